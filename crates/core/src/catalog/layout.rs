@@ -1,0 +1,140 @@
+//! Which Markdown file is a skill, and which folder belongs to one.
+//!
+//! The rules look at names only, so that they can be applied before anything is read: `X/` beside `X.md` is
+//! X's resource folder, unless it has an `_index.md` of its own; `_index/` and `_root/` always are; a folder
+//! with `SKILL.md` is a bundle, and all below it belongs to it.
+
+use super::{
+    intake::Folder,
+    path::{INDEX, ROOT, SkillPath},
+};
+use crate::{
+    diagnostic::{Code, Finding},
+    relpath::RelPath,
+};
+
+/// The roles of the files of one source.
+#[derive(Debug, Default)]
+pub struct Layout {
+    /// Markdown files that may be tree skills, by path.
+    pub candidates: Vec<RelPath>,
+    /// Markdown files inside resource folders: not searched for skills, but looked at, to say so.
+    pub resource_markdown: Vec<RelPath>,
+    /// What is odd about the names.
+    pub(super) findings: Vec<(RelPath, Finding)>,
+}
+
+impl Layout {
+    /// Assigns the roles.
+    pub fn of(root: &Folder) -> Self {
+        let mut layout = Self::default();
+        layout.visit(root, &RelPath::root(), Searched::Whole);
+        // By skill path, not by file: `a` comes before `a-b`, though `a.md` comes after `a-b.md`.
+        layout.candidates.sort_by(|a, b| SkillPath::of_file(a).cmp(&SkillPath::of_file(b)));
+        layout.resource_markdown.sort();
+        layout
+    }
+
+    /// Every file that has to be read to build a catalog.
+    pub fn markdown(&self) -> Vec<RelPath> {
+        self.candidates.iter().chain(&self.resource_markdown).cloned().collect()
+    }
+
+    fn visit(&mut self, folder: &Folder, path: &RelPath, searched: Searched) {
+        let bundle = folder.files.keys().find(|name| name.eq_ignore_ascii_case("SKILL.md"));
+        if bundle.is_some() {
+            self.found(
+                path,
+                Code::BundleNotServed,
+                "a bundle (a folder with SKILL.md), which this version does not serve",
+            );
+            if !path.is_root() {
+                return;
+            }
+        }
+        for name in
+            folder.files.keys().filter(|name| name.ends_with(".md") && Some(*name) != bundle)
+        {
+            let Ok(file) = path.child(name) else { continue };
+            self.look_at_name(&file);
+            self.candidates.push(file);
+        }
+        for (name, below) in &folder.folders {
+            let Ok(below_path) = path.child(name) else { continue };
+            match role(folder, name, below, searched) {
+                Role::Category => self.visit(below, &below_path, Searched::Whole),
+                Role::Resources => self.resources(below, &below_path),
+                Role::Both => {
+                    self.found(
+                        &below_path,
+                        Code::FolderHasTwoRoles,
+                        format!("a category, because it has _index.md, and the resource folder of {name}.md beside it"),
+                    );
+                    self.visit(below, &below_path, Searched::ButResources);
+                }
+            }
+        }
+    }
+
+    fn resources(&mut self, folder: &Folder, path: &RelPath) {
+        for name in folder.files.keys().filter(|name| name.ends_with(".md")) {
+            self.resource_markdown.extend(path.child(name));
+        }
+        for (name, below) in &folder.folders {
+            if let Ok(below_path) = path.child(name) {
+                self.resources(below, &below_path);
+            }
+        }
+    }
+
+    fn look_at_name(&mut self, file: &RelPath) {
+        if file.name() == "_root.md" && !file.folder().is_root() {
+            self.found(
+                file,
+                Code::RootMisplaced,
+                "`_root.md` counts only at the top; this is a plain skill",
+            );
+        }
+        let awkward =
+            |c: char| !(c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '@' | '/'));
+        if let Some(c) = file.as_str().chars().find(|c| awkward(*c)) {
+            self.found(
+                file,
+                Code::NameUnusual,
+                format!("{c:?} in the name is awkward to type in a skill path"),
+            );
+        }
+    }
+
+    fn found(&mut self, path: &RelPath, code: Code, message: impl Into<String>) {
+        self.findings.push((path.clone(), Finding::whole(code, message)));
+    }
+}
+
+/// How a folder's own folders are looked at.
+#[derive(Clone, Copy, PartialEq)]
+enum Searched {
+    Whole,
+    /// `assets/` and `scripts/` belong to the skill beside the folder.
+    ButResources,
+}
+
+enum Role {
+    Category,
+    Resources,
+    Both,
+}
+
+fn role(parent: &Folder, name: &str, folder: &Folder, searched: Searched) -> Role {
+    let named_resource = matches!(name, INDEX | ROOT)
+        || (searched == Searched::ButResources && matches!(name, "assets" | "scripts"));
+    if named_resource {
+        Role::Resources
+    } else if !parent.files.contains_key(format!("{name}.md").as_str()) {
+        Role::Category
+    } else if folder.files.contains_key("_index.md") {
+        Role::Both
+    } else {
+        Role::Resources
+    }
+}

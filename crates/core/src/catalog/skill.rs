@@ -1,0 +1,79 @@
+//! [`Skill`]: one skill as the catalog knows it.
+
+use std::sync::Arc;
+
+use super::SkillPath;
+use crate::{
+    document::{AssetDeclaration, Document, ScriptDeclaration, TreeDocument, TreeFields},
+    relpath::RelPath,
+};
+
+/// A skill's number in its catalog; of no meaning in another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SkillId(pub(super) u32);
+
+impl SkillId {
+    /// Its place among the catalog's skills.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Whether a declared file is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// A regular file.
+    Present,
+    /// Nothing of that name.
+    Missing,
+    /// Something that is not a regular file.
+    Special,
+}
+
+/// One skill: where it is, what it says, what belongs to it.
+#[derive(Debug)]
+pub struct Skill {
+    /// Its number.
+    pub id: SkillId,
+    /// Which of the catalog's sources it comes from.
+    pub source: usize,
+    /// What agents call it: its path, with `source:` before it where an earlier source has the same path.
+    pub identity: Arc<str>,
+    /// Its path in its source.
+    pub path: SkillPath,
+    /// Its file below the source's root.
+    pub file: RelPath,
+    /// Its resource folder below the source's root, where there is one.
+    pub resources: Option<RelPath>,
+    pub(super) parent: Option<SkillId>,
+    pub(super) content: Arc<TreeDocument>,
+    pub(super) asset_presence: Vec<Presence>,
+    pub(super) script_presence: Vec<Presence>,
+}
+
+impl Skill {
+    /// The front matter's fields.
+    pub fn fields(&self) -> &TreeFields {
+        &self.content.fields
+    }
+
+    /// The file, split.
+    pub fn document(&self) -> &Document {
+        &self.content.document
+    }
+
+    /// The declared assets and whether each is there.
+    pub fn assets(&self) -> impl Iterator<Item = (&AssetDeclaration, Presence)> {
+        self.content.fields.assets.iter().zip(self.asset_presence.iter().copied())
+    }
+
+    /// The declared scripts and whether each is there.
+    pub fn scripts(&self) -> impl Iterator<Item = (&ScriptDeclaration, Presence)> {
+        self.content.fields.scripts.iter().zip(self.script_presence.iter().copied())
+    }
+
+    /// Where a file of its resource folder lies below the source's root.
+    pub fn resource(&self, file: &RelPath) -> Option<RelPath> {
+        self.resources.as_ref().map(|folder| folder.join(file))
+    }
+}

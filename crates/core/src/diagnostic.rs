@@ -1,0 +1,213 @@
+//! What is wrong with content, said so that its author can mend it.
+//!
+//! Reading and building never fail: they return what could be used, and findings about the rest. A [`Finding`]
+//! knows its line; a [`Diagnostic`] is a finding in a file of a source. Codes are stable and declared once,
+//! in the table below; help and docs derive from it.
+
+use std::{fmt, sync::Arc};
+
+/// How much a finding costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The file is not served.
+    Error,
+    /// The file is served, less well than its author meant.
+    Warning,
+    /// Worth knowing, nothing is lost.
+    Info,
+}
+
+impl Severity {
+    /// Lower-case name, as in logs and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}
+
+macro_rules! codes {
+    ($($variant:ident $severity:ident $name:literal $meaning:literal;)+) => {
+        /// Every kind of finding. The names are stable: scripts and documents may rely on them.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code { $(#[doc = $meaning] $variant),+ }
+
+        impl Code {
+            /// All codes, in the order of the table.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The stable name.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+
+            /// How much it costs.
+            pub fn severity(self) -> Severity {
+                match self { $(Self::$variant => Severity::$severity),+ }
+            }
+
+            /// What it means, in one sentence.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => $meaning),+ }
+            }
+        }
+    };
+}
+
+codes! {
+    FrontMatterMissing    Info    "front-matter-missing"    "a Markdown file without front matter is not a skill";
+    FrontMatterUnclosed   Error   "front-matter-unclosed"   "the front matter has no closing `---` line";
+    FrontMatterTooLarge   Error   "front-matter-too-large"  "the front matter is over 64 KiB";
+    YamlInvalid           Error   "yaml-invalid"            "the front matter is not YAML, even after mending it line by line";
+    YamlRepaired          Warning "yaml-repaired"           "the front matter is not YAML, but could be read after mending it line by line";
+    FieldMissing          Error   "field-missing"           "a required field is missing or empty";
+    FieldInvalid          Warning "field-invalid"           "a field has the wrong type or value and its default is used";
+    DeclarationInvalid    Warning "declaration-invalid"     "an asset, script or argument is declared wrongly and is left out";
+    DeclarationEscapes    Warning "declaration-escapes"     "a declared file lies outside the skill's resource folder and is left out";
+    DeclarationRepeated   Warning "declaration-repeated"    "a file or argument is declared twice; the first declaration counts";
+    FileMissing           Warning "file-missing"            "a declared asset or script does not exist and is left out";
+    NotUtf8               Error   "not-utf8"                "the file is not UTF-8 text";
+    FileTooLarge          Error   "file-too-large"          "the file is larger than a skill may be";
+    NotRegular            Warning "not-regular"             "a FIFO, socket, device or folder stands where a file was expected";
+    Unreadable            Error   "unreadable"              "the file or folder could not be read";
+    LinkRefused           Error   "link-refused"            "a symbolic link leads where this source may not go";
+    LinkLoop              Warning "link-loop"               "a symbolic link leads back to a folder above it";
+    NameUnusable          Error   "name-unusable"           "the name is not UTF-8 or holds control characters";
+    NameUnusual           Info    "name-unusual"            "the name is awkward to type in a skill path";
+    TooDeep               Error   "too-deep"                "the folder lies deeper than is looked at";
+    TooMany               Error   "too-many"                "the source holds more entries than are looked at";
+    SkillInResources      Warning "skill-in-resources"      "a skill lies inside another skill's resource folder and is not served";
+    FolderHasTwoRoles     Warning "folder-has-two-roles"    "a folder is both a category and the resource folder of the skill beside it";
+    RootMisplaced         Warning "root-misplaced"          "`_root.md` counts only at the top of the source";
+    BundleNotServed       Info    "bundle-not-served"       "a folder with `SKILL.md` is a bundle, which this version does not serve";
+    PathShadowed          Warning "path-shadowed"           "a source named earlier has a skill of the same path";
+    ConfigUnknownKey      Warning "config-unknown-key"      "the configuration has a key that does not exist";
+    ConfigInvalid         Warning "config-invalid"          "a configuration value in the content is invalid and its default is used";
+    ConfigRefused         Warning "config-refused"          "content may not set this key under SKILLS_TRUST=strict";
+}
+
+/// A place in a text: both count from 1; zero means "the whole file".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Position {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+/// One thing found wrong in one text, before anybody knows which file that text came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Which kind.
+    pub code: Code,
+    /// Where in the text.
+    pub at: Position,
+    /// What is true, as a lower-case fragment.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Finding {
+    /// A finding about a place in the text.
+    pub fn new(code: Code, at: Position, message: impl Into<String>) -> Self {
+        Self { code, at, message: message.into(), hint: None }
+    }
+
+    /// A finding about the whole file.
+    pub fn whole(code: Code, message: impl Into<String>) -> Self {
+        Self::new(code, Position::default(), message)
+    }
+
+    /// Adds the way out.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The finding, now that its file is known. `file` may hold any characters; it is printed escaped.
+    pub fn in_file(self, source: &Arc<str>, file: &str) -> Diagnostic {
+        Diagnostic { source: Arc::clone(source), file: escaped(file), finding: self }
+    }
+}
+
+/// A finding in a file of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The source's name.
+    pub source: Arc<str>,
+    /// The file below the source's root, control characters escaped; empty for the source as a whole.
+    pub file: String,
+    /// What was found.
+    pub finding: Finding,
+}
+
+impl Diagnostic {
+    /// Sort key: by file and place, so that the order never depends on the disk's.
+    pub fn order(&self) -> (&str, &str, Position, Code) {
+        (&self.source, &self.file, self.finding.at, self.finding.code)
+    }
+}
+
+/// `ui/auth.md:3:7: warning[field-invalid]: message`; the hint stays apart, so that each edge can lay it out.
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Finding { code, at, message, .. } = &self.finding;
+        f.write_str(if self.file.is_empty() { &self.source } else { &self.file })?;
+        if at.line > 0 {
+            write!(f, ":{}:{}", at.line, at.column)?;
+        }
+        write!(f, ": {}[{}]: {message}", code.severity().name(), code.name())
+    }
+}
+
+/// The text with control, invisible and direction-changing characters spelled out, safe for a log or a terminal.
+pub fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() || is_invisible(c) {
+            safe.extend(c.escape_unicode());
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+/// Zero-width, bidirectional and tag characters: a reader does not see them, a model does.
+pub fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
+        | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_kebab_case_names() {
+        let mut names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
+        assert!(names.iter().all(|name| {
+            name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+        }));
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn a_diagnostic_reads_like_a_compilers() {
+        let at = Position { line: 3, column: 7 };
+        let diagnostic = Finding::new(Code::FieldInvalid, at, "`inherit` is not a boolean")
+            .in_file(&"team".into(), "a\nb.md");
+        assert_eq!(
+            diagnostic.to_string(),
+            r"a\u{a}b.md:3:7: warning[field-invalid]: `inherit` is not a boolean"
+        );
+    }
+}

@@ -1,0 +1,153 @@
+//! Text → front matter and body, with positions, and the typed fields of a tree skill.
+//!
+//! In: one file's text. Out: a [`Parsed`] value that always exists, with findings about what is wrong. Not
+//! here: where the file lies, what stands beside it, who its parent is; that is the catalog's business.
+
+mod repair;
+mod split;
+mod tree;
+
+use std::{ops::Range, sync::Arc};
+
+pub use split::MAX_FRONT_MATTER_BYTES;
+pub use tree::{Argument, AssetDeclaration, AssetKind, Execution, ScriptDeclaration, TreeFields};
+
+use crate::{
+    diagnostic::{Code, Finding, Position},
+    yaml::{self, Node},
+};
+
+/// A file's text, split. What is served is always this text's own bytes, never a mended copy.
+#[derive(Debug, Clone)]
+pub struct Document {
+    text: Arc<str>,
+    body: Range<usize>,
+    front: Node,
+    repaired: bool,
+}
+
+impl Document {
+    /// The whole file as it is.
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// What follows the front matter, without blank lines around it.
+    pub fn body(&self) -> &str {
+        self.text.get(self.body.clone()).unwrap_or_default()
+    }
+
+    /// The front matter. Positions are those of the file.
+    pub fn front(&self) -> &Node {
+        &self.front
+    }
+
+    /// Whether the front matter had to be mended to be read.
+    pub fn repaired(&self) -> bool {
+        self.repaired
+    }
+}
+
+/// A document with everything a tree skill needs. Shared by every catalog that holds it.
+#[derive(Debug)]
+pub struct TreeDocument {
+    /// The file, split.
+    pub document: Document,
+    /// Its front matter, typed.
+    pub fields: TreeFields,
+}
+
+/// One Markdown file, read as far as it can be.
+#[derive(Debug, Clone)]
+pub struct Parsed {
+    /// The skill, where the file is one.
+    pub skill: Option<Arc<TreeDocument>>,
+    /// What is wrong with the file.
+    pub findings: Vec<Finding>,
+}
+
+impl Parsed {
+    /// Reads a file's bytes as a tree skill. Never fails: the worst file is one finding.
+    pub fn tree(bytes: Vec<u8>) -> Self {
+        let mut findings = Vec::new();
+        let skill = match decode(bytes).and_then(|text| read(text, &mut findings)) {
+            Ok(document) => tree::read(document.front(), &mut findings)
+                .map(|fields| Arc::new(TreeDocument { document, fields })),
+            Err(finding) => {
+                findings.push(finding);
+                None
+            }
+        };
+        Self { skill, findings }
+    }
+
+    /// A file that could not even be read.
+    pub fn unread(finding: Finding) -> Self {
+        Self { skill: None, findings: vec![finding] }
+    }
+}
+
+fn decode(bytes: Vec<u8>) -> Result<String, Finding> {
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let before = error.as_bytes().get(..valid).unwrap_or_default();
+        let line = before.split(|byte| *byte == b'\n').count();
+        let at = Position { line: u32::try_from(line).unwrap_or(u32::MAX), column: 1 };
+        Finding::new(Code::NotUtf8, at, format!("not UTF-8 text (byte {valid})"))
+            .hint("save the file as UTF-8")
+    })
+}
+
+/// Splits and parses; a front matter that is not YAML is mended line by line, and where that does not help
+/// either the original error is the one reported.
+fn read(text: String, findings: &mut Vec<Finding>) -> Result<Document, Finding> {
+    let split = split::split(&text)?;
+    let front = text.get(split.front.clone()).unwrap_or_default();
+    let (mut front, repaired) = match yaml::parse(front) {
+        Ok(node) => (node, false),
+        Err(original) => {
+            let mended = repair::mend(front).and_then(|mended| yaml::parse(&mended).ok());
+            let at = Position { line: original.at.line + split.line_offset, ..original.at };
+            let Some(node) = mended else {
+                return Err(Finding::new(Code::YamlInvalid, at, original.message)
+                    .hint("put quotes around a value that holds `: `, `#` or starts with a special character"));
+            };
+            findings.push(
+                Finding::new(
+                    Code::YamlRepaired,
+                    at,
+                    format!("not valid YAML ({}), read anyway", original.message),
+                )
+                .hint("put quotes around the value on this line"),
+            );
+            (node, true)
+        }
+    };
+    shift(&mut front, split.line_offset);
+    if front.is_null() {
+        front.value = yaml::Value::Mapping(Vec::new());
+    }
+    if front.entries().is_none() {
+        return Err(Finding::new(
+            Code::YamlInvalid,
+            front.at,
+            format!("front matter is {}, not `key: value` lines", front.kind()),
+        ));
+    }
+    Ok(Document { body: split.body, front, repaired, text: text.into() })
+}
+
+/// Moves positions from the front matter's own lines to the file's.
+fn shift(node: &mut Node, lines: u32) {
+    node.at.line += lines;
+    match &mut node.value {
+        yaml::Value::Scalar { .. } => {}
+        yaml::Value::Sequence(items) => items.iter_mut().for_each(|item| shift(item, lines)),
+        yaml::Value::Mapping(entries) => {
+            for entry in entries {
+                entry.at.line += lines;
+                shift(&mut entry.value, lines);
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Line-wise mending of the YAML mistakes people make.
+//!
+//! Each `key: value` line is looked at by itself: where its value alone is not a YAML scalar (an unquoted
+//! colon, a value that starts with `@` or a backtick, text behind a closing quote) the value is quoted. Tabs
+//! used as indentation become spaces. The mended text serves only to read the fields; agents receive the file
+//! as it is.
+
+use crate::yaml;
+
+/// The front matter with its broken lines quoted, or `None` where no line could be mended.
+pub(super) fn mend(front: &str) -> Option<String> {
+    let mut mended = String::with_capacity(front.len() + 16);
+    let mut block = None;
+    let mut changed = false;
+    for line in front.split_inclusive('\n') {
+        let content = line.trim_end_matches(['\n', '\r']);
+        let untabbed = untab(content);
+        let text = untabbed.as_deref().unwrap_or(content);
+        let indent = text.len() - text.trim_start_matches(' ').len();
+        // Lines of a block scalar are text, whatever they look like.
+        if block.is_some_and(|above| indent > above || text.trim().is_empty()) {
+            mended.push_str(text);
+        } else if let Some(quoted) = quote(text) {
+            block = None;
+            changed = true;
+            mended.push_str(&quoted);
+        } else {
+            block = opens_block(text).then_some(indent);
+            mended.push_str(text);
+        }
+        changed |= untabbed.is_some();
+        mended.push('\n');
+    }
+    changed.then_some(mended)
+}
+
+/// The line with leading tabs as two spaces each, where it has any.
+fn untab(line: &str) -> Option<String> {
+    let rest = line.trim_start_matches(['\t', ' ']);
+    let indent = line.get(..line.len() - rest.len())?;
+    indent.contains('\t').then(|| indent.replace('\t', "  ") + rest)
+}
+
+/// Whether the value of this line is a block scalar that continues below: `key: |`, `- >-`.
+fn opens_block(line: &str) -> bool {
+    let value =
+        key_value(line).map_or_else(|| line.trim_start_matches([' ', '-']), |(_, value)| value);
+    value.starts_with(['|', '>']) && value.len() <= 4
+}
+
+/// The line with its value quoted, where the value by itself is no YAML.
+fn quote(line: &str) -> Option<String> {
+    let (head, value) = key_value(line)?;
+    let value = value.trim_end();
+    if value.is_empty() || opens_block(line) || goes_on_below(value) {
+        return None;
+    }
+    if yaml::parse(&format!("k: {value}\n")).is_ok() {
+        return None;
+    }
+    let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
+    Some(format!("{head}\"{escaped}\""))
+}
+
+/// Whether this is the first line of a list or map in brackets, closed further down.
+fn goes_on_below(value: &str) -> bool {
+    value.starts_with(['[', '{']) && !value.contains([']', '}'])
+}
+
+/// Splits `  - key: value` behind the first colon-and-blank; the key must look like one.
+fn key_value(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once(": ")?;
+    let name = key.trim_start_matches([' ', '-']);
+    let is_key =
+        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+    let head = line.get(..key.len() + 2)?;
+    is_key.then_some((head, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mended(front: &str, key: &str) -> Option<String> {
+        assert!(yaml::parse(front).is_err(), "not broken: {front}");
+        Some(yaml::parse(&mend(front)?).ok()?.get(key)?.text()?.to_owned())
+    }
+
+    #[test]
+    fn an_unquoted_colon_is_text() {
+        let front = "name: x\ndescription: Use when: the user asks\nkeywords: [a]\n";
+        assert_eq!(mended(front, "description").unwrap(), "Use when: the user asks");
+    }
+
+    #[test]
+    fn special_first_characters_and_text_behind_quotes_are_text() {
+        for value in [
+            "@mention someone",
+            "`code` first",
+            "*bold* text",
+            "%x",
+            "\"Quoted\" and more",
+            "[tag] and more",
+        ] {
+            assert_eq!(mended(&format!("description: {value}\n"), "description").unwrap(), value);
+        }
+    }
+
+    #[test]
+    fn tabs_as_indentation_become_spaces() {
+        let node = yaml::parse(&mend("keywords:\n\t- a\n\t- b\n").unwrap()).unwrap();
+        assert_eq!(node.get("keywords").unwrap().items().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn block_scalars_are_left_alone() {
+        let front = "a: |\n  key: value: more\nb: x: y\n";
+        let node = yaml::parse(&mend(front).unwrap()).unwrap();
+        assert_eq!(node.get("a").unwrap().text(), Some("key: value: more\n"));
+        assert_eq!(node.get("b").unwrap().text(), Some("x: y"));
+    }
+
+    #[test]
+    fn what_is_not_a_broken_value_is_not_touched() {
+        assert_eq!(mend("keywords: [a,\n  b]\nc: {\n"), None);
+        assert_eq!(mend("just words\n- and: fine\n"), None);
+    }
+}

@@ -1,0 +1,14 @@
+//! What a skill is, how the right one is found, and what an agent receives.
+//!
+//! Data flows one way: text → [`document`] → [`catalog`] → [`route`] / [`resolve`]. Values in, values out.
+//! Deliberately not here: disk, clock, environment, processes, threads, network, JSON, any protocol. Whoever
+//! calls this crate does the touching.
+
+pub mod catalog;
+pub mod diagnostic;
+pub mod document;
+pub mod estimate;
+pub mod relpath;
+pub mod resolve;
+pub mod route;
+pub mod yaml;

@@ -1,0 +1,223 @@
+//! [`RelPath`]: a path proven to stay inside its root.
+//!
+//! Parsed once where text comes in (a request, a front matter, a directory listing) and a bare string never
+//! again, so that no other room can forget the check. It says nothing about symlinks: those are a matter of
+//! the disk, and the room that opens files deals with them.
+
+use std::{fmt, sync::Arc};
+
+/// A `/`-separated path below some root: no empty, `.` or `..` segment, nothing absolute. The root itself is
+/// the empty path and only [`RelPath::root`] makes it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RelPath(Arc<str>);
+
+/// Why a text is not a path inside the root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Escape {
+    /// Nothing was written.
+    Empty,
+    /// `/etc/passwd`, `C:\x`, `\\host\share`.
+    Absolute,
+    /// A `..` segment.
+    Parent,
+    /// A `.` or empty segment in the middle: `a//b`, `a/./b`.
+    Hollow,
+    /// `~` or `~user`.
+    Home,
+    /// `file:`, `https://`.
+    Scheme,
+    /// A backslash, which separates on some systems and not on others.
+    Backslash,
+    /// NUL, newline or another control character.
+    Control,
+}
+
+impl fmt::Display for Escape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "the path is empty",
+            Self::Absolute => "the path is absolute",
+            Self::Parent => "the path contains '..'",
+            Self::Hollow => "the path contains an empty or '.' segment",
+            Self::Home => "the path starts with '~'",
+            Self::Scheme => "the path is a URL",
+            Self::Backslash => "the path contains a backslash",
+            Self::Control => "the path contains a control character",
+        })
+    }
+}
+
+impl RelPath {
+    /// The root itself.
+    pub fn root() -> Self {
+        Self(Arc::from(""))
+    }
+
+    /// Parses a path written by somebody: a request, a front matter. One leading `./` is forgiven; nothing is
+    /// decoded, so `%2e%2e` is a plain (and strange) name.
+    pub fn parse(text: &str) -> Result<Self, Escape> {
+        let path = text.strip_prefix("./").unwrap_or(text);
+        if path.is_empty() {
+            return Err(Escape::Empty);
+        }
+        if path.chars().any(char::is_control) {
+            return Err(Escape::Control);
+        }
+        if path.starts_with(['/', '\\']) || is_drive(path) {
+            return Err(Escape::Absolute);
+        }
+        if path.contains('\\') {
+            return Err(Escape::Backslash);
+        }
+        if path.starts_with('~') {
+            return Err(Escape::Home);
+        }
+        if path.contains("://") || path.to_ascii_lowercase().starts_with("file:") {
+            return Err(Escape::Scheme);
+        }
+        for segment in path.split('/') {
+            match segment {
+                ".." => return Err(Escape::Parent),
+                "" | "." => return Err(Escape::Hollow),
+                _ => {}
+            }
+        }
+        Ok(Self(Arc::from(path)))
+    }
+
+    /// The path of an entry found in this folder, or why its name cannot be used. Names on disk are freer than
+    /// names in requests: only what would change the meaning of the path, or of a line of text, is refused.
+    pub fn child(&self, name: &str) -> Result<Self, Escape> {
+        match name {
+            "" | "." => return Err(Escape::Hollow),
+            ".." => return Err(Escape::Parent),
+            _ if name.contains('/') => return Err(Escape::Absolute),
+            _ if name.chars().any(char::is_control) => return Err(Escape::Control),
+            _ => {}
+        }
+        Ok(self.push(name))
+    }
+
+    /// This folder's path followed by another proven path.
+    #[must_use]
+    pub fn join(&self, below: &Self) -> Self {
+        if below.is_root() { self.clone() } else { self.push(&below.0) }
+    }
+
+    fn push(&self, tail: &str) -> Self {
+        if self.is_root() {
+            Self(Arc::from(tail))
+        } else {
+            Self(format!("{}/{tail}", self.0).into())
+        }
+    }
+
+    /// Whether this is the root itself.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The path as text, `/`-separated on every system.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The segments, outermost first; none for the root.
+    pub fn segments(&self) -> impl Iterator<Item = &str> {
+        self.0.split('/').filter(|segment| !segment.is_empty())
+    }
+
+    /// The last segment; empty for the root.
+    pub fn name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The enclosing folder; the root is its own.
+    #[must_use]
+    pub fn folder(&self) -> Self {
+        self.0.rsplit_once('/').map_or_else(Self::root, |(folder, _)| Self(Arc::from(folder)))
+    }
+}
+
+/// `C:` at the start, with or without a slash behind it.
+fn is_drive(path: &str) -> bool {
+    let mut chars = path.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic()) && chars.next() == Some(':')
+}
+
+impl fmt::Display for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_spelling_of_an_escape_is_refused() {
+        let spellings = [
+            ("..", Escape::Parent),
+            ("../x", Escape::Parent),
+            ("a/../../x", Escape::Parent),
+            ("a/..", Escape::Parent),
+            ("./../x", Escape::Parent),
+            ("....//x", Escape::Hollow),
+            ("a//b", Escape::Hollow),
+            ("a/./b", Escape::Hollow),
+            ("a/", Escape::Hollow),
+            (".", Escape::Hollow),
+            ("", Escape::Empty),
+            ("./", Escape::Empty),
+            ("/etc/passwd", Escape::Absolute),
+            ("//etc/passwd", Escape::Absolute),
+            ("/proc/self/root/etc/passwd", Escape::Absolute),
+            ("C:\\x", Escape::Absolute),
+            ("c:/x", Escape::Absolute),
+            ("\\\\host\\share", Escape::Absolute),
+            ("..\\x", Escape::Backslash),
+            ("a\\..\\x", Escape::Backslash),
+            ("~", Escape::Home),
+            ("~root/x", Escape::Home),
+            ("file:/etc/passwd", Escape::Scheme),
+            ("FILE:///etc/passwd", Escape::Scheme),
+            ("https://example.org/x", Escape::Scheme),
+            ("a\0b", Escape::Control),
+            ("a\nb", Escape::Control),
+        ];
+        for (text, why) in spellings {
+            assert_eq!(RelPath::parse(text), Err(why), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_leading_dot_slash_is_forgiven() {
+        assert_eq!(RelPath::parse("./assets/x.ts").unwrap().as_str(), "assets/x.ts");
+    }
+
+    #[test]
+    fn folder_and_name_split_at_the_last_slash() {
+        let path = RelPath::parse("ui/react/auth.md").unwrap();
+        assert_eq!((path.folder().as_str(), path.name()), ("ui/react", "auth.md"));
+        assert!(RelPath::parse("auth.md").unwrap().folder().is_root());
+    }
+
+    proptest! {
+        #[test]
+        fn what_parses_never_leaves_its_root(text in "[./~a-z\\\\:%\u{0}]{0,24}") {
+            if let Ok(path) = RelPath::parse(&text) {
+                prop_assert!(!path.as_str().starts_with('/'));
+                prop_assert!(path.segments().count() > 0);
+                prop_assert!(path.segments().all(|s| s != ".." && s != "."));
+            }
+        }
+    }
+}

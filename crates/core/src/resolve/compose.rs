@@ -1,0 +1,101 @@
+//! A chain of skills → one text with a heading for each (seed 000 §6.2), kept within a budget.
+
+use crate::{catalog::Skill, estimate};
+
+/// The text an agent reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Composed {
+    /// The text.
+    pub text: String,
+    /// Whether something was left out to stay within the budget.
+    pub truncated: bool,
+    /// Its estimated tokens.
+    pub tokens: usize,
+}
+
+/// Joins the sections, the most general first. Over budget, the skill itself is kept whole first, then its
+/// ancestors from near to far as they fit; one that does not fit keeps its heading and a line that says how to
+/// load it. A skill that does not inherit is its own text, without headings.
+pub(super) fn compose(ancestors: &[&Skill], skill: &Skill, max_tokens: usize) -> Composed {
+    let whole = whole(ancestors, skill);
+    let tokens = estimate::tokens(&whole);
+    if tokens <= max_tokens {
+        return Composed { text: whole, truncated: false, tokens };
+    }
+    let text = if skill.fields().inherit {
+        fitted(ancestors, skill, max_tokens)
+    } else {
+        cut(skill, max_tokens)
+    };
+    let tokens = estimate::tokens(&text);
+    Composed { text, truncated: true, tokens }
+}
+
+fn whole(ancestors: &[&Skill], skill: &Skill) -> String {
+    if !skill.fields().inherit {
+        return skill.document().body().to_owned();
+    }
+    let sections: Vec<String> =
+        ancestors.iter().chain([&skill]).map(|one| section(one, one.document().body())).collect();
+    sections.join("\n\n")
+}
+
+fn section(skill: &Skill, content: &str) -> String {
+    format!("=== {} (from {}) ===\n\n{content}", skill.path.title(), skill.file)
+}
+
+fn fitted(ancestors: &[&Skill], skill: &Skill, max_tokens: usize) -> String {
+    let stubs: Vec<String> =
+        ancestors.iter().map(|above| section(above, &left_out(above))).collect();
+    // Every ancestor costs at least its stub, so the budget starts from there.
+    let reserved: usize = stubs.iter().map(|stub| estimate::tokens(stub)).sum();
+    let own = section(skill, skill.document().body());
+    let own_tokens = estimate::tokens(&own);
+    let mut left = max_tokens.saturating_sub(reserved);
+    let own = if own_tokens <= left { own } else { section(skill, &cut(skill, left)) };
+    left = left.saturating_sub(estimate::tokens(&own));
+    let mut sections = vec![own];
+    for (above, stub) in ancestors.iter().zip(stubs).rev() {
+        let full = section(above, above.document().body());
+        let extra = estimate::tokens(&full).saturating_sub(estimate::tokens(&stub));
+        if extra <= left {
+            left -= extra;
+            sections.push(full);
+        } else {
+            sections.push(stub);
+        }
+    }
+    sections.reverse();
+    sections.join("\n\n")
+}
+
+fn left_out(skill: &Skill) -> String {
+    let tokens = estimate::tokens(skill.document().body());
+    format!(
+        "[skills-mcp] Left out to stay within the budget: about {tokens} tokens. \
+         Load it with get_skill and skill_path \"{}\".",
+        skill.identity
+    )
+}
+
+/// As many whole lines of the skill's own text as fit, and a line that says so.
+fn cut(skill: &Skill, max_tokens: usize) -> String {
+    let body = skill.document().body();
+    let total = estimate::tokens(body);
+    let mark = format!(
+        "[skills-mcp] Cut here to stay within the budget: this skill is about {total} tokens. \
+         Split it into smaller skills, or raise content.max_tokens."
+    );
+    let mut kept = 0;
+    let mut end = 0;
+    let room = max_tokens.saturating_sub(estimate::tokens(&mark));
+    for line in body.split_inclusive('\n') {
+        kept += estimate::tokens(line);
+        if kept > room {
+            break;
+        }
+        end += line.len();
+    }
+    let head = body.get(..end).unwrap_or_default().trim_end();
+    if head.is_empty() { mark } else { format!("{head}\n\n{mark}") }
+}

@@ -1,0 +1,81 @@
+//! Own and inherited assets and scripts: the nearest wins, and its origin is remembered.
+
+use super::inherited_from;
+use crate::{
+    catalog::{Catalog, Presence, Skill},
+    document::{AssetDeclaration, ScriptDeclaration},
+    relpath::RelPath,
+};
+
+/// A declaration of an ancestor.
+#[derive(Debug)]
+pub struct Inherited<'a, T> {
+    /// What it declares.
+    pub declaration: &'a T,
+    /// The ancestor.
+    pub from: &'a Skill,
+}
+
+/// A declared file.
+#[derive(Debug, Clone, Copy)]
+pub enum Declared<'a> {
+    /// Under `assets`.
+    Asset(&'a AssetDeclaration),
+    /// Under `scripts`.
+    Script(&'a ScriptDeclaration),
+}
+
+/// A file found in a skill's chain.
+#[derive(Debug, Clone, Copy)]
+pub struct FoundFile<'a> {
+    /// The skill that declares it.
+    pub owner: &'a Skill,
+    /// How it is declared.
+    pub declared: Declared<'a>,
+    /// Whether it was there when the catalog was built.
+    pub presence: Presence,
+}
+
+/// Looks a file up by its declared path: the skill itself, then, where it inherits, its ancestors from near to far.
+pub fn find_file<'a>(
+    catalog: &'a Catalog,
+    skill: &'a Skill,
+    file: &RelPath,
+) -> Option<FoundFile<'a>> {
+    std::iter::once(skill).chain(inherited_from(catalog, skill)).find_map(|owner| {
+        let asset = owner.assets().find(|(asset, _)| asset.file == *file);
+        let asset = asset.map(|(asset, presence)| FoundFile {
+            owner,
+            declared: Declared::Asset(asset),
+            presence,
+        });
+        asset.or_else(|| {
+            let (script, presence) = owner.scripts().find(|(script, _)| script.file == *file)?;
+            Some(FoundFile { owner, declared: Declared::Script(script), presence })
+        })
+    })
+}
+
+/// What the ancestors (root first) declare and the skill, or a nearer ancestor, does not declare itself.
+pub(super) fn inherited<'a, T: 'a, I>(
+    ancestors: &[&'a Skill],
+    skill: &'a Skill,
+    declared: impl Fn(&'a Skill) -> I,
+    file: impl Fn(&T) -> &RelPath,
+) -> Vec<Inherited<'a, T>>
+where
+    I: Iterator<Item = (&'a T, Presence)>,
+{
+    let mut inherited: Vec<Inherited<'a, T>> = Vec::new();
+    for (depth, from) in ancestors.iter().copied().enumerate() {
+        let nearer = || ancestors.iter().skip(depth + 1).copied().chain([skill]);
+        for (declaration, presence) in declared(from) {
+            let hidden = nearer()
+                .any(|near| declared(near).any(|(other, _)| file(other) == file(declaration)));
+            if presence == Presence::Present && !hidden {
+                inherited.push(Inherited { declaration, from });
+            }
+        }
+    }
+    inherited
+}

@@ -1,0 +1,65 @@
+//! A skill → what an agent receives: one text, and the files that come with it.
+//!
+//! In: a catalog and one of its skills. Out: a [`Resolved`]. Not here: reading the files (the store does), and
+//! how any of it is spelled as JSON (surface).
+
+mod compose;
+mod files;
+mod media;
+
+pub use compose::Composed;
+pub use files::{Declared, FoundFile, Inherited, find_file};
+pub use media::{is_binary, mime_type};
+
+use crate::{
+    catalog::{Catalog, Presence, Skill},
+    document::{AssetDeclaration, ScriptDeclaration},
+};
+
+/// Everything an agent receives with a skill.
+#[derive(Debug)]
+pub struct Resolved<'a> {
+    /// The skill itself.
+    pub skill: &'a Skill,
+    /// The ancestors whose text is part of the content, root first; none where it does not inherit.
+    pub ancestors: Vec<&'a Skill>,
+    /// The text.
+    pub content: Composed,
+    /// Its own assets that exist.
+    pub assets: Vec<&'a AssetDeclaration>,
+    /// Its own scripts that exist.
+    pub scripts: Vec<&'a ScriptDeclaration>,
+    /// Ancestors' assets that exist and that nothing nearer hides, root's first.
+    pub inherited_assets: Vec<Inherited<'a, AssetDeclaration>>,
+    /// Ancestors' scripts, likewise.
+    pub inherited_scripts: Vec<Inherited<'a, ScriptDeclaration>>,
+}
+
+/// Resolves a skill; its text is kept within `max_tokens` estimated tokens.
+pub fn resolve<'a>(catalog: &'a Catalog, skill: &'a Skill, max_tokens: usize) -> Resolved<'a> {
+    let mut ancestors = inherited_from(catalog, skill);
+    ancestors.reverse();
+    Resolved {
+        content: compose::compose(&ancestors, skill, max_tokens),
+        assets: present(skill.assets()),
+        scripts: present(skill.scripts()),
+        inherited_assets: files::inherited(&ancestors, skill, Skill::assets, |asset| &asset.file),
+        inherited_scripts: files::inherited(&ancestors, skill, Skill::scripts, |script| {
+            &script.file
+        }),
+        ancestors,
+        skill,
+    }
+}
+
+/// The ancestors whose text and files come along, nearest first. Only the skill's own `inherit` decides.
+fn inherited_from<'a>(catalog: &'a Catalog, skill: &'a Skill) -> Vec<&'a Skill> {
+    if skill.fields().inherit { catalog.ancestors(skill).collect() } else { Vec::new() }
+}
+
+fn present<'a, T>(declared: impl Iterator<Item = (&'a T, Presence)>) -> Vec<&'a T> {
+    declared
+        .filter(|(_, presence)| *presence == Presence::Present)
+        .map(|(declaration, _)| declaration)
+        .collect()
+}

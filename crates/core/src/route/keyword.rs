@@ -1,0 +1,45 @@
+//! The keyword formula of seed 000 §5.2: when a token of the request matches a keyword of a skill.
+
+/// Below this many characters, on either side, only equality matches.
+pub(super) const SHORT: usize = 3;
+
+/// Whether a request's token matches a keyword; both lower-cased. This is the rule; the index only finds the
+/// pairs for which it holds without trying all of them.
+pub fn matches(token: &str, keyword: &str) -> bool {
+    token == keyword
+        || (!is_short(token)
+            && !is_short(keyword)
+            && (token.contains(keyword) || keyword.contains(token)))
+}
+
+pub(super) fn is_short(word: &str) -> bool {
+    word.chars().nth(SHORT - 1).is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seed_000_5_2_table() {
+        let table = [
+            ("react", "react", true),
+            ("authentication", "auth", true),
+            ("auth", "authentication", true),
+            ("react", "reactjs", true),
+            ("go", "golang", false),
+            ("ts", "ts", true),
+        ];
+        for (token, keyword, expected) in table {
+            assert_eq!(matches(token, keyword), expected, "{token} / {keyword}");
+        }
+    }
+
+    #[test]
+    fn short_on_either_side_means_equality() {
+        assert!(!matches("golang", "go"));
+        assert!(!matches("json", "js"));
+        assert!(!matches("éé", "éété"), "lengths count characters, not bytes");
+        assert!(matches("été", "étés"));
+    }
+}

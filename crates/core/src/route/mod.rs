@@ -1,0 +1,14 @@
+//! Words → a verdict: which skill fits a request.
+//!
+//! Deterministic, free of side effects, bounded. In: a catalog and a request's text. Out: a [`Verdict`]. Not
+//! here: how a verdict is worded for an agent (surface), what the chosen skill says (resolve).
+
+mod index;
+mod keyword;
+mod tokens;
+mod verdict;
+
+pub use index::Router;
+pub use keyword::matches;
+pub use tokens::tokenize;
+pub use verdict::{Hit, Matching, Score, Verdict};

@@ -1,0 +1,77 @@
+//! A request's text → the words that count.
+
+use std::collections::HashSet;
+
+/// Words that say nothing about a task, English and French. Elided articles (`l'`, `d'`) leave single letters.
+/// Words that start tasks (create, add, faire) are no stop words: authors may use them as keywords.
+const STOP_WORDS: &[&str] = &[
+    "a", "about", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
+    "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "his", "how", "i", "if",
+    "in", "into", "is", "it", "its", "just", "me", "my", "no", "not", "of", "on", "or", "our",
+    "out", "please", "she", "should", "so", "some", "than", "that", "the", "their", "them", "then",
+    "there", "these", "they", "this", "those", "to", "us", "was", "we", "were", "what", "when",
+    "where", "which", "who", "will", "with", "would", "you", "your", "ai", "au", "aux", "avec",
+    "ce", "ces", "cet", "cette", "d", "dans", "de", "des", "du", "elle", "elles", "en", "es",
+    "est", "et", "eu", "il", "ils", "j", "je", "l", "la", "le", "les", "leur", "leurs", "lui", "m",
+    "ma", "mais", "mes", "mon", "n", "ne", "nos", "notre", "nous", "on", "ont", "ou", "où", "par",
+    "pas", "pour", "qu", "que", "quel", "quelle", "qui", "s", "sa", "sans", "se", "ses", "son",
+    "sont", "sur", "t", "ta", "te", "tes", "ton", "tu", "un", "une", "vos", "votre", "vous", "à",
+    "été", "être",
+];
+
+/// Lower-cases, separates at everything but letters, digits and hyphens, drops stop words and repetitions;
+/// first occurrences stay in order.
+pub fn tokenize(context: &str) -> Vec<String> {
+    let lowered = context.to_lowercase();
+    let mut seen = HashSet::new();
+    let mut tokens = Vec::new();
+    for word in lowered.split(|c: char| !is_word(c)) {
+        // A lone dash is punctuation, not a word.
+        if !word.chars().any(char::is_alphanumeric) || is_stop_word(word) {
+            continue;
+        }
+        if seen.insert(word) {
+            tokens.push(word.to_owned());
+        }
+    }
+    tokens
+}
+
+/// Letters, digits, the hyphen, and accents written as characters of their own.
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '-' || ('\u{300}'..='\u{36f}').contains(&c)
+}
+
+fn is_stop_word(word: &str) -> bool {
+    STOP_WORDS.contains(&word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seed_000_5_1_example() {
+        let tokens = tokenize("Create a React component for the authentication");
+        assert_eq!(tokens, ["create", "react", "component", "authentication"]);
+    }
+
+    #[test]
+    fn apostrophes_and_punctuation_separate_but_hyphens_do_not() {
+        assert_eq!(tokenize("l'authentification, qu’il faut!"), ["authentification", "faut"]);
+        assert_eq!(
+            tokenize("docker-compose -- node.js / user_id"),
+            ["docker-compose", "node", "js", "user", "id"]
+        );
+    }
+
+    #[test]
+    fn words_count_once_in_the_order_they_came() {
+        assert_eq!(tokenize("React react REACT auth react"), ["react", "auth"]);
+    }
+
+    #[test]
+    fn only_stop_words_leave_nothing() {
+        assert!(tokenize("le la les of the à — …").is_empty());
+    }
+}

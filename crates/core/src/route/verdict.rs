@@ -1,0 +1,137 @@
+//! [`Verdict`]: no match, one match, or candidates to choose from; and the arithmetic behind it.
+
+use crate::catalog::SkillId;
+
+/// The thresholds, from the configuration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Matching {
+    /// Base scores below this do not count.
+    pub min_score: f64,
+    /// How many candidates an ambiguous answer lists.
+    pub max_results: usize,
+    /// A gap between the first two below this is ambiguous.
+    pub ambiguity_threshold: f64,
+}
+
+impl Default for Matching {
+    fn default() -> Self {
+        Self { min_score: 0.2, max_results: 3, ambiguity_threshold: 0.1 }
+    }
+}
+
+/// A score in billionths: sums and comparisons are exact, so that 0.6 − 0.5 is 0.1 at the edges too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Score(i64);
+
+const ONE: f64 = 1e9;
+
+impl Score {
+    /// The nearest score to a number.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a float beyond the range saturates, which is what a score should do"
+    )]
+    pub fn new(number: f64) -> Self {
+        Self((number * ONE).round() as i64)
+    }
+
+    /// Matched keywords over all keywords.
+    pub fn share(matched: usize, total: usize) -> Self {
+        let (matched, total) =
+            (i64::try_from(matched).unwrap_or(i64::MAX), i64::try_from(total).unwrap_or(i64::MAX));
+        // Rounded to the nearest, as `new` does.
+        Self((matched.saturating_mul(1_000_000_000).saturating_add(total / 2)) / total.max(1))
+    }
+
+    /// This score with a skill's priority added.
+    #[must_use]
+    pub fn with_priority(self, priority: f64) -> Self {
+        Self(self.0.saturating_add(Self::new(priority * 0.001).0))
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// As answers show it: four decimals.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "scores are small, and shown with four decimals"
+    )]
+    pub fn rounded(self) -> f64 {
+        (self.0 as f64 / ONE * 1e4).round() / 1e4
+    }
+}
+
+/// A skill that matches at least one word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// Which.
+    pub skill: SkillId,
+    /// Matched keywords over all keywords.
+    pub base: Score,
+    /// The base with priority; decides the order.
+    pub score: Score,
+    /// The keywords that matched, as the author wrote them, in their order.
+    pub matched: Vec<String>,
+}
+
+/// What a request comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing reaches the minimum; the nearest that matched anything at all, if any.
+    NoMatch {
+        /// The best of those below the minimum.
+        closest: Option<Hit>,
+    },
+    /// One skill stands out.
+    Match(Hit),
+    /// Several are too close to call, best first.
+    Ambiguous(Vec<Hit>),
+}
+
+/// Ranks and judges. `hits` may come in any order; ties go to the smaller number, which is the earlier path.
+pub(super) fn judge(mut hits: Vec<(SkillId, Score, Score)>, matching: &Matching) -> Ruling {
+    let order = |a: &(SkillId, Score, Score), b: &(SkillId, Score, Score)| {
+        b.2.cmp(&a.2).then_with(|| a.0.cmp(&b.0))
+    };
+    let min = Score::new(matching.min_score);
+    let closest = hits.iter().copied().min_by(|a, b| b.1.cmp(&a.1).then_with(|| order(a, b)));
+    hits.retain(|(_, base, _)| *base >= min);
+    hits.sort_by(order);
+    match hits.as_slice() {
+        [] => Ruling::NoMatch(closest),
+        [first, second, ..]
+            if first.2.minus(second.2) < Score::new(matching.ambiguity_threshold) =>
+        {
+            hits.truncate(matching.max_results.max(1));
+            Ruling::Ambiguous(hits)
+        }
+        [first, ..] => Ruling::Match(*first),
+    }
+}
+
+/// A verdict before the matched keywords are spelled out, which only the winners need.
+pub(super) enum Ruling {
+    NoMatch(Option<(SkillId, Score, Score)>),
+    Match((SkillId, Score, Score)),
+    Ambiguous(Vec<(SkillId, Score, Score)>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_equal_to_the_threshold_is_not_ambiguous() {
+        assert_eq!(Score::share(6, 10).minus(Score::share(5, 10)), Score::new(0.1));
+        assert_eq!(Score::share(7, 10).minus(Score::share(6, 10)), Score::new(0.1));
+        assert!(Score::share(1, 5) >= Score::new(0.2));
+    }
+
+    #[test]
+    fn scores_show_four_decimals() {
+        assert!((Score::share(1, 3).rounded() - 0.3333).abs() < 1e-12);
+        assert!((Score::share(7, 8).with_priority(10.0).rounded() - 0.885).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,377 @@
+//! YAML text → a tree of [`Node`]s that keep what was written and where.
+//!
+//! Values stay text (`1.10` is `1.10`, `no` is `no`); a reader that wants a boolean or a number asks for it, by
+//! the rules of the YAML 1.2 core schema. Everything from outside is bounded: depth, nodes, aliases. Duplicate
+//! keys are refused, tags never act, merge keys are plain keys. Used for front matter and for `config.yaml`.
+
+use std::collections::HashMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Span};
+
+use crate::diagnostic::Position;
+
+/// Deeper nesting than this is refused.
+pub const MAX_DEPTH: usize = 16;
+/// More nodes than this, aliases expanded, are refused.
+pub const MAX_NODES: usize = 4_096;
+
+/// One YAML value and where it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    /// Where it starts, in the text that was parsed.
+    pub at: Position,
+}
+
+/// What a node holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// Text as written, without its quotes.
+    Scalar {
+        /// The text.
+        text: String,
+        /// Written without quotes, block or tag: may be read as null, boolean or number.
+        plain: bool,
+    },
+    /// A list.
+    Sequence(Vec<Node>),
+    /// A map in the order of its keys.
+    Mapping(Vec<Entry>),
+}
+
+/// One `key: value` of a mapping.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The key's text.
+    pub key: String,
+    /// Where the key starts.
+    pub at: Position,
+    /// The value.
+    pub value: Node,
+}
+
+/// Why a text is not YAML that we take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct YamlError {
+    /// Where.
+    pub at: Position,
+    /// What is wrong, as a lower-case fragment.
+    pub message: String,
+}
+
+impl Node {
+    fn empty(at: Position) -> Self {
+        Self { value: Value::Scalar { text: String::new(), plain: true }, at }
+    }
+
+    /// The text of a scalar that is not null.
+    pub fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Scalar { text, .. } if !self.is_null() => Some(text),
+            Value::Scalar { .. } | Value::Sequence(_) | Value::Mapping(_) => None,
+        }
+    }
+
+    /// Whether nothing was written, or `null` or `~`.
+    pub fn is_null(&self) -> bool {
+        self.plain().is_some_and(|text| matches!(text, "" | "~" | "null" | "Null" | "NULL"))
+    }
+
+    /// The boolean, where one was written.
+    pub fn boolean(&self) -> Option<bool> {
+        match self.plain()? {
+            "true" | "True" | "TRUE" => Some(true),
+            "false" | "False" | "FALSE" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The finite number, where one was written.
+    pub fn number(&self) -> Option<f64> {
+        let text = self.plain()?;
+        let numeric =
+            text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'));
+        text.parse().ok().filter(|number: &f64| numeric && number.is_finite())
+    }
+
+    /// The items of a sequence.
+    pub fn items(&self) -> Option<&[Self]> {
+        match &self.value {
+            Value::Sequence(items) => Some(items),
+            Value::Scalar { .. } | Value::Mapping(_) => None,
+        }
+    }
+
+    /// The entries of a mapping.
+    pub fn entries(&self) -> Option<&[Entry]> {
+        match &self.value {
+            Value::Mapping(entries) => Some(entries),
+            Value::Scalar { .. } | Value::Sequence(_) => None,
+        }
+    }
+
+    /// The value under `key`, where this is a mapping that has it.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        Some(&self.entries()?.iter().find(|entry| entry.key == key)?.value)
+    }
+
+    /// What kind of value this is, for messages.
+    pub fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Scalar { .. } if self.is_null() => "nothing",
+            Value::Scalar { .. } if self.boolean().is_some() => "a boolean",
+            Value::Scalar { .. } if self.number().is_some() => "a number",
+            Value::Scalar { .. } => "text",
+            Value::Sequence(_) => "a list",
+            Value::Mapping(_) => "a map",
+        }
+    }
+
+    fn plain(&self) -> Option<&str> {
+        match &self.value {
+            Value::Scalar { text, plain: true } => Some(text),
+            Value::Scalar { .. } | Value::Sequence(_) | Value::Mapping(_) => None,
+        }
+    }
+
+    fn size(&self) -> usize {
+        1 + match &self.value {
+            Value::Scalar { .. } => 0,
+            Value::Sequence(items) => items.iter().map(Self::size).sum(),
+            Value::Mapping(entries) => entries.iter().map(|entry| entry.value.size()).sum(),
+        }
+    }
+
+    fn depth(&self) -> usize {
+        match &self.value {
+            Value::Scalar { .. } => 0,
+            Value::Sequence(items) => 1 + items.iter().map(Self::depth).max().unwrap_or(0),
+            Value::Mapping(entries) => {
+                1 + entries.iter().map(|e| e.value.depth()).max().unwrap_or(0)
+            }
+        }
+    }
+}
+
+/// Parses one document. An empty text is an empty (null) node.
+pub fn parse(text: &str) -> Result<Node, YamlError> {
+    let mut builder = Builder::default();
+    let mut documents = 0;
+    let mut events = Parser::new_from_str(text);
+    while let Some(event) = events.next_event() {
+        let (event, span) = event.map_err(|error| YamlError {
+            at: Position {
+                line: count(error.marker().line()),
+                column: count(error.marker().col() + 1),
+            },
+            message: error.info().to_owned(),
+        })?;
+        let at = position(span);
+        match event {
+            Event::DocumentStart(_) => {
+                documents += 1;
+                if documents > 1 {
+                    return fail(at, "a second document starts here; one is expected");
+                }
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                let plain = style == ScalarStyle::Plain && tag.is_none();
+                let value = Value::Scalar { text: text.into_owned(), plain };
+                builder.place(Node { value, at }, anchor)?;
+            }
+            Event::SequenceStart(anchor, _) => {
+                builder.open(Value::Sequence(Vec::new()), anchor, at)?;
+            }
+            Event::MappingStart(anchor, _) => {
+                builder.open(Value::Mapping(Vec::new()), anchor, at)?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => builder.close()?,
+            Event::Alias(anchor) => builder.alias(anchor, at)?,
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
+        }
+    }
+    Ok(builder.root.unwrap_or_else(|| Node::empty(Position { line: 1, column: 1 })))
+}
+
+/// The tree while it grows: a stack of open collections, so that depth costs no recursion.
+#[derive(Default)]
+struct Builder {
+    open: Vec<Open>,
+    root: Option<Node>,
+    anchors: HashMap<usize, Node>,
+    nodes: usize,
+}
+
+struct Open {
+    node: Node,
+    anchor: usize,
+    /// A mapping's key that waits for its value.
+    key: Option<(String, Position)>,
+}
+
+impl Builder {
+    fn open(&mut self, value: Value, anchor: usize, at: Position) -> Result<(), YamlError> {
+        if self.open.len() >= MAX_DEPTH {
+            return fail(at, format!("nested deeper than {MAX_DEPTH} levels"));
+        }
+        self.open.push(Open { node: Node { value, at }, anchor, key: None });
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), YamlError> {
+        match self.open.pop() {
+            Some(Open { node, anchor, .. }) => self.place(node, anchor),
+            None => Ok(()),
+        }
+    }
+
+    fn alias(&mut self, anchor: usize, at: Position) -> Result<(), YamlError> {
+        let Some(target) = self.anchors.get(&anchor) else {
+            return fail(at, "an alias refers to the value it stands in");
+        };
+        if self.open.len() + target.depth() > MAX_DEPTH {
+            return fail(at, format!("nested deeper than {MAX_DEPTH} levels through an alias"));
+        }
+        self.nodes += target.size();
+        let copy = Node { value: target.value.clone(), at };
+        self.place(copy, 0)
+    }
+
+    /// Puts a finished node where it belongs: a key, a value, an item, or the root.
+    fn place(&mut self, node: Node, anchor: usize) -> Result<(), YamlError> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return fail(node.at, format!("more than {MAX_NODES} values, aliases expanded"));
+        }
+        if anchor != 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        let Some(parent) = self.open.last_mut() else {
+            self.root = Some(node);
+            return Ok(());
+        };
+        match &mut parent.node.value {
+            Value::Sequence(items) => items.push(node),
+            Value::Mapping(entries) => match parent.key.take() {
+                Some((key, at)) => entries.push(Entry { key, at, value: node }),
+                None => parent.key = Some(key(node, entries)?),
+            },
+            Value::Scalar { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+fn key(node: Node, entries: &[Entry]) -> Result<(String, Position), YamlError> {
+    let Value::Scalar { text, .. } = node.value else {
+        return fail(node.at, "a key must be text");
+    };
+    match entries.iter().find(|entry| entry.key == text) {
+        Some(first) => {
+            fail(node.at, format!("duplicate key `{text}`, first on line {}", first.at.line))
+        }
+        None => Ok((text, node.at)),
+    }
+}
+
+fn fail<T>(at: Position, message: impl Into<String>) -> Result<T, YamlError> {
+    Err(YamlError { at, message: message.into() })
+}
+
+fn position(span: Span) -> Position {
+    Position { line: count(span.start.line()), column: count(span.start.col() + 1) }
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(yaml: &str) -> Vec<String> {
+        let node = parse(yaml).unwrap();
+        node.entries()
+            .unwrap()
+            .iter()
+            .map(|e| e.value.text().unwrap_or("<null>").to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn values_stay_as_they_were_written() {
+        let yaml = "a: 1.10\nb: no\nc: 2026-01-02\nd: 012\ne: 0x1F\nf: ~\ng: 'null'\nh: 1:30\n";
+        assert_eq!(
+            texts(yaml),
+            ["1.10", "no", "2026-01-02", "012", "0x1F", "<null>", "null", "1:30"]
+        );
+    }
+
+    #[test]
+    fn booleans_and_numbers_are_read_on_request_and_only_unquoted() {
+        let node = parse("a: true\nb: 'true'\nc: yes\nd: -1.5\ne: '3'\nf: inf\ng: nan\nh: 1e400\n")
+            .unwrap();
+        let get = |key| node.get(key).unwrap();
+        assert_eq!(
+            (get("a").boolean(), get("b").boolean(), get("c").boolean()),
+            (Some(true), None, None)
+        );
+        assert_eq!(
+            (get("d").number(), get("e").number(), get("f").number()),
+            (Some(-1.5), None, None)
+        );
+        assert_eq!((get("g").number(), get("h").number()), (None, None));
+    }
+
+    #[test]
+    fn a_duplicate_key_is_refused_with_both_places() {
+        let error = parse("name: good\nx: 1\nname: evil\n").unwrap_err();
+        assert_eq!((error.at.line, error.at.column), (3, 1));
+        assert_eq!(error.message, "duplicate key `name`, first on line 1");
+    }
+
+    #[test]
+    fn u01_an_alias_bomb_is_refused_at_once() {
+        for levels in [5, 9] {
+            let mut yaml = String::from("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
+            for level in 1..=levels {
+                let below = format!("*a{}", level - 1);
+                let row = vec![below; 10].join(",");
+                yaml += &format!("a{level}: &a{level} [{row}]\n");
+            }
+            let error = parse(&yaml).unwrap_err();
+            assert!(error.message.contains("aliases expanded"), "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn u02_deep_nesting_is_refused_without_recursion() {
+        for yaml in ["[".repeat(100_000), "{a: ".repeat(20_000), "- ".repeat(30_000)] {
+            assert!(parse(&yaml).is_err());
+        }
+        let mut block = String::new();
+        for level in 0..200 {
+            block += &format!("{}k:\n", " ".repeat(level));
+        }
+        assert!(parse(&block).unwrap_err().message.contains("nested deeper"));
+    }
+
+    #[test]
+    fn u03_self_alias_second_document_and_tags_do_not_act() {
+        assert!(parse("a: &a [*a]\n").is_err());
+        assert!(parse("a: 1\n---\nb: 2\n").is_err());
+        let node = parse("a: !!python/object:os.system ls\nb: !!str true\n<<: {c: 1}\n").unwrap();
+        assert_eq!(node.get("a").unwrap().text(), Some("ls"));
+        assert_eq!(node.get("b").unwrap().boolean(), None);
+        assert!(node.get("c").is_none());
+    }
+
+    #[test]
+    fn positions_count_from_one() {
+        let node = parse("a: 1\nlist:\n  - x\n  -   y\n").unwrap();
+        let items = node.get("list").unwrap().items().unwrap();
+        assert_eq!(items[1].at, Position { line: 4, column: 7 });
+    }
+}

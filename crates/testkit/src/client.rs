@@ -1,0 +1,216 @@
+//! A plain MCP client over a child's standard streams: it sends lines and reads lines, and knows no SDK, so
+//! that what goes over the wire is what the test says.
+
+use std::{
+    collections::VecDeque,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    sync::mpsc::{self, Receiver},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+/// How long a test waits for an answer before it fails.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A running server and the pipe to it. Dropping it kills the server.
+#[derive(Debug)]
+pub struct Client {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+    stderr: Receiver<String>,
+    early: VecDeque<Value>,
+    next_id: u64,
+    meta: Option<Value>,
+}
+
+/// The answer to a `tools/call`.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// Whether the tool says it failed.
+    pub is_error: bool,
+    /// The first text block.
+    pub text: String,
+    /// The text as JSON, null where it is none.
+    pub json: Value,
+}
+
+#[expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot talk to its server has failed"
+)]
+impl Client {
+    /// Starts the server; nothing is sent yet.
+    pub fn spawn(mut command: Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
+        let stdout = child.stdout.take().expect("stdout is piped");
+        let mut errors = child.stderr.take().expect("stderr is piped");
+        let (line, lines) = mpsc::channel();
+        thread::spawn(move || {
+            for read in BufReader::new(stdout).lines() {
+                if read.is_ok_and(|read| line.send(read).is_ok()) {
+                    continue;
+                }
+                break;
+            }
+        });
+        let (log, stderr) = mpsc::channel();
+        thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = errors.read_to_end(&mut text);
+            let _ = log.send(String::from_utf8_lossy(&text).into_owned());
+        });
+        let stdin = child.stdin.take();
+        Self { child, stdin, lines, stderr, early: VecDeque::new(), next_id: 1, meta: None }
+    }
+
+    /// Starts the server and shakes hands as clients before 2026 do.
+    pub fn legacy(command: Command, version: &str) -> Self {
+        let mut client = Self::spawn(command);
+        let answer = client.request(
+            "initialize",
+            json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "testkit", "version": "1"}}),
+        );
+        assert!(answer.get("result").is_some(), "initialize: {answer}");
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    /// Starts the server and speaks 2026-07-28: no handshake, metadata on every request.
+    pub fn modern(command: Command) -> Self {
+        let mut client = Self::spawn(command);
+        client.meta = Some(json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": {"name": "testkit", "version": "1"},
+        }));
+        client
+    }
+
+    /// Sends one message.
+    pub fn send(&mut self, message: &Value) {
+        self.send_raw(message.to_string().as_bytes());
+    }
+
+    /// Sends any bytes as a line.
+    pub fn send_raw(&mut self, line: &[u8]) {
+        let stdin = self.stdin.as_mut().expect("stdin is open");
+        // A server that has gone is noticed by the read that follows.
+        let _ = stdin
+            .write_all(line)
+            .and_then(|()| stdin.write_all(b"\n"))
+            .and_then(|()| stdin.flush());
+    }
+
+    /// The next message, whatever it is.
+    pub fn next(&mut self) -> Value {
+        if let Some(message) = self.early.pop_front() {
+            return message;
+        }
+        self.next_line()
+    }
+
+    fn next_line(&mut self) -> Value {
+        let line = self
+            .lines
+            .recv_timeout(PATIENCE)
+            .unwrap_or_else(|error| panic!("no line from the server: {error}"));
+        serde_json::from_str(&line)
+            .unwrap_or_else(|error| panic!("not JSON on stdout: {error}: {line}"))
+    }
+
+    /// Sends a request and returns its number; the answer comes by [`Client::answer`].
+    pub fn ask(&mut self, method: &str, mut params: Value) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        if let (Some(meta), Some(params)) = (&self.meta, params.as_object_mut()) {
+            params.insert("_meta".to_owned(), meta.clone());
+        }
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    /// The answer to a request, whatever else arrives before it.
+    pub fn answer(&mut self, id: u64) -> Value {
+        if let Some(at) =
+            self.early.iter().position(|message| message.get("id") == Some(&json!(id)))
+        {
+            return self.early.remove(at).unwrap_or_default();
+        }
+        loop {
+            let message = self.next_line();
+            if message.get("id") == Some(&json!(id)) {
+                return message;
+            }
+            self.early.push_back(message);
+        }
+    }
+
+    /// Sends a request and waits for its answer.
+    pub fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.ask(method, params);
+        self.answer(id)
+    }
+
+    /// Calls a tool; a protocol error fails the test.
+    pub fn call(&mut self, tool: &str, arguments: &Value) -> Reply {
+        let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments}));
+        let result = answer.get("result").unwrap_or_else(|| panic!("{tool}: {answer}"));
+        let text = result
+            .pointer("/content/0/text")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        let is_error = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
+        Reply { is_error, json: serde_json::from_str(&text).unwrap_or_default(), text }
+    }
+
+    /// Calls a tool wrongly: the code and message of the protocol error.
+    pub fn refused(&mut self, tool: &str, arguments: &Value) -> (i64, String) {
+        let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments}));
+        let error =
+            answer.get("error").unwrap_or_else(|| panic!("{tool} was not refused: {answer}"));
+        let code = error.get("code").and_then(Value::as_i64).unwrap_or_default();
+        (code, error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned())
+    }
+
+    /// The child's process number.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Closes the server's input and waits for it to leave: how, how fast, and what it logged.
+    pub fn close(mut self) -> (ExitStatus, Duration, String) {
+        drop(self.stdin.take());
+        self.wait()
+    }
+
+    /// Waits for the server to leave by itself.
+    pub fn wait(&mut self) -> (ExitStatus, Duration, String) {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("the child can be waited for") {
+                let log = self.stderr.recv_timeout(PATIENCE).unwrap_or_default();
+                return (status, started.elapsed(), log);
+            }
+            assert!(started.elapsed() < PATIENCE, "the server does not leave");
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

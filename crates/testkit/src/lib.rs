@@ -1,0 +1,12 @@
+//! What tests share: content from one string, a hermetic home, a plain MCP client.
+//!
+//! Depends on neither of the product's crates, so that both may use it: it yields files and frames. Not here:
+//! any knowledge of skills.
+
+mod client;
+mod fixture;
+mod home;
+
+pub use client::{Client, Reply};
+pub use fixture::files;
+pub use home::Home;
