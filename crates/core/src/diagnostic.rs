@@ -85,11 +85,11 @@ codes! {
     PathShadowed          Warning "path-shadowed"           "a source named earlier has a skill of the same path";
     ConfigUnknownKey      Warning "config-unknown-key"      "the configuration has a key that does not exist";
     ConfigInvalid         Warning "config-invalid"          "a configuration value in the content is invalid and its default is used";
-    ConfigRefused         Warning "config-refused"          "content may not set this key under SKILLS_TRUST=strict";
+    ConfigRefused         Warning "config-refused"          "content may not set this key under `SKILLS_TRUST=strict`";
 }
 
 /// A place in a text: both count from 1; zero means "the whole file".
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Position {
     /// Line, from 1.
     pub line: u32,
@@ -98,7 +98,7 @@ pub struct Position {
 }
 
 /// One thing found wrong in one text, before anybody knows which file that text came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Finding {
     /// Which kind.
     pub code: Code,
@@ -135,7 +135,7 @@ impl Finding {
 }
 
 /// A finding in a file of a source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Diagnostic {
     /// The source's name.
     pub source: Arc<str>,

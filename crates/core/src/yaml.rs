@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use saphyr_parser::{Event, Parser, ScalarStyle, Span};
+use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use crate::diagnostic::Position;
 
@@ -14,6 +14,8 @@ use crate::diagnostic::Position;
 pub const MAX_DEPTH: usize = 16;
 /// More nodes than this, aliases expanded, are refused.
 pub const MAX_NODES: usize = 4_096;
+/// More text than this, copied through aliases, is refused.
+pub const MAX_ALIASED_BYTES: usize = 64 * 1024;
 
 /// One YAML value and where it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +60,8 @@ pub struct YamlError {
     pub at: Position,
     /// What is wrong, as a lower-case fragment.
     pub message: String,
+    /// It is YAML, but over a bound or ambiguous: no mending may make it pass.
+    pub refused: bool,
 }
 
 impl Node {
@@ -143,6 +147,14 @@ impl Node {
         }
     }
 
+    fn bytes(&self) -> usize {
+        match &self.value {
+            Value::Scalar { text, .. } => text.len(),
+            Value::Sequence(items) => items.iter().map(Self::bytes).sum(),
+            Value::Mapping(entries) => entries.iter().map(|e| e.key.len() + e.value.bytes()).sum(),
+        }
+    }
+
     fn depth(&self) -> usize {
         match &self.value {
             Value::Scalar { .. } => 0,
@@ -156,18 +168,25 @@ impl Node {
 
 /// Parses one document. An empty text is an empty (null) node.
 pub fn parse(text: &str) -> Result<Node, YamlError> {
+    parse_below(text, 0)
+}
+
+/// Parses one document that has this many lines above it in its file; positions are the file's.
+pub fn parse_below(text: &str, lines_above: u32) -> Result<Node, YamlError> {
+    let place = |line: usize, col: usize| Position {
+        line: count(line) + lines_above,
+        column: count(col + 1),
+    };
     let mut builder = Builder::default();
     let mut documents = 0;
     let mut events = Parser::new_from_str(text);
     while let Some(event) = events.next_event() {
         let (event, span) = event.map_err(|error| YamlError {
-            at: Position {
-                line: count(error.marker().line()),
-                column: count(error.marker().col() + 1),
-            },
+            at: place(error.marker().line(), error.marker().col()),
             message: error.info().to_owned(),
+            refused: false,
         })?;
-        let at = position(span);
+        let at = place(span.start.line(), span.start.col());
         match event {
             Event::DocumentStart(_) => {
                 documents += 1;
@@ -191,7 +210,7 @@ pub fn parse(text: &str) -> Result<Node, YamlError> {
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
         }
     }
-    Ok(builder.root.unwrap_or_else(|| Node::empty(Position { line: 1, column: 1 })))
+    Ok(builder.root.unwrap_or_else(|| Node::empty(place(1, 0))))
 }
 
 /// The tree while it grows: a stack of open collections, so that depth costs no recursion.
@@ -201,6 +220,7 @@ struct Builder {
     root: Option<Node>,
     anchors: HashMap<usize, Node>,
     nodes: usize,
+    aliased_bytes: usize,
 }
 
 struct Open {
@@ -213,7 +233,7 @@ struct Open {
 impl Builder {
     fn open(&mut self, value: Value, anchor: usize, at: Position) -> Result<(), YamlError> {
         if self.open.len() >= MAX_DEPTH {
-            return fail(at, format!("nested deeper than {MAX_DEPTH} levels"));
+            return refuse(at, format!("nested deeper than {MAX_DEPTH} levels"));
         }
         self.open.push(Open { node: Node { value, at }, anchor, key: None });
         Ok(())
@@ -231,9 +251,13 @@ impl Builder {
             return fail(at, "an alias refers to the value it stands in");
         };
         if self.open.len() + target.depth() > MAX_DEPTH {
-            return fail(at, format!("nested deeper than {MAX_DEPTH} levels through an alias"));
+            return refuse(at, format!("nested deeper than {MAX_DEPTH} levels through an alias"));
         }
         self.nodes += target.size();
+        self.aliased_bytes += target.bytes();
+        if self.aliased_bytes > MAX_ALIASED_BYTES {
+            return refuse(at, "more than 64 KiB of text through aliases");
+        }
         let copy = Node { value: target.value.clone(), at };
         self.place(copy, 0)
     }
@@ -242,7 +266,7 @@ impl Builder {
     fn place(&mut self, node: Node, anchor: usize) -> Result<(), YamlError> {
         self.nodes += 1;
         if self.nodes > MAX_NODES {
-            return fail(node.at, format!("more than {MAX_NODES} values, aliases expanded"));
+            return refuse(node.at, format!("more than {MAX_NODES} values, aliases expanded"));
         }
         if anchor != 0 {
             self.anchors.insert(anchor, node.clone());
@@ -269,18 +293,18 @@ fn key(node: Node, entries: &[Entry]) -> Result<(String, Position), YamlError> {
     };
     match entries.iter().find(|entry| entry.key == text) {
         Some(first) => {
-            fail(node.at, format!("duplicate key `{text}`, first on line {}", first.at.line))
+            refuse(node.at, format!("duplicate key `{text}`, first on line {}", first.at.line))
         }
         None => Ok((text, node.at)),
     }
 }
 
 fn fail<T>(at: Position, message: impl Into<String>) -> Result<T, YamlError> {
-    Err(YamlError { at, message: message.into() })
+    Err(YamlError { at, message: message.into(), refused: false })
 }
 
-fn position(span: Span) -> Position {
-    Position { line: count(span.start.line()), column: count(span.start.col() + 1) }
+fn refuse<T>(at: Position, message: impl Into<String>) -> Result<T, YamlError> {
+    Err(YamlError { at, message: message.into(), refused: true })
 }
 
 fn count(n: usize) -> u32 {
@@ -335,12 +359,10 @@ mod tests {
     #[test]
     fn u01_an_alias_bomb_is_refused_at_once() {
         for levels in [5, 9] {
-            let mut yaml = String::from("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
-            for level in 1..=levels {
-                let below = format!("*a{}", level - 1);
-                let row = vec![below; 10].join(",");
-                yaml += &format!("a{level}: &a{level} [{row}]\n");
-            }
+            let row = |level: usize| vec![format!("*a{}", level - 1); 10].join(",");
+            let above: Vec<_> =
+                (1..=levels).map(|level| format!("a{level}: &a{level} [{}]", row(level))).collect();
+            let yaml = format!("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n{}\n", above.join("\n"));
             let error = parse(&yaml).unwrap_err();
             assert!(error.message.contains("aliases expanded"), "{}", error.message);
         }
@@ -351,11 +373,8 @@ mod tests {
         for yaml in ["[".repeat(100_000), "{a: ".repeat(20_000), "- ".repeat(30_000)] {
             assert!(parse(&yaml).is_err());
         }
-        let mut block = String::new();
-        for level in 0..200 {
-            block += &format!("{}k:\n", " ".repeat(level));
-        }
-        assert!(parse(&block).unwrap_err().message.contains("nested deeper"));
+        let block: Vec<_> = (0..200).map(|level| " ".repeat(level) + "k:").collect();
+        assert!(parse(&block.join("\n")).unwrap_err().message.contains("nested deeper"));
     }
 
     #[test]

@@ -1,1 +1,19 @@
-//! x
+//! One binary that serves skills to AI coding agents over MCP.
+//!
+//! The rooms, in the order data flows. A room looks only at rooms above it; a test holds the line.
+
+pub mod clock;
+
+pub mod event;
+
+pub mod config;
+
+pub mod source;
+
+pub mod store;
+
+pub mod surface;
+
+pub mod transport;
+
+pub mod cli;

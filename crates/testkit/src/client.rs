@@ -112,7 +112,7 @@ impl Client {
     }
 
     /// The next message, whatever it is.
-    pub fn next(&mut self) -> Value {
+    pub fn message(&mut self) -> Value {
         if let Some(message) = self.early.pop_front() {
             return message;
         }

@@ -54,9 +54,9 @@ impl Catalog {
     ) {
         let id = SkillId(u32::try_from(self.skills.len()).unwrap_or(u32::MAX));
         let identity = self.claim(&intake.source, file, &path, id);
-        let resources = RelPath::parse(path.as_str())
-            .ok()
-            .filter(|folder| intake.root.folder(folder).is_some());
+        // Not parsed: names on disk are freer than names in requests.
+        let resources = file.folder().child(path.name()).ok();
+        let resources = resources.filter(|folder| intake.root.folder(folder).is_some());
         let mut missing =
             Missing { intake, file, resources: resources.as_ref(), found: &mut self.diagnostics };
         let asset_presence =
@@ -146,7 +146,11 @@ struct Missing<'a> {
 
 impl Missing<'_> {
     fn look(&mut self, what: &str, declared: &RelPath, at: Position) -> Presence {
-        let entry = self.resources.and_then(|folder| self.intake.root.file(&folder.join(declared)));
+        let path = self.resources.map(|folder| folder.join(declared));
+        let entry = path.and_then(|path| {
+            let folder = self.intake.root.folder(&path).map(|_| Entry::Special);
+            self.intake.root.file(&path).or(folder)
+        });
         let (presence, finding) = match entry {
             Some(Entry::Regular { .. }) => return Presence::Present,
             Some(Entry::Special) => {

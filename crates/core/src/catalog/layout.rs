@@ -52,14 +52,16 @@ impl Layout {
                 return;
             }
         }
-        for name in
-            folder.files.keys().filter(|name| name.ends_with(".md") && Some(*name) != bundle)
+        for name in folder
+            .files
+            .keys()
+            .filter(|name| name.ends_with(".md") && !is_hidden(name) && Some(*name) != bundle)
         {
             let Ok(file) = path.child(name) else { continue };
             self.look_at_name(&file);
             self.candidates.push(file);
         }
-        for (name, below) in &folder.folders {
+        for (name, below) in folder.folders.iter().filter(|(name, _)| !is_hidden(name)) {
             let Ok(below_path) = path.child(name) else { continue };
             match role(folder, name, below, searched) {
                 Role::Category => self.visit(below, &below_path, Searched::Whole),
@@ -109,6 +111,11 @@ impl Layout {
     fn found(&mut self, path: &RelPath, code: Code, message: impl Into<String>) {
         self.findings.push((path.clone(), Finding::whole(code, message)));
     }
+}
+
+/// Editors' and tools' own files; assets may well be hidden, skills are not.
+fn is_hidden(name: &str) -> bool {
+    name.starts_with('.')
 }
 
 /// How a folder's own folders are looked at.

@@ -6,15 +6,13 @@ impl Catalog {
     /// The skill of this name: its identity or `source:path`; a category also without `/_index`; the file name's
     /// `.md` may be there. Exact case wins over the same letters in another case.
     pub fn find(&self, asked: &str) -> Option<&Skill> {
-        let asked = asked.trim().trim_end_matches('/');
-        let asked = asked.strip_suffix(".md").unwrap_or(asked);
-        let index = format!("{asked}/_index");
-        let exact = self.identities.get(asked).or_else(|| self.identities.get(index.as_str()));
-        let folded = || {
-            self.folded
-                .get(&asked.to_lowercase())
-                .or_else(|| self.folded.get(&index.to_lowercase()))
-        };
+        let trimmed = asked.trim().trim_end_matches('/');
+        let bare = trimmed.strip_suffix(".md").unwrap_or(trimmed);
+        let index = format!("{bare}/_index");
+        // As it stands first: a file may be called `a.md.md`, or have blanks in its name.
+        let names = [asked, trimmed, bare, &index];
+        let exact = names.iter().find_map(|name| self.identities.get(*name));
+        let folded = || names.iter().find_map(|name| self.folded.get(&name.to_lowercase()));
         self.skill(*exact.or_else(folded)?)
     }
 

@@ -1,6 +1,6 @@
 //! The catalog as folders and skills, for whoever wants to browse it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::{Catalog, Skill};
 
@@ -27,19 +27,12 @@ struct Branch<'a> {
 impl Catalog {
     /// The whole tree: the root of the only source, or a root whose children are the sources.
     pub fn tree(&self) -> TreeNode<'_> {
-        match self.sources.as_slice() {
-            [] => TreeNode {
-                name: "root",
-                path: "_root".to_owned(),
-                skill: None,
-                children: Vec::new(),
-            },
-            [_] => self.branch(0).into_root("root", "_root".to_owned()),
-            sources => {
-                let branch =
-                    |(index, name)| self.branch(index).into_root(name, format!("{name}:_root"));
-                let children = sources.iter().map(AsRef::as_ref).enumerate().map(branch).collect();
-                TreeNode { name: "root", path: "_root".to_owned(), skill: None, children }
+        let mut roots = self.roots();
+        match roots.pop() {
+            Some(only) if roots.is_empty() => only,
+            last => {
+                roots.extend(last);
+                TreeNode { name: "root", path: "_root".to_owned(), skill: None, children: roots }
             }
         }
     }
@@ -47,12 +40,46 @@ impl Catalog {
     /// The node of this name: a skill's as [`Catalog::find`] finds it, a folder's path, a source's name.
     pub fn subtree(&self, asked: &str) -> Option<TreeNode<'_>> {
         let asked = asked.trim().trim_end_matches('/');
-        let root = self.tree();
         if matches!(asked, "" | "root") {
-            return Some(root);
+            return Some(self.tree());
         }
-        let wanted = self.find(asked).map_or(asked, |skill| &*skill.identity).to_owned();
-        root.take(&wanted)
+        if let Some(skill) = self.find(asked) {
+            return self.tree().take(&|path| path == &*skill.identity);
+        }
+        let folded = asked.to_lowercase();
+        self.tree()
+            .take(&|path| path == asked)
+            .or_else(|| self.tree().take(&|path| path.to_lowercase() == folded))
+            .or_else(|| self.in_source(&folded))
+    }
+
+    /// A source's root by the source's name, or one of its folders by `source:folder`.
+    fn in_source(&self, asked: &str) -> Option<TreeNode<'_>> {
+        let (name, folder) = asked.split_once(':').unwrap_or((asked, ""));
+        let source = self.sources.iter().position(|source| source.to_lowercase() == name)?;
+        let root = self.roots().into_iter().nth(source)?;
+        if folder.is_empty() {
+            Some(root)
+        } else {
+            root.take(&|path| path.to_lowercase() == folder)
+        }
+    }
+
+    /// Each source's root, first-named first.
+    fn roots(&self) -> Vec<TreeNode<'_>> {
+        let only = self.sources.len() == 1;
+        let mut roots = Vec::with_capacity(self.sources.len());
+        let mut claimed = HashSet::new();
+        for (index, source) in self.sources.iter().enumerate() {
+            let mut labels = Labels { source, claimed: &mut claimed };
+            let name = if only { "root" } else { source };
+            let mut root = self.branch(index).into_node(name, "", &mut labels);
+            if root.skill.is_none() {
+                root.path = if only { "_root".to_owned() } else { format!("{source}:_root") };
+            }
+            roots.push(root);
+        }
+        roots
     }
 
     fn branch(&self, source: usize) -> Branch<'_> {
@@ -74,15 +101,25 @@ impl Catalog {
     }
 }
 
-impl<'a> Branch<'a> {
-    fn into_root(self, name: &'a str, path: String) -> TreeNode<'a> {
-        let mut root = self.into_node(name, "");
-        root.path = root.skill.map_or(path, |skill| skill.identity.to_string());
-        root
-    }
+/// What folders without a skill of their own are called: as with skills, the first-named source wins a bare path.
+struct Labels<'l> {
+    source: &'l str,
+    claimed: &'l mut HashSet<String>,
+}
 
-    fn into_node(self, name: &'a str, folder: &str) -> TreeNode<'a> {
-        let path = self.own.map_or_else(|| folder.to_owned(), |skill| skill.identity.to_string());
+impl Labels<'_> {
+    fn label(&mut self, folder: &str) -> String {
+        if self.claimed.insert(folder.to_owned()) {
+            folder.to_owned()
+        } else {
+            format!("{}:{folder}", self.source)
+        }
+    }
+}
+
+impl<'a> Branch<'a> {
+    fn into_node(self, name: &'a str, folder: &str, labels: &mut Labels<'_>) -> TreeNode<'a> {
+        let label = labels.label(folder);
         let leaf = |(name, skill): (&'a str, &'a Skill)| TreeNode {
             name,
             path: skill.identity.to_string(),
@@ -92,20 +129,21 @@ impl<'a> Branch<'a> {
         let mut children: Vec<TreeNode<'a>> = self.leaves.into_iter().map(leaf).collect();
         children.extend(self.folders.into_iter().map(|(name, branch)| {
             let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
-            branch.into_node(name, &path)
+            branch.into_node(name, &path, labels)
         }));
         children.sort_by(|a, b| a.name.cmp(b.name).then_with(|| a.path.cmp(&b.path)));
+        let path = self.own.map_or(label, |skill| skill.identity.to_string());
         TreeNode { name, path, skill: self.own, children }
     }
 }
 
 impl TreeNode<'_> {
-    /// The node with this path, at or below this one.
-    fn take(self, path: &str) -> Option<Self> {
-        if self.path == path || self.path.strip_suffix("/_index") == Some(path) {
+    /// The first node whose path is the wanted one, at or below this one.
+    fn take(self, wanted: &impl Fn(&str) -> bool) -> Option<Self> {
+        if wanted(&self.path) {
             return Some(self);
         }
-        self.children.into_iter().find_map(|child| child.take(path))
+        self.children.into_iter().find_map(|child| child.take(wanted))
     }
 
     /// How many skills lie at or below this node.

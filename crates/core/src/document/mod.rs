@@ -103,19 +103,23 @@ fn decode(bytes: Vec<u8>) -> Result<String, Finding> {
 fn read(text: String, findings: &mut Vec<Finding>) -> Result<Document, Finding> {
     let split = split::split(&text)?;
     let front = text.get(split.front.clone()).unwrap_or_default();
-    let (mut front, repaired) = match yaml::parse(front) {
+    let (mut front, repaired) = match yaml::parse_below(front, split.line_offset) {
         Ok(node) => (node, false),
+        Err(original) if original.refused => {
+            return Err(Finding::new(Code::YamlInvalid, original.at, original.message)
+                .hint("write each key once, and keep values few and flat"));
+        }
         Err(original) => {
-            let mended = repair::mend(front).and_then(|mended| yaml::parse(&mended).ok());
-            let at = Position { line: original.at.line + split.line_offset, ..original.at };
+            let mended = repair::mend(front)
+                .and_then(|mended| yaml::parse_below(&mended, split.line_offset).ok());
             let Some(node) = mended else {
-                return Err(Finding::new(Code::YamlInvalid, at, original.message)
+                return Err(Finding::new(Code::YamlInvalid, original.at, original.message)
                     .hint("put quotes around a value that holds `: `, `#` or starts with a special character"));
             };
             findings.push(
                 Finding::new(
                     Code::YamlRepaired,
-                    at,
+                    original.at,
                     format!("not valid YAML ({}), read anyway", original.message),
                 )
                 .hint("put quotes around the value on this line"),
@@ -123,7 +127,6 @@ fn read(text: String, findings: &mut Vec<Finding>) -> Result<Document, Finding> 
             (node, true)
         }
     };
-    shift(&mut front, split.line_offset);
     if front.is_null() {
         front.value = yaml::Value::Mapping(Vec::new());
     }
@@ -135,19 +138,4 @@ fn read(text: String, findings: &mut Vec<Finding>) -> Result<Document, Finding> 
         ));
     }
     Ok(Document { body: split.body, front, repaired, text: text.into() })
-}
-
-/// Moves positions from the front matter's own lines to the file's.
-fn shift(node: &mut Node, lines: u32) {
-    node.at.line += lines;
-    match &mut node.value {
-        yaml::Value::Scalar { .. } => {}
-        yaml::Value::Sequence(items) => items.iter_mut().for_each(|item| shift(item, lines)),
-        yaml::Value::Mapping(entries) => {
-            for entry in entries {
-                entry.at.line += lines;
-                shift(&mut entry.value, lines);
-            }
-        }
-    }
 }

@@ -20,7 +20,7 @@ pub(super) fn mend(front: &str) -> Option<String> {
         // Lines of a block scalar are text, whatever they look like.
         if block.is_some_and(|above| indent > above || text.trim().is_empty()) {
             mended.push_str(text);
-        } else if let Some(quoted) = quote(text) {
+        } else if let Some(quoted) = quote(text, front) {
             block = None;
             changed = true;
             mended.push_str(&quoted);
@@ -48,15 +48,17 @@ fn opens_block(line: &str) -> bool {
     value.starts_with(['|', '>']) && value.len() <= 4
 }
 
-/// The line with its value quoted, where the value by itself is no YAML.
-fn quote(line: &str) -> Option<String> {
+/// The line with its value quoted, where the value by itself is no YAML. What is YAML but refused stays so.
+fn quote(line: &str, front: &str) -> Option<String> {
     let (head, value) = key_value(line)?;
     let value = value.trim_end();
-    if value.is_empty() || opens_block(line) || goes_on_below(value) {
+    if value.is_empty() || opens_block(line) || goes_on_below(value) || is_alias(value, front) {
         return None;
     }
-    if yaml::parse(&format!("k: {value}\n")).is_ok() {
-        return None;
+    match yaml::parse(&format!("k: {value}\n")) {
+        Ok(_) => return None,
+        Err(error) if error.refused => return None,
+        Err(_) => {}
     }
     let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
     Some(format!("{head}\"{escaped}\""))
@@ -65,6 +67,12 @@ fn quote(line: &str) -> Option<String> {
 /// Whether this is the first line of a list or map in brackets, closed further down.
 fn goes_on_below(value: &str) -> bool {
     value.starts_with(['[', '{']) && !value.contains([']', '}'])
+}
+
+/// Whether this is an alias of a value anchored on another line, and no YAML only without that line.
+fn is_alias(value: &str, front: &str) -> bool {
+    let anchors = |name| front.split_whitespace().any(|word| word.strip_prefix('&') == Some(name));
+    value.strip_prefix('*').is_some_and(anchors)
 }
 
 /// Splits `  - key: value` behind the first colon-and-blank; the key must look like one.

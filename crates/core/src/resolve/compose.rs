@@ -47,12 +47,17 @@ fn section(skill: &Skill, content: &str) -> String {
 fn fitted(ancestors: &[&Skill], skill: &Skill, max_tokens: usize) -> String {
     let stubs: Vec<String> =
         ancestors.iter().map(|above| section(above, &left_out(above))).collect();
-    // Every ancestor costs at least its stub, so the budget starts from there.
-    let reserved: usize = stubs.iter().map(|stub| estimate::tokens(stub)).sum();
+    // Every ancestor costs at least its stub and the blank line behind it, so the budget starts from there.
+    let reserved: usize = stubs.iter().map(|stub| estimate::tokens(stub) + 1).sum();
     let own = section(skill, skill.document().body());
     let own_tokens = estimate::tokens(&own);
     let mut left = max_tokens.saturating_sub(reserved);
-    let own = if own_tokens <= left { own } else { section(skill, &cut(skill, left)) };
+    let own = if own_tokens <= left {
+        own
+    } else {
+        let heading = estimate::tokens(&section(skill, ""));
+        section(skill, &cut(skill, left.saturating_sub(heading)))
+    };
     left = left.saturating_sub(estimate::tokens(&own));
     let mut sections = vec![own];
     for (above, stub) in ancestors.iter().zip(stubs).rev() {

@@ -1,0 +1,94 @@
+//! `config`: every setting and where it comes from.
+
+use std::process::ExitCode;
+
+use serde_json::{Map, Value as Json, json};
+
+use super::{
+    Context, Failure, Output,
+    output::{bold, dim, safe},
+};
+use crate::{
+    config::{Origin, VARIABLES, Value},
+    store::Snapshot,
+};
+
+#[derive(clap::Args)]
+pub(super) struct Options {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+    let mut out = Output::new();
+    let (store, snapshot) = context.opened()?;
+    if options.json {
+        let sources: Vec<Json> = store
+            .sources()
+            .iter()
+            .map(
+                |source| json!({"name": &**source.name(), "path": source.path().to_string_lossy()}),
+            )
+            .collect();
+        out.line(json!({"sources": sources, "settings": settings(&snapshot)}).to_string());
+        return Ok(ExitCode::SUCCESS);
+    }
+    out.line(bold("Sources"));
+    if store.sources().is_empty() {
+        out.line(format!("  none; {}", super::NO_SOURCE));
+    }
+    for source in store.sources() {
+        out.line(format!(
+            "  {}  {}",
+            safe(source.name()),
+            safe(&source.path().display().to_string())
+        ));
+    }
+    out.heading("Settings");
+    let widest = snapshot.settled.values.iter().map(|(key, ..)| key.name.len()).max().unwrap_or(0);
+    for (key, value, origin) in &snapshot.settled.values {
+        let origin = if *origin == Origin::Default {
+            dim("default")
+        } else {
+            bold(&safe(&origin.to_string()))
+        };
+        out.line(format!("  {:widest$}  {}  {origin}", key.name, safe(&value.to_string())));
+        out.line(format!("  {:widest$}  {}", "", dim(key.about)));
+    }
+    out.heading("Environment");
+    for variable in VARIABLES {
+        let shown = match context.environment.get(variable.name) {
+            None => dim("unset"),
+            Some(_) if variable.secret => "set, not shown".to_owned(),
+            Some(value) => safe(value),
+        };
+        out.line(format!("  {:widest$}  {shown}", variable.name));
+        out.line(format!("  {:widest$}  {}", "", dim(variable.about)));
+    }
+    for diagnostic in &snapshot.settled.diagnostics {
+        out.line(format!("{diagnostic}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn settings(snapshot: &Snapshot) -> Map<String, Json> {
+    let entry = |value: &Value, origin: &Origin| json!({"value": plain(value), "origin": origin.to_string()});
+    snapshot
+        .settled
+        .values
+        .iter()
+        .map(|(key, value, origin)| (key.name.to_owned(), entry(value, origin)))
+        .collect()
+}
+
+fn plain(value: &Value) -> Json {
+    match value {
+        Value::Flag(flag) => json!(flag),
+        Value::Share(share) => json!(share),
+        Value::Count(count) => json!(count),
+        Value::Text(text) => json!(text),
+        Value::Words(words) => json!(words),
+        Value::Commands(commands) => json!(commands),
+    }
+}

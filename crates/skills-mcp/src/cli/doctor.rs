@@ -1,0 +1,172 @@
+//! `doctor`: what this server sees, what is wrong with it, and whether it speaks the protocol.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use skills_core::diagnostic::{Diagnostic, Severity};
+
+use super::{
+    Context, Failure, NO_SOURCE, Output,
+    output::{bold, counted, dim, safe},
+};
+use crate::{
+    config::{Key, Value as KeyValue},
+    source::Directory,
+    store::{Cause, Refreshed, Snapshot, Store},
+    transport::{Client, ClientError, Era, Tried},
+};
+
+#[derive(clap::Args)]
+pub(super) struct Options {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+    let store = context.store()?;
+    let refreshed = store.refresh(Cause::Start);
+    let tried = [Era::Handshake, Era::Stateless].map(|era| try_out(context, era));
+    let examined = Examined { store, refreshed, tried };
+    let mut out = Output::new();
+    if options.json {
+        out.line(examined.json().to_string());
+    } else {
+        examined.print(&mut out);
+    }
+    Ok(ExitCode::from(u8::from(!examined.healthy())))
+}
+
+/// What was looked at.
+struct Examined {
+    store: Store,
+    refreshed: Refreshed,
+    tried: [Result<Tried, ClientError>; 2],
+}
+
+impl Examined {
+    fn healthy(&self) -> bool {
+        self.refreshed.snapshot.count(Severity::Error) == 0 && self.tried.iter().all(Result::is_ok)
+    }
+
+    fn json(&self) -> Value {
+        let snapshot = &self.refreshed.snapshot;
+        let source = |(number, source): (usize, &Directory)| {
+            let path = source.path().to_string_lossy();
+            json!({"name": &**source.name(), "path": path, "skills": skills_of(snapshot, number)})
+        };
+        json!({
+            "healthy": self.healthy(),
+            "version": env!("CARGO_PKG_VERSION"),
+            "sources": self.store.sources().iter().enumerate().map(source).collect::<Vec<_>>(),
+            "diagnostics": snapshot.diagnostics().map(diagnostic_json).collect::<Vec<_>>(),
+            "protocol": self.tried.iter().map(tried_json).collect::<Vec<_>>(),
+        })
+    }
+
+    fn print(&self, out: &mut Output) {
+        let snapshot = &self.refreshed.snapshot;
+        out.line(format!("{} {}", bold("skills-mcp"), env!("CARGO_PKG_VERSION")));
+        out.heading("Sources");
+        if self.store.sources().is_empty() {
+            out.line(format!("  none; {NO_SOURCE}"));
+        }
+        for (number, source) in self.store.sources().iter().enumerate() {
+            let skills = counted(skills_of(snapshot, number), "skill");
+            let path = safe(&source.path().display().to_string());
+            out.line(format!("  {}  {path}  {}", safe(source.name()), dim(&skills)));
+        }
+        let took = self.refreshed.took.as_millis();
+        out.line(dim(&format!("  read and indexed in {took} ms")));
+        settings(out, snapshot);
+        content(out, snapshot);
+        out.heading("Protocol");
+        for round in &self.tried {
+            out.line(match round {
+                Ok(Tried { version, tools, took }) => {
+                    format!(
+                        "  ok  {version}: {} in {} ms",
+                        counted(tools.len(), "tool"),
+                        took.as_millis()
+                    )
+                }
+                Err(error) => format!("  FAILED  {error}"),
+            });
+        }
+    }
+}
+
+fn skills_of(snapshot: &Snapshot, source: usize) -> usize {
+    snapshot.catalog.skills().iter().filter(|skill| skill.source == source).count()
+}
+
+/// Only what differs from the defaults: a file that repeats them changes nothing.
+fn settings(out: &mut Output, snapshot: &Snapshot) {
+    out.heading("Settings");
+    let differs = |key: &Key, value: &KeyValue| key.default_value().as_ref() != Some(value);
+    let changed: Vec<_> =
+        snapshot.settled.values.iter().filter(|(key, value, _)| differs(key, value)).collect();
+    if changed.is_empty() {
+        out.line("  all as by default; `skills-mcp config` lists them");
+    }
+    for (key, value, origin) in changed {
+        out.line(format!(
+            "  {} = {}  {}",
+            key.name,
+            safe(&value.to_string()),
+            dim(&safe(&origin.to_string()))
+        ));
+    }
+}
+
+fn content(out: &mut Output, snapshot: &Snapshot) {
+    out.heading("Content");
+    let counts =
+        [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "note")];
+    let summary: Vec<String> =
+        counts.iter().map(|(severity, name)| counted(snapshot.count(*severity), name)).collect();
+    out.line(format!("  {}", summary.join(", ")));
+    for diagnostic in snapshot.diagnostics() {
+        out.line(format!("  {}", safe(&diagnostic.to_string())));
+        if let Some(hint) = &diagnostic.finding.hint {
+            out.line(format!("      {}", dim(&safe(hint))));
+        }
+    }
+}
+
+/// Starts this very program as a server over the same sources, and talks to it.
+fn try_out(context: &Context, era: Era) -> Result<Tried, ClientError> {
+    let spawn = |error| ClientError::Spawn { program: "skills-mcp".into(), error };
+    let program = std::env::current_exe().map_err(spawn)?;
+    let mut arguments = vec!["serve".to_owned()];
+    for directory in &context.shared.directories {
+        arguments.extend(["--dir".to_owned(), directory.to_string_lossy().into_owned()]);
+    }
+    for setting in &context.shared.settings {
+        arguments.extend(["--set".to_owned(), setting.clone()]);
+    }
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(spawn)?;
+    runtime.block_on(Client::try_out(&program, &arguments, era))
+}
+
+fn diagnostic_json(diagnostic: &Diagnostic) -> Value {
+    let finding = &diagnostic.finding;
+    json!({
+        "source": &*diagnostic.source,
+        "file": diagnostic.file,
+        "line": finding.at.line,
+        "column": finding.at.column,
+        "severity": finding.code.severity().name(),
+        "code": finding.code.name(),
+        "message": finding.message,
+        "hint": finding.hint,
+    })
+}
+
+fn tried_json(tried: &Result<Tried, ClientError>) -> Value {
+    match tried {
+        Ok(tried) => json!({"ok": true, "version": tried.version, "tools": tried.tools}),
+        Err(error) => json!({"ok": false, "error": error.to_string()}),
+    }
+}

@@ -1,0 +1,105 @@
+//! `list`: the tree of skills, drawn.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+use skills_core::catalog::TreeNode;
+
+use super::{
+    Context, Failure, NO_SOURCE, Output,
+    output::{bold, counted, dim, fitted, safe},
+};
+
+#[derive(clap::Args)]
+pub(super) struct Options {
+    /// Only this part of the tree, such as `ui`
+    path: Option<String>,
+    /// Print what the `list_skills` tool answers
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+    let mut out = Output::new();
+    if options.json {
+        let arguments =
+            options.path.as_ref().map_or_else(|| json!({}), |path| json!({"path": path}));
+        out.line(context.call("list_skills", &arguments)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (store, snapshot) = context.opened()?;
+    if store.sources().is_empty() {
+        return Err(Failure::usage("no source is named", NO_SOURCE));
+    }
+    let asked = options.path.as_deref().unwrap_or("");
+    let tree = snapshot.catalog.subtree(asked).ok_or_else(|| {
+        let near = snapshot.catalog.near(asked).join(", ");
+        let hint = if near.is_empty() {
+            "`skills-mcp list` draws the whole tree".to_owned()
+        } else {
+            format!("did you mean {near}?")
+        };
+        Failure::usage(format!("there is no `{}`", safe(asked)), hint)
+    })?;
+    let column = widest(&tree, 0).min(out.width / 2) + 2;
+    let drawing = Drawing { column, width: out.width };
+    let title = if asked.is_empty() {
+        store.sources().iter().map(|source| safe(source.name())).collect::<Vec<_>>().join(", ")
+    } else {
+        safe(&tree.path)
+    };
+    out.line(format!("{}  {}", bold(&title), dim(&counted(tree.count(), "skill"))));
+    if let Some(skill) = tree.skill {
+        out.line(dim(&fitted(&skill.fields().description, out.width)));
+    }
+    drawing.children(&mut out, &tree, "");
+    let problems = snapshot
+        .diagnostics()
+        .filter(|diagnostic| {
+            diagnostic.finding.code.severity() != skills_core::diagnostic::Severity::Info
+        })
+        .count();
+    if problems > 0 {
+        out.line("");
+        out.line(dim(&format!("{}; `skills-mcp doctor` explains", counted(problems, "problem"))));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The longest drawn name.
+fn widest(node: &TreeNode<'_>, depth: usize) -> usize {
+    let below = node.children.iter().map(|child| widest(child, depth + 1)).max().unwrap_or(0);
+    below.max(depth * 4 + node.name.chars().count())
+}
+
+struct Drawing {
+    /// Where descriptions start.
+    column: usize,
+    width: usize,
+}
+
+impl Drawing {
+    fn children(&self, out: &mut Output, node: &TreeNode<'_>, indent: &str) {
+        let last = node.children.len().saturating_sub(1);
+        for (number, child) in node.children.iter().enumerate() {
+            let (branch, below) =
+                if number == last { ("└── ", "    ") } else { ("├── ", "│   ") };
+            let head = format!("{indent}{branch}");
+            let name = fitted(child.name, self.width.saturating_sub(head.chars().count()).max(4));
+            let used = head.chars().count() + name.chars().count();
+            let gap = self.column.saturating_sub(used).max(2);
+            let room = self.width.saturating_sub(used + gap);
+            let about =
+                child.skill.map(|skill| skill.fields().description.as_str()).unwrap_or_default();
+            // A description that would be a stump is left out.
+            let about = if room < 12 { String::new() } else { fitted(about, room) };
+            out.line(format!(
+                "{}{name}{}{}",
+                dim(&head),
+                " ".repeat(if about.is_empty() { 0 } else { gap }),
+                dim(&about)
+            ));
+            self.children(out, child, &format!("{indent}{below}"));
+        }
+    }
+}

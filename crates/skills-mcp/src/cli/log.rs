@@ -1,0 +1,43 @@
+//! The log: lines on standard error, and nowhere else.
+
+use std::io::{IsTerminal as _, stderr};
+
+use tracing::{Level, level_filters::LevelFilter};
+use tracing_subscriber::{
+    Layer as _, filter::filter_fn, layer::SubscriberExt as _, registry,
+    util::SubscriberInitExt as _,
+};
+
+use super::Failure;
+
+/// What a server says unless told otherwise.
+pub(super) const SERVING: Level = Level::INFO;
+/// What other commands say unless told otherwise: they print what they find.
+pub(super) const OTHERWISE: Level = Level::ERROR;
+
+/// Starts the log at the level asked for.
+pub(super) fn start(asked: Option<&str>, default: Level) -> Result<(), Failure> {
+    let level = match asked {
+        None => LevelFilter::from_level(default),
+        Some(name) => name.parse().map_err(|_| {
+            Failure::usage(
+                format!("SKILLS_LOG or --log is `{name}`"),
+                "use error, warn, info, debug or trace",
+            )
+        })?,
+    };
+    // The SDK's own chatter is of interest only when everything is.
+    let ours = filter_fn(move |line| {
+        *line.level() <= level
+            && (line.target().starts_with("skills")
+                || *line.level() <= Level::WARN
+                || level == LevelFilter::TRACE)
+    });
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(stderr)
+        .with_ansi(stderr().is_terminal())
+        .with_target(false);
+    // Only tests start it twice in one process, and one log is enough for them.
+    let _ = registry().with(lines.with_filter(ours)).try_init();
+    Ok(())
+}

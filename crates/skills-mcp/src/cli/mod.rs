@@ -1,0 +1,157 @@
+//! The command line: one command, one file. Settings are read here, rooms are joined here.
+//!
+//! Standard output is data, standard error is talk. Exit codes: 0 done, 1 findings, 2 usage or configuration,
+//! 3 environment, 70 our bug.
+
+mod config;
+mod demo;
+mod doctor;
+mod example;
+mod failure;
+mod list;
+mod log;
+mod output;
+mod serve;
+mod show;
+
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
+
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use failure::Failure;
+use output::Output;
+
+use crate::{
+    config::{Environment, Stack, sources},
+    event::Sink,
+    source::Directory,
+    store::{Cause, Snapshot, Store},
+    surface::{Call, Refusal, Session, TREE},
+};
+
+/// Serves skills to AI coding agents over MCP
+#[derive(Parser)]
+#[command(version, max_term_width = 100, after_help = AFTER_HELP)]
+struct Arguments {
+    #[command(flatten)]
+    shared: Shared,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+const AFTER_HELP: &str = "Without a command it serves MCP on standard input and output, so that \
+    {\"command\": \"skills-mcp\"} is a whole client entry.\nTry: skills-mcp demo";
+
+#[derive(Args, Clone, Debug)]
+struct Shared {
+    /// Serve this skills directory; may be given several times [env: `SKILLS_DIR`]
+    #[arg(long = "dir", value_name = "PATH", global = true)]
+    directories: Vec<PathBuf>,
+    /// Set a configuration key, such as `matching.min_score=0.3`
+    #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
+    settings: Vec<String>,
+    /// error, warn, info, debug or trace, on standard error [env: `SKILLS_LOG`]
+    #[arg(long = "log", value_name = "LEVEL", global = true)]
+    log: Option<String>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve MCP on standard input and output (the default)
+    Serve,
+    /// Draw the tree of skills
+    List(list::Options),
+    /// Show what an agent receives with a skill
+    Show(show::Options),
+    /// Show every setting and where it comes from
+    Config(config::Options),
+    /// Check sources, content, settings and the protocol
+    Doctor(doctor::Options),
+    /// See what an agent sees, on an example that comes along
+    Demo(demo::Options),
+}
+
+/// Runs the program of this name with the process's own arguments.
+pub fn run(program: &'static str) -> ExitCode {
+    let command = Arguments::command().name(program).bin_name(program);
+    let arguments =
+        match command.try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches)) {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                let _ = error.print();
+                return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            }
+        };
+    let context = Context { environment: Environment::read(), shared: arguments.shared };
+    match context.run(arguments.command.unwrap_or(Command::Serve)) {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// What every command starts from.
+struct Context {
+    environment: Environment,
+    shared: Shared,
+}
+
+impl Context {
+    fn run(&self, command: Command) -> Result<ExitCode, Failure> {
+        let level = self.shared.log.as_deref().or_else(|| self.environment.get("SKILLS_LOG"));
+        let serving = matches!(command, Command::Serve);
+        log::start(level, if serving { log::SERVING } else { log::OTHERWISE })?;
+        match command {
+            Command::Serve => serve::run(self),
+            Command::List(options) => list::run(self, &options),
+            Command::Show(options) => show::run(self, &options),
+            Command::Config(options) => config::run(self, &options),
+            Command::Doctor(options) => doctor::run(self, &options),
+            Command::Demo(options) => demo::run(&options),
+        }
+    }
+
+    /// The operator's settings.
+    fn stack(&self) -> Result<Stack, Failure> {
+        let stack = Stack::read(&self.environment, &self.shared.settings)?;
+        stack.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+        Ok(stack)
+    }
+
+    /// A store over the sources that are named; it has not looked yet.
+    fn store(&self) -> Result<Store, Failure> {
+        let stack = self.stack()?;
+        let named = sources(&self.environment, &self.shared.directories)?;
+        let directories: Result<Vec<Directory>, _> =
+            named.iter().map(|source| Directory::open(source, stack.trust)).collect();
+        Ok(Store::new(directories?, stack))
+    }
+
+    /// A store that has looked.
+    fn opened(&self) -> Result<(Arc<Store>, Arc<Snapshot>), Failure> {
+        let store = Arc::new(self.store()?);
+        let snapshot = store.refresh(Cause::Start).snapshot;
+        Ok((store, snapshot))
+    }
+
+    /// Calls a tool as an agent would, without telling anybody.
+    fn call(&self, tool: &str, arguments: &serde_json::Value) -> Result<String, Failure> {
+        let (store, snapshot) = self.opened()?;
+        let call =
+            Call { snapshot, store, sink: Sink::silent(), session: Arc::new(Session::default()) };
+        let tool = TREE
+            .iter()
+            .find(|known| known.name == tool)
+            .ok_or_else(|| Failure::bug("no such tool"))?;
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        match tool.call(&call, arguments) {
+            Ok(reply) => Ok(reply.text),
+            Err(Refusal::Tool(message) | Refusal::Params(message)) => {
+                Err(Failure::finding(message))
+            }
+            Err(Refusal::Internal(message)) => Err(Failure::bug(message)),
+        }
+    }
+}
+
+/// The hint of every command that finds no source.
+const NO_SOURCE: &str =
+    "name a directory with --dir PATH or SKILLS_DIR; `skills-mcp demo` shows an example";

@@ -1,0 +1,90 @@
+//! The only printing: standard output, in the width of the terminal, with colour where a terminal shows it.
+//!
+//! What content says is escaped on its way to a terminal; JSON is exact.
+
+use std::io::{IsTerminal as _, Write as _, stdout};
+
+use skills_core::diagnostic::is_invisible;
+
+/// Where a command prints.
+pub(super) struct Output {
+    stream: anstream::AutoStream<std::io::Stdout>,
+    /// The terminal's width; unbounded where there is none.
+    pub(super) width: usize,
+}
+
+impl Output {
+    /// Standard output.
+    pub(super) fn new() -> Self {
+        let terminal = terminal_size::terminal_size().filter(|_| stdout().is_terminal());
+        let width = terminal.map_or(usize::MAX, |(width, _)| usize::from(width.0).max(20));
+        Self { stream: anstream::stdout(), width }
+    }
+
+    /// One line. A reader who has gone away is no error of ours.
+    pub(super) fn line(&mut self, text: impl AsRef<str>) {
+        let _ = writeln!(self.stream, "{}", text.as_ref());
+    }
+
+    /// An empty line and a heading.
+    pub(super) fn heading(&mut self, text: &str) {
+        self.line("");
+        self.line(bold(text));
+    }
+}
+
+/// Emphasised.
+pub(super) fn bold(text: &str) -> String {
+    format!("\u{1b}[1m{text}\u{1b}[0m")
+}
+
+/// Of lesser weight.
+pub(super) fn dim(text: &str) -> String {
+    format!("\u{1b}[2m{text}\u{1b}[0m")
+}
+
+/// Somebody else's text, harmless: control and invisible characters are spelled out, lines stay lines.
+pub(super) fn safe(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => safe.push(c),
+            '\r' => {}
+            _ if c.is_control() || is_invisible(c) => safe.extend(c.escape_unicode()),
+            _ => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// One line of at most `width` characters, with `…` where it was cut.
+pub(super) fn fitted(text: &str, width: usize) -> String {
+    let one: String = safe(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    if one.chars().count() <= width {
+        return one;
+    }
+    let cut: String = one.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", cut.trim_end())
+}
+
+/// `1 skill`, `2 skills`.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn u09_escape_sequences_of_content_do_not_reach_the_terminal() {
+        assert_eq!(safe("a\u{1b}[2Jb\u{202e}c\r\nd"), "a\\u{1b}[2Jb\\u{202e}c\nd");
+    }
+
+    #[test]
+    fn a_line_is_cut_at_the_width() {
+        assert_eq!(fitted("one two\nthree", 8), "one two…");
+        assert_eq!(fitted("one two", 8), "one two");
+        assert_eq!(counted(1, "skill"), "1 skill");
+    }
+}

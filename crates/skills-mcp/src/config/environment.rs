@@ -1,0 +1,119 @@
+//! Every environment variable, one documented entry each, and the only place that reads them.
+//!
+//! An empty variable counts as unset. Secrets are read by the one room that needs them and are never kept here.
+
+#![expect(clippy::disallowed_methods, reason = "this is the door to the environment")]
+
+use std::{collections::HashMap, path::PathBuf};
+
+/// An environment variable we look at.
+#[derive(Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// The keys it sets, and to what: `None` means the variable's own value.
+    pub sets: &'static [(&'static str, Option<&'static str>)],
+    /// Whether its value must never be shown.
+    pub secret: bool,
+    /// What it is for.
+    pub about: &'static str,
+}
+
+/// Every variable there is.
+pub const VARIABLES: &[Variable] = &[
+    Variable {
+        name: "SKILLS_DIR",
+        sets: &[],
+        secret: false,
+        about: "the skills directory to serve",
+    },
+    Variable {
+        name: "SKILLS_REPO",
+        sets: &[],
+        secret: false,
+        about: "git URL of the skills repository to serve",
+    },
+    Variable {
+        name: "SKILLS_BRANCH",
+        sets: &[("git.branch", None)],
+        secret: false,
+        about: "the branch to follow",
+    },
+    Variable {
+        name: "GITHUB_TOKEN",
+        sets: &[],
+        secret: true,
+        about: "token for private repositories",
+    },
+    Variable {
+        name: "ANALYTICS_ENDPOINT",
+        sets: &[("analytics.enabled", Some("true")), ("analytics.endpoint", None)],
+        secret: false,
+        about: "where usage events are sent; turns analytics on",
+    },
+    Variable {
+        name: "REFRESH_INTERVAL_MINUTES",
+        sets: &[("refresh.enabled", Some("true")), ("refresh.interval_minutes", None)],
+        secret: false,
+        about: "how often a git source is fetched",
+    },
+    Variable {
+        name: "SKILLS_TRUST",
+        sets: &[],
+        secret: false,
+        about: "`strict`: content may only tighten settings, and links must stay inside",
+    },
+    Variable {
+        name: "SKILLS_LOG",
+        sets: &[],
+        secret: false,
+        about: "error, warn, info, debug or trace; logs go to stderr",
+    },
+];
+
+/// The environment as it was at the start.
+#[derive(Debug, Clone, Default)]
+pub struct Environment {
+    /// The variables of the table that are set and not empty; secrets hold no value.
+    pub variables: HashMap<&'static str, String>,
+    /// The home folder.
+    pub home: Option<PathBuf>,
+    /// Where user configuration lies: `XDG_CONFIG_HOME`, else `~/.config`.
+    pub config_home: Option<PathBuf>,
+    /// The start directory.
+    pub directory: PathBuf,
+    /// The login name.
+    pub user: Option<String>,
+}
+
+impl Environment {
+    /// Reads it.
+    pub fn read() -> Self {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let text = |name: &str| set(name).map(|value| value.to_string_lossy().into_owned());
+        let variables = VARIABLES.iter().filter_map(|variable| {
+            let value = text(variable.name)?;
+            Some((variable.name, if variable.secret { String::new() } else { value }))
+        });
+        let home = set("HOME").or_else(|| set("USERPROFILE")).map(PathBuf::from);
+        let config_home =
+            set("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        Self {
+            variables: variables.collect(),
+            config_home: config_home.or_else(|| home.as_ref().map(|home| home.join(".config"))),
+            home,
+            directory: std::env::current_dir().unwrap_or_default(),
+            user: text("USER").or_else(|| text("USERNAME")),
+        }
+    }
+
+    /// A variable's value.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str)
+    }
+
+    /// What events call this machine.
+    pub fn server_id(&self) -> String {
+        format!("dev-{}", self.user.as_deref().unwrap_or("unknown"))
+    }
+}

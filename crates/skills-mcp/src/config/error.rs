@@ -1,0 +1,79 @@
+//! What an operator wrote wrongly. Each stops the start with exit code 2 and says how to mend it.
+
+use thiserror::Error;
+
+/// A mistake in a flag, a variable or a user file.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// A value of the wrong type or out of range.
+    #[error("{place}: `{key}` is `{written}`, but must be {expected}")]
+    Value {
+        /// Where it was written.
+        place: String,
+        /// Which key.
+        key: String,
+        /// What was written.
+        written: String,
+        /// What is expected.
+        expected: String,
+    },
+    /// A file that is not YAML, or not a map.
+    #[error("{file}:{line}:{column}: not a valid configuration: {message}")]
+    Syntax {
+        /// The file.
+        file: String,
+        /// The line.
+        line: u32,
+        /// The column.
+        column: u32,
+        /// What is wrong.
+        message: String,
+    },
+    /// A user file that exists and cannot be read.
+    #[error("{file}: cannot be read: {error}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// Why.
+        error: String,
+    },
+    /// `--set` without `=`, or with a key that does not exist.
+    #[error("--set {written}: {message}")]
+    Flag {
+        /// What was written.
+        written: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A word that a variable does not take.
+    #[error("{variable} is `{written}`, but must be {expected}")]
+    Variable {
+        /// Which variable.
+        variable: &'static str,
+        /// What was written.
+        written: String,
+        /// What is expected.
+        expected: &'static str,
+    },
+    /// A git source, before this version can serve one.
+    #[error("{origin}: this version serves directories, not git repositories")]
+    NoGit {
+        /// The variable or flag.
+        origin: &'static str,
+    },
+}
+
+impl ConfigError {
+    /// The way out.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Value { .. } | Self::Syntax { .. } => {
+                "`skills-mcp config` lists every key with its default"
+            }
+            Self::Variable { .. } => "unset the variable to get its default",
+            Self::Unreadable { .. } => "mend its permissions, or move it away",
+            Self::Flag { .. } => "write --set key=value, such as --set matching.min_score=0.3",
+            Self::NoGit { .. } => "clone it and name the clone with SKILLS_DIR or --dir",
+        }
+    }
+}

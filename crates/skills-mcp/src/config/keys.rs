@@ -1,0 +1,377 @@
+//! The table of keys: name, type, default, what content may do with it under `SKILLS_TRUST=strict`.
+//!
+//! Help, `skills-mcp config`, validation and the README's reference derive from it.
+
+use std::{collections::BTreeMap, fmt};
+
+use skills_core::yaml::{self, Node};
+
+/// One configuration key.
+#[derive(Debug)]
+pub struct Key {
+    /// Dotted name, as in `config.yaml`.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// Its default, as YAML.
+    pub default: &'static str,
+    /// What content may do with it where it is not trusted.
+    pub strict: Strict,
+    /// What it is for.
+    pub about: &'static str,
+}
+
+/// What a key takes.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// `true` or `false`.
+    Flag,
+    /// A number from 0 to 1.
+    Share,
+    /// A whole number in a range.
+    Count(u64, u64),
+    /// Any text.
+    Text,
+    /// An `http` or `https` URL, or nothing.
+    Url,
+    /// A list of file extensions.
+    Extensions,
+    /// Extension → command line.
+    Commands,
+}
+
+/// What content may do with a key under `SKILLS_TRUST=strict`: it may tighten, never loosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strict {
+    /// Harmless: content may set it.
+    Free,
+    /// Only to something smaller: a lower number, `false`, fewer words.
+    Smaller,
+    /// Not at all.
+    Never,
+}
+
+const MIB: u64 = 1024 * 1024;
+
+/// Every key there is.
+pub const KEYS: &[Key] = &[
+    key(
+        "matching.min_score",
+        Kind::Share,
+        "0.2",
+        Strict::Free,
+        "a skill must match this share of its keywords",
+    ),
+    key(
+        "matching.max_results",
+        Kind::Count(1, 50),
+        "3",
+        Strict::Free,
+        "how many candidates an ambiguous answer lists",
+    ),
+    key(
+        "matching.ambiguity_threshold",
+        Kind::Share,
+        "0.1",
+        Strict::Free,
+        "a smaller gap between the first two is ambiguous",
+    ),
+    key(
+        "content.max_tokens",
+        Kind::Count(200, 1_000_000),
+        "8000",
+        Strict::Smaller,
+        "estimated tokens a composed skill may have",
+    ),
+    key(
+        "assets.max_size_bytes",
+        Kind::Count(1, 256 * MIB),
+        "1048576",
+        Strict::Smaller,
+        "larger files are refused by get_asset",
+    ),
+    key(
+        "assets.inline_text_max_bytes",
+        Kind::Count(0, MIB),
+        "10240",
+        Strict::Smaller,
+        "larger text assets are not inlined by get_skill",
+    ),
+    key(
+        "scripts.enabled",
+        Kind::Flag,
+        "true",
+        Strict::Smaller,
+        "whether run_script may run anything",
+    ),
+    key(
+        "scripts.timeout_seconds",
+        Kind::Count(1, 3600),
+        "60",
+        Strict::Smaller,
+        "a script is killed after this long",
+    ),
+    key(
+        "scripts.max_output_bytes",
+        Kind::Count(1, 64 * MIB),
+        "1048576",
+        Strict::Smaller,
+        "how much of stdout and stderr is kept",
+    ),
+    key(
+        "scripts.allowed_extensions",
+        Kind::Extensions,
+        "[.sh, .ts, .js, .py]",
+        Strict::Smaller,
+        "which scripts the server runs",
+    ),
+    key(
+        "scripts.runners",
+        Kind::Commands,
+        "{.sh: bash, .ts: npx tsx, .js: node, .py: python3}",
+        Strict::Never,
+        "extension to command",
+    ),
+    key(
+        "refresh.enabled",
+        Kind::Flag,
+        "true",
+        Strict::Free,
+        "whether a git source is fetched periodically",
+    ),
+    key("refresh.interval_minutes", Kind::Count(1, 10_080), "15", Strict::Free, "how often"),
+    key("git.branch", Kind::Text, "main", Strict::Free, "the branch to follow"),
+    key(
+        "git.sparse_checkout",
+        Kind::Flag,
+        "false",
+        Strict::Free,
+        "fetch only the skills folder of a larger repository",
+    ),
+    key(
+        "analytics.enabled",
+        Kind::Flag,
+        "false",
+        Strict::Smaller,
+        "whether usage events are recorded",
+    ),
+    key("analytics.endpoint", Kind::Url, "''", Strict::Never, "where events are sent"),
+    key(
+        "analytics.file",
+        Kind::Text,
+        "~/.skills-mcp/analytics.jsonl",
+        Strict::Never,
+        "where events are kept",
+    ),
+];
+
+const fn key(
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    strict: Strict,
+    about: &'static str,
+) -> Key {
+    Key { name, kind, default, strict, about }
+}
+
+impl Key {
+    /// The key of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        KEYS.iter().find(|key| key.name == name)
+    }
+
+    /// The nearest key to a name that does not exist.
+    pub fn near(name: &str) -> Option<&'static str> {
+        let distance = |key: &&Key| strsim::osa_distance(name, key.name);
+        KEYS.iter().min_by_key(distance).filter(|key| distance(key) <= 4).map(|key| key.name)
+    }
+
+    /// Reads a value, or says what is expected.
+    pub fn read(&self, node: &Node) -> Result<Value, String> {
+        self.kind.read(node).ok_or_else(|| self.kind.expected())
+    }
+
+    /// Reads a value written in a variable or a flag, where text needs no quotes.
+    pub fn read_text(&self, text: &str) -> Result<Value, String> {
+        let value = match self.kind {
+            Kind::Text => Some(Value::Text(text.to_owned())),
+            Kind::Url => url(text).map(Value::Text),
+            Kind::Flag | Kind::Share | Kind::Count(..) | Kind::Extensions | Kind::Commands => {
+                yaml::parse(text).ok().and_then(|node| self.kind.read(&node))
+            }
+        };
+        value.ok_or_else(|| self.kind.expected())
+    }
+
+    /// Its default, read.
+    pub fn default_value(&self) -> Option<Value> {
+        self.kind.read(&yaml::parse(self.default).ok()?)
+    }
+}
+
+impl Kind {
+    fn read(self, node: &Node) -> Option<Value> {
+        match self {
+            Self::Flag => node.boolean().map(Value::Flag),
+            Self::Share => {
+                node.number().filter(|share| (0.0..=1.0).contains(share)).map(Value::Share)
+            }
+            Self::Count(min, max) => {
+                let count = node.text()?.parse().ok().filter(|_| node.number().is_some())?;
+                (min..=max).contains(&count).then_some(Value::Count(count))
+            }
+            Self::Text => node
+                .text()
+                .filter(|text| !text.trim().is_empty())
+                .map(|text| Value::Text(text.to_owned())),
+            Self::Url if node.is_null() => Some(Value::Text(String::new())),
+            Self::Url => node.text().and_then(url).map(Value::Text),
+            Self::Extensions => node
+                .items()?
+                .iter()
+                .map(|item| item.text().and_then(extension))
+                .collect::<Option<_>>()
+                .map(Value::Words),
+            Self::Commands => {
+                let command = |entry: &yaml::Entry| {
+                    let command =
+                        entry.value.text().map(str::trim).filter(|command| !command.is_empty())?;
+                    Some((extension(&entry.key)?, command.to_owned()))
+                };
+                node.entries()?.iter().map(command).collect::<Option<_>>().map(Value::Commands)
+            }
+        }
+    }
+
+    fn expected(self) -> String {
+        match self {
+            Self::Flag => "true or false".to_owned(),
+            Self::Share => "a number from 0 to 1".to_owned(),
+            Self::Count(min, max) => format!("a whole number from {min} to {max}"),
+            Self::Text => "text".to_owned(),
+            Self::Url => "an http or https URL".to_owned(),
+            Self::Extensions => "a list of extensions such as [.sh, .py]".to_owned(),
+            Self::Commands => "a map of extensions to commands such as {.sh: bash}".to_owned(),
+        }
+    }
+}
+
+fn extension(text: &str) -> Option<String> {
+    let valid = text
+        .strip_prefix('.')
+        .is_some_and(|rest| !rest.is_empty() && rest.chars().all(char::is_alphanumeric));
+    valid.then(|| text.to_lowercase())
+}
+
+fn url(text: &str) -> Option<String> {
+    let known = text.is_empty() || text.starts_with("https://") || text.starts_with("http://");
+    (known && !text.contains(char::is_whitespace)).then(|| text.to_owned())
+}
+
+/// A value that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A boolean.
+    Flag(bool),
+    /// A number from 0 to 1.
+    Share(f64),
+    /// A whole number.
+    Count(u64),
+    /// A text.
+    Text(String),
+    /// A list of words.
+    Words(Vec<String>),
+    /// Extension → command.
+    Commands(BTreeMap<String, String>),
+}
+
+impl Value {
+    /// Whether this only narrows what `other` allows.
+    pub(super) fn is_within(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Flag(new), Self::Flag(old)) => !new || *old,
+            (Self::Share(new), Self::Share(old)) => new <= old,
+            (Self::Count(new), Self::Count(old)) => new <= old,
+            (Self::Words(new), Self::Words(old)) => new.iter().all(|word| old.contains(word)),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::Share(share) => write!(f, "{share}"),
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Text(text) if text.is_empty() => f.write_str("\"\""),
+            Self::Text(text) => f.write_str(text),
+            Self::Words(words) => write!(f, "[{}]", words.join(", ")),
+            Self::Commands(commands) => {
+                let pairs: Vec<String> = commands
+                    .iter()
+                    .map(|(extension, command)| format!("{extension}: {command}"))
+                    .collect();
+                write!(f, "{{{}}}", pairs.join(", "))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_a_valid_value_of_its_own_key() {
+        for key in KEYS {
+            assert!(key.default_value().is_some(), "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn every_key_of_the_seeds_is_there() {
+        let seeds = [
+            "matching.min_score",
+            "matching.max_results",
+            "matching.ambiguity_threshold",
+            "refresh.enabled",
+            "refresh.interval_minutes",
+            "scripts.enabled",
+            "scripts.timeout_seconds",
+            "scripts.max_output_bytes",
+            "scripts.allowed_extensions",
+            "scripts.runners",
+            "assets.max_size_bytes",
+            "assets.inline_text_max_bytes",
+            "analytics.enabled",
+            "analytics.endpoint",
+            "analytics.file",
+            "git.branch",
+            "git.sparse_checkout",
+        ];
+        for name in seeds {
+            assert!(Key::named(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn types_and_ranges_are_checked() {
+        let read = |name: &str, text: &str| Key::named(name).unwrap().read_text(text);
+        assert_eq!(read("matching.min_score", "0.35"), Ok(Value::Share(0.35)));
+        for (name, text) in [
+            ("matching.min_score", "1.5"),
+            ("matching.min_score", "high"),
+            ("matching.max_results", "0"),
+            ("matching.max_results", "2.5"),
+            ("matching.max_results", "-1"),
+            ("scripts.enabled", "yes"),
+            ("scripts.allowed_extensions", "[sh]"),
+            ("scripts.runners", "{.sh: ''}"),
+            ("analytics.endpoint", "ftp://x"),
+        ] {
+            assert!(read(name, text).is_err(), "{name}={text}");
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Every key and variable, declared once; layers that remember where a value came from; the resolved [`Settings`].
+//!
+//! Order: built-in defaults < content `config.yaml` < user files < environment < flags. What an operator wrote
+//! wrongly stops the start with exit code 2; what content has wrong costs that key and a diagnostic. Not here:
+//! what any setting does.
+
+mod environment;
+mod error;
+mod file;
+mod keys;
+mod layer;
+mod settings;
+mod sources;
+mod stack;
+
+pub use environment::{Environment, VARIABLES, Variable};
+pub use error::ConfigError;
+pub use file::read_optional;
+pub use keys::{KEYS, Key, Value};
+pub use layer::{Layer, Origin, Setting};
+pub use settings::{Analytics, Assets, Content, Git, Refresh, Scripts, Settings};
+pub use sources::{NamedSource, sources};
+pub use stack::{ContentConfig, Settled, Stack, Trust};

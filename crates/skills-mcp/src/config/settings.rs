@@ -1,0 +1,176 @@
+//! [`Settings`]: what the layers come to, typed, with nothing left to guess.
+
+use std::collections::BTreeMap;
+
+use skills_core::route::Matching;
+
+use super::{
+    keys::{Key, Value},
+    layer::Origin,
+};
+
+/// Every setting, resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// `matching.*`
+    pub matching: Matching,
+    /// `content.*`
+    pub content: Content,
+    /// `assets.*`
+    pub assets: Assets,
+    /// `scripts.*`
+    pub scripts: Scripts,
+    /// `refresh.*`
+    pub refresh: Refresh,
+    /// `git.*`
+    pub git: Git,
+    /// `analytics.*`
+    pub analytics: Analytics,
+}
+
+/// `content.*`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// Estimated tokens a composed skill may have.
+    pub max_tokens: usize,
+}
+
+/// `assets.*`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assets {
+    /// Larger files are refused.
+    pub max_size_bytes: usize,
+    /// Larger text assets are not inlined.
+    pub inline_text_max_bytes: usize,
+}
+
+/// `scripts.*`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scripts {
+    /// Whether the server runs any.
+    pub enabled: bool,
+    /// A script is killed after this long.
+    pub timeout_seconds: u64,
+    /// How much output is kept.
+    pub max_output_bytes: usize,
+    /// Which the server runs.
+    pub allowed_extensions: Vec<String>,
+    /// Extension → command.
+    pub runners: BTreeMap<String, String>,
+}
+
+/// `refresh.*`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refresh {
+    /// Whether git sources are fetched periodically.
+    pub enabled: bool,
+    /// How often.
+    pub interval_minutes: u64,
+}
+
+/// `git.*`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Git {
+    /// The branch to follow.
+    pub branch: String,
+    /// Fetch only the skills folder.
+    pub sparse_checkout: bool,
+}
+
+/// `analytics.*`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Analytics {
+    /// Whether events are recorded.
+    pub enabled: bool,
+    /// Where they are sent.
+    pub endpoint: Option<String>,
+    /// Where they are kept.
+    pub file: String,
+}
+
+impl Settings {
+    pub(super) fn of(values: &Vec<(&'static Key, Value, Origin)>) -> Self {
+        let values = Values(values);
+        Self {
+            matching: Matching {
+                min_score: values.share("matching.min_score"),
+                max_results: values.size("matching.max_results"),
+                ambiguity_threshold: values.share("matching.ambiguity_threshold"),
+            },
+            content: Content { max_tokens: values.size("content.max_tokens") },
+            assets: Assets {
+                max_size_bytes: values.size("assets.max_size_bytes"),
+                inline_text_max_bytes: values.size("assets.inline_text_max_bytes"),
+            },
+            scripts: Scripts {
+                enabled: values.flag("scripts.enabled"),
+                timeout_seconds: values.count("scripts.timeout_seconds"),
+                max_output_bytes: values.size("scripts.max_output_bytes"),
+                allowed_extensions: values.words("scripts.allowed_extensions"),
+                runners: values.commands("scripts.runners"),
+            },
+            refresh: Refresh {
+                enabled: values.flag("refresh.enabled"),
+                interval_minutes: values.count("refresh.interval_minutes"),
+            },
+            git: Git {
+                branch: values.text("git.branch"),
+                sparse_checkout: values.flag("git.sparse_checkout"),
+            },
+            analytics: Analytics {
+                enabled: values.flag("analytics.enabled"),
+                endpoint: Some(values.text("analytics.endpoint"))
+                    .filter(|endpoint| !endpoint.is_empty()),
+                file: values.text("analytics.file"),
+            },
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        super::Stack::default().settle(None).settings
+    }
+}
+
+/// Reads the settled values by name. Every key has a valid default (a test says so), so the fallbacks below are
+/// never reached.
+struct Values<'a>(&'a [(&'static Key, Value, Origin)]);
+
+impl Values<'_> {
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(key, ..)| key.name == name).map(|(_, value, _)| value)
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        matches!(self.get(name), Some(Value::Flag(true)))
+    }
+
+    fn share(&self, name: &str) -> f64 {
+        if let Some(Value::Share(share)) = self.get(name) { *share } else { 0.0 }
+    }
+
+    fn count(&self, name: &str) -> u64 {
+        if let Some(Value::Count(count)) = self.get(name) { *count } else { 0 }
+    }
+
+    fn size(&self, name: &str) -> usize {
+        usize::try_from(self.count(name)).unwrap_or(usize::MAX)
+    }
+
+    fn text(&self, name: &str) -> String {
+        if let Some(Value::Text(text)) = self.get(name) { text.clone() } else { String::new() }
+    }
+
+    fn words(&self, name: &str) -> Vec<String> {
+        if let Some(Value::Words(words)) = self.get(name) { words.clone() } else { Vec::new() }
+    }
+
+    fn commands(&self, name: &str) -> BTreeMap<String, String> {
+        if let Some(Value::Commands(commands)) = self.get(name) {
+            commands.clone()
+        } else {
+            BTreeMap::new()
+        }
+    }
+}

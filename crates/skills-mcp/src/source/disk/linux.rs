@@ -1,0 +1,179 @@
+//! The door on Linux: `openat2` resolves every path below the root's handle, so that nothing that changes on
+//! disk meanwhile can lead it elsewhere.
+
+use std::{
+    ffi::OsStr,
+    io::{self, Read as _},
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat2, readlink, statat},
+    io::Errno,
+};
+use skills_core::relpath::RelPath;
+
+use super::{DiskError, Links, Listed, Listing, secret::is_secret};
+
+/// A source's folder, open.
+#[derive(Debug)]
+pub struct Root {
+    folder: OwnedFd,
+    links: Links,
+}
+
+impl Root {
+    /// Opens a folder that the operator named; links on the way to it are the operator's.
+    pub fn open(path: &Path, links: Links) -> Result<Self, DiskError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(path, flags, Mode::empty()).map_err(said)?;
+        Ok(Self { folder, links })
+    }
+
+    /// The file's bytes, at most `limit` of them.
+    pub fn read(&self, path: &RelPath, limit: usize) -> Result<Vec<u8>, DiskError> {
+        let file = self.resolve(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+        let found = fstat(&file).map_err(said)?;
+        if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+            return Err(DiskError::NotRegular);
+        }
+        let bytes = u64::try_from(found.st_size).unwrap_or(0);
+        let cap = limit as u64;
+        if bytes > cap {
+            return Err(DiskError::TooLarge { limit, bytes });
+        }
+        let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
+        // One byte more than allowed, to notice a file that grows.
+        std::fs::File::from(file).take(cap + 1).read_to_end(&mut content)?;
+        if content.len() > limit {
+            return Err(DiskError::TooLarge { limit, bytes: content.len() as u64 });
+        }
+        Ok(content)
+    }
+
+    /// What lies in a folder.
+    pub(in crate::source) fn list(&self, path: &RelPath) -> Result<Listing, DiskError> {
+        let folder = self.resolve(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        let found = fstat(&folder).map_err(said)?;
+        let mut entries = Vec::new();
+        for entry in Dir::read_from(&folder).map_err(said)? {
+            let entry = entry.map_err(said)?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let listed = match entry.file_type() {
+                FileType::Directory => Listed::Folder,
+                FileType::Symlink => self.linked(path, name),
+                FileType::RegularFile | FileType::Unknown => {
+                    match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+                        Ok(found)
+                            if FileType::from_raw_mode(found.st_mode) == FileType::Symlink =>
+                        {
+                            self.linked(path, name)
+                        }
+                        Ok(found) => kind(&found),
+                        Err(errno) => Listed::Refused(said(errno)),
+                    }
+                }
+                FileType::Fifo
+                | FileType::Socket
+                | FileType::CharacterDevice
+                | FileType::BlockDevice => Listed::Special,
+            };
+            entries.push((name.to_os_string(), listed));
+        }
+        Ok(Listing { identity: (found.st_dev, found.st_ino), entries })
+    }
+
+    /// What a link in this folder leads to.
+    fn linked(&self, folder: &RelPath, name: &OsStr) -> Listed {
+        let resolved = match name.to_str().and_then(|name| folder.child(name).ok()) {
+            Some(path) => self.resolve(&path, OFlags::PATH),
+            None => Err(DiskError::NotFound),
+        };
+        match resolved.and_then(|target| fstat(&target).map_err(said)) {
+            Ok(found) => kind(&found),
+            Err(error) => Listed::Refused(error),
+        }
+    }
+
+    fn resolve(&self, path: &RelPath, flags: OFlags) -> Result<OwnedFd, DiskError> {
+        let name = if path.is_root() { "." } else { path.as_str() };
+        let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let opened = match self.links {
+            Links::Refuse => self.open_at(name, flags, beneath | ResolveFlags::NO_SYMLINKS),
+            Links::Inside => self.open_at(name, flags, beneath),
+            Links::Follow => match self.open_at(name, flags, beneath | ResolveFlags::NO_SYMLINKS) {
+                Err(Errno::LOOP) => return self.follow(name, flags),
+                opened => opened,
+            },
+        };
+        opened.map_err(said)
+    }
+
+    /// Follows links wherever they lead, and then looks where that is: by the handle, so that it cannot change.
+    fn follow(&self, name: &str, flags: OFlags) -> Result<OwnedFd, DiskError> {
+        let looked = self.open_at(name, OFlags::PATH, ResolveFlags::NO_MAGICLINKS).map_err(said)?;
+        let place = location(&looked)?;
+        if is_secret(&place) {
+            return Err(DiskError::Link("to credentials or system files"));
+        }
+        if flags.contains(OFlags::PATH) {
+            return Ok(looked);
+        }
+        // The name was resolved twice, so the second handle must be what was looked at.
+        let opened = self.open_at(name, flags, ResolveFlags::NO_MAGICLINKS).map_err(said)?;
+        if location(&opened)? == place {
+            Ok(opened)
+        } else {
+            Err(DiskError::Link("elsewhere every time"))
+        }
+    }
+
+    /// `EAGAIN` means that something was renamed on the way while the kernel looked; it asks to be asked again.
+    fn open_at(&self, name: &str, flags: OFlags, how: ResolveFlags) -> Result<OwnedFd, Errno> {
+        let mut tries = 0;
+        loop {
+            match openat2(&self.folder, name, flags | OFlags::CLOEXEC, Mode::empty(), how) {
+                Err(Errno::AGAIN | Errno::INTR) if tries < 16 => tries += 1,
+                opened => return opened,
+            }
+        }
+    }
+}
+
+fn kind(found: &rustix::fs::Stat) -> Listed {
+    match FileType::from_raw_mode(found.st_mode) {
+        FileType::RegularFile => Listed::File { bytes: u64::try_from(found.st_size).unwrap_or(0) },
+        FileType::Directory => Listed::Folder,
+        FileType::Symlink
+        | FileType::Fifo
+        | FileType::Socket
+        | FileType::CharacterDevice
+        | FileType::BlockDevice
+        | FileType::Unknown => Listed::Special,
+    }
+}
+
+/// Where an open file really lies.
+fn location(file: &OwnedFd) -> Result<PathBuf, DiskError> {
+    use std::os::fd::AsRawFd as _;
+    let link = readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new()).map_err(said)?;
+    Ok(PathBuf::from(OsStr::from_bytes(link.as_bytes())))
+}
+
+fn said(errno: Errno) -> DiskError {
+    match errno {
+        Errno::NOENT | Errno::NOTDIR => DiskError::NotFound,
+        Errno::LOOP => DiskError::Link("in a circle, or is not allowed here"),
+        Errno::XDEV => DiskError::Link("outside its source"),
+        // A socket cannot be opened at all.
+        Errno::NXIO | Errno::NODEV => DiskError::NotRegular,
+        Errno::NOSYS => DiskError::Io(io::Error::other(
+            "this kernel has no openat2; Linux 5.6 or newer is needed",
+        )),
+        errno => DiskError::Io(errno.into()),
+    }
+}

@@ -1,0 +1,222 @@
+//! The one door to files of content.
+//!
+//! Everything goes through a [`Root`]: a handle to a source's folder, below which paths are resolved by the
+//! kernel and not by comparing strings. A file is opened without blocking, looked at through its handle
+//! (regular files only) and read up to a cap. Symbolic links are followed as far as the source's [`Links`]
+//! say, and never into places where credentials lie.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(any(test, not(target_os = "linux")))]
+mod portable;
+mod secret;
+
+use std::{ffi::OsString, io};
+
+use thiserror::Error;
+
+#[cfg(target_os = "linux")]
+pub use linux::Root;
+#[cfg(not(target_os = "linux"))]
+pub use portable::Root;
+
+/// How far symbolic links are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    /// Anywhere but to credentials: the operator's own directories, where people link skills into place.
+    Follow,
+    /// Only to places below the root.
+    Inside,
+    /// Nowhere.
+    Refuse,
+}
+
+/// Why a file or folder could not be had.
+#[derive(Debug, Error)]
+pub enum DiskError {
+    /// Nothing of that name.
+    #[error("does not exist")]
+    NotFound,
+    /// A FIFO, socket, device or folder where a file was expected.
+    #[error("is not a regular file")]
+    NotRegular,
+    /// More bytes than allowed.
+    #[error("is larger than {limit} bytes")]
+    TooLarge {
+        /// The cap.
+        limit: usize,
+        /// Its size where that is known.
+        bytes: u64,
+    },
+    /// A link that leads where it may not.
+    #[error("is a symbolic link that leads {0}")]
+    Link(&'static str),
+    /// Everything else the system says.
+    #[error("cannot be read: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// One folder's entries, in the disk's order.
+#[derive(Debug)]
+pub(super) struct Listing {
+    /// The same for the same folder, however it is reached.
+    pub(super) identity: (u64, u64),
+    pub(super) entries: Vec<(OsString, Listed)>,
+}
+
+/// What an entry is, links resolved.
+#[derive(Debug)]
+pub(super) enum Listed {
+    File { bytes: u64 },
+    Folder,
+    Special,
+    Refused(DiskError),
+}
+
+#[cfg(test)]
+mod tests {
+    //! The same table for both doors: each is a `Root`, and must refuse the same things.
+
+    #![expect(
+        clippy::disallowed_methods,
+        reason = "the test makes the odd files that the door must refuse"
+    )]
+
+    use std::{fs, os::unix::fs::symlink, path::Path};
+
+    use skills_core::relpath::RelPath;
+    use skills_testkit::Home;
+
+    use super::*;
+
+    const CANARY: &str = "canary-7f3a";
+
+    /// A root with one of everything, and a secret beside it.
+    fn home() -> Home {
+        let home = Home::with("//- a.md\nplain\n//- sub/b.md\nbelow\n");
+        home.write("skills-private/x.md", CANARY);
+        home.write(".ssh/id_ed25519", CANARY);
+        let skills = home.skills();
+        symlink("sub/b.md", skills.join("inside.md")).unwrap();
+        symlink(home.path().join("skills-private/x.md"), skills.join("outside.md")).unwrap();
+        symlink(home.path().join("skills-private"), skills.join("outside")).unwrap();
+        symlink(home.path().join(".ssh/id_ed25519"), skills.join("key.md")).unwrap();
+        symlink(home.path().join(".ssh"), skills.join("keys")).unwrap();
+        symlink("loop-b", skills.join("loop-a")).unwrap();
+        symlink("loop-a", skills.join("loop-b")).unwrap();
+        symlink("a.md", skills.join("link-0")).unwrap();
+        for link in 1..=45 {
+            symlink(format!("link-{}", link - 1), skills.join(format!("link-{link}"))).unwrap();
+        }
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(skills.join("fifo.md"))
+                .status()
+                .unwrap()
+                .success()
+        );
+        std::os::unix::net::UnixListener::bind(skills.join("socket.md")).unwrap();
+        symlink("/dev/zero", skills.join("zero.md")).unwrap();
+        fs::create_dir(skills.join("folder.md")).unwrap();
+        fs::File::create(skills.join("sparse.md")).unwrap().set_len(10 << 30).unwrap();
+        home
+    }
+
+    /// What one door says to one path: the text, or the kind of error.
+    fn said(read: Result<Vec<u8>, DiskError>) -> String {
+        match read {
+            Ok(bytes) => String::from_utf8(bytes).unwrap().trim().to_owned(),
+            Err(DiskError::Link(_)) => "<link>".to_owned(),
+            Err(DiskError::NotFound) => "<none>".to_owned(),
+            Err(DiskError::NotRegular) => "<special>".to_owned(),
+            Err(DiskError::TooLarge { .. }) => "<large>".to_owned(),
+            Err(DiskError::Io(error)) => format!("<io {error}>"),
+        }
+    }
+
+    fn check(links: Links, expected: &[(&str, &str)]) {
+        let home = home();
+        let linux = Root::open(&home.skills(), links).unwrap();
+        let portable = portable::Root::open(&home.skills(), links).unwrap();
+        for (path, want) in expected {
+            let path = RelPath::parse(path).unwrap();
+            assert_eq!(said(linux.read(&path, 1000)), *want, "linux, {links:?}, {path}");
+            assert_eq!(said(portable.read(&path, 1000)), *want, "portable, {links:?}, {path}");
+        }
+    }
+
+    const ALWAYS: &[(&str, &str)] = &[
+        ("a.md", "plain"),
+        ("sub/b.md", "below"),
+        ("none.md", "<none>"),
+        ("a.md/x", "<none>"),
+        ("folder.md", "<special>"),
+        ("fifo.md", "<special>"),
+        ("socket.md", "<special>"),
+        ("sparse.md", "<large>"),
+    ];
+
+    #[test]
+    fn f05_f07_f08_f10_a_followed_link_never_leads_to_credentials_or_devices() {
+        check(Links::Follow, ALWAYS);
+        check(
+            Links::Follow,
+            &[
+                ("inside.md", "below"),
+                ("outside.md", CANARY),
+                ("outside/x.md", CANARY),
+                ("key.md", "<link>"),
+                ("keys/id_ed25519", "<link>"),
+                ("zero.md", "<link>"),
+                ("loop-a", "<link>"),
+                ("link-45", "<link>"),
+                ("link-3", "plain"),
+            ],
+        );
+    }
+
+    #[test]
+    fn f03_f05_links_kept_inside_lead_nowhere_else() {
+        check(Links::Inside, ALWAYS);
+        check(
+            Links::Inside,
+            &[
+                ("inside.md", "below"),
+                ("outside.md", "<link>"),
+                ("outside/x.md", "<link>"),
+                ("key.md", "<link>"),
+                ("zero.md", "<link>"),
+                ("loop-a", "<link>"),
+            ],
+        );
+    }
+
+    #[test]
+    fn f05_where_links_are_refused_not_even_those_inside_are_followed() {
+        check(Links::Refuse, ALWAYS);
+        check(
+            Links::Refuse,
+            &[("inside.md", "<link>"), ("outside/x.md", "<link>"), ("link-0", "<link>")],
+        );
+    }
+
+    #[test]
+    fn f10_a_file_that_grows_while_it_is_read_stays_within_the_cap() {
+        let home = Home::with("//- grow.md\nx\n");
+        let root = Root::open(&home.skills(), Links::Follow).unwrap();
+        let path = RelPath::parse("grow.md").unwrap();
+        assert_eq!(root.read(&path, 2).unwrap().len(), 2);
+        home.write("skills/grow.md", "x".repeat(3));
+        assert!(matches!(root.read(&path, 2), Err(DiskError::TooLarge { limit: 2, .. })));
+    }
+
+    #[test]
+    fn a_root_that_is_not_a_folder_is_refused() {
+        let home = Home::with("//- a.md\nx\n");
+        assert!(Root::open(&home.skills().join("a.md"), Links::Follow).is_err());
+        assert!(matches!(
+            Root::open(Path::new("/nowhere/at/all"), Links::Follow),
+            Err(DiskError::NotFound)
+        ));
+    }
+}

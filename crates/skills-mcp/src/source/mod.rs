@@ -1,0 +1,11 @@
+//! Where skills come from, and the one door to their files.
+//!
+//! In: directories somebody named. Out: [`Intake`](skills_core::catalog::Intake)s for the catalog, and bytes of
+//! files that a catalog knows. Not here: which file is a skill (core), when to look again (store).
+
+mod directory;
+mod disk;
+mod walk;
+
+pub use directory::{Directory, SourceError};
+pub use disk::{DiskError, Links, Root};

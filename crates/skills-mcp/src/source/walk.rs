@@ -1,0 +1,146 @@
+//! Lists a source: every folder and file below its root, bounded, in an order of its own.
+
+use skills_core::{
+    catalog::{Entry, Folder, SkillPath},
+    diagnostic::{Code, Finding, escaped},
+    relpath::RelPath,
+};
+
+use super::disk::{DiskError, Listed, Root};
+
+/// Deeper folders are not looked at. Answers nest as deep as folders do, and clients have limits of their own.
+const MAX_DEPTH: usize = 256;
+/// More entries than this are not looked at.
+const MAX_ENTRIES: usize = 500_000;
+/// Tools' own folders, large and without skills.
+const SKIPPED: &[&str] = &[".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"];
+
+/// What the walk found, and what it ran into: file (as text) and finding.
+#[derive(Debug, Default)]
+pub(super) struct Walked {
+    pub(super) folder: Folder,
+    pub(super) findings: Vec<(String, Finding)>,
+    entries: usize,
+}
+
+/// Walks the whole source.
+pub(super) fn walk(root: &Root) -> Result<Walked, DiskError> {
+    let mut walked = Walked::default();
+    // The root itself must be readable; everything below it may fail by itself.
+    root.list(&RelPath::root())?;
+    walked.folder = walked.visit(root, &RelPath::root(), &mut Vec::new());
+    Ok(walked)
+}
+
+impl Walked {
+    /// `above` holds the identities of the folders on the way here: meeting one again is a loop of links.
+    fn visit(&mut self, root: &Root, path: &RelPath, above: &mut Vec<(u64, u64)>) -> Folder {
+        let mut folder = Folder::default();
+        if above.len() >= MAX_DEPTH {
+            self.found(
+                path.as_str(),
+                Code::TooDeep,
+                format!("lies deeper than {MAX_DEPTH} folders; not looked at"),
+            );
+            return folder;
+        }
+        let mut listing = match root.list(path) {
+            Ok(listing) => listing,
+            Err(error) => {
+                self.refused(path.as_str(), &error);
+                return folder;
+            }
+        };
+        if above.contains(&listing.identity) {
+            self.found(
+                path.as_str(),
+                Code::LinkLoop,
+                "a symbolic link to a folder above it; not followed",
+            );
+            return folder;
+        }
+        above.push(listing.identity);
+        // Whatever order the disk has, ours is by name.
+        listing.entries.sort_by(|a, b| a.0.cmp(&b.0));
+        for (name, listed) in listing.entries {
+            let shown = format!(
+                "{path}{}{}",
+                if path.is_root() { "" } else { "/" },
+                name.to_string_lossy()
+            );
+            self.entries += 1;
+            if self.entries > MAX_ENTRIES {
+                if self.entries == MAX_ENTRIES + 1 {
+                    self.found(
+                        "",
+                        Code::TooMany,
+                        format!(
+                            "more than {MAX_ENTRIES} files and folders; the rest is not looked at"
+                        ),
+                    );
+                }
+                break;
+            }
+            match name.to_str().map(|name| path.child(name)) {
+                Some(Ok(below)) => self.take(root, &mut folder, &below, listed, above),
+                Some(Err(_)) => self.found(
+                    &shown,
+                    Code::NameUnusable,
+                    "the name holds control characters; not served",
+                ),
+                None => self.found(&shown, Code::NameUnusable, "the name is not UTF-8; not served"),
+            }
+        }
+        above.pop();
+        folder
+    }
+
+    fn take(
+        &mut self,
+        root: &Root,
+        folder: &mut Folder,
+        path: &RelPath,
+        listed: Listed,
+        above: &mut Vec<(u64, u64)>,
+    ) {
+        let name: Box<str> = path.name().into();
+        match listed {
+            Listed::File { bytes } => {
+                folder.files.insert(name, Entry::Regular { bytes });
+            }
+            Listed::Special => {
+                if SkillPath::of_file(path).is_some() {
+                    self.found(
+                        path.as_str(),
+                        Code::NotRegular,
+                        "is not a regular file; not served",
+                    );
+                }
+                folder.files.insert(name, Entry::Special);
+            }
+            Listed::Folder if SKIPPED.contains(&path.name()) => {}
+            Listed::Folder => {
+                if SkillPath::of_file(path).is_some() {
+                    self.found(
+                        path.as_str(),
+                        Code::NotRegular,
+                        "is a folder named like a skill's file",
+                    );
+                }
+                let below = self.visit(root, path, above);
+                folder.folders.insert(name, below);
+            }
+            Listed::Refused(error) => self.refused(path.as_str(), &error),
+        }
+    }
+
+    fn refused(&mut self, file: &str, error: &DiskError) {
+        let code =
+            if matches!(error, DiskError::Link(_)) { Code::LinkRefused } else { Code::Unreadable };
+        self.found(file, code, error.to_string());
+    }
+
+    fn found(&mut self, file: &str, code: Code, message: impl Into<String>) {
+        self.findings.push((escaped(file), Finding::whole(code, message)));
+    }
+}

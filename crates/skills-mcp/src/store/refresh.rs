@@ -1,0 +1,166 @@
+//! Looks again: reads every source, builds a catalog, swaps it in, and says in the log what changed.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    fmt,
+    sync::{Arc, PoisonError},
+    time::{Duration, Instant},
+};
+
+use skills_core::{
+    catalog::{Catalog, Delta, Folder, Intake},
+    diagnostic::{Code, Diagnostic, Finding, Severity},
+    route::Router,
+};
+
+use super::{Snapshot, Store};
+use crate::{
+    config::Settled,
+    source::{Directory, Root, SourceError},
+};
+
+/// Why somebody looks again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The server starts.
+    Start,
+    /// A call of `refresh_skills`.
+    Asked,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Start => "start",
+            Self::Asked => "refresh_skills",
+        })
+    }
+}
+
+/// What a refresh came to.
+#[derive(Debug)]
+pub struct Refreshed {
+    /// The new snapshot.
+    pub snapshot: Arc<Snapshot>,
+    /// What is different from the one before.
+    pub delta: Delta,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// What one source gave last.
+#[derive(Debug, Clone)]
+pub(super) struct Taken {
+    root: Option<Arc<Root>>,
+    intake: Arc<Intake>,
+}
+
+/// So many diagnostics are written to the log one by one; the rest is a number.
+const LOGGED: usize = 20;
+
+impl Store {
+    /// Reads every source again; blocks while it reads. A second caller waits for its turn.
+    pub fn refresh(&self, cause: Cause) -> Refreshed {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let started = Instant::now();
+        let mut failures = Vec::new();
+        *taken = self
+            .sources
+            .iter()
+            .enumerate()
+            .map(|(number, source)| take(source, taken.get(number), &mut failures))
+            .collect();
+        let intakes: Vec<Arc<Intake>> =
+            taken.iter().map(|taken| Arc::clone(&taken.intake)).collect();
+        let mut settled =
+            self.stack.settle(self.sources.first().and_then(Directory::config).as_ref());
+        settled.diagnostics.extend(failures);
+        let catalog = Catalog::build(&intakes);
+        let router = Router::new(&catalog);
+        let roots = taken.iter().map(|taken| taken.root.clone()).collect();
+        let snapshot = Arc::new(Snapshot { catalog, router, settled, roots });
+        let before = self.current.swap(Some(Arc::clone(&snapshot)));
+        self.ready.send_replace(true);
+        let empty = Catalog::default();
+        let delta = Delta::between(
+            before.as_ref().map_or(&empty, |before| &before.catalog),
+            &snapshot.catalog,
+        );
+        let refreshed = Refreshed { snapshot, delta, took: started.elapsed() };
+        refreshed.log(cause, before.as_deref());
+        refreshed
+    }
+}
+
+fn take(source: &Directory, last: Option<&Taken>, failures: &mut Vec<Diagnostic>) -> Taken {
+    match source.read() {
+        Ok((root, intake)) => Taken { root: Some(root), intake: Arc::new(intake) },
+        Err(error) => {
+            failures.push(unreadable(source, &error, last.is_some()));
+            last.cloned().unwrap_or_else(|| {
+                let nothing =
+                    Intake::new(Arc::clone(source.name()), Folder::default(), Vec::new(), |_| {
+                        BTreeMap::new()
+                    });
+                Taken { root: None, intake: Arc::new(nothing) }
+            })
+        }
+    }
+}
+
+fn unreadable(source: &Directory, error: &SourceError, has_last: bool) -> Diagnostic {
+    let served = if has_last { "; what it held before is still served" } else { "" };
+    Finding::whole(Code::Unreadable, format!("{error}{served}"))
+        .hint(error.hint())
+        .in_file(source.name(), "")
+}
+
+impl Snapshot {
+    /// Everything that is wrong with the content, its configuration included.
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        let Settled { diagnostics, .. } = &self.settled;
+        diagnostics.iter().chain(self.catalog.diagnostics())
+    }
+
+    /// How many diagnostics there are of this severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.diagnostics()
+            .filter(|diagnostic| diagnostic.finding.code.severity() == severity)
+            .count()
+    }
+}
+
+impl Refreshed {
+    fn log(&self, cause: Cause, before: Option<&Snapshot>) {
+        let Self { snapshot, delta, took } = self;
+        tracing::info!(
+            %cause,
+            skills = snapshot.catalog.skills().len(),
+            added = delta.added.len(),
+            removed = delta.removed.len(),
+            changed = delta.changed.len(),
+            errors = snapshot.count(Severity::Error),
+            warnings = snapshot.count(Severity::Warning),
+            ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            "indexed"
+        );
+        // What was said at the last look is not said again.
+        let said: HashSet<&Diagnostic> =
+            before.into_iter().flat_map(Snapshot::diagnostics).collect();
+        let worth = |diagnostic: &&Diagnostic| {
+            diagnostic.finding.code.severity() != Severity::Info && !said.contains(diagnostic)
+        };
+        let news: Vec<&Diagnostic> = snapshot.diagnostics().filter(worth).collect();
+        for diagnostic in news.iter().take(LOGGED) {
+            let hint = diagnostic.finding.hint.as_deref().unwrap_or_default();
+            tracing::warn!(hint, "{diagnostic}");
+        }
+        if let Some(more) = news.len().checked_sub(LOGGED).filter(|more| *more > 0) {
+            tracing::warn!("{more} more; `skills-mcp doctor` lists all of them");
+        }
+        let notices = |settled: &Settled| settled.notices.clone();
+        if before.is_none_or(|before| notices(&before.settled) != notices(&snapshot.settled)) {
+            snapshot.settled.notices.iter().for_each(|notice| tracing::warn!("{notice}"));
+        }
+    }
+}

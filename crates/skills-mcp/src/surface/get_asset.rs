@@ -1,0 +1,154 @@
+//! `get_asset`: the content of a declared asset or script, own or inherited.
+
+use std::string::FromUtf8Error;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use skills_core::{
+    catalog::{Catalog, Presence, Skill},
+    relpath::RelPath,
+    resolve::{Declared, FoundFile, find_file, is_binary, mime_type, resolve},
+};
+
+use super::{Call, Refusal, Reply, Tool, arguments, refusal};
+use crate::{event::Event, store::ContentError};
+
+pub(super) const TOOL: Tool = Tool {
+    name: "get_asset",
+    title: "Get an asset or script",
+    description: "Return the content of an asset or script of a skill. Use the file paths that get_skill returned.",
+    read_only: true,
+    idempotent: true,
+    input: arguments::schema::<Input>,
+    run,
+};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// The skill, as `get_skill` returned it
+    skill_path: String,
+    /// The file, such as "assets/template.tsx"
+    file: String,
+}
+
+#[derive(Serialize)]
+struct Output<'a> {
+    skill_path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resolved_from: Option<&'a str>,
+    file: &'a str,
+    #[serde(flatten)]
+    content: Content,
+    size_bytes: usize,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+enum Content {
+    #[serde(rename = "content")]
+    Text(String),
+    #[serde(rename = "content_base64")]
+    Base64(String),
+}
+
+fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
+    let input: Input = arguments::read(arguments)?;
+    let catalog = &call.snapshot.catalog;
+    let skill = refusal::skill(catalog, &input.skill_path)?;
+    let file = RelPath::parse(&input.file).map_err(|escape| {
+        Refusal::tool(format!(
+            "Path traversal refused for '{}': {escape}. Use a file that get_skill returned.",
+            input.file
+        ))
+    })?;
+    let found = find_file(catalog, skill, &file)
+        .ok_or_else(|| Refusal::Tool(unknown(catalog, skill, &file)))?;
+    if found.presence != Presence::Present {
+        return Err(Refusal::Tool(missing(&file, found.owner)));
+    }
+    let limit = call.snapshot.settings().assets.max_size_bytes;
+    let bytes = call.snapshot.read(found.owner, &file, limit).map_err(|error| match error {
+        ContentError::Missing => Refusal::Tool(missing(&file, found.owner)),
+        ContentError::TooLarge { .. } => {
+            Refusal::tool(format!("Asset '{file}' {error} (assets.max_size_bytes)."))
+        }
+        ContentError::Refused(error) => Refusal::tool(format!("Asset '{file}' {error}.")),
+    })?;
+    answer(call, skill, &found, &file, bytes)
+}
+
+fn answer(
+    call: &Call,
+    skill: &Skill,
+    found: &FoundFile<'_>,
+    file: &RelPath,
+    bytes: Vec<u8>,
+) -> Result<Reply, Refusal> {
+    let size_bytes = bytes.len();
+    let is_inherited = found.owner.id != skill.id;
+    let kind = match found.declared {
+        Declared::Asset(asset) => asset.kind.word(),
+        Declared::Script(_) => "script",
+    };
+    // What calls itself text and is not UTF-8 is served whole as base64, never mangled.
+    let content = if is_binary(file.as_str()) {
+        Err(bytes)
+    } else {
+        String::from_utf8(bytes).map_err(FromUtf8Error::into_bytes)
+    };
+    let (content, mime_type) = match content {
+        Ok(text) => (Content::Text(text), None),
+        Err(bytes) => (Content::Base64(STANDARD.encode(bytes)), Some(mime_type(file.as_str()))),
+    };
+    let reply = Reply::json(&Output {
+        skill_path: &skill.identity,
+        resolved_from: is_inherited.then_some(&*found.owner.identity),
+        file: file.as_str(),
+        content,
+        size_bytes,
+        kind,
+        mime_type,
+    })?;
+    call.sink.tell(|| Event::AssetServed {
+        skill_path: skill.identity.to_string(),
+        file: file.to_string(),
+        asset_type: kind.to_owned(),
+        is_inherited,
+        size_bytes,
+    });
+    Ok(reply)
+}
+
+fn missing(file: &RelPath, owner: &Skill) -> String {
+    format!(
+        "Asset '{file}' is declared by '{}' but missing on disk. Tell the skill's author; go on without it.",
+        owner.identity
+    )
+}
+
+/// A file nobody declares, with what there is instead.
+fn unknown(catalog: &Catalog, skill: &Skill, file: &RelPath) -> String {
+    let resolved = resolve(catalog, skill, usize::MAX);
+    let own =
+        resolved.assets.iter().map(|a| &a.file).chain(resolved.scripts.iter().map(|s| &s.file));
+    let inherited_assets = resolved.inherited_assets.iter().map(|a| &a.declaration.file);
+    let inherited_scripts = resolved.inherited_scripts.iter().map(|s| &s.declaration.file);
+    let files: Vec<&str> = own
+        .chain(inherited_assets)
+        .chain(inherited_scripts)
+        .map(RelPath::as_str)
+        .take(10)
+        .collect();
+    let available = if files.is_empty() {
+        "It has no files.".to_owned()
+    } else {
+        format!("Available: {}.", files.join(", "))
+    };
+    format!("Asset '{file}' not found for skill '{}'. {available}", skill.identity)
+}

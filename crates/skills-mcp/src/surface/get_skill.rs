@@ -1,0 +1,321 @@
+//! `get_skill`: the skill that fits a task, with its inherited rules and files.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use skills_core::{
+    catalog::Skill,
+    document::{Argument, AssetDeclaration, ScriptDeclaration},
+    resolve::{Resolved, is_binary, resolve},
+    route::{Hit, Verdict},
+};
+
+use super::{Call, Refusal, Reply, Tool, arguments, refusal};
+use crate::{event::Event, store::ContentError};
+
+pub(super) const TOOL: Tool = Tool {
+    name: "get_skill",
+    title: "Get the skill for a task",
+    description: "Find the skill that fits a task and return its instructions, with the rules it inherits and the \
+        assets and scripts that come with it. Describe the task in a few words. Several candidates: call again with \
+        one's skill_path.",
+    read_only: true,
+    idempotent: true,
+    input: arguments::schema::<Input>,
+    run,
+};
+
+/// Longer requests are no task descriptions.
+const MAX_CONTEXT_CHARS: usize = 20_000;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// The task, in a few words
+    #[schemars(with = "String")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    context: Option<String>,
+    /// Load exactly this skill
+    #[schemars(with = "String")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    skill_path: Option<String>,
+    /// Include the content of small text assets
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    include_assets: bool,
+}
+
+#[derive(Serialize)]
+struct Nothing<'a> {
+    no_match: bool,
+    message: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closest_candidate: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closest_score: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Several<'a> {
+    ambiguous: bool,
+    candidates: Vec<Candidate<'a>>,
+    message: &'static str,
+}
+
+#[derive(Serialize)]
+struct Candidate<'a> {
+    skill_path: &'a str,
+    score: f64,
+    description: &'a str,
+    matched_keywords: &'a [String],
+}
+
+#[derive(Serialize)]
+struct One<'a> {
+    skill_path: &'a str,
+    score: f64,
+    matched_keywords: &'a [String],
+    content: &'a str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    assets: Vec<Asset<'a>>,
+    scripts: Vec<Script<'a>>,
+    inherited_assets: Vec<Asset<'a>>,
+    inherited_scripts: Vec<Script<'a>>,
+}
+
+#[derive(Serialize)]
+struct Asset<'a> {
+    file: &'a str,
+    description: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_omitted: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Script<'a> {
+    file: &'a str,
+    description: &'a str,
+    execution: &'static str,
+    args: Vec<Arg<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Arg<'a> {
+    name: &'a str,
+    description: &'a str,
+    required: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default: Option<&'a str>,
+}
+
+fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
+    let input: Input = arguments::read(arguments)?;
+    let catalog = &call.snapshot.catalog;
+    match (input.skill_path.as_deref(), input.context.as_deref()) {
+        (Some(path), context) => {
+            let skill = refusal::skill(catalog, path)?;
+            serve(call, skill, None, context, input.include_assets)
+        }
+        (None, None) => Err(Refusal::Params(
+            "get_skill needs 'context', the task in a few words, or 'skill_path'".to_owned(),
+        )),
+        (None, Some(context)) if context.chars().nth(MAX_CONTEXT_CHARS).is_some() => {
+            Err(Refusal::tool(format!(
+                "The context is over {MAX_CONTEXT_CHARS} characters. Describe the task in a sentence."
+            )))
+        }
+        (None, Some(context)) => match exact(call, context) {
+            Some(skill) => serve(call, skill, None, Some(context), input.include_assets),
+            None => route(call, context, input.include_assets),
+        },
+    }
+}
+
+/// A context that is exactly a skill's path loads it. A single word is a request like any other, unless it is
+/// the whole path of a skill.
+fn exact<'a>(call: &'a Call, context: &str) -> Option<&'a Skill> {
+    let skill = call.snapshot.catalog.find(context)?;
+    let is_path = *skill.identity == *context
+        || (context.contains('/') && !context.contains(char::is_whitespace));
+    is_path.then_some(skill)
+}
+
+fn route(call: &Call, context: &str, include_assets: bool) -> Result<Reply, Refusal> {
+    let snapshot = &call.snapshot;
+    match snapshot.router.route(&snapshot.catalog, context, &snapshot.settings().matching) {
+        Verdict::NoMatch { closest } => no_match(call, context, closest.as_ref()),
+        Verdict::Ambiguous(hits) => ambiguous(call, context, &hits),
+        Verdict::Match(hit) => {
+            let skill = skill_of(call, &hit)?;
+            serve(call, skill, Some(&hit), Some(context), include_assets)
+        }
+    }
+}
+
+fn skill_of<'a>(call: &'a Call, hit: &Hit) -> Result<&'a Skill, Refusal> {
+    call.snapshot
+        .catalog
+        .skill(hit.skill)
+        .ok_or_else(|| Refusal::Internal("the router names a skill that is not there".to_owned()))
+}
+
+fn no_match(call: &Call, context: &str, closest: Option<&Hit>) -> Result<Reply, Refusal> {
+    let closest =
+        closest.map(|hit| Ok((&*skill_of(call, hit)?.identity, hit.base.rounded()))).transpose()?;
+    call.session.offered(Vec::new());
+    call.sink.tell(|| Event::NoMatch {
+        context: context.to_owned(),
+        closest_candidate: closest.map(|(path, _)| path.to_owned()),
+        closest_score: closest.map(|(_, score)| score),
+    });
+    Reply::json(&Nothing {
+        no_match: true,
+        message: "No skill matches the given context.",
+        closest_candidate: closest.map(|(path, _)| path),
+        closest_score: closest.map(|(_, score)| score),
+    })
+}
+
+fn ambiguous(call: &Call, context: &str, hits: &[Hit]) -> Result<Reply, Refusal> {
+    let mut candidates = Vec::with_capacity(hits.len());
+    for hit in hits {
+        let skill = skill_of(call, hit)?;
+        candidates.push(Candidate {
+            skill_path: &skill.identity,
+            score: hit.score.rounded(),
+            description: &skill.fields().description,
+            matched_keywords: &hit.matched,
+        });
+    }
+    let paths: Vec<String> =
+        candidates.iter().map(|candidate| candidate.skill_path.to_owned()).collect();
+    call.session.offered(paths.clone());
+    call.sink.tell(|| Event::Ambiguous { context: context.to_owned(), candidates: paths });
+    let message = "Multiple skills match. Specify your need or pick a skill_path.";
+    Reply::json(&Several { ambiguous: true, candidates, message })
+}
+
+fn serve(
+    call: &Call,
+    skill: &Skill,
+    hit: Option<&Hit>,
+    context: Option<&str>,
+    include_assets: bool,
+) -> Result<Reply, Refusal> {
+    let snapshot = &call.snapshot;
+    let resolved = resolve(&snapshot.catalog, skill, snapshot.settings().content.max_tokens);
+    let matched = hit.map(|hit| hit.matched.as_slice()).unwrap_or_default();
+    let reply = Reply::json(&One {
+        skill_path: &skill.identity,
+        score: hit.map_or(1.0, |hit| hit.score.rounded()),
+        matched_keywords: matched,
+        content: &resolved.content.text,
+        truncated: resolved.content.truncated,
+        assets: resolved
+            .assets
+            .iter()
+            .map(|asset| asset_shape(call, skill, asset, None, include_assets))
+            .collect(),
+        scripts: resolved.scripts.iter().map(|script| script_shape(script, None)).collect(),
+        inherited_assets: resolved
+            .inherited_assets
+            .iter()
+            .map(|found| {
+                asset_shape(
+                    call,
+                    found.from,
+                    found.declaration,
+                    Some(&found.from.identity),
+                    include_assets,
+                )
+            })
+            .collect(),
+        inherited_scripts: resolved
+            .inherited_scripts
+            .iter()
+            .map(|found| script_shape(found.declaration, Some(&found.from.identity)))
+            .collect(),
+    })?;
+    let was_ambiguous = call.session.chose(&skill.identity);
+    call.sink.tell(|| served(&resolved, hit, context, was_ambiguous));
+    Ok(reply)
+}
+
+fn served(
+    resolved: &Resolved<'_>,
+    hit: Option<&Hit>,
+    context: Option<&str>,
+    was_ambiguous: bool,
+) -> Event {
+    Event::SkillServed {
+        context: context.map(str::to_owned),
+        skill_path: resolved.skill.identity.to_string(),
+        score: hit.map(|hit| hit.score.rounded()),
+        matched_keywords: hit.map(|hit| hit.matched.clone()).unwrap_or_default(),
+        was_ambiguous,
+        inherited_from: resolved.ancestors.iter().map(|above| above.identity.to_string()).collect(),
+        content_length_tokens: resolved.content.tokens,
+    }
+}
+
+fn asset_shape<'a>(
+    call: &Call,
+    owner: &Skill,
+    asset: &'a AssetDeclaration,
+    from: Option<&'a str>,
+    include: bool,
+) -> Asset<'a> {
+    let inlined = (include && !is_binary(asset.file.as_str())).then(|| inline(call, owner, asset));
+    let (content, content_omitted) = match inlined {
+        None => (None, None),
+        Some(Ok(content)) => (Some(content), None),
+        Some(Err(why)) => (None, Some(why)),
+    };
+    Asset {
+        file: asset.file.as_str(),
+        description: &asset.description,
+        kind: asset.kind.word(),
+        from,
+        content,
+        content_omitted,
+    }
+}
+
+/// A text asset's content, or why it is left out.
+fn inline(call: &Call, owner: &Skill, asset: &AssetDeclaration) -> Result<String, String> {
+    let limit = call.snapshot.settings().assets.inline_text_max_bytes;
+    match call.snapshot.read(owner, &asset.file, limit) {
+        Ok(bytes) => {
+            String::from_utf8(bytes).map_err(|_| "not UTF-8 text; use get_asset".to_owned())
+        }
+        Err(ContentError::TooLarge { bytes, .. }) => {
+            Err(format!("{bytes} bytes, over {limit}; use get_asset"))
+        }
+        Err(error @ (ContentError::Missing | ContentError::Refused(_))) => Err(error.to_string()),
+    }
+}
+
+fn script_shape<'a>(script: &'a ScriptDeclaration, from: Option<&'a str>) -> Script<'a> {
+    let arg = |argument: &'a Argument| Arg {
+        name: &argument.name,
+        description: &argument.description,
+        required: argument.required,
+        default: argument.default.as_deref(),
+    };
+    Script {
+        file: script.file.as_str(),
+        description: &script.description,
+        execution: script.execution.word(),
+        args: script.arguments.iter().map(arg).collect(),
+        from,
+    }
+}

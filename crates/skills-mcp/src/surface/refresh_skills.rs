@@ -1,0 +1,39 @@
+//! `refresh_skills`: look at the sources again, now.
+
+use schemars::JsonSchema;
+use serde_json::{Map, Value, json};
+
+use super::{Call, Refusal, Reply, Tool, arguments};
+use crate::{event::Event, store::Cause};
+
+pub(super) const TOOL: Tool = Tool {
+    name: "refresh_skills",
+    title: "Refresh skills",
+    description: "Read the skills again from their source, after they were changed.",
+    read_only: false,
+    idempotent: true,
+    input: arguments::schema::<Input>,
+    run,
+};
+
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Input {}
+
+fn run(call: &Call, _: Map<String, Value>) -> Result<Reply, Refusal> {
+    let refreshed = call.store.refresh(Cause::Asked);
+    let skills_reindexed = refreshed.snapshot.catalog.skills().len();
+    call.sink.tell(|| Event::Refresh {
+        mode: "local",
+        success: true,
+        commit_hash: None,
+        files_changed: None,
+        skills_reindexed,
+    });
+    Reply::json(&json!({
+        "success": true,
+        "mode": "local",
+        "skills_reindexed": skills_reindexed,
+        "message": "Reindexed from local directory (no git sync configured).",
+    }))
+}

@@ -1,0 +1,45 @@
+//! Every way a call can be refused, and which of them a model can act on.
+
+use serde_json::json;
+use skills_core::catalog::{Catalog, Skill};
+
+/// A call that is not answered as asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refusal {
+    /// The model can act on it: a tool result with `isError`.
+    Tool(String),
+    /// The request is malformed: a JSON-RPC error -32602.
+    Params(String),
+    /// Our fault: a JSON-RPC error -32603.
+    Internal(String),
+}
+
+impl Refusal {
+    /// A refusal that says what was asked, what is true and what to try.
+    pub fn tool(message: impl Into<String>) -> Self {
+        Self::Tool(message.into())
+    }
+
+    /// The text block of a tool error.
+    pub fn text(message: &str) -> String {
+        json!({"error": true, "message": message}).to_string()
+    }
+}
+
+/// The skill of this name, or a refusal with near names.
+pub(super) fn skill<'a>(catalog: &'a Catalog, asked: &str) -> Result<&'a Skill, Refusal> {
+    catalog
+        .find(asked)
+        .ok_or_else(|| Refusal::Tool(not_found("Skill", asked, &catalog.near(asked))))
+}
+
+/// `Skill 'x' not found. Did you mean: a, b? Use list_skills to see what there is.`
+pub(super) fn not_found(what: &str, asked: &str, near: &[&str]) -> String {
+    let asked: String = asked.chars().take(200).collect();
+    let near = if near.is_empty() {
+        String::new()
+    } else {
+        format!(" Did you mean: {}?", near.join(", "))
+    };
+    format!("{what} '{asked}' not found.{near} Use list_skills to see what there is.")
+}

@@ -1,0 +1,61 @@
+//! `report_usage`: whether a skill helped, for those who write them.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use skills_core::diagnostic::escaped;
+
+use super::{Call, Refusal, Reply, Tool, arguments, refusal};
+use crate::event::Event;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "report_usage",
+    title: "Report whether a skill helped",
+    description: "Say whether a skill that was served helped, after using it.",
+    read_only: false,
+    idempotent: false,
+    input: arguments::schema::<Input>,
+    run,
+};
+
+/// A comment is kept up to here.
+const MAX_COMMENT_CHARS: usize = 4_000;
+/// From this many in a row on, the log says so.
+const REPEATED: u32 = 3;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// The skill, as `get_skill` returned it
+    skill_path: String,
+    /// Whether it helped
+    useful: bool,
+    /// What was missing or too much
+    #[schemars(with = "String")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    comment: Option<String>,
+}
+
+fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
+    let input: Input = arguments::read(arguments)?;
+    let skill = refusal::skill(&call.snapshot.catalog, &input.skill_path)?;
+    let path = &*skill.identity;
+    let comment: Option<String> =
+        input.comment.map(|comment| comment.chars().take(MAX_COMMENT_CHARS).collect());
+    let shown = comment.as_deref().map(escaped).unwrap_or_default();
+    tracing::info!(skill = path, useful = input.useful, comment = shown, "feedback");
+    let in_a_row = call.session.rated(path, input.useful);
+    if in_a_row >= REPEATED {
+        tracing::warn!(
+            skill = path,
+            in_a_row,
+            "called useless again and again; its author should look at it"
+        );
+    }
+    call.sink.tell(|| Event::SkillFeedback {
+        skill_path: path.to_owned(),
+        useful: input.useful,
+        comment,
+    });
+    Reply::json(&json!({"recorded": true, "message": format!("Feedback recorded for {path}")}))
+}

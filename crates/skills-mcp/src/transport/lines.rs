@@ -1,0 +1,256 @@
+//! [`Lines`]: one JSON-RPC message a line, over any pair of streams.
+//!
+//! The SDK's own line transport drops what it cannot parse without a word; here everything malformed is
+//! answered. Clones share the streams, so that serving can start again after a message that the SDK does not
+//! expect before the handshake.
+
+use std::{borrow::Cow, io, sync::Arc};
+
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage},
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
+    sync::Mutex,
+};
+use tokio_util::sync::CancellationToken;
+
+/// No request of ours needs more.
+const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
+
+/// A server's end of a pair of streams.
+#[derive(Debug)]
+pub struct Lines<R, W> {
+    input: Arc<Mutex<Input<R>>>,
+    output: Arc<Mutex<W>>,
+    ended: CancellationToken,
+}
+
+impl<R, W> Clone for Lines<R, W> {
+    fn clone(&self) -> Self {
+        Self {
+            input: Arc::clone(&self.input),
+            output: Arc::clone(&self.output),
+            ended: self.ended.clone(),
+        }
+    }
+}
+
+/// What was read of the current line stays here when a read is abandoned half-way.
+#[derive(Debug)]
+struct Input<R> {
+    stream: BufReader<R>,
+    line: Vec<u8>,
+    /// The current line is over the cap; what is left of it is skipped.
+    skipping: bool,
+}
+
+enum Line {
+    Whole(Vec<u8>),
+    TooLong,
+    End,
+}
+
+impl<R: AsyncRead + Unpin, W> Lines<R, W> {
+    /// Takes the two streams.
+    pub fn new(input: R, output: W) -> Self {
+        let input = Input { stream: BufReader::new(input), line: Vec::new(), skipping: false };
+        Self {
+            input: Arc::new(Mutex::new(input)),
+            output: Arc::new(Mutex::new(output)),
+            ended: CancellationToken::new(),
+        }
+    }
+
+    /// Cancelled when the input has ended.
+    pub fn ended(&self) -> CancellationToken {
+        self.ended.clone()
+    }
+}
+
+impl<R: AsyncRead + Unpin> Input<R> {
+    /// The next line. Safe to abandon: only bytes already in `line` have been taken from the stream.
+    async fn next(&mut self) -> io::Result<Line> {
+        loop {
+            let available = self.stream.fill_buf().await?;
+            if available.is_empty() {
+                let rest = std::mem::take(&mut self.line);
+                return Ok(if rest.is_empty() || self.skipping {
+                    Line::End
+                } else {
+                    Line::Whole(rest)
+                });
+            }
+            let newline = available.iter().position(|byte| *byte == b'\n');
+            let taken = newline.map_or(available.len(), |at| at + 1);
+            if !self.skipping {
+                self.line.extend(available.iter().take(taken));
+            }
+            self.stream.consume(taken);
+            let over = self.line.len() > MAX_LINE_BYTES;
+            match newline {
+                Some(_) if self.skipping => self.skipping = false,
+                Some(_) => {
+                    let line = std::mem::take(&mut self.line);
+                    return Ok(if over { Line::TooLong } else { Line::Whole(line) });
+                }
+                None if over => {
+                    self.line = Vec::new();
+                    self.skipping = true;
+                    return Ok(Line::TooLong);
+                }
+                None => {}
+            }
+        }
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Lines<R, W>
+where
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    type Error = io::Error;
+
+    fn name() -> Cow<'static, str> {
+        "lines".into()
+    }
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        write(Arc::clone(&self.output), message)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            let line = self.input.lock().await.next().await;
+            let problem = match line {
+                Ok(Line::Whole(line)) => match read(&line) {
+                    Ok(Some(message)) => return Some(message),
+                    Ok(None) => continue,
+                    Err(problem) => *problem,
+                },
+                Ok(Line::TooLong) => (
+                    ErrorData::invalid_request(
+                        format!("the message is over {MAX_LINE_BYTES} bytes"),
+                        None,
+                    ),
+                    None,
+                ),
+                Ok(Line::End) => {
+                    self.ended.cancel();
+                    return None;
+                }
+                Err(error) => {
+                    tracing::error!("reading from the client failed: {error}");
+                    self.ended.cancel();
+                    return None;
+                }
+            };
+            tracing::debug!("malformed message: {}", problem.0.message);
+            let answer = ServerJsonRpcMessage::error(problem.0, problem.1);
+            if write(Arc::clone(&self.output), answer).await.is_err() {
+                return None;
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.output.lock().await.flush().await
+    }
+}
+
+async fn write<W: AsyncWrite + Unpin>(
+    output: Arc<Mutex<W>>,
+    message: ServerJsonRpcMessage,
+) -> io::Result<()> {
+    let mut line = serde_json::to_vec(&message)?;
+    line.push(b'\n');
+    let mut output = output.lock().await;
+    output.write_all(&line).await?;
+    output.flush().await
+}
+
+type Problem = Box<(ErrorData, Option<RequestId>)>;
+
+/// Reads one line: a message, nothing worth answering, or what to answer.
+fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Problem> {
+    let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
+    if line.is_empty() {
+        return Ok(None);
+    }
+    let parse_error = |error: serde_json::Error| {
+        Box::new((ErrorData::parse_error(format!("not JSON: {error}"), None), None))
+    };
+    let value: Value = serde_json::from_slice(line).map_err(parse_error)?;
+    let Value::Object(object) = &value else {
+        let message = "a message is one JSON object a line; batches are not supported";
+        return Err(Box::new((ErrorData::invalid_request(message, None), None)));
+    };
+    let has_method = object.contains_key("method");
+    let id = object.get("id").cloned();
+    match serde_json::from_value(value) {
+        Ok(message) => Ok(Some(message)),
+        // A notification we do not know, or a stray response: nobody waits for an answer.
+        Err(_) if id.is_none() || !has_method => Ok(None),
+        Err(error) => {
+            let id = id.and_then(|id| serde_json::from_value::<RequestId>(id).ok());
+            Err(Box::new((
+                ErrorData::invalid_request(format!("not a JSON-RPC request: {error}"), None),
+                id,
+            )))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(line: &[u8]) -> Option<i32> {
+        read(line).err().map(|problem| problem.0.code.0)
+    }
+
+    #[test]
+    fn p01_p03_malformed_lines_have_their_code() {
+        assert_eq!(code(b"garbage"), Some(-32700));
+        assert_eq!(code(b"{\"jsonrpc\":"), Some(-32700));
+        assert_eq!(code(b"\xff\xfe"), Some(-32700));
+        assert_eq!(code("[".repeat(100_000).as_bytes()), Some(-32700));
+        assert_eq!(code(b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]"), Some(-32600));
+        assert_eq!(code(b"42"), Some(-32600));
+        for id in ["null", "1.5", "18446744073709551616", "{}", "true"] {
+            let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}");
+            assert_eq!(code(line.as_bytes()), Some(-32600), "{id}");
+        }
+    }
+
+    #[test]
+    fn blank_lines_and_notifications_nobody_knows_are_passed_over() {
+        for line in [&b""[..], b"  \r\n", b"{\"jsonrpc\":\"2.0\",\"result\":{}}"] {
+            assert!(matches!(read(line), Ok(None)), "{}", String::from_utf8_lossy(line));
+        }
+    }
+
+    #[tokio::test]
+    async fn p01_a_line_over_the_cap_is_answered_and_the_next_one_is_read() {
+        let mut input = vec![b'x'; MAX_LINE_BYTES + 10];
+        input.extend_from_slice(b"\n{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}");
+        let (ours, theirs) = tokio::io::duplex(64 * 1024);
+        let mut lines = Lines::new(io::Cursor::new(input), ours);
+        let message = lines.receive().await.expect("the ping behind the long line");
+        assert!(
+            matches!(message, ClientJsonRpcMessage::Request(request) if request.id == RequestId::Number(7))
+        );
+        let mut answer = String::new();
+        BufReader::new(theirs).read_line(&mut answer).await.unwrap();
+        assert!(answer.contains("-32600"), "{answer}");
+        assert!(lines.receive().await.is_none());
+    }
+}
