@@ -125,6 +125,7 @@ fn catalogs(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("route a request", size), |bench| {
             bench.iter(|| router.route(&catalog, black_box(REQUEST), &Matching::default()));
         });
+        assert!(catalog.find(DEEP).is_some(), "the content has changed");
         let Some(skill) = catalog.find(DEEP) else { continue };
         assert_eq!(catalog.ancestors(skill).count(), 3);
         group.bench_function(BenchmarkId::new("resolve a skill four deep", size), |bench| {

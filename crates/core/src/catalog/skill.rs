@@ -72,6 +72,12 @@ impl Skill {
         self.content.fields.scripts.iter().zip(self.script_presence.iter().copied())
     }
 
+    /// Whether it declares this file, as an asset or as a script.
+    pub fn declares(&self, file: &RelPath) -> bool {
+        self.assets().any(|(asset, _)| asset.file == *file)
+            || self.scripts().any(|(script, _)| script.file == *file)
+    }
+
     /// Where a file of its resource folder lies below the source's root.
     pub fn resource(&self, file: &RelPath) -> Option<RelPath> {
         self.resources.as_ref().map(|folder| folder.join(file))

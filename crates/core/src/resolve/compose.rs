@@ -52,7 +52,8 @@ fn fitted(ancestors: &[&Skill], skill: &Skill, max_tokens: usize) -> String {
     let own = section(skill, skill.document().body());
     let own_tokens = estimate::tokens(&own);
     let mut left = max_tokens.saturating_sub(reserved);
-    let own = if own_tokens <= left {
+    // The skill itself is cut only where it is over by itself; a few notes above it are worth going over.
+    let own = if own_tokens <= max_tokens {
         own
     } else {
         let heading = estimate::tokens(&section(skill, ""));

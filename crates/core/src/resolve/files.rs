@@ -56,7 +56,7 @@ pub fn find_file<'a>(
     })
 }
 
-/// What the ancestors (root first) declare and the skill, or a nearer ancestor, does not declare itself.
+/// What the ancestors (root first) declare and the skill, or a nearer ancestor, does not declare itself in any way.
 pub(super) fn inherited<'a, T: 'a, I>(
     ancestors: &[&'a Skill],
     skill: &'a Skill,
@@ -70,8 +70,7 @@ where
     for (depth, from) in ancestors.iter().copied().enumerate() {
         let nearer = || ancestors.iter().skip(depth + 1).copied().chain([skill]);
         for (declaration, presence) in declared(from) {
-            let hidden = nearer()
-                .any(|near| declared(near).any(|(other, _)| file(other) == file(declaration)));
+            let hidden = nearer().any(|near| near.declares(file(declaration)));
             if presence == Presence::Present && !hidden {
                 inherited.push(Inherited { declaration, from });
             }

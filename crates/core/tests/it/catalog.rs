@@ -214,6 +214,16 @@ description: d
     }
 
     #[test]
+    fn folders_called_index_and_root_are_never_searched() {
+        // Not where the skill beside them is missing, and not where they have an index of their own.
+        let catalog = skills(&["_root/a.md", "_root/_index.md", "ui/_index/b.md", "ui/_root/c.md"]);
+        assert_eq!(identities(&catalog), [""; 0]);
+        let lines = diagnostics(&catalog);
+        assert_eq!(lines.len(), 4);
+        assert!(lines.iter().all(|line| line.contains("warning[skill-in-resources]")), "{lines:?}");
+    }
+
+    #[test]
     fn plain_markdown_inside_a_resource_folder_is_a_plain_file() {
         let mut files = vec![skill_file("auth.md", "word", "")];
         files.push(("auth/assets/notes.md".to_owned(), "# Notes\n".to_owned()));
@@ -755,6 +765,7 @@ mod deltas {
 keywords: [a]
 description: d
 assets: [{file: x.ts, description: d}]
+scripts: [{file: x.sh, description: d}]
 ---
 one
 //- b.md
@@ -795,9 +806,12 @@ two
 
     #[test]
     fn a_declared_file_that_comes_or_goes_is_a_change_of_its_skill() {
-        let (without, with) = (catalog(BEFORE), catalog(&format!("{BEFORE}//- a/x.ts\n")));
-        assert_eq!(names(&Delta::between(&without, &with)), [vec![], vec![], vec!["a"]]);
-        assert_eq!(names(&Delta::between(&with, &without)), [vec![], vec![], vec!["a"]]);
+        let without = catalog(BEFORE);
+        for file in ["a/x.ts", "a/x.sh"] {
+            let with = catalog(&format!("{BEFORE}//- {file}\n"));
+            assert_eq!(names(&Delta::between(&without, &with)), [vec![], vec![], vec!["a"]]);
+            assert_eq!(names(&Delta::between(&with, &without)), [vec![], vec![], vec!["a"]]);
+        }
     }
 
     #[test]

@@ -238,7 +238,7 @@ mod thresholds {
     fn ranking_and_gap_use_the_final_score() {
         assert_eq!(default(&[("a", 1, 2, 0), ("b", 1, 2, 5)]), "ambiguous b 0.505, a 0.5");
         assert_eq!(default(&[("a", 1, 2, 0), ("b", 1, 2, 150)]), "match b 0.65");
-        // 0.55 against 0.5 + 0.04: the priority narrows the gap.
+        // 0.65 against 0.5 + 0.06: the priority narrows the gap.
         assert_eq!(default(&[("a", 13, 20, 0), ("b", 10, 20, 60)]), "ambiguous a 0.65, b 0.56");
     }
 
@@ -305,7 +305,7 @@ mod thresholds {
 
 /// The formula as the seed writes it, over whole numbers: every skill, every keyword, every token.
 mod naive {
-    /// Sixty thousandths of a thousandth: shares of up to six keywords and thousandths are whole.
+    /// Scores count in sixtieths of a thousandth: shares of up to six keywords and thousandths are whole.
     const ONE: i64 = 60_000;
 
     #[derive(Debug)]
