@@ -218,3 +218,59 @@ fn described(tool: &Tool) -> rmcp::model::Tool {
         .with_title(tool.title)
         .with_annotations(annotations)
 }
+
+#[cfg(test)]
+mod tests {
+    use rmcp::{ServiceExt as _, service::ServiceError};
+    use serde_json::Map;
+
+    use super::*;
+    use crate::{config::Stack, store::Cause};
+
+    const fn tool(
+        name: &'static str,
+        run: fn(&Call, Map<String, serde_json::Value>) -> Result<Reply, Refusal>,
+    ) -> Tool {
+        Tool {
+            name,
+            title: name,
+            description: name,
+            read_only: true,
+            idempotent: true,
+            input: Map::new,
+            run,
+        }
+    }
+
+    const TOOLS: &[Tool] = &[
+        tool("broken", |_, _| panic!("on purpose")),
+        tool("sound", |_, _| Ok(Reply { text: "still here".to_owned() })),
+    ];
+
+    #[tokio::test]
+    async fn c06_a_panic_in_one_call_is_answered_and_the_server_lives() {
+        let store = Arc::new(Store::new(Vec::new(), Stack::default()));
+        store.refresh(Cause::Start);
+        let (ours, theirs) = tokio::io::duplex(4096);
+        let server = tokio::spawn(async move {
+            Handler::new(store, Sink::silent(), TOOLS)
+                .serve(ours)
+                .await
+                .unwrap()
+                .waiting()
+                .await
+                .unwrap();
+        });
+        let client = ().serve(theirs).await.unwrap();
+        for _ in 0..2 {
+            let error = client.call_tool(CallToolRequestParams::new("broken")).await.unwrap_err();
+            assert!(
+                matches!(error, ServiceError::McpError(data) if data.code == ErrorCode::INTERNAL_ERROR)
+            );
+            let sound = client.call_tool(CallToolRequestParams::new("sound")).await.unwrap();
+            assert_eq!(sound.content.first().unwrap().as_text().unwrap().text, "still here");
+        }
+        client.cancel().await.unwrap();
+        server.await.unwrap();
+    }
+}

@@ -1,0 +1,19 @@
+//! The real binary, from outside: what agents and people see, and what happens when things go wrong.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test that meets the unexpected has failed, and tests make and look at real files"
+)]
+
+mod checklist;
+mod cli;
+mod docs;
+mod edge_cases;
+mod hostile;
+mod house;
+mod support;
+mod surface;
+mod traversal;
+mod wire;

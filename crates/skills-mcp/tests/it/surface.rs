@@ -1,0 +1,194 @@
+//! What an agent is told, word for word, and the events that fall out of its calls.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use skills_mcp::{
+    config::{NamedSource, Stack, Trust},
+    event::Sink,
+    source::Directory,
+    store::{Cause, Store},
+    surface::{Call, Refusal, Session, TREE},
+};
+use skills_testkit::{Client, Home};
+
+use crate::support::{ROOT_TREE, client, server};
+
+#[test]
+fn the_list_of_tools_is_what_it_was() {
+    let home = Home::with(ROOT_TREE);
+    let answer = client(&home).request("tools/list", json!({}));
+    insta::assert_json_snapshot!("tools_list", answer["result"]["tools"]);
+}
+
+#[test]
+fn the_description_of_the_server_is_what_it_was() {
+    let home = Home::with(ROOT_TREE);
+    let mut client = Client::modern(server(&home));
+    let mut result = client.request("server/discover", json!({}))["result"].clone();
+    result["_meta"]["io.modelcontextprotocol/serverInfo"]["version"] = json!("<version>");
+    insta::assert_json_snapshot!("discover", result);
+}
+
+#[test]
+fn schemas_take_nothing_they_do_not_name() {
+    for tool in TREE {
+        let schema = (tool.input)();
+        assert_eq!(schema.get("type"), Some(&json!("object")), "{}", tool.name);
+        assert_eq!(schema.get("additionalProperties"), Some(&json!(false)), "{}", tool.name);
+    }
+}
+
+/// The tools in this very process, with somebody listening.
+struct Desk {
+    call: Call,
+    told: Arc<Mutex<Vec<Value>>>,
+    _home: Home,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let home = Home::with(ROOT_TREE);
+        let named = NamedSource { name: "team".into(), path: home.skills(), origin: "--dir" };
+        let source = Directory::open(&named, Trust::Named).unwrap();
+        let store = Arc::new(Store::new(vec![source], Stack::default()));
+        let snapshot = store.refresh(Cause::Start).snapshot;
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let listener = Arc::clone(&told);
+        let sink = Sink::new("dev-ada", move |event| {
+            listener.lock().unwrap().push(serde_json::to_value(event).unwrap());
+        });
+        Self {
+            call: Call { snapshot, store, sink, session: Arc::new(Session::default()) },
+            told,
+            _home: home,
+        }
+    }
+
+    fn call(&self, tool: &str, arguments: &Value) -> Result<String, Refusal> {
+        let tool = TREE.iter().find(|known| known.name == tool).unwrap();
+        tool.call(&self.call, arguments.as_object().unwrap().clone()).map(|reply| reply.text)
+    }
+
+    /// The events since the last look, their time and place checked and taken out.
+    fn events(&self) -> Vec<Value> {
+        let mut events = std::mem::take(&mut *self.told.lock().unwrap());
+        for event in &mut events {
+            let event = event.as_object_mut().unwrap();
+            let timestamp = event.remove("timestamp").unwrap();
+            assert!(
+                timestamp.as_str().unwrap().ends_with('Z')
+                    && timestamp.as_str().unwrap().len() == 24,
+                "{timestamp}"
+            );
+            assert_eq!(event.remove("server_id").unwrap(), "dev-ada");
+        }
+        events
+    }
+}
+
+#[test]
+fn seed_000_10_2_every_tool_tells_its_event() {
+    let desk = Desk::new();
+    desk.call("get_skill", &json!({"context": "nginx"})).unwrap();
+    desk.call("get_skill", &json!({"context": "login session"})).unwrap();
+    desk.call("get_skill", &json!({"skill_path": "ui/react/auth"})).unwrap();
+    desk.call("get_skill", &json!({"context": "react hook component"})).unwrap();
+    desk.call("get_asset", &json!({"skill_path": "ui/react/auth", "file": "assets/A.tsx"}))
+        .unwrap();
+    desk.call(
+        "report_usage",
+        &json!({"skill_path": "api/auth", "useful": false, "comment": "no SSO"}),
+    )
+    .unwrap();
+    desk.call("refresh_skills", &json!({})).unwrap();
+    let chain = json!(["_root", "ui/_index", "ui/react/_index"]);
+    let mut events = desk.events();
+    for event in &mut events {
+        if let Some(tokens) = event["data"].get_mut("content_length_tokens") {
+            assert!(tokens.as_u64().unwrap() > 20, "{tokens}");
+            *tokens = json!("<tokens>");
+        }
+    }
+    assert_eq!(
+        events,
+        [
+            json!({"type": "no_match", "data": {"context": "nginx", "closest_candidate": null, "closest_score": null}}),
+            json!({"type": "ambiguous", "data": {"context": "login session", "candidates": ["api/auth", "ui/react/auth"]}}),
+            json!({"type": "skill_served", "data": {
+                "context": null, "skill_path": "ui/react/auth", "score": null, "matched_keywords": [],
+                "was_ambiguous": true, "inherited_from": chain, "content_length_tokens": "<tokens>",
+            }}),
+            json!({"type": "skill_served", "data": {
+                "context": "react hook component", "skill_path": "ui/react/_index", "score": 1.0,
+                "matched_keywords": ["react", "component", "hook"], "was_ambiguous": false,
+                "inherited_from": ["_root", "ui/_index"], "content_length_tokens": "<tokens>",
+            }}),
+            json!({"type": "asset_served", "data": {
+                "skill_path": "ui/react/auth", "file": "assets/A.tsx", "asset_type": "template",
+                "is_inherited": false, "size_bytes": 20,
+            }}),
+            json!({"type": "skill_feedback", "data": {"skill_path": "api/auth", "useful": false, "comment": "no SSO"}}),
+            json!({"type": "refresh", "data": {
+                "mode": "local", "success": true, "commit_hash": null, "files_changed": null, "skills_reindexed": 5,
+            }}),
+        ]
+    );
+}
+
+#[test]
+fn what_is_refused_is_not_counted_as_served() {
+    let desk = Desk::new();
+    assert!(matches!(
+        desk.call("get_skill", &json!({"skill_path": "nope"})),
+        Err(Refusal::Tool(_))
+    ));
+    assert!(matches!(
+        desk.call("get_asset", &json!({"skill_path": "api/auth", "file": "../x"})),
+        Err(Refusal::Tool(_))
+    ));
+    assert!(matches!(desk.call("get_skill", &json!({})), Err(Refusal::Params(_))));
+    assert!(matches!(
+        desk.call("report_usage", &json!({"skill_path": "nope", "useful": true})),
+        Err(Refusal::Tool(_))
+    ));
+    assert_eq!(desk.events(), Vec::<Value>::new());
+}
+
+#[test]
+fn b10_a_comment_is_capped() {
+    let desk = Desk::new();
+    desk.call(
+        "report_usage",
+        &json!({"skill_path": "api/auth", "useful": true, "comment": "x".repeat(10_000_000)}),
+    )
+    .unwrap();
+    assert_eq!(desk.events()[0]["data"]["comment"].as_str().unwrap().len(), 4_000);
+}
+
+#[test]
+fn choosing_counts_as_ambiguous_only_right_after_the_offer() {
+    let desk = Desk::new();
+    let was_ambiguous = || desk.events().last().unwrap()["data"]["was_ambiguous"].clone();
+    desk.call("get_skill", &json!({"skill_path": "api/auth"})).unwrap();
+    assert_eq!(was_ambiguous(), false);
+    desk.call("get_skill", &json!({"context": "login session"})).unwrap();
+    desk.call("get_skill", &json!({"skill_path": "ui/_index"})).unwrap();
+    assert_eq!(was_ambiguous(), false, "it was not among the candidates");
+    desk.call("get_skill", &json!({"skill_path": "api/auth"})).unwrap();
+    assert_eq!(was_ambiguous(), false, "the offer is forgotten");
+}
+
+#[test]
+fn analytics_are_off_by_default_and_on_with_an_endpoint() {
+    let home = Home::with(ROOT_TREE);
+    for (endpoint, recorded) in [("", 0), ("https://hooks.example.org/x", 1)] {
+        let mut command = server(&home);
+        command.env("SKILLS_LOG", "debug").env("ANALYTICS_ENDPOINT", endpoint).env("USER", "ada");
+        let mut client = Client::legacy(command, "2025-11-25");
+        client.call("get_skill", &json!({"context": "nginx"}));
+        let (_, _, log) = client.close();
+        assert_eq!(log.matches("recorded").count(), recorded, "{log}");
+        assert_eq!(log.contains("dev-ada"), recorded == 1);
+    }
+}
