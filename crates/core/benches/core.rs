@@ -8,8 +8,8 @@ use std::{collections::BTreeMap, hint::black_box, sync::Arc, time::Duration};
 
 use criterion::{BatchSize, BenchmarkId, Criterion};
 use skills_core::{
-    catalog::{Catalog, Entry, Folder, Intake},
-    document::Parsed,
+    catalog::{Catalog, Entry, Folder, Intake, Origin},
+    document::{Dialect, Parsed},
     relpath::RelPath,
     resolve::resolve,
     route::{Matching, Router},
@@ -88,11 +88,11 @@ fn intake(files: &[(RelPath, String)]) -> Arc<Intake> {
     }
     let texts: BTreeMap<&RelPath, &String> =
         files.iter().map(|(path, text)| (path, text)).collect();
-    let read = |path: RelPath| {
+    let read = |(path, dialect): (RelPath, Dialect)| {
         let bytes = texts.get(&path).map(|text| text.as_bytes().to_vec()).unwrap_or_default();
-        (path, Arc::new(Parsed::tree(bytes)))
+        (path, Arc::new(Parsed::read(bytes, dialect)))
     };
-    Arc::new(Intake::new("main".into(), root, Vec::new(), |wanted| {
+    Arc::new(Intake::new("main".into(), Origin::Named, root, Vec::new(), |wanted| {
         wanted.into_iter().map(read).collect()
     }))
 }

@@ -81,7 +81,13 @@ codes! {
     SkillInResources      Warning "skill-in-resources"      "a skill lies inside another skill's resource folder and is not served";
     FolderHasTwoRoles     Warning "folder-has-two-roles"    "a folder is both a category and the resource folder of the skill beside it";
     RootMisplaced         Warning "root-misplaced"          "`_root.md` counts only at the top of the source";
-    BundleNotServed       Info    "bundle-not-served"       "a folder with `SKILL.md` is a bundle, which this version does not serve";
+    NameMissing           Warning "name-missing"            "a bundle without `name` is called by its folder";
+    NameInvalid           Warning "name-invalid"            "a bundle's `name` cannot be used and its folder's name is";
+    NameUnconventional    Info    "name-unconventional"     "a bundle's name is not lower-case words with hyphens, or not its folder's";
+    FileNameUnusual       Info    "file-name-unusual"       "the file should be called `SKILL.md`";
+    FileNameTwice         Warning "file-name-twice"         "two files of a folder are both called `SKILL.md`, but for their case";
+    InvisibleCharacters   Warning "invisible-characters"    "the text holds characters that a reader cannot see";
+    BundleShadowed        Warning "bundle-shadowed"         "a bundle of the same name in an earlier directory is served instead";
     PathShadowed          Warning "path-shadowed"           "a source named earlier has a skill of the same path";
     ConfigUnknownKey      Warning "config-unknown-key"      "the configuration has a key that does not exist";
     ConfigInvalid         Warning "config-invalid"          "a configuration value in the content is invalid and its default is used";

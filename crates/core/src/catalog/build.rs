@@ -1,14 +1,14 @@
 //! Intakes → a catalog. Never fails: what cannot be served becomes a diagnostic.
 
-use std::{
-    collections::{HashMap, hash_map},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
-use super::{Catalog, Entry, Intake, Presence, Skill, SkillId, SkillPath};
+use super::{
+    Catalog, Entry, Intake, Kind, Origin, Presence, ShadowedCopy, Skill, SkillId, SkillPath,
+    Source, layout::in_resources,
+};
 use crate::{
     diagnostic::{Code, Diagnostic, Finding, Position},
-    document::TreeDocument,
+    document::SkillDocument,
     relpath::RelPath,
 };
 
@@ -24,36 +24,68 @@ impl Catalog {
     }
 
     fn add(&mut self, intake: &Intake) {
-        let source = self.sources.len();
+        let source = Source {
+            name: Arc::clone(&intake.source),
+            origin: intake.origin.clone(),
+            root: Arc::clone(&intake.root),
+        };
         let first = self.skills.len();
-        self.sources.push(Arc::clone(&intake.source));
+        self.sources.push(source);
         self.diagnostics.extend(intake.diagnostics.iter().cloned());
         for (path, finding) in &intake.layout.findings {
-            self.diagnostics.push(finding.clone().in_file(&intake.source, path.as_str()));
+            self.found(intake, path, finding.clone());
         }
         self.report_resource_skills(intake);
         for file in &intake.layout.candidates {
-            let Some(parsed) = intake.documents.get(file) else { continue };
-            for finding in &parsed.findings {
-                self.diagnostics.push(finding.clone().in_file(&intake.source, file.as_str()));
-            }
-            if let (Some(content), Some(path)) = (&parsed.skill, SkillPath::of_file(file)) {
-                self.push(intake, source, file, path, content);
+            if let (Some(content), Some(path)) = (self.take(intake, file), SkillPath::of_file(file))
+            {
+                self.push_tree(intake, file, path, content);
             }
         }
         self.link_parents(first);
+        for file in &intake.layout.bundles {
+            if let Some(content) = self.take(intake, file) {
+                self.push_bundle(intake, file, content);
+            }
+        }
     }
 
-    fn push(
+    /// The skill in a file that was read, its findings noted.
+    fn take(&mut self, intake: &Intake, file: &RelPath) -> Option<Arc<SkillDocument>> {
+        let parsed = intake.documents.get(file)?;
+        for finding in &parsed.findings {
+            self.found(intake, file, finding.clone());
+        }
+        parsed.skill.clone()
+    }
+
+    fn found(&mut self, intake: &Intake, file: &RelPath, finding: Finding) {
+        self.diagnostics.push(finding.in_file(&intake.source, file.as_str()));
+    }
+
+    fn next_id(&self) -> SkillId {
+        SkillId(u32::try_from(self.skills.len()).unwrap_or(u32::MAX))
+    }
+
+    fn push_tree(
         &mut self,
         intake: &Intake,
-        source: usize,
         file: &RelPath,
         path: SkillPath,
-        content: &Arc<TreeDocument>,
+        content: Arc<SkillDocument>,
     ) {
-        let id = SkillId(u32::try_from(self.skills.len()).unwrap_or(u32::MAX));
-        let identity = self.claim(&intake.source, file, &path, id);
+        let id = self.next_id();
+        let qualified: Arc<str> = format!("{}:{path}", intake.source).into();
+        let bare: Arc<str> = path.as_str().into();
+        self.names.paths.claim(&qualified, id);
+        let identity = if self.names.paths.claim(&bare, id) {
+            bare
+        } else {
+            let message = format!("a source named earlier has `{path}` too");
+            let finding = Finding::whole(Code::PathShadowed, message);
+            self.found(intake, file, finding.hint(format!("this one loads as `{qualified}`")));
+            qualified
+        };
         // Not parsed: names on disk are freer than names in requests.
         let resources = file.folder().child(path.name()).ok();
         let resources = resources.filter(|folder| intake.root.folder(folder).is_some());
@@ -65,47 +97,139 @@ impl Catalog {
             content.fields.scripts.iter().map(|s| missing.look("script", &s.file, s.at)).collect();
         self.skills.push(Skill {
             id,
-            source,
+            kind: Kind::Tree,
+            source: self.sources.len() - 1,
+            label: Arc::clone(&identity),
             identity,
             path,
             file: file.clone(),
             resources,
             parent: None,
-            content: Arc::clone(content),
+            content,
             asset_presence,
             script_presence,
         });
     }
 
-    /// Finds out what the skill is called: a bare path belongs to the source named first.
-    fn claim(
+    fn push_bundle(&mut self, intake: &Intake, file: &RelPath, content: Arc<SkillDocument>) {
+        let folder = file.folder();
+        let name = self.bundle_name(intake, file, &content);
+        let label: Arc<str> = match &intake.origin {
+            Origin::Plugin(plugin) => format!("{plugin}:{name}").into(),
+            Origin::Named | Origin::Project | Origin::User => name.as_str().into(),
+        };
+        let path = SkillPath::of_bundle(&folder, &name);
+        let taken = match self.claim_label(intake, file, &path, &label, &content) {
+            Claim::Free => false,
+            Claim::Taken => true,
+            Claim::Shadowed => return,
+        };
+        let id = self.next_id();
+        let identity = self.claim_folder(intake, &path, &label, id);
+        let label = if taken { Arc::clone(&identity) } else { label };
+        self.names.labels.claim(&label, id);
+        if let Origin::Plugin(_) = intake.origin {
+            self.names.short.entry(name.to_lowercase()).or_default().push(id);
+        }
+        self.skills.push(Skill {
+            id,
+            kind: Kind::Bundle,
+            source: self.sources.len() - 1,
+            identity,
+            label,
+            path,
+            file: file.clone(),
+            resources: Some(folder),
+            parent: None,
+            content,
+            asset_presence: Vec::new(),
+            script_presence: Vec::new(),
+        });
+    }
+
+    /// What a bundle is called: by itself, by its folder, or, at the top of a source, by the source.
+    fn bundle_name(&mut self, intake: &Intake, file: &RelPath, content: &SkillDocument) -> String {
+        let folder = file.folder();
+        let by_source = match &intake.origin {
+            Origin::Plugin(plugin) => plugin,
+            Origin::Named | Origin::Project | Origin::User => &intake.source,
+        };
+        let by_place = if folder.is_root() { by_source } else { folder.name() };
+        let Some(name) = &content.fields.name else {
+            if content.document.front().get("name").is_none() {
+                let finding = Finding::whole(
+                    Code::NameMissing,
+                    format!("no `name`; called `{by_place}` by its folder"),
+                );
+                self.found(
+                    intake,
+                    file,
+                    finding.hint(format!("add `name: {by_place}` to the front matter")),
+                );
+            }
+            return by_place.to_owned();
+        };
+        if !is_conventional(name) || (!folder.is_root() && name != folder.name()) {
+            let message = format!("`{name}` in a folder called `{by_place}`");
+            let finding = Finding::whole(Code::NameUnconventional, message);
+            self.found(
+                intake,
+                file,
+                finding.hint("use the folder's name, in lower-case words with hyphens"),
+            );
+        }
+        name.clone()
+    }
+
+    /// Decides who has a bundle's name.
+    fn claim_label(
         &mut self,
-        source: &Arc<str>,
+        intake: &Intake,
         file: &RelPath,
         path: &SkillPath,
+        label: &Arc<str>,
+        content: &SkillDocument,
+    ) -> Claim {
+        let Some(winner) = self.names.labels.holder(label) else { return Claim::Free };
+        let Some(held) = self.skill(winner) else { return Claim::Free };
+        let identical = held.document().text() == content.document.text();
+        if !identical && intake.origin == Origin::Named {
+            return Claim::Taken;
+        }
+        let source = self.sources.len() - 1;
+        let place = self.sources.get(held.source).map(|source| &*source.name).unwrap_or_default();
+        let message = format!("`{label}` of {place} ({}) is served instead", held.file);
+        if !identical {
+            let finding = Finding::whole(Code::BundleShadowed, message);
+            self.found(intake, file, finding.hint("rename one of the two, or remove one"));
+        } else if intake.origin == Origin::Named {
+            // The copy's folder still leads to it.
+            self.names.folders.claim(&path.as_str().into(), winner);
+        }
+        let label = Arc::clone(label);
+        self.shadowed.push(ShadowedCopy { label, source, file: file.clone(), winner, identical });
+        Claim::Shadowed
+    }
+
+    /// Claims a bundle's folder and finds out its identity.
+    fn claim_folder(
+        &mut self,
+        intake: &Intake,
+        path: &SkillPath,
+        label: &Arc<str>,
         id: SkillId,
     ) -> Arc<str> {
-        let qualified: Arc<str> = format!("{source}:{path}").into();
-        self.identities.insert(Arc::clone(&qualified), id);
-        self.folded.entry(qualified.to_lowercase()).or_insert(id);
+        let qualified: Arc<str> = format!("{}:{path}", intake.source).into();
         let bare: Arc<str> = path.as_str().into();
-        let identity = match self.identities.entry(Arc::clone(&bare)) {
-            hash_map::Entry::Vacant(vacant) => {
-                vacant.insert(id);
-                bare
-            }
-            hash_map::Entry::Occupied(_) => {
-                let finding = Finding::whole(
-                    Code::PathShadowed,
-                    format!("a source named earlier has `{path}` too"),
-                )
-                .hint(format!("this one loads as `{qualified}`"));
-                self.diagnostics.push(finding.in_file(source, file.as_str()));
-                qualified
-            }
-        };
-        self.folded.entry(identity.to_lowercase()).or_insert(id);
-        identity
+        let free = !self.names.is_taken(&bare);
+        self.names.folders.claim(&qualified, id);
+        if intake.origin != Origin::Named {
+            return Arc::clone(label);
+        }
+        if free {
+            self.names.folders.claim(&bare, id);
+        }
+        if free { bare } else { qualified }
     }
 
     /// Second pass over one source's skills: a parent that does not exist is skipped for its own parent.
@@ -125,15 +249,28 @@ impl Catalog {
     fn report_resource_skills(&mut self, intake: &Intake) {
         for file in &intake.layout.resource_markdown {
             if intake.documents.get(file).is_some_and(|parsed| parsed.skill.is_some()) {
-                let finding = Finding::whole(
-                    Code::SkillInResources,
-                    "a skill inside a resource folder is not served",
-                )
-                .hint("move it out, or give the folder an _index.md to make it a category");
-                self.diagnostics.push(finding.in_file(&intake.source, file.as_str()));
+                self.found(intake, file, in_resources());
             }
         }
     }
+}
+
+/// Whether a bundle may have the name it wants.
+enum Claim {
+    /// Nobody has it.
+    Free,
+    /// An earlier bundle has it; in a source that somebody named this one is found under its folder.
+    Taken,
+    /// An earlier bundle has it, and this one is not served.
+    Shadowed,
+}
+
+/// Lower-case words with hyphens, at most 64 characters: what the Agent Skills format asks for.
+fn is_conventional(name: &str) -> bool {
+    let plain = |word: &str| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+    };
+    name.len() <= 64 && name.split('-').all(plain)
 }
 
 /// Looks whether the files one skill declares are there.

@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::Layout;
+use super::{Layout, Scope};
 use crate::{
     diagnostic::{Diagnostic, Finding},
-    document::Parsed,
+    document::{Dialect, Parsed},
     relpath::RelPath,
 };
 
@@ -14,8 +14,10 @@ use crate::{
 pub struct Intake {
     /// The source's name, unique among the sources.
     pub source: Arc<str>,
+    /// Where it comes from.
+    pub origin: Origin,
     /// Everything that lies below the root.
-    pub root: Folder,
+    pub root: Arc<Folder>,
     /// Which file plays which role.
     pub layout: Layout,
     /// Every Markdown file the layout wants read.
@@ -28,15 +30,55 @@ impl Intake {
     /// Takes a walked folder, and reads what its layout wants read through `read`.
     pub fn new(
         source: Arc<str>,
+        origin: Origin,
         root: Folder,
         walked: Vec<(String, Finding)>,
-        read: impl FnOnce(Vec<RelPath>) -> BTreeMap<RelPath, Arc<Parsed>>,
+        read: impl FnOnce(Vec<(RelPath, Dialect)>) -> BTreeMap<RelPath, Arc<Parsed>>,
     ) -> Self {
-        let layout = Layout::of(&root);
+        // Agents' directories and plugins hold bundles only; whatever else lies there is not ours to judge.
+        let scope = if origin == Origin::Named { Scope::All } else { Scope::Bundles };
+        Self::scoped(source, origin, scope, root, walked, read)
+    }
+
+    /// The same with only bundles, or everything, looked for.
+    pub fn scoped(
+        source: Arc<str>,
+        origin: Origin,
+        scope: Scope,
+        root: Folder,
+        walked: Vec<(String, Finding)>,
+        read: impl FnOnce(Vec<(RelPath, Dialect)>) -> BTreeMap<RelPath, Arc<Parsed>>,
+    ) -> Self {
+        let layout = Layout::of(&root, scope);
         let documents = read(layout.markdown());
         let diagnostics =
             walked.into_iter().map(|(file, finding)| finding.in_file(&source, &file)).collect();
-        Self { source, root, layout, documents, diagnostics }
+        Self { source, origin, root: Arc::new(root), layout, documents, diagnostics }
+    }
+}
+
+/// Where a source comes from; decides what its skills are called and how far they are listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// A directory or repository that somebody named.
+    Named,
+    /// A directory of the project that the server was started in.
+    Project,
+    /// A directory of the user's.
+    User,
+    /// An installed plugin of this name; its skills are called `plugin:skill`.
+    Plugin(Arc<str>),
+}
+
+impl Origin {
+    /// One word for listings.
+    pub fn location(&self) -> &'static str {
+        match self {
+            Self::Named => "source",
+            Self::Project => "project",
+            Self::User => "global",
+            Self::Plugin(_) => "plugin",
+        }
     }
 }
 
@@ -70,6 +112,22 @@ impl Folder {
     /// The file at this path below this one.
     pub fn file(&self, path: &RelPath) -> Option<Entry> {
         self.folder(&path.folder())?.files.get(path.name()).copied()
+    }
+
+    /// Every file at or below this folder, by path.
+    pub fn paths(&self) -> Vec<RelPath> {
+        let mut paths = Vec::new();
+        self.collect(&RelPath::root(), &mut paths);
+        paths
+    }
+
+    fn collect(&self, path: &RelPath, paths: &mut Vec<RelPath>) {
+        paths.extend(self.files.keys().filter_map(|name| path.child(name).ok()));
+        for (name, below) in &self.folders {
+            if let Ok(below_path) = path.child(name) {
+                below.collect(&below_path, paths);
+            }
+        }
     }
 
     /// Adds a file, and the folders it needs. For sources that know files by path.

@@ -11,15 +11,16 @@ mod layout;
 mod lookup;
 mod path;
 mod skill;
+mod source;
 mod tree;
 
-use std::{collections::HashMap, sync::Arc};
-
 pub use delta::Delta;
-pub use intake::{Entry, Folder, Intake};
-pub use layout::Layout;
+pub use intake::{Entry, Folder, Intake, Origin};
+pub use layout::{Layout, Scope};
+pub use lookup::Named;
 pub use path::SkillPath;
-pub use skill::{Presence, Skill, SkillId};
+pub use skill::{Kind, Presence, ShadowedCopy, Skill, SkillId};
+pub use source::Source;
 pub use tree::TreeNode;
 
 use crate::diagnostic::Diagnostic;
@@ -27,19 +28,24 @@ use crate::diagnostic::Diagnostic;
 /// Every skill that is served, at one moment.
 #[derive(Debug, Default)]
 pub struct Catalog {
-    sources: Vec<Arc<str>>,
-    /// By source, then by path.
+    sources: Vec<Source>,
+    /// By source; within it tree skills by path, then bundles by folder.
     skills: Vec<Skill>,
-    identities: HashMap<Arc<str>, SkillId>,
-    /// Lower-cased identities; of two that differ in case only, the first in order.
-    folded: HashMap<String, SkillId>,
+    /// Bundles that are not served because an earlier one has their name.
+    shadowed: Vec<ShadowedCopy>,
+    names: lookup::Names,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl Catalog {
-    /// The sources' names, first-named first.
-    pub fn sources(&self) -> &[Arc<str>] {
+    /// The sources, first-named first.
+    pub fn sources(&self) -> &[Source] {
         &self.sources
+    }
+
+    /// Bundles that are there and not served, because an earlier one has their name.
+    pub fn shadowed(&self) -> &[ShadowedCopy] {
+        &self.shadowed
     }
 
     /// All skills, by source and path.
@@ -59,6 +65,11 @@ impl Catalog {
 
     fn parent(&self, skill: &Skill) -> Option<&Skill> {
         skill.parent.and_then(|id| self.skill(id))
+    }
+
+    /// The folder of a skill's own files, as it was listed.
+    pub fn files(&self, skill: &Skill) -> Option<&Folder> {
+        self.sources.get(skill.source)?.root.folder(skill.resources.as_ref()?)
     }
 
     /// What is wrong with the content, by file and line.

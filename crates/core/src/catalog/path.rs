@@ -20,6 +20,11 @@ impl SkillPath {
         (!stem.is_empty() && !stem.ends_with('/')).then(|| Self(Arc::from(stem)))
     }
 
+    /// The path of the bundle in this folder. One at the top of its source is called by its name.
+    pub(super) fn of_bundle(folder: &RelPath, name: &str) -> Self {
+        Self(if folder.is_root() { Arc::from(name) } else { Arc::from(folder.as_str()) })
+    }
+
     /// The path as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::SkillPath;
 use crate::{
-    document::{AssetDeclaration, Document, ScriptDeclaration, TreeDocument, TreeFields},
+    document::{AssetDeclaration, Document, Fields, ScriptDeclaration, SkillDocument},
     relpath::RelPath,
 };
 
@@ -30,30 +30,59 @@ pub enum Presence {
     Special,
 }
 
+/// Which of the two layouts a skill comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A Markdown file in a tree; inherits from its ancestors.
+    Tree,
+    /// A folder with `SKILL.md`; stands alone, and everything in its folder belongs to it.
+    Bundle,
+}
+
+/// A bundle that is there and not served, because an earlier one has its name.
+#[derive(Debug)]
+pub struct ShadowedCopy {
+    /// The name both have.
+    pub label: Arc<str>,
+    /// Which of the catalog's sources it comes from.
+    pub source: usize,
+    /// Its `SKILL.md` below that source's root.
+    pub file: RelPath,
+    /// The one that is served.
+    pub winner: SkillId,
+    /// Whether the two files are the same to the byte.
+    pub identical: bool,
+}
+
 /// One skill: where it is, what it says, what belongs to it.
 #[derive(Debug)]
 pub struct Skill {
     /// Its number.
     pub id: SkillId,
+    /// Which layout it comes from.
+    pub kind: Kind,
     /// Which of the catalog's sources it comes from.
     pub source: usize,
-    /// What agents call it: its path, with `source:` before it where an earlier source has the same path.
+    /// What tree tools call it: its path, with `source:` before it where an earlier source has the same path; the
+    /// name of a bundle in an agent's directory or plugin. Unique.
     pub identity: Arc<str>,
-    /// Its path in its source.
+    /// What the `skill` tool calls it: a bundle's name, `plugin:name` for a plugin's; else its identity. Unique.
+    pub label: Arc<str>,
+    /// Its path in its source: for a bundle, its folder.
     pub path: SkillPath,
     /// Its file below the source's root.
     pub file: RelPath,
-    /// Its resource folder below the source's root, where there is one.
+    /// Its resource folder below the source's root, where there is one; for a bundle, the bundle's own.
     pub resources: Option<RelPath>,
     pub(super) parent: Option<SkillId>,
-    pub(super) content: Arc<TreeDocument>,
+    pub(super) content: Arc<SkillDocument>,
     pub(super) asset_presence: Vec<Presence>,
     pub(super) script_presence: Vec<Presence>,
 }
 
 impl Skill {
     /// The front matter's fields.
-    pub fn fields(&self) -> &TreeFields {
+    pub fn fields(&self) -> &Fields {
         &self.content.fields
     }
 

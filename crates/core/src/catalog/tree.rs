@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{Catalog, Skill};
+use super::{Catalog, Kind, Skill};
 
 /// A folder or a skill. A folder's own skill is its `_index`, the root's is `_root`.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Catalog {
     /// A source's root by the source's name, or one of its folders by `source:folder`.
     fn in_source(&self, asked: &str) -> Option<TreeNode<'_>> {
         let (name, folder) = asked.split_once(':').unwrap_or((asked, ""));
-        let source = self.sources.iter().position(|source| source.to_lowercase() == name)?;
+        let source = self.sources.iter().position(|source| source.name.to_lowercase() == name)?;
         let root = self.roots().into_iter().nth(source)?;
         if folder.is_empty() {
             Some(root)
@@ -71,6 +71,7 @@ impl Catalog {
         let mut roots = Vec::with_capacity(self.sources.len());
         let mut claimed = HashSet::new();
         for (index, source) in self.sources.iter().enumerate() {
+            let source = &*source.name;
             let mut labels = Labels { source, claimed: &mut claimed };
             let name = if only { "root" } else { source };
             let mut root = self.branch(index).into_node(name, "", &mut labels);
@@ -85,12 +86,16 @@ impl Catalog {
     fn branch(&self, source: usize) -> Branch<'_> {
         let mut root = Branch::default();
         for skill in self.skills.iter().filter(|skill| skill.source == source) {
+            // A bundle stands for its folder, as an `_index` does for its own.
+            let is_bundle = skill.kind == Kind::Bundle && !skill.file.folder().is_root();
+            let place = if is_bundle { skill.path.as_str() } else { skill.path.folder() };
             let mut branch = &mut root;
-            for folder in skill.path.folder().split('/').filter(|name| !name.is_empty()) {
+            for folder in place.split('/').filter(|name| !name.is_empty()) {
                 branch = branch.folders.entry(folder).or_default();
             }
-            let describes_its_folder =
-                skill.path.is_root() || (skill.path.is_index() && !skill.path.folder().is_empty());
+            let describes_its_folder = is_bundle
+                || skill.path.is_root()
+                || (skill.path.is_index() && !skill.path.folder().is_empty());
             if describes_its_folder {
                 branch.own = Some(skill);
             } else {

@@ -1,19 +1,21 @@
-//! Text → front matter and body, with positions, and the typed fields of a tree skill.
+//! Text → front matter and body, with positions, and the typed fields of a skill.
 //!
 //! In: one file's text. Out: a [`Parsed`] value that always exists, with findings about what is wrong. Not
 //! here: where the file lies, what stands beside it, who its parent is; that is the catalog's business.
 
+mod declarations;
+mod fields;
 mod repair;
 mod split;
-mod tree;
 
 use std::{ops::Range, sync::Arc};
 
+pub use declarations::{Argument, AssetDeclaration, AssetKind, Execution, ScriptDeclaration};
+pub use fields::{Dialect, Fields};
 pub use split::MAX_FRONT_MATTER_BYTES;
-pub use tree::{Argument, AssetDeclaration, AssetKind, Execution, ScriptDeclaration, TreeFields};
 
 use crate::{
-    diagnostic::{Code, Finding, Position},
+    diagnostic::{Code, Finding, Position, is_invisible},
     yaml::{self, Node},
 };
 
@@ -48,20 +50,20 @@ impl Document {
     }
 }
 
-/// A document with everything a tree skill needs. Shared by every catalog that holds it.
+/// A document with everything a skill needs. Shared by every catalog that holds it.
 #[derive(Debug)]
-pub struct TreeDocument {
+pub struct SkillDocument {
     /// The file, split.
     pub document: Document,
     /// Its front matter, typed.
-    pub fields: TreeFields,
+    pub fields: Fields,
 }
 
 /// One Markdown file, read as far as it can be.
 #[derive(Debug, Clone)]
 pub struct Parsed {
     /// The skill, where the file is one.
-    pub skill: Option<Arc<TreeDocument>>,
+    pub skill: Option<Arc<SkillDocument>>,
     /// What is wrong with the file.
     pub findings: Vec<Finding>,
 }
@@ -69,15 +71,23 @@ pub struct Parsed {
 impl Parsed {
     /// Reads a file's bytes as a tree skill. Never fails: the worst file is one finding.
     pub fn tree(bytes: Vec<u8>) -> Self {
+        Self::read(bytes, Dialect::Tree)
+    }
+
+    /// Reads a file's bytes as a skill of this dialect. Never fails: the worst file is one finding.
+    pub fn read(bytes: Vec<u8>, dialect: Dialect) -> Self {
         let mut findings = Vec::new();
         let skill = match decode(bytes).and_then(|text| read(text, &mut findings)) {
-            Ok(document) => tree::read(document.front(), &mut findings)
-                .map(|fields| Arc::new(TreeDocument { document, fields })),
+            Ok(document) => fields::read(document.front(), dialect, &mut findings)
+                .map(|fields| Arc::new(SkillDocument { document, fields })),
             Err(finding) => {
                 findings.push(finding);
                 None
             }
         };
+        if let Some(skill) = skill.as_deref().filter(|_| dialect == Dialect::Bundle) {
+            findings.extend(hidden(skill));
+        }
         Self { skill, findings }
     }
 
@@ -85,6 +95,23 @@ impl Parsed {
     pub fn unread(finding: Finding) -> Self {
         Self { skill: None, findings: vec![finding] }
     }
+}
+
+/// Characters that a reader does not see and a model does. They are served, since the bytes are the author's, but
+/// not without a word.
+fn hidden(skill: &SkillDocument) -> Option<Finding> {
+    let text = skill.document.text().trim_start_matches('\u{feff}');
+    let mut found = text.chars().filter(|c| is_invisible(*c) && *c != '\u{200d}');
+    let first = found.next()?;
+    let count = 1 + found.count();
+    let before = text.split(first).next().unwrap_or_default();
+    let line = u32::try_from(before.split('\n').count()).unwrap_or(u32::MAX);
+    let message = format!("{count} invisible characters, the first U+{:04X}", u32::from(first));
+    let at = Position { line, column: 1 };
+    Some(
+        Finding::new(Code::InvisibleCharacters, at, message)
+            .hint("remove them: readers cannot see what a model is told"),
+    )
 }
 
 fn decode(bytes: Vec<u8>) -> Result<String, Finding> {

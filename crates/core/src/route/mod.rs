@@ -3,11 +3,14 @@
 //! Deterministic, free of side effects, bounded. In: a catalog and a request's text. Out: a [`Verdict`]. Not
 //! here: how a verdict is worded for an agent (surface), what the chosen skill says (resolve).
 
+mod excerpt;
 mod index;
 mod keyword;
+pub mod ranked;
 mod tokens;
 mod verdict;
 
+pub use excerpt::excerpt;
 pub use index::Router;
 pub use keyword::matches;
 pub use tokens::tokenize;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 /// Words that say nothing about a task, English and French. Elided articles (`l'`, `d'`) leave single letters.
 /// Words that start tasks (create, add, faire) are no stop words: authors may use them as keywords.
-const STOP_WORDS: &[&str] = &[
+pub(super) const STOP_WORDS: &[&str] = &[
     "a", "about", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
     "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "his", "how", "i", "if",
     "in", "into", "is", "it", "its", "just", "me", "my", "no", "not", "of", "on", "or", "our",
@@ -17,6 +17,13 @@ const STOP_WORDS: &[&str] = &[
     "pas", "pour", "qu", "que", "quel", "quelle", "qui", "s", "sa", "sans", "se", "ses", "son",
     "sont", "sur", "t", "ta", "te", "tes", "ton", "tu", "un", "une", "vos", "votre", "vous", "à",
     "été", "être",
+];
+
+/// What contractions leave behind (don't → `don`, `t`). Ranked search drops these too; the keyword formula does
+/// not, because authors may use them as keywords.
+pub(super) const CONTRACTED: &[&str] = &[
+    "s", "t", "re", "ve", "ll", "d", "m", "don", "didn", "doesn", "isn", "aren", "wasn", "won",
+    "couldn", "shouldn", "wouldn", "hasn", "haven", "im", "ive",
 ];
 
 /// Lower-cases, separates at everything but letters, digits and hyphens, drops stop words and repetitions;

@@ -408,33 +408,192 @@ scripts:
 mod bundles {
     use super::*;
 
-    const NOT_SERVED: &str = "a bundle (a folder with SKILL.md), which this version does not serve";
+    use skills_core::catalog::{Kind, Named, Origin};
+
+    use crate::support::{catalog_from_sources, intake_from};
+
+    fn bundle(path: &str, name: &str, body: &str) -> (String, String) {
+        (path.to_owned(), format!("---\nname: {name}\ndescription: about {name}\n---\n{body}\n"))
+    }
+
+    fn labels(catalog: &Catalog) -> Vec<&str> {
+        catalog.skills().iter().map(|skill| &*skill.label).collect()
+    }
 
     #[test]
     fn all_below_a_folder_with_skill_md_belongs_to_it() {
-        let catalog = skills(&[
-            "pdf/SKILL.md",
-            "pdf/reference.md",
-            "pdf/deep/more.md",
-            "pdf/nested/SKILL.md",
-            "office/word/Skill.md",
-            "office/excel.md",
+        let catalog = catalog_from(&vec![
+            bundle("pdf/SKILL.md", "pdf", "x"),
+            skill_file("pdf/reference.md", "a", "not a skill of its own"),
+            bundle("pdf/nested/SKILL.md", "nested", "a bundle of its own"),
+            bundle("office/word/Skill.md", "word", "x"),
+            skill_file("office/excel.md", "a", "x"),
         ]);
-        assert_eq!(identities(&catalog), ["office/excel"]);
+        assert_eq!(identities(&catalog), ["office/excel", "office/word", "pdf", "pdf/nested"]);
+        assert_eq!(labels(&catalog), ["office/excel", "word", "pdf", "nested"]);
+        assert!(catalog.skills().iter().skip(1).all(|skill| skill.kind == Kind::Bundle));
         assert_eq!(
             diagnostics(&catalog),
-            [
-                format!("office/word:0:0 info[bundle-not-served] {NOT_SERVED}"),
-                format!("pdf:0:0 info[bundle-not-served] {NOT_SERVED}"),
-            ]
+            ["office/word/Skill.md:0:0 info[file-name-unusual] should be called `SKILL.md`"]
         );
+        let tree = catalog.tree();
+        let pdf = tree.children.iter().find(|node| node.name == "pdf").unwrap();
+        assert_eq!((pdf.path.as_str(), pdf.children[0].path.as_str()), ("pdf", "pdf/nested"));
     }
 
     #[test]
     fn a_skill_md_at_the_top_does_not_swallow_the_rest() {
-        let catalog = skills(&["SKILL.md", "a.md", "ui/b.md"]);
-        assert_eq!(identities(&catalog), ["a", "ui/b"]);
-        assert_eq!(diagnostics(&catalog), [format!(":0:0 info[bundle-not-served] {NOT_SERVED}")]);
+        let catalog = catalog_from(&vec![
+            bundle("SKILL.md", "whole", "x"),
+            skill_file("a.md", "a", "x"),
+            skill_file("ui/b.md", "a", "x"),
+        ]);
+        assert_eq!(identities(&catalog), ["a", "ui/b", "whole"]);
+        assert!(catalog.tree().children.iter().any(|node| node.path == "whole"));
+    }
+
+    #[test]
+    fn decision_3_in_a_named_source_the_first_has_the_name_and_the_other_its_folder() {
+        let catalog = catalog_from(&vec![
+            bundle("a/pdf/SKILL.md", "pdf", "one"),
+            bundle("b/pdf/SKILL.md", "pdf", "two"),
+            bundle("c/pdf/SKILL.md", "pdf", "one"),
+        ]);
+        assert_eq!(labels(&catalog), ["pdf", "b/pdf"]);
+        assert_eq!(&*catalog.find("c/pdf").unwrap().identity, "a/pdf", "identical copies are one");
+        assert!(matches!(catalog.named("PDF"), Named::One(skill) if &*skill.identity == "a/pdf"));
+        assert!(matches!(catalog.named("b/pdf"), Named::One(skill) if &*skill.identity == "b/pdf"));
+        assert_eq!(catalog.shadowed().len(), 1);
+        assert!(diagnostics(&catalog).is_empty(), "{:?}", diagnostics(&catalog));
+    }
+
+    #[test]
+    fn decision_3_between_agent_directories_the_later_copy_is_shadowed() {
+        let catalog = catalog_from_sources(vec![
+            intake_from("project", Origin::Project, &vec![bundle("git/SKILL.md", "git", "mine")]),
+            intake_from(
+                "user",
+                Origin::User,
+                &vec![
+                    bundle("git/SKILL.md", "git", "other"),
+                    bundle("pdf/SKILL.md", "pdf", "same"),
+                    skill_file("loose.md", "a", "not looked at here"),
+                ],
+            ),
+            intake_from("more", Origin::User, &vec![bundle("x/SKILL.md", "pdf", "same")]),
+        ]);
+        assert_eq!(identities(&catalog), ["git", "pdf"]);
+        let copies: Vec<_> =
+            catalog.shadowed().iter().map(|copy| (&*copy.label, copy.identical)).collect();
+        assert_eq!(copies, [("git", false), ("pdf", true)]);
+        let said = diagnostics(&catalog);
+        assert!(
+            said.iter()
+                .any(|line| line.contains("bundle-shadowed") && line.contains("`git` of project"))
+        );
+        assert!(!said.iter().any(|line| line.contains("bundle-shadowed") && line.contains("pdf")));
+    }
+
+    #[test]
+    fn plugins_have_namespaces_and_short_names_that_may_be_ambiguous() {
+        let plugin = |name: &str| Origin::Plugin(name.into());
+        let catalog = catalog_from_sources(vec![
+            intake_from(
+                "p1",
+                plugin("office"),
+                &vec![bundle("pdf/SKILL.md", "pdf", "1"), bundle("doc/SKILL.md", "doc", "1")],
+            ),
+            intake_from("p2", plugin("print"), &vec![bundle("pdf/SKILL.md", "pdf", "2")]),
+        ]);
+        assert_eq!(labels(&catalog), ["office:doc", "office:pdf", "print:pdf"]);
+        assert!(matches!(catalog.named("Doc"), Named::One(skill) if &*skill.label == "office:doc"));
+        assert!(
+            matches!(catalog.named("PRINT:pdf"), Named::One(skill) if &*skill.label == "print:pdf")
+        );
+        let Named::Several(several) = catalog.named("pdf") else { panic!("pdf is ambiguous") };
+        assert_eq!(
+            several.iter().map(|skill| &*skill.label).collect::<Vec<_>>(),
+            ["office:pdf", "print:pdf"]
+        );
+        assert!(matches!(catalog.named("../../../etc/passwd"), Named::Nobody));
+        assert!(catalog.find("pdf").is_none());
+    }
+
+    #[test]
+    fn an_exact_name_wins_over_a_plugins_short_one() {
+        let catalog = catalog_from_sources(vec![
+            intake_from("user", Origin::User, &vec![bundle("pdf/SKILL.md", "pdf", "plain")]),
+            intake_from(
+                "p",
+                Origin::Plugin("x".into()),
+                &vec![bundle("pdf/SKILL.md", "pdf", "other")],
+            ),
+        ]);
+        assert!(matches!(catalog.named("pdf"), Named::One(skill) if &*skill.label == "pdf"));
+    }
+
+    #[test]
+    fn a_missing_or_odd_name_is_served_under_the_folders() {
+        let catalog = catalog_from(&vec![
+            ("a/SKILL.md".to_owned(), "---\ndescription: x\n---\n".to_owned()),
+            ("b/SKILL.md".to_owned(), "---\nname: [x]\ndescription: x\n---\n".to_owned()),
+            ("c/SKILL.md".to_owned(), "---\nname: My Skill\ndescription: x\n---\n".to_owned()),
+            (
+                "d/SKILL.md".to_owned(),
+                "---\nname: \"zero\\u200Bwidth\"\ndescription: x\n---\n".to_owned(),
+            ),
+            ("e/SKILL.md".to_owned(), "---\nname: e\n---\n".to_owned()),
+        ]);
+        assert_eq!(labels(&catalog), ["a", "b", "My Skill", "d"]);
+        let said = diagnostics(&catalog);
+        for (file, code) in [
+            ("a", "name-missing"),
+            ("b", "name-invalid"),
+            ("c", "name-unconventional"),
+            ("d", "name-invalid"),
+            ("e", "field-missing"),
+        ] {
+            assert!(
+                said.iter().any(
+                    |line| line.starts_with(&format!("{file}/SKILL.md")) && line.contains(code)
+                ),
+                "{code}: {said:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn f12_names_that_differ_in_case_have_one_winner_and_are_never_merged() {
+        let catalog = catalog_from_sources(vec![intake_from(
+            "p",
+            Origin::Project,
+            &vec![bundle("git/SKILL.md", "git", "a"), bundle("Git/SKILL.md", "Git", "b")],
+        )]);
+        assert_eq!(labels(&catalog), ["Git"]);
+        assert_eq!(catalog.shadowed().len(), 1);
+        let both = catalog_from(&vec![
+            bundle("x/SKILL.md", "x", "exact"),
+            bundle("x/skill.md", "x", "other"),
+        ]);
+        assert_eq!(both.skills()[0].document().body(), "exact");
+        assert!(diagnostics(&both).iter().any(|line| line.contains("file-name-twice")));
+    }
+
+    #[test]
+    fn a_bundle_with_keywords_is_scored_and_one_without_is_not() {
+        let catalog = catalog_from(&vec![
+            (
+                "a/SKILL.md".to_owned(),
+                "---\nname: a\ndescription: x\nkeywords: alpha, beta\n---\n".to_owned(),
+            ),
+            bundle("beta/SKILL.md", "beta", "x"),
+        ]);
+        let router = skills_core::route::Router::new(&catalog);
+        let verdict =
+            router.route(&catalog, "alpha beta", &skills_core::route::Matching::default());
+        assert!(
+            matches!(verdict, skills_core::route::Verdict::Match(hit) if hit.matched == ["alpha", "beta"])
+        );
     }
 }
 
@@ -460,7 +619,10 @@ mod several_sources {
                  this one loads as `second:ui/auth`",
             ]
         );
-        assert_eq!(catalog.sources().iter().map(|s| &**s).collect::<Vec<_>>(), ["first", "second"]);
+        assert_eq!(
+            catalog.sources().iter().map(|s| &*s.name).collect::<Vec<_>>(),
+            ["first", "second"]
+        );
     }
 
     #[test]

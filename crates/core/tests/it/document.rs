@@ -2,7 +2,7 @@
 //! so. Lines and columns are those of the file.
 
 use proptest::prelude::*;
-use skills_core::document::{AssetKind, Execution, MAX_FRONT_MATTER_BYTES, Parsed, TreeDocument};
+use skills_core::document::{AssetKind, Execution, MAX_FRONT_MATTER_BYTES, Parsed, SkillDocument};
 use std::sync::Arc;
 
 use crate::support::findings;
@@ -12,14 +12,14 @@ fn parsed(text: &str) -> Parsed {
 }
 
 /// The skill of a text that must be served without a word.
-fn clean(text: &str) -> Arc<TreeDocument> {
+fn clean(text: &str) -> Arc<SkillDocument> {
     let parsed = parsed(text);
     assert_eq!(findings(&parsed), [""; 0], "{text}");
     parsed.skill.unwrap()
 }
 
 /// The skill of a text that is served, and what is said about it.
-fn served(text: &str) -> (Arc<TreeDocument>, Vec<String>) {
+fn served(text: &str) -> (Arc<SkillDocument>, Vec<String>) {
     let parsed = parsed(text);
     let said = findings(&parsed);
     (parsed.skill.unwrap_or_else(|| panic!("not served: {said:?}")), said)

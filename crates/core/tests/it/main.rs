@@ -11,6 +11,7 @@
 
 mod catalog;
 mod document;
+mod estimate;
 mod resolve;
 mod route;
 mod support;

@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use skills_core::{
-    catalog::{Catalog, Entry, Folder, Intake, Skill},
+    catalog::{Catalog, Entry, Folder, Intake, Origin, Skill},
     diagnostic::Finding,
-    document::Parsed,
+    document::{Dialect, Parsed},
     relpath::RelPath,
 };
 
@@ -40,13 +40,35 @@ pub(crate) fn intake_with(source: &str, files: &Files, change: impl FnOnce(&mut 
     change(&mut root);
     let texts: BTreeMap<&str, &str> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    Intake::new(source.into(), root, Vec::new(), |wanted| {
-        let read = |file: RelPath| {
+    Intake::new(source.into(), Origin::Named, root, Vec::new(), |wanted| {
+        let read = |(file, dialect): (RelPath, Dialect)| {
             let bytes = texts[file.as_str()].as_bytes().to_vec();
-            (file, Arc::new(Parsed::tree(bytes)))
+            (file, Arc::new(Parsed::read(bytes, dialect)))
         };
         wanted.into_iter().map(read).collect()
     })
+}
+
+/// The intake of a source of this origin with these files.
+pub(crate) fn intake_from(source: &str, origin: Origin, files: &Files) -> Intake {
+    let mut root = Folder::default();
+    for (path, text) in files {
+        root.insert(&path_of(path), Entry::Regular { bytes: text.len() as u64 });
+    }
+    let texts: BTreeMap<&str, &str> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    Intake::new(source.into(), origin, root, Vec::new(), |wanted| {
+        let read = |(file, dialect): (RelPath, Dialect)| {
+            let bytes = texts[file.as_str()].as_bytes().to_vec();
+            (file, Arc::new(Parsed::read(bytes, dialect)))
+        };
+        wanted.into_iter().map(read).collect()
+    })
+}
+
+/// The catalog of these intakes, the first-named first.
+pub(crate) fn catalog_from_sources(intakes: Vec<Intake>) -> Catalog {
+    Catalog::build(&intakes.into_iter().map(Arc::new).collect::<Vec<_>>())
 }
 
 /// A skill file with these keywords.

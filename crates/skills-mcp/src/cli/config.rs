@@ -67,7 +67,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
         out.line(format!("  {:widest$}  {}", "", dim(variable.about)));
     }
     for diagnostic in &snapshot.settled.diagnostics {
-        out.line(format!("{diagnostic}"));
+        out.line(safe(&diagnostic.to_string()));
     }
     Ok(ExitCode::SUCCESS)
 }

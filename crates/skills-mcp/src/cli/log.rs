@@ -30,7 +30,7 @@ pub(super) fn start(asked: Option<&str>, default: Level) -> Result<(), Failure> 
     let ours = filter_fn(move |line| {
         *line.level() <= level
             && (line.target().starts_with("skills")
-                || *line.level() <= Level::WARN
+                || *line.level() <= Level::ERROR
                 || level == LevelFilter::TRACE)
     });
     let lines = tracing_subscriber::fmt::layer()

@@ -10,9 +10,12 @@ mod example;
 mod failure;
 mod list;
 mod log;
+mod mcp_server;
 mod output;
 mod serve;
 mod show;
+mod try_out;
+mod why;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
@@ -23,9 +26,9 @@ use output::Output;
 use crate::{
     config::{Environment, Stack, sources},
     event::Sink,
-    source::Directory,
+    source::{Client, Directory, Plugin, client, default_directories, installed},
     store::{Cause, Snapshot, Store},
-    surface::{Call, Refusal, Session, TREE},
+    surface::{Budget, Call, Doors, Face, ListingStyle, Refusal, Session, TOOLS},
 };
 
 /// Serves skills to AI coding agents over MCP
@@ -49,6 +52,27 @@ struct Shared {
     /// Set a configuration key, such as `matching.min_score=0.3`
     #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
     settings: Vec<String>,
+    /// Which tools: tree, skill, flat (comma-separated) or all [env: `SKILLS_TOOLS`]
+    #[arg(long = "tools", value_name = "DOORS", global = true)]
+    tools: Option<String>,
+    /// How the `skill` tool lists what there is
+    #[arg(
+        long = "listing",
+        value_enum,
+        value_name = "STYLE",
+        default_value = "xml",
+        global = true
+    )]
+    listing: ListingStyle,
+    /// How many tokens the list of tools may cost: a number, 0 for no listing, or `unlimited`
+    #[arg(long = "listing-budget", value_name = "TOKENS", default_value = "2000", global = true)]
+    listing_budget: String,
+    /// Leave out the directories that this client already loads by itself
+    #[arg(long = "native", value_name = "CLIENT", global = true)]
+    native: Option<String>,
+    /// Do not look into the agents' directories
+    #[arg(long = "no-default-dirs", global = true)]
+    no_default_dirs: bool,
     /// error, warn, info, debug or trace, on standard error [env: `SKILLS_LOG`]
     #[arg(long = "log", value_name = "LEVEL", global = true)]
     log: Option<String>,
@@ -62,12 +86,18 @@ enum Command {
     List(list::Options),
     /// Show what an agent receives with a skill
     Show(show::Options),
+    /// Search as an agent would, and say what decided
+    Try(try_out::Options),
+    /// Say which copy of a skill is served, and over which others
+    Why(why::Options),
     /// Show every setting and where it comes from
     Config(config::Options),
     /// Check sources, content, settings and the protocol
     Doctor(doctor::Options),
     /// See what an agent sees, on an example that comes along
     Demo(demo::Options),
+    /// Serve a project's bundles through skills.list and skills.search
+    McpServer(mcp_server::Options),
 }
 
 /// Runs the program of this name with the process's own arguments.
@@ -97,12 +127,15 @@ struct Context {
 impl Context {
     fn run(&self, command: Command) -> Result<ExitCode, Failure> {
         let level = self.shared.log.as_deref().or_else(|| self.environment.get("SKILLS_LOG"));
-        let serving = matches!(command, Command::Serve);
+        let serving = matches!(command, Command::Serve | Command::McpServer(_));
         log::start(level, if serving { log::SERVING } else { log::OTHERWISE })?;
         match command {
             Command::Serve => serve::run(self),
             Command::List(options) => list::run(self, &options),
             Command::Show(options) => show::run(self, &options),
+            Command::Try(options) => try_out::run(self, &options),
+            Command::Why(options) => why::run(self, &options),
+            Command::McpServer(options) => mcp_server::run(self, &options),
             Command::Config(options) => config::run(self, &options),
             Command::Doctor(options) => doctor::run(self, &options),
             Command::Demo(options) => demo::run(&options),
@@ -116,13 +149,69 @@ impl Context {
         Ok(stack)
     }
 
-    /// A store over the sources that are named; it has not looked yet.
+    /// A store over the sources that are named, else over the agents' directories; it has not looked yet.
     fn store(&self) -> Result<Store, Failure> {
         let stack = self.stack()?;
         let named = sources(&self.environment, &self.shared.directories)?;
+        if named.is_empty() && !self.shared.no_default_dirs {
+            return self.agents(stack);
+        }
         let directories: Result<Vec<Directory>, _> =
             named.iter().map(|source| Directory::open(source, stack.trust)).collect();
         Ok(Store::new(directories?, stack))
+    }
+
+    /// The agents' directories and plugins, less what a client loads by itself.
+    fn agents(&self, stack: Stack) -> Result<Store, Failure> {
+        let native = self.native()?;
+        let mut directories: Vec<Directory> = default_directories(&self.environment, native)
+            .into_iter()
+            .map(Directory::agents)
+            .collect();
+        let mut standing = Vec::new();
+        if !native.is_some_and(|client| client.claude_plugins) {
+            let plugins = installed(&self.environment);
+            directories.extend(
+                plugins.enabled.into_iter().flat_map(Plugin::directories).map(Directory::agents),
+            );
+            let name = "claude-plugins".into();
+            standing = plugins
+                .diagnostics
+                .into_iter()
+                .map(|(file, finding)| finding.in_file(&name, &file.to_string_lossy()))
+                .collect();
+        }
+        Ok(Store::new(directories, stack).with_standing(standing))
+    }
+
+    fn native(&self) -> Result<Option<&'static Client>, Failure> {
+        let Some(id) = self.shared.native.as_deref() else { return Ok(None) };
+        let known = || {
+            let near =
+                Client::near(id).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+            Failure::usage(
+                format!("--native: there is no client `{id}`"),
+                format!("{near}there are {}", Client::ids().collect::<Vec<_>>().join(", ")),
+            )
+        };
+        client(id).map(Some).ok_or_else(known)
+    }
+
+    /// What clients are shown.
+    fn face(&self) -> Result<Face, Failure> {
+        let named = !sources(&self.environment, &self.shared.directories)?.is_empty();
+        let mut face = Face::skills_mcp(named, self.environment.directory.clone());
+        let tools = self.shared.tools.as_deref().or_else(|| self.environment.get("SKILLS_TOOLS"));
+        if let Some(tools) = tools {
+            face.doors = Doors::parse(tools).map_err(|hint| {
+                Failure::usage(format!("--tools or SKILLS_TOOLS is `{tools}`"), hint)
+            })?;
+        }
+        face.listing = self.shared.listing;
+        let budget = &self.shared.listing_budget;
+        face.budget = Budget::parse(budget)
+            .map_err(|hint| Failure::usage(format!("--listing-budget is `{budget}`"), hint))?;
+        Ok(face)
     }
 
     /// A store that has looked.
@@ -135,16 +224,21 @@ impl Context {
     /// Calls a tool as an agent would, without telling anybody.
     fn call(&self, tool: &str, arguments: &serde_json::Value) -> Result<String, Failure> {
         let (store, snapshot) = self.opened()?;
-        let call =
-            Call { snapshot, store, sink: Sink::silent(), session: Arc::new(Session::default()) };
-        let tool = TREE
+        let call = Call {
+            snapshot,
+            store,
+            sink: Sink::silent(),
+            session: Arc::new(Session::default()),
+            face: Arc::new(self.face()?),
+        };
+        let tool = TOOLS
             .iter()
             .find(|known| known.name == tool)
             .ok_or_else(|| Failure::bug("no such tool"))?;
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         match tool.call(&call, arguments) {
             Ok(reply) => Ok(reply.text),
-            Err(Refusal::Tool(message) | Refusal::Params(message)) => {
+            Err(Refusal::Tool(message) | Refusal::Plain(message) | Refusal::Params(message)) => {
                 Err(Failure::finding(message))
             }
             Err(Refusal::Internal(message)) => Err(Failure::bug(message)),

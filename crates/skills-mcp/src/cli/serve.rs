@@ -4,18 +4,26 @@ use std::{
     io::{IsTerminal as _, stdin},
     process::ExitCode,
     sync::Arc,
+    time::Duration,
 };
 
 use super::{Context, Failure, NO_SOURCE};
 use crate::{
     event::Sink,
-    store::Cause,
-    surface::TREE,
+    store::{Cause, Store},
+    surface::Face,
     transport::{self, Handler},
 };
 
 pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
-    let store = Arc::new(context.store()?);
+    let store = context.store()?;
+    let face = context.face()?;
+    serve(context, store, face)
+}
+
+/// Serves this store under this face until the client leaves.
+pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitCode, Failure> {
+    let store = Arc::new(store);
     for source in store.sources() {
         tracing::info!(source = &**source.name(), path = %source.path().display(), "serving");
     }
@@ -33,13 +41,31 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let ended = runtime.block_on(async {
-        let scanned = Arc::clone(&store);
-        // Beside the handshake, so that the first answer does not wait for the disk.
-        tokio::task::spawn_blocking(move || scanned.refresh(Cause::Start));
-        transport::serve(Handler::new(store, sink, TREE)).await
+        tokio::spawn(look_again(Arc::clone(&store), !face.rescan));
+        transport::serve(Handler::new(store, sink, face)).await
     });
     tracing::info!("stopped: {ended}");
     // A read of standard input may still block a thread, and nothing is left to wait for.
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Looks at the sources now, beside the handshake, so that the first answer does not wait for the disk; and then every
+/// so often. The ranked index is made ready too, before somebody waits for it.
+async fn look_again(store: Arc<Store>, periodically: bool) {
+    let mut cause = Cause::Start;
+    loop {
+        let looking = Arc::clone(&store);
+        let looked = tokio::task::spawn_blocking(move || {
+            let snapshot = looking.refresh(cause).snapshot;
+            snapshot.ranked();
+            snapshot.settings().refresh.scan_seconds
+        });
+        let Ok(seconds) = looked.await else { return };
+        if !periodically {
+            return;
+        }
+        cause = Cause::Periodic;
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+    }
 }

@@ -58,6 +58,24 @@ pub const VARIABLES: &[Variable] = &[
         about: "how often a git source is fetched",
     },
     Variable {
+        name: "SKILLS_TOOLS",
+        sets: &[],
+        secret: false,
+        about: "which tools: tree, skill, flat (comma-separated) or all",
+    },
+    Variable {
+        name: "CLAUDE_CONFIG_DIR",
+        sets: &[],
+        secret: false,
+        about: "where Claude Code keeps its settings, skills and plugins",
+    },
+    Variable {
+        name: "CLAUDE_CODE_PLUGIN_CACHE_DIR",
+        sets: &[],
+        secret: false,
+        about: "where Claude Code keeps its plugins",
+    },
+    Variable {
         name: "SKILLS_TRUST",
         sets: &[],
         secret: false,
@@ -84,6 +102,11 @@ pub struct Environment {
     pub directory: PathBuf,
     /// The login name.
     pub user: Option<String>,
+    /// Where Claude Code keeps its own, if not in `~/.claude`: `CLAUDE_CONFIG_DIR`.
+    pub claude_config: Option<PathBuf>,
+    /// Where Claude Code keeps its plugins, if not in `plugins` there: `CLAUDE_CODE_PLUGIN_CACHE_DIR`, which
+    /// despite its name is the folder above the cache.
+    pub plugin_dir: Option<PathBuf>,
 }
 
 impl Environment {
@@ -96,14 +119,16 @@ impl Environment {
             Some((variable.name, if variable.secret { String::new() } else { value }))
         });
         let home = set("HOME").or_else(|| set("USERPROFILE")).map(PathBuf::from);
-        let config_home =
-            set("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let folder = |name: &str| set(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let config_home = folder("XDG_CONFIG_HOME");
         Self {
             variables: variables.collect(),
             config_home: config_home.or_else(|| home.as_ref().map(|home| home.join(".config"))),
             home,
             directory: std::env::current_dir().unwrap_or_default(),
             user: text("USER").or_else(|| text("USERNAME")),
+            claude_config: folder("CLAUDE_CONFIG_DIR"),
+            plugin_dir: folder("CLAUDE_CODE_PLUGIN_CACHE_DIR"),
         }
     }
 

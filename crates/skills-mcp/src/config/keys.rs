@@ -139,6 +139,13 @@ pub const KEYS: &[Key] = &[
         Strict::Free,
         "whether a git source is fetched periodically",
     ),
+    key(
+        "refresh.scan_seconds",
+        Kind::Count(1, 3_600),
+        "30",
+        Strict::Free,
+        "how often directories are looked at again",
+    ),
     key("refresh.interval_minutes", Kind::Count(1, 10_080), "15", Strict::Free, "how often"),
     key("git.branch", Kind::Text, "main", Strict::Free, "the branch to follow"),
     key(

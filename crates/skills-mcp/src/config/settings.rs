@@ -64,6 +64,8 @@ pub struct Scripts {
 pub struct Refresh {
     /// Whether git sources are fetched periodically.
     pub enabled: bool,
+    /// How often directories are looked at again.
+    pub scan_seconds: u64,
     /// How often.
     pub interval_minutes: u64,
 }
@@ -111,6 +113,7 @@ impl Settings {
             },
             refresh: Refresh {
                 enabled: values.flag("refresh.enabled"),
+                scan_seconds: values.count("refresh.scan_seconds"),
                 interval_minutes: values.count("refresh.interval_minutes"),
             },
             git: Git {

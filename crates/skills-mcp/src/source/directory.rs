@@ -7,14 +7,15 @@ use std::{
 };
 
 use skills_core::{
-    catalog::Intake,
+    catalog::{Folder, Intake, Origin, Scope},
     diagnostic::{Code, Finding},
-    document::Parsed,
+    document::{Dialect, Parsed},
     relpath::RelPath,
 };
 use thiserror::Error;
 
 use super::{
+    clients::AgentDirectory,
     disk::{DiskError, Links, Root},
     walk::walk,
 };
@@ -28,7 +29,14 @@ const MAX_SKILL_BYTES: usize = 1024 * 1024;
 pub struct Directory {
     name: Arc<str>,
     path: PathBuf,
+    /// The folder that links may not leave, and the source's place below it.
+    boundary: PathBuf,
+    inside: RelPath,
     links: Links,
+    origin: Origin,
+    scope: Scope,
+    /// Nobody is surprised if it is not there.
+    optional: bool,
 }
 
 /// A source that cannot be read at all.
@@ -70,9 +78,47 @@ impl Directory {
         let links = if trust == Trust::Strict { Links::Inside } else { Links::Follow };
         let path = content_of(&named.path);
         match Root::open(&path, links) {
-            Ok(_) => Ok(Self { name: named.name.as_str().into(), path, links }),
+            Ok(_) => Ok(Self::named(&named.name, path, links)),
             Err(DiskError::NotFound) => Err(SourceError::Missing { origin: named.origin, path }),
             Err(error) => Err(SourceError::Closed { path, error }),
+        }
+    }
+
+    fn named(name: &str, path: PathBuf, links: Links) -> Self {
+        Self {
+            name: name.into(),
+            boundary: path.clone(),
+            inside: RelPath::root(),
+            path,
+            links,
+            origin: Origin::Named,
+            scope: Scope::All,
+            optional: false,
+        }
+    }
+
+    /// A project's folder of bundles, which may appear later.
+    pub fn bundles(name: &str, path: PathBuf, optional: bool) -> Self {
+        Self { scope: Scope::Bundles, optional, ..Self::named(name, path, Links::Follow) }
+    }
+
+    /// A directory that agents keep skills in. It may come and go.
+    pub fn agents(directory: AgentDirectory) -> Self {
+        let AgentDirectory { name, path, boundary, origin, links } = directory;
+        let inside = path
+            .strip_prefix(&boundary)
+            .ok()
+            .and_then(Path::to_str)
+            .and_then(|inside| RelPath::parse(inside).ok());
+        let (boundary, inside) =
+            inside.map_or_else(|| (path.clone(), RelPath::root()), |inside| (boundary, inside));
+        Self {
+            boundary,
+            inside,
+            origin,
+            scope: Scope::Bundles,
+            optional: true,
+            ..Self::named(&name, path, links)
         }
     }
 
@@ -86,24 +132,63 @@ impl Directory {
         &self.path
     }
 
+    /// Where it comes from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
     /// Walks the folder and reads what may be a skill. The root comes along, to read files of this very moment's
-    /// folder later.
-    pub fn read(&self) -> Result<(Arc<Root>, Intake), SourceError> {
+    /// folder later; there is none where an optional folder is not there.
+    pub fn read(&self) -> Result<(Option<Arc<Root>>, Intake), SourceError> {
         let closed = |error| SourceError::Closed { path: self.path.clone(), error };
-        let root = Root::open(&self.path, self.links).map_err(closed)?;
-        let walked = walk(&root).map_err(closed)?;
-        let read = |files: Vec<RelPath>| -> BTreeMap<RelPath, Arc<Parsed>> {
-            files
-                .into_iter()
-                .map(|file| (file.clone(), Arc::new(read_skill(&root, &file))))
-                .collect()
+        let opened =
+            Root::within(&self.boundary, self.inside.clone(), self.links).and_then(|root| {
+                let walked = walk(&root)?;
+                Ok((root, walked))
+            });
+        let (root, walked) = match opened {
+            Ok(opened) => opened,
+            Err(DiskError::NotFound) if self.optional => return Ok((None, self.empty())),
+            Err(error) => return Err(closed(error)),
         };
-        let intake = Intake::new(Arc::clone(&self.name), walked.folder, walked.findings, read);
-        Ok((Arc::new(root), intake))
+        let read = |files: Vec<(RelPath, Dialect)>| -> BTreeMap<RelPath, Arc<Parsed>> {
+            let read = |(file, dialect)| {
+                let parsed = read_skill(&root, &file, dialect);
+                (file, Arc::new(parsed))
+            };
+            files.into_iter().map(read).collect()
+        };
+        let intake = self.intake(walked.folder, walked.findings, read);
+        Ok((Some(Arc::new(root)), intake))
+    }
+
+    /// What it gives when there is nothing to read.
+    pub fn empty(&self) -> Intake {
+        self.intake(Folder::default(), Vec::new(), |_| BTreeMap::new())
+    }
+
+    fn intake(
+        &self,
+        folder: Folder,
+        findings: Vec<(String, Finding)>,
+        read: impl FnOnce(Vec<(RelPath, Dialect)>) -> BTreeMap<RelPath, Arc<Parsed>>,
+    ) -> Intake {
+        Intake::scoped(
+            Arc::clone(&self.name),
+            self.origin.clone(),
+            self.scope,
+            folder,
+            findings,
+            read,
+        )
     }
 
     /// Its `config.yaml`: in the folder, or beside it where the folder is called `skills`.
     pub fn config(&self) -> Option<ContentConfig> {
+        // Only somebody's own choice is trusted with settings.
+        if self.scope == Scope::Bundles {
+            return None;
+        }
         let beside = self.path.parent().filter(|_| self.path.ends_with("skills"));
         let places = [Some(self.path.as_path()), beside];
         for file in places.into_iter().flatten().map(|folder| folder.join("config.yaml")) {
@@ -126,9 +211,9 @@ fn content_of(path: &Path) -> PathBuf {
     if is_repository && !is_tree { skills } else { path.to_path_buf() }
 }
 
-fn read_skill(root: &Root, file: &RelPath) -> Parsed {
+fn read_skill(root: &Root, file: &RelPath, dialect: Dialect) -> Parsed {
     match root.read(file, MAX_SKILL_BYTES) {
-        Ok(bytes) => Parsed::tree(bytes),
+        Ok(bytes) => Parsed::read(bytes, dialect),
         Err(error @ DiskError::TooLarge { .. }) => Parsed::unread(
             Finding::whole(Code::FileTooLarge, error.to_string())
                 .hint("split it into smaller skills, or move data to assets"),

@@ -109,13 +109,7 @@ impl Walked {
                 folder.files.insert(name, Entry::Regular { bytes });
             }
             Listed::Special => {
-                if SkillPath::of_file(path).is_some() {
-                    self.found(
-                        path.as_str(),
-                        Code::NotRegular,
-                        "is not a regular file; not served",
-                    );
-                }
+                // Whoever wants to read it will be told what it is.
                 folder.files.insert(name, Entry::Special);
             }
             Listed::Folder if SKIPPED.contains(&path.name()) => {}

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwapOption;
 pub use refresh::{Cause, Refreshed};
+use skills_core::diagnostic::Diagnostic;
 pub use snapshot::{ContentError, Snapshot};
 use tokio::sync::watch;
 
@@ -19,6 +20,8 @@ use crate::{config::Stack, source::Directory};
 #[derive(Debug)]
 pub struct Store {
     sources: Vec<Directory>,
+    /// What was wrong with finding the sources themselves.
+    standing: Vec<Diagnostic>,
     stack: Stack,
     current: ArcSwapOption<Snapshot>,
     ready: watch::Sender<bool>,
@@ -31,12 +34,20 @@ impl Store {
     pub fn new(sources: Vec<Directory>, stack: Stack) -> Self {
         let taken = Mutex::new(Vec::new());
         Self {
+            standing: Vec::new(),
             sources,
             stack,
             current: ArcSwapOption::empty(),
             ready: watch::Sender::new(false),
             taken,
         }
+    }
+
+    /// The same, with what was wrong with finding the sources.
+    #[must_use]
+    pub fn with_standing(mut self, standing: Vec<Diagnostic>) -> Self {
+        self.standing = standing;
+        self
     }
 
     /// The sources, first-named first.

@@ -1,19 +1,19 @@
 //! Looks again: reads every source, builds a catalog, swaps it in, and says in the log what changed.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::HashSet,
     fmt,
-    sync::{Arc, PoisonError},
+    sync::{Arc, OnceLock, PoisonError},
     time::{Duration, Instant},
 };
 
 use skills_core::{
-    catalog::{Catalog, Delta, Folder, Intake},
+    catalog::{Catalog, Delta, Intake},
     diagnostic::{Code, Diagnostic, Finding, Severity},
     route::Router,
 };
 
-use super::{Snapshot, Store};
+use super::{Snapshot, Store, snapshot::SourceRoot};
 use crate::{
     config::Settled,
     source::{Directory, Root, SourceError},
@@ -26,6 +26,10 @@ pub enum Cause {
     Start,
     /// A call of `refresh_skills`.
     Asked,
+    /// A call to a server that looks again for each.
+    Call,
+    /// The time has come.
+    Periodic,
 }
 
 impl fmt::Display for Cause {
@@ -33,6 +37,8 @@ impl fmt::Display for Cause {
         f.write_str(match self {
             Self::Start => "start",
             Self::Asked => "refresh_skills",
+            Self::Call => "call",
+            Self::Periodic => "periodic",
         })
     }
 }
@@ -63,7 +69,7 @@ impl Store {
     pub fn refresh(&self, cause: Cause) -> Refreshed {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let started = Instant::now();
-        let mut failures = Vec::new();
+        let mut failures = self.standing.clone();
         *taken = self
             .sources
             .iter()
@@ -77,8 +83,13 @@ impl Store {
         settled.diagnostics.extend(failures);
         let catalog = Catalog::build(&intakes);
         let router = Router::new(&catalog);
-        let roots = taken.iter().map(|taken| taken.root.clone()).collect();
-        let snapshot = Arc::new(Snapshot { catalog, router, settled, roots });
+        let root = |(source, taken): (&Directory, &Taken)| SourceRoot {
+            path: source.path().to_owned(),
+            root: taken.root.clone(),
+        };
+        let roots = self.sources.iter().zip(taken.iter()).map(root).collect();
+        let snapshot =
+            Arc::new(Snapshot { catalog, router, settled, roots, ranked: OnceLock::new() });
         let before = self.current.swap(Some(Arc::clone(&snapshot)));
         self.ready.send_replace(true);
         let empty = Catalog::default();
@@ -94,16 +105,11 @@ impl Store {
 
 fn take(source: &Directory, last: Option<&Taken>, failures: &mut Vec<Diagnostic>) -> Taken {
     match source.read() {
-        Ok((root, intake)) => Taken { root: Some(root), intake: Arc::new(intake) },
+        Ok((root, intake)) => Taken { root, intake: Arc::new(intake) },
         Err(error) => {
             failures.push(unreadable(source, &error, last.is_some()));
-            last.cloned().unwrap_or_else(|| {
-                let nothing =
-                    Intake::new(Arc::clone(source.name()), Folder::default(), Vec::new(), |_| {
-                        BTreeMap::new()
-                    });
-                Taken { root: None, intake: Arc::new(nothing) }
-            })
+            let nothing = || Taken { root: None, intake: Arc::new(source.empty()) };
+            last.cloned().unwrap_or_else(nothing)
         }
     }
 }
@@ -133,17 +139,21 @@ impl Snapshot {
 impl Refreshed {
     fn log(&self, cause: Cause, before: Option<&Snapshot>) {
         let Self { snapshot, delta, took } = self;
-        tracing::info!(
-            %cause,
-            skills = snapshot.catalog.skills().len(),
-            added = delta.added.len(),
-            removed = delta.removed.len(),
-            changed = delta.changed.len(),
-            errors = snapshot.count(Severity::Error),
-            warnings = snapshot.count(Severity::Warning),
-            ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            "indexed"
-        );
+        // A look that nobody asked for and that finds nothing new is not worth a line.
+        let quiet = matches!(cause, Cause::Call | Cause::Periodic) && delta.is_empty();
+        if !quiet {
+            tracing::info!(
+                %cause,
+                skills = snapshot.catalog.skills().len(),
+                added = delta.added.len(),
+                removed = delta.removed.len(),
+                changed = delta.changed.len(),
+                errors = snapshot.count(Severity::Error),
+                warnings = snapshot.count(Severity::Warning),
+                ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+                "indexed"
+            );
+        }
         // What was said at the last look is not said again.
         let said: HashSet<&Diagnostic> =
             before.into_iter().flat_map(Snapshot::diagnostics).collect();

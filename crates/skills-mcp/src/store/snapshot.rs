@@ -1,11 +1,17 @@
 //! [`Snapshot`]: everything one call needs, from one moment.
 
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
 
 use skills_core::{
-    catalog::{Catalog, Skill},
+    catalog::{Catalog, Kind, Skill},
     relpath::RelPath,
-    route::Router,
+    route::{
+        Router,
+        ranked::{Entry, Ranked, Text},
+    },
 };
 use thiserror::Error;
 
@@ -13,6 +19,9 @@ use crate::{
     config::{Settings, Settled},
     source::{DiskError, Root},
 };
+
+/// A diagnostic's line is shown from files up to this size.
+const MAX_SHOWN_BYTES: usize = 1024 * 1024;
 
 /// A catalog, its index, the settings that go with it, and the roots its files are read from.
 #[derive(Debug)]
@@ -23,7 +32,16 @@ pub struct Snapshot {
     pub router: Router,
     /// The settings, with where each came from.
     pub settled: Settled,
-    pub(super) roots: Vec<Option<Arc<Root>>>,
+    pub(super) roots: Vec<SourceRoot>,
+    pub(super) ranked: OnceLock<Ranked>,
+}
+
+/// Where a source's files are.
+#[derive(Debug)]
+pub(super) struct SourceRoot {
+    pub(super) path: PathBuf,
+    /// The open folder; none where the source could not be read.
+    pub(super) root: Option<Arc<Root>>,
 }
 
 /// Why a file of a skill could not be served.
@@ -58,8 +76,8 @@ impl Snapshot {
         file: &RelPath,
         limit: usize,
     ) -> Result<Vec<u8>, ContentError> {
-        let root =
-            self.roots.get(skill.source).and_then(Option::as_ref).ok_or(ContentError::Missing)?;
+        let source = self.roots.get(skill.source);
+        let root = source.and_then(|source| source.root.as_ref()).ok_or(ContentError::Missing)?;
         let path = skill.resource(file).ok_or(ContentError::Missing)?;
         root.read(&path, limit).map_err(|error| match error {
             DiskError::NotFound => ContentError::Missing,
@@ -69,4 +87,62 @@ impl Snapshot {
             }
         })
     }
+
+    /// The ranked index. Built beside the first calls; whoever needs it earlier waits for it.
+    pub fn ranked(&self) -> &Ranked {
+        self.ranked.get_or_init(|| Ranked::new(self.catalog.skills().iter().map(entry)))
+    }
+
+    /// The folder a skill's files are in, as an agent would name it: its resource folder, else its file's.
+    pub fn place(&self, skill: &Skill) -> String {
+        let folder = skill.resources.clone().unwrap_or_else(|| skill.file.folder());
+        shown(&self.absolute(skill, &folder))
+    }
+
+    /// A skill's folder and file, relative to `project` where they lie below it.
+    pub fn locate(&self, skill: &Skill, project: &Path) -> (String, String) {
+        let relative = |path: &RelPath| {
+            let path = self.absolute(skill, path);
+            shown(path.strip_prefix(project).unwrap_or(&path))
+        };
+        (relative(&skill.file.folder()), relative(&skill.file))
+    }
+
+    /// One line of a file that a diagnostic speaks of, where it can still be read.
+    pub fn line(&self, source: &str, file: &str, line: u32) -> Option<String> {
+        let number = self.catalog.sources().iter().position(|known| &*known.name == source)?;
+        let root = self.roots.get(number)?.root.as_ref()?;
+        let text = String::from_utf8(root.read(&RelPath::parse(file).ok()?, MAX_SHOWN_BYTES).ok()?)
+            .ok()?;
+        let index = usize::try_from(line).ok()?.checked_sub(1)?;
+        text.lines().nth(index).map(|line| line.trim_start_matches('\u{feff}').to_owned())
+    }
+
+    fn absolute(&self, skill: &Skill, path: &RelPath) -> PathBuf {
+        let root =
+            self.roots.get(skill.source).map(|source| source.path.clone()).unwrap_or_default();
+        if path.is_root() { root } else { root.join(path.as_str()) }
+    }
+}
+
+/// Paths in answers have `/` on every system.
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "/")
+}
+
+/// What a skill offers to be found by.
+fn entry(skill: &Skill) -> Arc<Entry> {
+    let fields = skill.fields();
+    let clauses: Vec<String> = fields.phrases.iter().chain(&fields.keywords).cloned().collect();
+    let name = match skill.kind {
+        Kind::Bundle => fields.name.as_deref().unwrap_or(skill.path.name()),
+        Kind::Tree => &skill.identity,
+    };
+    let text = Text {
+        name,
+        description: &fields.description,
+        body: skill.document().body(),
+        clauses: &clauses,
+    };
+    Arc::new(Entry::new(&text))
 }

@@ -35,15 +35,11 @@ pub(super) fn check(
             let known: Vec<&str> = properties.keys().map(String::as_str).collect();
             let takes = if known.is_empty() { "no arguments".to_owned() } else { known.join(", ") };
             return Err(Refusal::Params(format!(
-                "{tool} has no argument '{name}'; it takes {takes}"
+                "{tool} has no argument '{name:.200}'; it takes {takes}"
             )));
         };
-        let expected = property.get("type").and_then(Value::as_str).unwrap_or_default();
-        if !expected.is_empty() && expected != kind(value) {
-            return Err(Refusal::Params(format!(
-                "{tool}: '{name}' must be a {expected}, not {}",
-                described(value)
-            )));
+        if let Some(wrong) = wrong(property, value) {
+            return Err(Refusal::Params(format!("{tool}: '{name}' must be {wrong}")));
         }
     }
     let required = schema
@@ -58,6 +54,42 @@ pub(super) fn check(
     } else {
         Err(Refusal::Params(format!("{tool} needs {}", missing.join(" and "))))
     }
+}
+
+/// What a value should have been, where it is not what the schema says.
+fn wrong(property: &Value, value: &Value) -> Option<String> {
+    let number = |key: &str| property.get(key).and_then(Value::as_u64);
+    let expected = property.get("type").and_then(Value::as_str).unwrap_or_default();
+    let fits = match expected {
+        "" => true,
+        "integer" => value.is_u64() || value.is_i64(),
+        _ => expected == kind(value),
+    };
+    if !fits {
+        let article = if expected == "integer" { "an" } else { "a" };
+        return Some(format!("{article} {expected}, not {}", described(value)));
+    }
+    if let (Some(min), Some(max)) = (number("minimum"), number("maximum"))
+        && !value.as_u64().is_some_and(|given| (min..=max).contains(&given))
+    {
+        return Some(format!("a whole number from {min} to {max}"));
+    }
+    if number("minLength").is_some_and(|min| min > 0)
+        && value.as_str().is_some_and(|text| text.trim().is_empty())
+    {
+        return Some("some text, not empty".to_owned());
+    }
+    let words: Vec<&str> = property
+        .get("enum")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    if !words.is_empty() && value.as_str().is_none_or(|word| !words.contains(&word)) {
+        return Some(format!("one of {}", words.join(", ")));
+    }
+    None
 }
 
 fn kind(value: &Value) -> &'static str {

@@ -7,21 +7,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skills_core::{
-    catalog::{Catalog, Presence, Skill},
+    catalog::{Catalog, Folder, Kind, Presence, Skill},
     relpath::RelPath,
-    resolve::{Declared, FoundFile, find_file, is_binary, mime_type, resolve},
+    resolve::{Declared, find_file, is_binary, mime_type, resolve},
 };
 
-use super::{Call, Refusal, Reply, Tool, arguments, refusal};
+use super::{Call, Door, Refusal, Reply, Tool, arguments, refusal};
 use crate::{event::Event, store::ContentError};
 
 pub(super) const TOOL: Tool = Tool {
     name: "get_asset",
+    door: Door::Tree,
     title: "Get an asset or script",
     description: "Return the content of an asset or script of a skill. Use the file paths that get_skill returned.",
     read_only: true,
     idempotent: true,
     input: arguments::schema::<Input>,
+    output: None,
     run,
 };
 
@@ -63,15 +65,11 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let skill = refusal::skill(catalog, &input.skill_path)?;
     let file = RelPath::parse(&input.file).map_err(|escape| {
         Refusal::tool(format!(
-            "Path traversal refused for '{}': {escape}. Use a file that get_skill returned.",
+            "Path traversal refused for '{:.200}': {escape}. Use a file that get_skill returned.",
             input.file
         ))
     })?;
-    let found = find_file(catalog, skill, &file)
-        .ok_or_else(|| Refusal::Tool(unknown(catalog, skill, &file)))?;
-    if found.presence != Presence::Present {
-        return Err(Refusal::Tool(missing(&file, found.owner)));
-    }
+    let found = look_up(catalog, skill, &file)?;
     let limit = call.snapshot.settings().assets.max_size_bytes;
     let bytes = call.snapshot.read(found.owner, &file, limit).map_err(|error| match error {
         ContentError::Missing => Refusal::Tool(missing(&file, found.owner)),
@@ -83,19 +81,48 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     answer(call, skill, &found, &file, bytes)
 }
 
+/// A file that may be served: whose it is, and what it is called in answers.
+struct Servable<'a> {
+    owner: &'a Skill,
+    kind: &'static str,
+}
+
+/// In the tree only what is declared is served; everything in a bundle's folder belongs to the bundle.
+fn look_up<'a>(
+    catalog: &'a Catalog,
+    skill: &'a Skill,
+    file: &RelPath,
+) -> Result<Servable<'a>, Refusal> {
+    if skill.kind == Kind::Bundle {
+        let listed = catalog.files(skill).and_then(|folder| folder.file(file));
+        let kind = if file.segments().next() == Some("scripts") { "script" } else { "other" };
+        return match listed {
+            Some(_) => Ok(Servable { owner: skill, kind }),
+            None => Err(Refusal::Tool(unknown(catalog, skill, file))),
+        };
+    }
+    let found = find_file(catalog, skill, file)
+        .ok_or_else(|| Refusal::Tool(unknown(catalog, skill, file)))?;
+    if found.presence != Presence::Present {
+        return Err(Refusal::Tool(missing(file, found.owner)));
+    }
+    let kind = match found.declared {
+        Declared::Asset(asset) => asset.kind.word(),
+        Declared::Script(_) => "script",
+    };
+    Ok(Servable { owner: found.owner, kind })
+}
+
 fn answer(
     call: &Call,
     skill: &Skill,
-    found: &FoundFile<'_>,
+    found: &Servable<'_>,
     file: &RelPath,
     bytes: Vec<u8>,
 ) -> Result<Reply, Refusal> {
     let size_bytes = bytes.len();
     let is_inherited = found.owner.id != skill.id;
-    let kind = match found.declared {
-        Declared::Asset(asset) => asset.kind.word(),
-        Declared::Script(_) => "script",
-    };
+    let kind = found.kind;
     // What calls itself text and is not UTF-8 is served whole as base64, never mangled.
     let content = if is_binary(file.as_str()) {
         Err(bytes)
@@ -134,21 +161,30 @@ fn missing(file: &RelPath, owner: &Skill) -> String {
 
 /// A file nobody declares, with what there is instead.
 fn unknown(catalog: &Catalog, skill: &Skill, file: &RelPath) -> String {
-    let resolved = resolve(catalog, skill, usize::MAX);
-    let own =
-        resolved.assets.iter().map(|a| &a.file).chain(resolved.scripts.iter().map(|s| &s.file));
-    let inherited_assets = resolved.inherited_assets.iter().map(|a| &a.declaration.file);
-    let inherited_scripts = resolved.inherited_scripts.iter().map(|s| &s.declaration.file);
-    let files: Vec<&str> = own
-        .chain(inherited_assets)
-        .chain(inherited_scripts)
-        .map(RelPath::as_str)
-        .take(10)
-        .collect();
+    let files: Vec<String> = match skill.kind {
+        Kind::Bundle => catalog
+            .files(skill)
+            .map(Folder::paths)
+            .unwrap_or_default()
+            .iter()
+            .map(ToString::to_string)
+            .take(10)
+            .collect(),
+        Kind::Tree => declared(catalog, skill),
+    };
     let available = if files.is_empty() {
         "It has no files.".to_owned()
     } else {
         format!("Available: {}.", files.join(", "))
     };
-    format!("Asset '{file}' not found for skill '{}'. {available}", skill.identity)
+    format!("Asset '{:.200}' not found for skill '{}'. {available}", file.as_str(), skill.identity)
+}
+
+fn declared(catalog: &Catalog, skill: &Skill) -> Vec<String> {
+    let resolved = resolve(catalog, skill, usize::MAX);
+    let own =
+        resolved.assets.iter().map(|a| &a.file).chain(resolved.scripts.iter().map(|s| &s.file));
+    let assets = resolved.inherited_assets.iter().map(|a| &a.declaration.file);
+    let scripts = resolved.inherited_scripts.iter().map(|s| &s.declaration.file);
+    own.chain(assets).chain(scripts).map(ToString::to_string).take(10).collect()
 }

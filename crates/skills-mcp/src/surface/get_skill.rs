@@ -10,11 +10,12 @@ use skills_core::{
     route::{Hit, Verdict},
 };
 
-use super::{Call, Refusal, Reply, Tool, arguments, refusal};
+use super::{Call, Door, Refusal, Reply, Tool, arguments, refusal};
 use crate::{event::Event, store::ContentError};
 
 pub(super) const TOOL: Tool = Tool {
     name: "get_skill",
+    door: Door::Tree,
     title: "Get the skill for a task",
     description: "Find the skill that fits a task and return its instructions, with the rules it inherits and the \
         assets and scripts that come with it. Describe the task in a few words. Several candidates: call again with \
@@ -22,6 +23,7 @@ pub(super) const TOOL: Tool = Tool {
     read_only: true,
     idempotent: true,
     input: arguments::schema::<Input>,
+    output: None,
     run,
 };
 
@@ -53,6 +55,8 @@ struct Nothing<'a> {
     closest_candidate: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     closest_score: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closest_by: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -169,8 +173,17 @@ fn skill_of<'a>(call: &'a Call, hit: &Hit) -> Result<&'a Skill, Refusal> {
 }
 
 fn no_match(call: &Call, context: &str, closest: Option<&Hit>) -> Result<Reply, Refusal> {
-    let closest =
-        closest.map(|hit| Ok((&*skill_of(call, hit)?.identity, hit.base.rounded()))).transpose()?;
+    let by_formula = closest
+        .map(|hit| Ok::<_, Refusal>((&*skill_of(call, hit)?.identity, hit.base.rounded())))
+        .transpose()?;
+    // Where no keyword matches, the ranked search may still know what was meant; its formula score is then zero.
+    let by_rank = || {
+        let hit = call.snapshot.ranked().search(context, 1).hits.pop()?;
+        let skill = call.snapshot.catalog.skills().get(hit.entry)?;
+        Some((&*skill.identity, 0.0))
+    };
+    let ranked = if by_formula.is_none() { by_rank() } else { None };
+    let closest = by_formula.or(ranked);
     call.session.offered(Vec::new());
     call.sink.tell(|| Event::NoMatch {
         context: context.to_owned(),
@@ -182,6 +195,7 @@ fn no_match(call: &Call, context: &str, closest: Option<&Hit>) -> Result<Reply, 
         message: "No skill matches the given context.",
         closest_candidate: closest.map(|(path, _)| path),
         closest_score: closest.map(|(_, score)| score),
+        closest_by: ranked.map(|_| "ranked"),
     })
 }
 

@@ -5,15 +5,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skills_core::catalog::{Presence, TreeNode};
 
-use super::{Call, Refusal, Reply, Tool, arguments, refusal};
+use super::{Call, Door, Refusal, Reply, Tool, arguments, refusal};
 
 pub(super) const TOOL: Tool = Tool {
     name: "list_skills",
+    door: Door::Tree,
     title: "List skills",
     description: "List the tree of skills with descriptions and keywords, to see what there is.",
     read_only: true,
     idempotent: true,
     input: arguments::schema::<Input>,
+    output: None,
     run,
 };
 
@@ -50,7 +52,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         None => catalog.tree(),
         Some(path) => catalog
             .subtree(path)
-            .ok_or_else(|| Refusal::Tool(refusal::not_found("Path", path, &catalog.near(path))))?,
+            .ok_or_else(|| Refusal::Tool(refusal::not_found("Path", path, catalog)))?,
     };
     Reply::json(&Output { tree: node(&tree) })
 }

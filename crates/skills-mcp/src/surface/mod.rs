@@ -1,20 +1,30 @@
 //! How the catalog looks to an agent: tools, their schemas and their words. One tool, one file.
 //!
-//! A tool is a value in a table; listing, schemas, snapshots and docs derive from it. In: a [`Call`] with one
-//! snapshot for its whole life. Out: a [`Reply`] or a [`Refusal`]. Not here: the protocol's own types (transport
-//! has them), and how anything is found or read.
+//! A tool is a value in a table; listing, schemas, snapshots and docs derive from it. Which of them a client is
+//! offered, and under which names, is its [`Face`]. In: a [`Call`] with one snapshot for its whole life. Out: a
+//! [`Reply`] or a [`Refusal`]. Not here: the protocol's own types (transport has them), and how anything is found
+//! or read.
 
 mod arguments;
+mod face;
 mod get_asset;
 mod get_skill;
 mod list_skills;
+mod listing;
+mod menu;
 mod refresh_skills;
 mod refusal;
 mod report_usage;
 mod session;
+mod skill;
+mod skills_list;
+mod skills_search;
+mod summary;
 
 use std::{fmt, sync::Arc};
 
+pub use face::{Budget, Door, Doors, Face, ListingStyle, Match};
+pub use menu::{Menu, Offered};
 pub use refusal::Refusal;
 use serde_json::{Map, Value};
 pub use session::Session;
@@ -24,18 +34,16 @@ use crate::{
     store::{Snapshot, Store},
 };
 
-/// What clients are told about the whole server.
-pub const INSTRUCTIONS: &str = "Team skills: instructions, templates and scripts for the task at hand. \
-    Before starting a task, call get_skill with a short description of it; follow what it returns. \
-    If the answer is ambiguous, call get_skill again with one of the candidates' skill_path.";
-
-/// The tools of the tree door, in the order they are listed.
-pub const TREE: &[Tool] = &[
+/// Every tool there is, by door, in the order they are listed.
+pub const TOOLS: &[Tool] = &[
     get_skill::TOOL,
     list_skills::TOOL,
     get_asset::TOOL,
     report_usage::TOOL,
     refresh_skills::TOOL,
+    skill::TOOL,
+    skills_list::TOOL,
+    skills_search::TOOL,
 ];
 
 /// One tool.
@@ -43,9 +51,11 @@ pub const TREE: &[Tool] = &[
 pub struct Tool {
     /// What it is called.
     pub name: &'static str,
+    /// The door it stands in.
+    pub door: Door,
     /// What people are shown.
     pub title: &'static str,
-    /// What a model reads to choose it.
+    /// What a model reads to choose it; the `skill` tool adds its listing.
     pub description: &'static str,
     /// Whether it leaves everything as it was.
     pub read_only: bool,
@@ -53,6 +63,8 @@ pub struct Tool {
     pub idempotent: bool,
     /// The schema of its arguments.
     pub input: fn() -> Map<String, Value>,
+    /// The schema of its structured answer, where it gives one.
+    pub output: Option<fn() -> Map<String, Value>>,
     /// What it does. May block on files; it runs where that is allowed.
     pub run: fn(&Call, Map<String, Value>) -> Result<Reply, Refusal>,
 }
@@ -69,6 +81,17 @@ impl Tool {
         arguments::check(self.name, &(self.input)(), &arguments)?;
         (self.run)(call, arguments)
     }
+
+    /// Whether a client may mean this tool by a name. Dots and underscores are the same to us: some clients refuse
+    /// the ones, some contracts ask for them.
+    pub fn answers_to(&self, name: &str) -> bool {
+        self.name == name || self.dotted().is_some_and(|dotted| dotted == name)
+    }
+
+    /// The name with a dot, of the tools whose contract has one.
+    pub fn dotted(&self) -> Option<String> {
+        (self.door == Door::Flat).then(|| self.name.replace('_', "."))
+    }
 }
 
 /// One call: what it may look at and tell.
@@ -82,19 +105,34 @@ pub struct Call {
     pub sink: Sink,
     /// What this caller did before, where that is known.
     pub session: Arc<Session>,
+    /// What the caller is shown.
+    pub face: Arc<Face>,
 }
 
 /// What a tool answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// One text block: the JSON.
+    /// One text block, enough to act on by itself.
     pub text: String,
+    /// The same for programs, where the tool has an output schema.
+    pub structured: Option<Value>,
 }
 
 impl Reply {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), structured: None }
+    }
+
+    /// The text is the JSON.
     fn json(value: &impl serde::Serialize) -> Result<Self, Refusal> {
-        let text =
-            serde_json::to_string(value).map_err(|error| Refusal::Internal(error.to_string()))?;
-        Ok(Self { text })
+        let internal = |error: serde_json::Error| Refusal::Internal(error.to_string());
+        Ok(Self::text(serde_json::to_string(value).map_err(internal)?))
+    }
+
+    /// A text for the model and the JSON for programs.
+    fn structured(text: String, value: &impl serde::Serialize) -> Result<Self, Refusal> {
+        let internal = |error: serde_json::Error| Refusal::Internal(error.to_string());
+        Ok(Self { text, structured: Some(serde_json::to_value(value).map_err(internal)?) })
     }
 }

@@ -3,16 +3,18 @@
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
-use super::{Call, Refusal, Reply, Tool, arguments};
+use super::{Call, Door, Refusal, Reply, Tool, arguments};
 use crate::{event::Event, store::Cause};
 
 pub(super) const TOOL: Tool = Tool {
     name: "refresh_skills",
+    door: Door::Tree,
     title: "Refresh skills",
     description: "Read the skills again from their source, after they were changed.",
     read_only: false,
     idempotent: true,
     input: arguments::schema::<Input>,
+    output: None,
     run,
 };
 

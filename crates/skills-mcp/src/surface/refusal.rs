@@ -8,6 +8,8 @@ use skills_core::catalog::{Catalog, Skill};
 pub enum Refusal {
     /// The model can act on it: a tool result with `isError`.
     Tool(String),
+    /// The same for tools that answer in plain text.
+    Plain(String),
     /// The request is malformed: a JSON-RPC error -32602.
     Params(String),
     /// Our fault: a JSON-RPC error -32603.
@@ -28,14 +30,14 @@ impl Refusal {
 
 /// The skill of this name, or a refusal with near names.
 pub(super) fn skill<'a>(catalog: &'a Catalog, asked: &str) -> Result<&'a Skill, Refusal> {
-    catalog
-        .find(asked)
-        .ok_or_else(|| Refusal::Tool(not_found("Skill", asked, &catalog.near(asked))))
+    catalog.find(asked).ok_or_else(|| Refusal::Tool(not_found("Skill", asked, catalog)))
 }
 
 /// `Skill 'x' not found. Did you mean: a, b? Use list_skills to see what there is.`
-pub(super) fn not_found(what: &str, asked: &str, near: &[&str]) -> String {
+pub(super) fn not_found(what: &str, asked: &str, catalog: &Catalog) -> String {
+    // No name is that long, and comparing takes time in its length.
     let asked: String = asked.chars().take(200).collect();
+    let near = catalog.near(&asked);
     let near = if near.is_empty() {
         String::new()
     } else {

@@ -5,16 +5,18 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use skills_core::diagnostic::escaped;
 
-use super::{Call, Refusal, Reply, Tool, arguments, refusal};
+use super::{Call, Door, Refusal, Reply, Tool, arguments, refusal};
 use crate::event::Event;
 
 pub(super) const TOOL: Tool = Tool {
     name: "report_usage",
+    door: Door::Tree,
     title: "Report whether a skill helped",
     description: "Say whether a skill that was served helped, after using it.",
     read_only: false,
     idempotent: false,
     input: arguments::schema::<Input>,
+    output: None,
     run,
 };
 

@@ -1,6 +1,6 @@
 //! MCP methods → the surface's tools, and their replies → the SDK's types.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -17,8 +17,8 @@ use tokio::sync::Semaphore;
 
 use crate::{
     event::Sink,
-    store::Store,
-    surface::{Call, INSTRUCTIONS, Refusal, Reply, Session, Tool},
+    store::{Cause, Snapshot, Store},
+    surface::{Call, Face, Menu, Offered, Refusal, Reply, Session, Tool},
 };
 
 /// So many calls run at once; more wait for their turn.
@@ -40,38 +40,73 @@ const CORE_METHODS: &[&str] = &[
     "subscriptions/listen",
 ];
 
+type LastMenu = Option<(Arc<Snapshot>, Arc<Menu>)>;
+
 /// One server, for one connection. Clones share everything.
 #[derive(Debug, Clone)]
 pub struct Handler {
     store: Arc<Store>,
     sink: Sink,
     session: Arc<Session>,
-    tools: &'static [Tool],
+    face: Arc<Face>,
     running: Arc<Semaphore>,
+    /// The last menu and the snapshot it was made for.
+    menu: Arc<Mutex<LastMenu>>,
 }
 
 impl Handler {
-    /// A handler that serves these tools from this store.
-    pub fn new(store: Arc<Store>, sink: Sink, tools: &'static [Tool]) -> Self {
+    /// A handler that shows this face of this store.
+    pub fn new(store: Arc<Store>, sink: Sink, face: Face) -> Self {
         let running = Arc::new(Semaphore::new(MAX_RUNNING));
-        Self { store, sink, session: Arc::default(), tools, running }
+        Self {
+            store,
+            sink,
+            session: Arc::default(),
+            face: Arc::new(face),
+            running,
+            menu: Arc::default(),
+        }
+    }
+
+    /// The current snapshot; a face that wants every call fresh looks again first.
+    async fn snapshot(&self) -> Result<Arc<Snapshot>, Refusal> {
+        if !self.face.rescan {
+            return Ok(self.store.snapshot().await);
+        }
+        let store = Arc::clone(&self.store);
+        let looked = tokio::task::spawn_blocking(move || store.refresh(Cause::Call).snapshot).await;
+        looked.map_err(|error| Refusal::Internal(format!("looking again failed: {error}")))
+    }
+
+    /// The tools over this snapshot; made once for each.
+    fn menu(&self, snapshot: &Arc<Snapshot>) -> Arc<Menu> {
+        let mut last = self.menu.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some((made_for, menu)) if Arc::ptr_eq(made_for, snapshot) => Arc::clone(menu),
+            _ => {
+                let menu = Arc::new(Menu::of(&self.face, snapshot));
+                *last = Some((Arc::clone(snapshot), Arc::clone(&menu)));
+                menu
+            }
+        }
     }
 
     /// Runs a tool where it may block. A panic ends the call and nothing else.
     async fn run(
         &self,
         tool: &'static Tool,
+        snapshot: Arc<Snapshot>,
         request: CallToolRequestParams,
     ) -> Result<Reply, Refusal> {
         let closed = |error: tokio::sync::AcquireError| Refusal::Internal(error.to_string());
         let _turn = self.running.acquire().await.map_err(closed)?;
-        let snapshot = self.store.snapshot().await;
         let counted = snapshot.settings().analytics.enabled;
         let call = Call {
             snapshot,
             store: Arc::clone(&self.store),
             sink: if counted { self.sink.clone() } else { Sink::silent() },
             session: Arc::clone(&self.session),
+            face: Arc::clone(&self.face),
         };
         let arguments = request.arguments.unwrap_or_default();
         let ran = tokio::task::spawn_blocking(move || tool.call(&call, arguments)).await;
@@ -82,8 +117,8 @@ impl Handler {
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(implementation())
-            .with_instructions(INSTRUCTIONS)
+            .with_server_info(self.implementation())
+            .with_instructions(self.face.instructions)
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -101,20 +136,17 @@ impl ServerHandler for Handler {
     ) -> Result<ListToolsResult, ErrorData> {
         if let Some(cursor) = request.and_then(|request| request.cursor) {
             return Err(ErrorData::invalid_params(
-                format!("unknown cursor '{cursor}'; all tools are on one page"),
+                format!("unknown cursor '{cursor:.200}'; all tools are on one page"),
                 None,
             ));
         }
-        let tools = self.tools.iter().map(described).collect();
+        let snapshot = self.snapshot().await.map_err(answered)?;
+        let tools = self.menu(&snapshot).0.iter().map(described).collect();
         let mut result = ListToolsResult::with_all_items(tools)
             .with_ttl_ms(TTL_MS)
             .with_cache_scope(CacheScope::Private);
-        result.meta = server_meta(&context);
+        result.meta = self.server_meta(&context);
         Ok(result)
-    }
-
-    fn get_tool(&self, name: &str) -> Option<rmcp::model::Tool> {
-        self.tools.iter().find(|tool| tool.name == name).map(described)
     }
 
     async fn call_tool(
@@ -122,25 +154,30 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = self.tools.iter().find(|tool| tool.name == request.name) else {
-            let known: Vec<&str> = self.tools.iter().map(|tool| tool.name).collect();
+        let snapshot = self.snapshot().await.map_err(answered)?;
+        let menu = self.menu(&snapshot);
+        let Some(tool) = menu.tool(&request.name) else {
+            let known: Vec<&str> = menu.0.iter().map(|offered| &*offered.name).collect();
             let message =
-                format!("unknown tool '{}'; there are {}", request.name, known.join(", "));
+                format!("unknown tool '{:.200}'; there are {}", request.name, known.join(", "));
             return Err(ErrorData::invalid_params(message, None));
         };
-        let mut result = match self.run(tool, request).await {
-            Ok(reply) => CallToolResult::success(vec![ContentBlock::text(reply.text)]),
+        let mut result = match self.run(tool, snapshot, request).await {
+            Ok(reply) => {
+                let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
+                result.structured_content = reply.structured;
+                result
+            }
             Err(Refusal::Tool(message)) => {
                 tracing::debug!(tool = tool.name, "refused: {message}");
                 CallToolResult::error(vec![ContentBlock::text(Refusal::text(&message))])
             }
-            Err(Refusal::Params(message)) => return Err(ErrorData::invalid_params(message, None)),
-            Err(Refusal::Internal(message)) => {
-                tracing::error!(tool = tool.name, "{message}");
-                return Err(ErrorData::internal_error(message, None));
+            Err(Refusal::Plain(message)) => {
+                CallToolResult::error(vec![ContentBlock::text(message)])
             }
+            Err(refusal) => return Err(answered(refusal)),
         };
-        result.meta = server_meta(&context);
+        result.meta = self.server_meta(&context);
         Ok(result.into())
     }
 
@@ -196,81 +233,93 @@ fn not_offered(method: &'static str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
 }
 
-fn implementation() -> Implementation {
-    Implementation::new("skills-mcp", env!("CARGO_PKG_VERSION"))
+impl Handler {
+    fn implementation(&self) -> Implementation {
+        Implementation::new(self.face.server, env!("CARGO_PKG_VERSION"))
+    }
+
+    /// Who answers, on every result of the stateless era, where no handshake has said it.
+    fn server_meta(&self, context: &RequestContext<RoleServer>) -> Option<MetaObject> {
+        let modern = context
+            .protocol_version()
+            .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        let who = serde_json::to_value(self.implementation()).ok().filter(|_| modern)?;
+        Some(MetaObject(
+            [("io.modelcontextprotocol/serverInfo".to_owned(), who)].into_iter().collect(),
+        ))
+    }
 }
 
-/// Who answers, on every result of the stateless era, where no handshake has said it.
-fn server_meta(context: &RequestContext<RoleServer>) -> Option<MetaObject> {
-    let modern =
-        context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-    let who = serde_json::to_value(implementation()).ok().filter(|_| modern)?;
-    Some(MetaObject([("io.modelcontextprotocol/serverInfo".to_owned(), who)].into_iter().collect()))
+/// A refusal that is no tool's answer.
+fn answered(refusal: Refusal) -> ErrorData {
+    match refusal {
+        Refusal::Params(message) | Refusal::Tool(message) | Refusal::Plain(message) => {
+            ErrorData::invalid_params(message, None)
+        }
+        Refusal::Internal(message) => {
+            tracing::error!("{message}");
+            ErrorData::internal_error(message, None)
+        }
+    }
 }
 
-fn described(tool: &Tool) -> rmcp::model::Tool {
+fn described(offered: &Offered) -> rmcp::model::Tool {
+    let tool = offered.tool;
     let annotations = ToolAnnotations::new()
         .read_only(tool.read_only)
         .destructive(false)
         .idempotent(tool.idempotent)
         .open_world(false);
-    rmcp::model::Tool::new(tool.name, tool.description, Arc::new((tool.input)()))
-        .with_title(tool.title)
-        .with_annotations(annotations)
+    let described = rmcp::model::Tool::new(
+        offered.name.clone(),
+        offered.description.clone(),
+        Arc::new((tool.input)()),
+    )
+    .with_title(tool.title)
+    .with_annotations(annotations);
+    match tool.output {
+        Some(output) => described.with_raw_output_schema(Arc::new(output())),
+        None => described,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use rmcp::{ServiceExt as _, service::ServiceError};
-    use serde_json::Map;
+    use serde_json::{Map, Value};
 
     use super::*;
-    use crate::{config::Stack, store::Cause};
+    use crate::{config::Stack, surface::Door};
 
-    const fn tool(
-        name: &'static str,
-        run: fn(&Call, Map<String, serde_json::Value>) -> Result<Reply, Refusal>,
-    ) -> Tool {
+    const fn tool(run: fn(&Call, Map<String, Value>) -> Result<Reply, Refusal>) -> Tool {
         Tool {
-            name,
-            title: name,
-            description: name,
+            name: "planted",
+            door: Door::Tree,
+            title: "",
+            description: "",
             read_only: true,
             idempotent: true,
             input: Map::new,
+            output: None,
             run,
         }
     }
 
-    const TOOLS: &[Tool] = &[
-        tool("broken", |_, _| panic!("on purpose")),
-        tool("sound", |_, _| Ok(Reply { text: "still here".to_owned() })),
-    ];
+    static BROKEN: Tool = tool(|_, _| panic!("on purpose"));
+    static SOUND: Tool = tool(|_, _| Ok(Reply::text("still here")));
 
     #[tokio::test]
     async fn c06_a_panic_in_one_call_is_answered_and_the_server_lives() {
         let store = Arc::new(Store::new(Vec::new(), Stack::default()));
-        store.refresh(Cause::Start);
-        let (ours, theirs) = tokio::io::duplex(4096);
-        let server = tokio::spawn(async move {
-            Handler::new(store, Sink::silent(), TOOLS)
-                .serve(ours)
-                .await
-                .unwrap()
-                .waiting()
-                .await
-                .unwrap();
-        });
-        let client = ().serve(theirs).await.unwrap();
-        for _ in 0..2 {
-            let error = client.call_tool(CallToolRequestParams::new("broken")).await.unwrap_err();
-            assert!(
-                matches!(error, ServiceError::McpError(data) if data.code == ErrorCode::INTERNAL_ERROR)
-            );
-            let sound = client.call_tool(CallToolRequestParams::new("sound")).await.unwrap();
-            assert_eq!(sound.content.first().unwrap().as_text().unwrap().text, "still here");
+        let snapshot = store.refresh(Cause::Start).snapshot;
+        let face = Face::skills_mcp(true, "/".into());
+        let handler = Handler::new(store, Sink::silent(), face);
+        // More often than calls may run at once: a panic must give its turn back.
+        for _ in 0..=MAX_RUNNING {
+            let request = || CallToolRequestParams::new("planted");
+            let broken = handler.run(&BROKEN, Arc::clone(&snapshot), request()).await;
+            assert!(matches!(broken, Err(Refusal::Internal(_))), "{broken:?}");
+            let sound = handler.run(&SOUND, Arc::clone(&snapshot), request()).await;
+            assert_eq!(sound, Ok(Reply::text("still here")));
         }
-        client.cancel().await.unwrap();
-        server.await.unwrap();
     }
 }

@@ -16,6 +16,7 @@ use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
     sync::Mutex,
+    task::JoinHandle,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +29,9 @@ pub struct Lines<R, W> {
     input: Arc<Mutex<Input<R>>>,
     output: Arc<Mutex<W>>,
     ended: CancellationToken,
+    /// The answer to a malformed line, on its way. A task of its own, because the SDK may abandon
+    /// [`Transport::receive`] at any moment, and half a line must not be left behind.
+    answering: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl<R, W> Clone for Lines<R, W> {
@@ -36,6 +40,7 @@ impl<R, W> Clone for Lines<R, W> {
             input: Arc::clone(&self.input),
             output: Arc::clone(&self.output),
             ended: self.ended.clone(),
+            answering: None,
         }
     }
 }
@@ -63,10 +68,11 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
             input: Arc::new(Mutex::new(input)),
             output: Arc::new(Mutex::new(output)),
             ended: CancellationToken::new(),
+            answering: None,
         }
     }
 
-    /// Cancelled when the input has ended.
+    /// Cancelled when the client has gone: its end of either stream is closed.
     pub fn ended(&self) -> CancellationToken {
         self.ended.clone()
     }
@@ -124,12 +130,27 @@ where
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        write(Arc::clone(&self.output), message)
+        let (output, ended) = (Arc::clone(&self.output), self.ended.clone());
+        async move {
+            let sent = write(output, message).await;
+            if sent.is_err() {
+                ended.cancel();
+            }
+            sent
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            let line = self.input.lock().await.next().await;
+            if let Some(answering) = &mut self.answering {
+                let _ = answering.await;
+                self.answering = None;
+            }
+            // Nobody is left to answer once an answer could not be written, though the input may stay open.
+            let line = tokio::select! {
+                line = async { self.input.lock().await.next().await } => line,
+                () = self.ended.cancelled() => return None,
+            };
             let problem = match line {
                 Ok(Line::Whole(line)) => match read(&line) {
                     Ok(Some(message)) => return Some(message),
@@ -155,9 +176,7 @@ where
             };
             tracing::debug!("malformed message: {}", problem.0.message);
             let answer = ServerJsonRpcMessage::error(problem.0, problem.1);
-            if write(Arc::clone(&self.output), answer).await.is_err() {
-                return None;
-            }
+            self.answering = Some(tokio::spawn(self.send(answer)));
         }
     }
 

@@ -231,6 +231,8 @@ fn report_usage_records_feedback_and_repeated_complaints_reach_the_log() {
 fn refresh_skills_reindexes_a_local_directory() {
     let home = Home::with(ROOT_TREE);
     let mut client = client(&home);
+    // An answer means that the first look is over.
+    client.call("list_skills", &json!({}));
     home.write("skills/new.md", skill("brand, fresh", "A new one", "Hello."));
     home.write("skills/api/auth.md", skill("changed", "Changed", "Changed."));
     let answer = client.call("refresh_skills", &json!({})).json;

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 use skills_core::diagnostic::Code;
 use skills_mcp::{
     config::{KEYS, VARIABLES},
-    surface::TREE,
+    surface::TOOLS,
 };
 use skills_testkit::Home;
 
@@ -21,7 +21,7 @@ fn reference() -> String {
         "# Reference\n\nMade from the tables in the code; a test compares them, and `UPDATE_DOCS=1 ./scripts/test` writes this page anew.\n",
     );
     page.push_str("\n## Tools\n\n| tool | what it does | changes anything |\n|---|---|---|\n");
-    for tool in TREE {
+    for tool in TOOLS {
         let changes = if tool.read_only { "no" } else { "yes" };
         writeln!(page, "| `{}` | {} | {changes} |", tool.name, tool.description).unwrap();
     }

@@ -263,7 +263,12 @@ fn without_any_source_the_server_starts_and_says_so() {
     let mut command = server(&home);
     command.env_remove("SKILLS_DIR");
     let mut client = Client::legacy(command, "2025-11-25");
-    assert_eq!(client.call("get_skill", &json!({"context": "react"})).json["no_match"], true);
+    let nothing = client.call("skill", &json!({"name": "pdf"}));
+    assert!(
+        nothing.is_error && nothing.text.contains("Available skills:\n(none)"),
+        "{}",
+        nothing.text
+    );
     let (status, _, log) = client.close();
     assert!(status.success() && log.contains("no source is named"), "{log}");
 }

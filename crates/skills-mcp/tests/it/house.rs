@@ -12,7 +12,7 @@ const ROOMS: &[&str] =
 const CORE_ROOMS: &[&str] =
     &["relpath", "diagnostic", "estimate", "yaml", "document", "catalog", "route", "resolve"];
 /// All that the core may depend on.
-const CORE_DEPENDENCIES: &[&str] = &["saphyr-parser", "strsim"];
+const CORE_DEPENDENCIES: &[&str] = &["rust-stemmers", "saphyr-parser", "strsim"];
 /// The only files that hold a key to files, processes, the environment or the clock.
 const KEY_HOLDERS: &[&str] = &[
     "cli/example.rs",

@@ -1,6 +1,7 @@
 //! The real binary, from outside: what agents and people see, and what happens when things go wrong.
 
 #![expect(
+    clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::disallowed_methods,

@@ -8,7 +8,7 @@ use skills_mcp::{
     event::Sink,
     source::Directory,
     store::{Cause, Store},
-    surface::{Call, Refusal, Session, TREE},
+    surface::{Call, Face, Refusal, Session, TOOLS},
 };
 use skills_testkit::{Client, Home};
 
@@ -32,7 +32,7 @@ fn the_description_of_the_server_is_what_it_was() {
 
 #[test]
 fn schemas_take_nothing_they_do_not_name() {
-    for tool in TREE {
+    for tool in TOOLS {
         let schema = (tool.input)();
         assert_eq!(schema.get("type"), Some(&json!("object")), "{}", tool.name);
         assert_eq!(schema.get("additionalProperties"), Some(&json!(false)), "{}", tool.name);
@@ -59,14 +59,20 @@ impl Desk {
             listener.lock().unwrap().push(serde_json::to_value(event).unwrap());
         });
         Self {
-            call: Call { snapshot, store, sink, session: Arc::new(Session::default()) },
+            call: Call {
+                snapshot,
+                store,
+                sink,
+                session: Arc::new(Session::default()),
+                face: Arc::new(Face::skills_mcp(true, home.path().into())),
+            },
             told,
             _home: home,
         }
     }
 
     fn call(&self, tool: &str, arguments: &Value) -> Result<String, Refusal> {
-        let tool = TREE.iter().find(|known| known.name == tool).unwrap();
+        let tool = TOOLS.iter().find(|known| known.name == tool).unwrap();
         tool.call(&self.call, arguments.as_object().unwrap().clone()).map(|reply| reply.text)
     }
 

@@ -20,15 +20,22 @@ use super::{DiskError, Links, Listed, Listing, secret::is_secret};
 #[derive(Debug)]
 pub struct Root {
     folder: OwnedFd,
+    /// The source below that folder. Links may lead anywhere below the folder, not only below the source.
+    inside: RelPath,
     links: Links,
 }
 
 impl Root {
     /// Opens a folder that the operator named; links on the way to it are the operator's.
     pub fn open(path: &Path, links: Links) -> Result<Self, DiskError> {
+        Self::within(path, RelPath::root(), links)
+    }
+
+    /// Opens a source `inside` a folder that its links may not leave.
+    pub fn within(boundary: &Path, inside: RelPath, links: Links) -> Result<Self, DiskError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = rustix::fs::open(path, flags, Mode::empty()).map_err(said)?;
-        Ok(Self { folder, links })
+        let folder = rustix::fs::open(boundary, flags, Mode::empty()).map_err(said)?;
+        Ok(Self { folder, inside, links })
     }
 
     /// The file's bytes, at most `limit` of them.
@@ -100,6 +107,7 @@ impl Root {
     }
 
     fn resolve(&self, path: &RelPath, flags: OFlags) -> Result<OwnedFd, DiskError> {
+        let path = self.inside.join(path);
         let name = if path.is_root() { "." } else { path.as_str() };
         let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let opened = match self.links {
@@ -117,7 +125,7 @@ impl Root {
     fn follow(&self, name: &str, flags: OFlags) -> Result<OwnedFd, DiskError> {
         let looked = self.open_at(name, OFlags::PATH, ResolveFlags::NO_MAGICLINKS).map_err(said)?;
         let place = location(&looked)?;
-        if is_secret(&place) {
+        if is_secret(&place, &location(&self.folder)?) {
             return Err(DiskError::Link("to credentials or system files"));
         }
         if flags.contains(OFlags::PATH) {

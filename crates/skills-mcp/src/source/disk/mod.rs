@@ -211,6 +211,28 @@ mod tests {
     }
 
     #[test]
+    fn links_of_a_source_may_lead_anywhere_inside_its_boundary_and_nowhere_else() {
+        let home = Home::new();
+        home.write("project/.agents/skills/git/SKILL.md", "shared");
+        home.write("project/.claude/skills/own/SKILL.md", "own");
+        home.write("outside/SKILL.md", CANARY);
+        let skills = home.path().join("project/.claude/skills");
+        symlink("../../.agents/skills/git", skills.join("git")).unwrap();
+        symlink("../../../outside", skills.join("out")).unwrap();
+        let inside = RelPath::parse(".claude/skills").unwrap();
+        let boundary = home.path().join("project");
+        let linux = Root::within(&boundary, inside.clone(), Links::Inside).unwrap();
+        let portable = portable::Root::within(&boundary, inside, Links::Inside).unwrap();
+        for (path, want) in
+            [("own/SKILL.md", "own"), ("git/SKILL.md", "shared"), ("out/SKILL.md", "<link>")]
+        {
+            let path = RelPath::parse(path).unwrap();
+            assert_eq!(said(linux.read(&path, 1000)), want, "linux, {path}");
+            assert_eq!(said(portable.read(&path, 1000)), want, "portable, {path}");
+        }
+    }
+
+    #[test]
     fn a_root_that_is_not_a_folder_is_refused() {
         let home = Home::with("//- a.md\nx\n");
         assert!(Root::open(&home.skills().join("a.md"), Links::Follow).is_err());

@@ -26,15 +26,22 @@ use super::{DiskError, Links, Listed, Listing, secret::is_secret};
 pub struct Root {
     folder: Dir,
     path: PathBuf,
+    /// The source below that folder. Links may lead anywhere below the folder, not only below the source.
+    inside: RelPath,
     links: Links,
 }
 
 impl Root {
     /// Opens a folder that the operator named; links on the way to it are the operator's.
     pub fn open(path: &Path, links: Links) -> Result<Self, DiskError> {
-        let path = path.canonicalize().map_err(said)?;
+        Self::within(path, RelPath::root(), links)
+    }
+
+    /// Opens a source `inside` a folder that its links may not leave.
+    pub fn within(boundary: &Path, inside: RelPath, links: Links) -> Result<Self, DiskError> {
+        let path = boundary.canonicalize().map_err(said)?;
         let folder = Dir::open_ambient_dir(&path, ambient_authority()).map_err(said)?;
-        Ok(Self { folder, path, links })
+        Ok(Self { folder, path, inside, links })
     }
 
     /// The file's bytes, at most `limit` of them.
@@ -93,6 +100,7 @@ impl Root {
 
     /// A folder's handle and a name below it that holds no link left to judge.
     fn resolve(&self, path: &RelPath) -> Result<(Dir, PathBuf), DiskError> {
+        let path = self.inside.join(path);
         let name = PathBuf::from(if path.is_root() { "." } else { path.as_str() });
         if self.links == Links::Refuse {
             self.refuse_links(&name)?;
@@ -124,7 +132,7 @@ impl Root {
     /// Follows a link that leaves the root, unless it leads to a secret.
     fn follow(&self, name: &Path) -> Result<(Dir, PathBuf), DiskError> {
         let target = self.path.join(name).canonicalize().map_err(said)?;
-        if is_secret(&target) {
+        if is_secret(&target, &self.path) {
             return Err(DiskError::Link("to credentials or system files"));
         }
         let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {

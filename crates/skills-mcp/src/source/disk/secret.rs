@@ -37,8 +37,10 @@ const PLACES: &[&str] = &[
     "/run/secrets",
 ];
 
-/// Whether a link to this resolved path is refused.
-pub(super) fn is_secret(path: &Path) -> bool {
-    let named = path.iter().any(|part| NAMES.iter().any(|secret| part == *secret));
-    named || PLACES.iter().any(|place| path.starts_with(place))
+/// Whether a link to this resolved path is refused. Where the root itself lies is the operator's choice, and
+/// does not count against a link that stays below it.
+pub(super) fn is_secret(path: &Path, root: &Path) -> bool {
+    let below = path.strip_prefix(root).unwrap_or(path);
+    let named = below.iter().any(|part| NAMES.iter().any(|secret| part == *secret));
+    named || PLACES.iter().any(|place| path.starts_with(place) && !root.starts_with(place))
 }

@@ -1,30 +1,11 @@
-//! Every front matter field of a tree skill: its type, its default, and what is said when it is wrong.
-//!
-//! `keywords` and `description` are required; whatever else is wrong costs a finding and the default. Files
-//! that other tools read too may hold any other key: those are left alone.
+//! What a tree skill declares in `assets` and `scripts`, each entry with its own validation.
 
+use super::fields::or_default;
 use crate::{
     diagnostic::{Code, Finding, Position},
     relpath::{Escape, RelPath},
     yaml::Node,
 };
-
-/// The fields of a tree skill, defaults filled in.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TreeFields {
-    /// What the keyword formula matches; never empty, nor is any of them.
-    pub keywords: Vec<String>,
-    /// One sentence; never empty.
-    pub description: String,
-    /// Whether ancestors' text, assets and scripts come along.
-    pub inherit: bool,
-    /// Breaks ties; a thousandth of it is added to the score.
-    pub priority: f64,
-    /// Declared assets, in their order.
-    pub assets: Vec<AssetDeclaration>,
-    /// Declared scripts, in their order.
-    pub scripts: Vec<ScriptDeclaration>,
-}
 
 /// One entry of `assets`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,108 +98,14 @@ words! {
     }
 }
 
-/// Reads the fields; `None` where a required one is missing, which the findings then say.
-pub(super) fn read(front: &Node, findings: &mut Vec<Finding>) -> Option<TreeFields> {
-    let keywords = keywords(front, findings);
-    let description = required_text(front, "description", findings);
-    let (keywords, description) = (keywords?, description?);
-    Some(TreeFields {
-        keywords,
-        description,
-        inherit: or_default(front, "inherit", "true or false", Node::boolean, true, findings),
-        priority: or_default(front, "priority", "a number", Node::number, 0.0, findings),
-        assets: declarations(front, "assets", asset, |asset| &asset.file, findings),
-        scripts: declarations(front, "scripts", script, |script| &script.file, findings),
-    })
+/// The assets that are declared well.
+pub(super) fn assets(front: &Node, findings: &mut Vec<Finding>) -> Vec<AssetDeclaration> {
+    declarations(front, "assets", asset, |asset| &asset.file, findings)
 }
 
-/// A list of words; a bare word counts as a list of one, numbers and booleans as their text.
-fn keywords(front: &Node, findings: &mut Vec<Finding>) -> Option<Vec<String>> {
-    let Some(node) = front.get("keywords").filter(|node| !node.is_null()) else {
-        findings.push(missing(front, "keywords"));
-        return None;
-    };
-    let items = node.items().unwrap_or(std::slice::from_ref(node));
-    let mut words = Vec::with_capacity(items.len());
-    for item in items {
-        match item.text().map(str::trim).filter(|text| !text.is_empty()) {
-            Some(word) => words.push(word.to_owned()),
-            None => findings.push(
-                Finding::new(
-                    Code::FieldInvalid,
-                    item.at,
-                    format!("a keyword is {}, not a word; left out", item.kind()),
-                )
-                .hint("write each keyword as a plain word"),
-            ),
-        }
-    }
-    if words.is_empty() {
-        findings.push(
-            Finding::new(Code::FieldMissing, node.at, "`keywords` holds no keyword").hint(
-                "list the words a request for this skill would contain; three or more work best",
-            ),
-        );
-        return None;
-    }
-    Some(words)
-}
-
-fn required_text(front: &Node, key: &str, findings: &mut Vec<Finding>) -> Option<String> {
-    let node = front.get(key);
-    let text = node.and_then(Node::text).map(str::trim).filter(|text| !text.is_empty());
-    if text.is_none() {
-        findings.push(
-            match node.filter(|node| node.items().is_some() || node.entries().is_some()) {
-                Some(node) => Finding::new(
-                    Code::FieldMissing,
-                    node.at,
-                    format!("`{key}` is {}, not text", node.kind()),
-                ),
-                None => missing(front, key),
-            },
-        );
-    }
-    text.map(str::to_owned)
-}
-
-fn missing(front: &Node, key: &str) -> Finding {
-    let near = front.entries().unwrap_or_default().iter().find(|entry| {
-        entry.key != key && strsim::osa_distance(&entry.key.to_lowercase(), key) <= 2
-    });
-    let at = front.get(key).map_or(front.at, |node| node.at);
-    let finding = Finding::new(Code::FieldMissing, at, format!("`{key}` is missing or empty"));
-    match near {
-        Some(entry) => {
-            finding.hint(format!("line {} says `{}`; write `{key}`", entry.at.line, entry.key))
-        }
-        None => finding.hint(format!("add a `{key}:` line to the front matter")),
-    }
-}
-
-/// A field that may be absent; a value of the wrong type costs a finding and counts as absent.
-fn or_default<T: Copy>(
-    node: &Node,
-    key: &str,
-    expected: &str,
-    read: impl Fn(&Node) -> Option<T>,
-    default: T,
-    findings: &mut Vec<Finding>,
-) -> T {
-    let Some(value) = node.get(key).filter(|value| !value.is_null()) else { return default };
-    read(value).unwrap_or_else(|| {
-        let shown =
-            value.text().map_or_else(|| value.kind().to_owned(), |text| format!("`{text}`"));
-        findings.push(
-            Finding::new(
-                Code::FieldInvalid,
-                value.at,
-                format!("`{key}` is {shown}, not {expected}; its default is used"),
-            )
-            .hint(format!("write {expected}, without quotes")),
-        );
-        default
-    })
+/// The scripts that are declared well.
+pub(super) fn scripts(front: &Node, findings: &mut Vec<Finding>) -> Vec<ScriptDeclaration> {
+    declarations(front, "scripts", script, |script| &script.file, findings)
 }
 
 /// The entries of `assets` or `scripts` that are declared well; each of the others costs a finding.

@@ -1,0 +1,159 @@
+//! A request's text → the terms it asks for, each with a weight.
+//!
+//! What a request quotes at length is material to work on rather than the task, so it counts little. A file
+//! extension says what the material is, so it counts more.
+
+use std::ops::Range;
+
+use super::tokens::{Term, TermMap, Tokenizer, is_word, spoken};
+
+/// A request is considered up to this many characters.
+const LONGEST: usize = 20_000;
+/// What a whole counts beside its parts.
+const JOINED: f64 = 0.1;
+/// What a quoted word counts.
+const QUOTED: f64 = 0.1;
+/// A quotation shorter than this is a term or a title, not material.
+const SHORTEST_PASSAGE: usize = 40;
+/// What a file extension adds.
+const EXTENSION: f64 = 2.0;
+
+/// A request, read once.
+#[derive(Debug, Default)]
+pub(super) struct Request {
+    /// Its terms and how much each counts, in the order of their first occurrences.
+    pub(super) terms: Vec<(Term, f64)>,
+    numbers: TermMap<usize>,
+    /// The text without contractions, which `words` point into.
+    text: String,
+    /// Every token in order: which of the terms, and its bytes in `text`.
+    words: Vec<(usize, Range<usize>)>,
+}
+
+impl Request {
+    pub(super) fn new(query: &str) -> Self {
+        let query = query
+            .char_indices()
+            .nth(LONGEST)
+            .map_or(query, |(end, _)| query.get(..end).unwrap_or_default());
+        let mut request = Self::default();
+        let mut tokenizer = Tokenizer::new();
+        for (quoted, piece) in passages(query) {
+            request.read(piece, if quoted { QUOTED } else { 1.0 }, &mut tokenizer);
+        }
+        for extension in extensions(query) {
+            let term = tokenizer.term([extension]);
+            request.count(term, EXTENSION);
+        }
+        request
+    }
+
+    fn read(&mut self, piece: &str, weight: f64, tokenizer: &mut Tokenizer) {
+        let piece = spoken(piece);
+        let start = self.text.len();
+        self.text.push_str(&piece);
+        // So that two pieces do not make one word.
+        self.text.push('\n');
+        tokenizer.scan(&piece, &mut |token| {
+            let number =
+                self.count(token.term, if token.joined { JOINED * weight } else { weight });
+            self.words.push((number, start + token.at.start..start + token.at.end));
+        });
+    }
+
+    /// Adds to a term's weight; its number.
+    fn count(&mut self, term: Term, weight: f64) -> usize {
+        let number = *self.numbers.entry(term).or_insert(self.terms.len());
+        match self.terms.get_mut(number) {
+            Some((_, sum)) => *sum += weight,
+            None => self.terms.push((term, weight)),
+        }
+        number
+    }
+
+    /// The words, lower-cased, whose terms (by number) occur; a whole that occurs stands for its parts.
+    pub(super) fn words(&self, occurs: impl Fn(usize) -> bool) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut said = 0;
+        for (number, at) in &self.words {
+            if at.start < said || !occurs(*number) {
+                continue;
+            }
+            said = at.end;
+            let word = self.text.get(at.clone()).unwrap_or_default().to_lowercase();
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        words
+    }
+}
+
+/// The request in pieces, in order, and whether each is a quoted passage.
+fn passages(query: &str) -> Vec<(bool, &str)> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut marks = marks(query);
+    while let Some(open) = marks.find(|mark| mark.opens) {
+        // Without an end there is no quotation, here or further on.
+        let Some(close) = marks.find(|mark| mark.closes) else { break };
+        let inside = query.get(open.at.end..close.at.start).unwrap_or_default();
+        if inside.chars().nth(SHORTEST_PASSAGE - 1).is_some() {
+            pieces.push((false, query.get(start..open.at.start).unwrap_or_default()));
+            pieces.push((true, inside));
+            start = close.at.end;
+        }
+    }
+    pieces.push((false, query.get(start..).unwrap_or_default()));
+    pieces
+}
+
+struct Mark {
+    at: Range<usize>,
+    opens: bool,
+    closes: bool,
+}
+
+/// The quotation marks of a text and what each may do where it stands.
+fn marks(text: &str) -> impl Iterator<Item = Mark> {
+    let neighbours = text.char_indices().zip(text.chars().skip(1).map(Some).chain([None]));
+    neighbours
+        .scan(None, |last, ((at, c), after)| {
+            let before = last.replace(c);
+            let is = |c: Option<char>, class: fn(char) -> bool| c.is_some_and(class);
+            Some(Mark {
+                at: at..at + c.len_utf8(),
+                opens: matches!(c, '\'' | '"' | '‘' | '“')
+                    && !is(before, char::is_alphanumeric)
+                    && !is(after, char::is_whitespace),
+                closes: matches!(c, '\'' | '"' | '’' | '”')
+                    && !is(after, char::is_alphanumeric)
+                    && !is(before, char::is_whitespace),
+            })
+        })
+        .filter(|mark| mark.opens || mark.closes)
+}
+
+/// `xlsx` of `sales.xlsx`, `*.xlsx` and `{name}.xlsx`; two to five characters.
+fn extensions(query: &str) -> impl Iterator<Item = &str> {
+    query.match_indices('.').filter_map(|(at, dot)| {
+        let (before, rest) = query.split_at_checked(at)?;
+        let rest = rest.strip_prefix(dot)?;
+        let named = before.ends_with(|c: char| is_word(c) || matches!(c, '}' | '*'));
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let (extension, behind) = rest.split_at_checked(end)?;
+        let spelled =
+            (2..=5).contains(&end) && extension.starts_with(|c: char| c.is_ascii_alphabetic());
+        (named && spelled && ends(behind)).then_some(extension)
+    })
+}
+
+/// Whether a file name may end in front of this: a full stop must then end the sentence too.
+fn ends(behind: &str) -> bool {
+    let mut chars = behind.chars();
+    match chars.next() {
+        Some('.') => chars.next().is_none_or(char::is_whitespace),
+        Some(c) => c.is_whitespace() || matches!(c, '`' | '\'' | '"' | ',' | ';' | ':' | ')' | ']'),
+        None => true,
+    }
+}

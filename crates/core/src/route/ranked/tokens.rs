@@ -1,0 +1,336 @@
+//! Text → [`Term`]s: words stemmed, compounds both whole and in parts.
+//!
+//! Skills and requests pass through here alike. `third-party` gives its parts and the whole, so that it meets
+//! `third party` and `thirdparty`; the whole is marked as joined, so that a request does not count it thrice.
+
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    hash::{BuildHasherDefault, Hasher},
+    ops::Range,
+    sync::LazyLock,
+};
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+use crate::route::tokens::{CONTRACTED, STOP_WORDS};
+
+/// A term as the index knows it: forty bits of a hash of the stem. Among 200,000 different terms two share
+/// their bits with a chance of one in fifty; then each counts for the other, which moves no ranking that matters,
+/// and no term's text has to be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Term(u64);
+
+impl Term {
+    const BITS: u32 = 40;
+
+    pub(super) fn new(stem: &str) -> Self {
+        let hash = hash(stem);
+        // Folded, as the makers of FNV advise for fewer bits.
+        Self((hash ^ (hash >> Self::BITS)) & ((1 << Self::BITS) - 1))
+    }
+
+    /// The number, below 2⁴⁰.
+    pub(super) fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The term of a number that [`Self::bits`] gave.
+    pub(super) fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+}
+
+/// FNV-1a: small, good for short words, and the same everywhere.
+fn hash(word: &str) -> u64 {
+    word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// A map by term.
+pub(super) type TermMap<V> = HashMap<Term, V, BuildHasherDefault<Hashed>>;
+
+/// Hashes what is a hash already: only spreads its bits.
+#[derive(Debug, Default)]
+pub(super) struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+/// One term where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token {
+    /// What it counts as.
+    pub(super) term: Term,
+    /// A whole whose parts are tokens too.
+    pub(super) joined: bool,
+    /// Its bytes in the text.
+    pub(super) at: Range<usize>,
+}
+
+static DROPPED: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| STOP_WORDS.iter().chain(CONTRACTED).copied().collect());
+
+/// Longer words are no words of a language; the stemmer's time grows with their square.
+const LONGEST_STEMMED: usize = 64;
+
+/// Finds terms, and remembers them: most words come more than once, and stemming is what takes time.
+pub(super) struct Tokenizer {
+    stemmer: Stemmer,
+    /// By a hash of the word, like terms themselves.
+    known: HashMap<u64, Known, BuildHasherDefault<Hashed>>,
+    lowered: String,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    term: Term,
+    dropped: bool,
+}
+
+impl Tokenizer {
+    pub(super) fn new() -> Self {
+        let stemmer = Stemmer::create(Algorithm::English);
+        Self { stemmer, known: HashMap::default(), lowered: String::new() }
+    }
+
+    /// The term of what these pieces make together, stop word or not.
+    pub(super) fn term<'a>(&mut self, pieces: impl IntoIterator<Item = &'a str>) -> Term {
+        self.know(pieces).term
+    }
+
+    fn know<'a>(&mut self, pieces: impl IntoIterator<Item = &'a str>) -> Known {
+        self.lowered.clear();
+        for piece in pieces {
+            if piece.is_ascii() {
+                self.lowered.push_str(piece);
+            } else {
+                self.lowered.push_str(&piece.to_lowercase());
+            }
+        }
+        self.lowered.make_ascii_lowercase();
+        let word = self.lowered.as_str();
+        *self.known.entry(hash(word)).or_insert_with(|| {
+            let stem =
+                if word.len() > LONGEST_STEMMED { word.into() } else { self.stemmer.stem(word) };
+            Known { term: Term::new(&stem), dropped: DROPPED.contains(word) }
+        })
+    }
+
+    /// Every token of a text from which [`spoken`] took the contractions, in order; a whole comes before its
+    /// parts.
+    pub(super) fn scan(&mut self, text: &str, emit: &mut impl FnMut(Token)) {
+        let mut at = 0;
+        while let Some(start) = find(text, at, char::is_alphanumeric) {
+            let rest = text.get(start..).unwrap_or_default();
+            let end = if rest.starts_with(is_ideograph) {
+                let end = find(text, start, |c| !is_ideograph(c)).unwrap_or(text.len());
+                ideographs(text, start..end, emit);
+                end
+            } else {
+                let end = start + word_end(rest);
+                self.word(text, start..end, emit);
+                end
+            };
+            at = end;
+        }
+    }
+
+    fn word(&mut self, text: &str, at: Range<usize>, emit: &mut impl FnMut(Token)) {
+        let word = text.get(at.clone()).unwrap_or_default();
+        let mut start = at.start;
+        for piece in word.split('/') {
+            self.piece(text, start..start + piece.len(), emit);
+            start += piece.len() + 1;
+        }
+    }
+
+    /// A word or what stands between its slashes.
+    fn piece(&mut self, text: &str, at: Range<usize>, emit: &mut impl FnMut(Token)) {
+        let piece = text.get(at.clone()).unwrap_or_default();
+        if piece.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            // What follows would come to the same, but nearly every word ends here.
+            return self.plain(piece, at, emit);
+        }
+        let trunk = piece.trim_end_matches(['+', '#']);
+        if trunk.len() < piece.len() {
+            // `c#` and `c++` are names; a stemmer knows nothing of them.
+            let term = Term::new(&piece.to_lowercase());
+            emit(Token { term, joined: true, at: at.clone() });
+        }
+        let parts = parts(trunk);
+        if (2..=3).contains(&parts.len()) {
+            let term = self.term(parts.iter().filter_map(|part| trunk.get(part.clone())));
+            emit(Token { term, joined: true, at: at.start..at.start + trunk.len() });
+        }
+        for part in parts {
+            self.part(text, at.start + part.start..at.start + part.end, emit);
+        }
+    }
+
+    fn plain(&mut self, word: &str, at: Range<usize>, emit: &mut impl FnMut(Token)) {
+        let Known { term, dropped } = self.know([word]);
+        if !dropped {
+            emit(Token { term, joined: false, at });
+        }
+    }
+
+    fn part(&mut self, text: &str, at: Range<usize>, emit: &mut impl FnMut(Token)) {
+        let part = text.get(at.clone()).unwrap_or_default();
+        let Known { term, dropped } = self.know([part]);
+        if dropped {
+            return;
+        }
+        let mixed = part.chars().nth(2).is_some()
+            && part.contains(char::is_numeric)
+            && part.contains(|c: char| !c.is_numeric());
+        emit(Token { term, joined: mixed, at: at.clone() });
+        if mixed {
+            self.runs(text, at, emit);
+        }
+    }
+
+    /// The letters and the digits of `ec2` or `utf8`, each by itself; a single letter says too little.
+    fn runs(&mut self, text: &str, at: Range<usize>, emit: &mut impl FnMut(Token)) {
+        let mut start = at.start;
+        while start < at.end {
+            let rest = text.get(start..at.end).unwrap_or_default();
+            let digits = rest.starts_with(char::is_numeric);
+            let length = rest.find(|c: char| c.is_numeric() != digits).unwrap_or(rest.len());
+            let run = rest.get(..length).unwrap_or_default();
+            if digits || run.chars().nth(1).is_some() {
+                emit(Token { term: self.term([run]), joined: false, at: start..start + length });
+            }
+            start += length;
+        }
+    }
+}
+
+/// The text without `'s`, `'t`, `'re` and their like.
+pub(super) fn spoken(text: &str) -> Cow<'_, str> {
+    const APOSTROPHES: [char; 2] = ['\'', '’'];
+    const ENDINGS: [&str; 7] = ["s", "t", "re", "ve", "ll", "d", "m"];
+    if !text.contains(APOSTROPHES) {
+        return Cow::Borrowed(text);
+    }
+    let mut pieces = text.split(APOSTROPHES);
+    let mut spoken = String::with_capacity(text.len());
+    spoken.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let word = piece.find(|c: char| !is_word(c)).unwrap_or(piece.len());
+        let ending = piece.get(..word).unwrap_or_default();
+        if ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)) {
+            spoken.push_str(piece.get(word..).unwrap_or_default());
+        } else {
+            // Which apostrophe it was matters to nobody: both separate.
+            spoken.push('\'');
+            spoken.push_str(piece);
+        }
+    }
+    Cow::Owned(spoken)
+}
+
+/// Letters, digits and the underscore.
+pub(super) fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Kana and Han, which are written without spaces.
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}')
+}
+
+/// What may stand once between the parts of a word.
+fn is_connector(c: char) -> bool {
+    matches!(c, '.' | '_' | '/' | '+' | '#' | '-')
+}
+
+fn find(text: &str, from: usize, wanted: impl Fn(char) -> bool) -> Option<usize> {
+    Some(from + text.get(from..)?.find(wanted)?)
+}
+
+/// Where the word ends that `rest` starts with.
+fn word_end(rest: &str) -> usize {
+    let (mut end, mut connected) = (0, false);
+    for (at, c) in rest.char_indices() {
+        if c.is_alphanumeric() && !is_ideograph(c) {
+            end = at + c.len_utf8();
+            connected = false;
+        } else if is_connector(c) && !connected {
+            connected = true;
+        } else {
+            break;
+        }
+    }
+    find(rest, end, |c| !matches!(c, '+' | '#')).unwrap_or(rest.len())
+}
+
+/// The pairs of neighbours; a character alone stands for itself.
+fn ideographs(text: &str, at: Range<usize>, emit: &mut impl FnMut(Token)) {
+    let run = text.get(at.clone()).unwrap_or_default();
+    let mut emit = |start, end| {
+        let at = at.start + start..at.start + end;
+        let term = Term::new(text.get(at.clone()).unwrap_or_default());
+        emit(Token { term, joined: false, at });
+    };
+    let ends = || run.char_indices().map(|(at, c)| at + c.len_utf8());
+    if ends().nth(1).is_none() {
+        emit(0, run.len());
+    }
+    for ((start, _), end) in run.char_indices().zip(ends().skip(1)) {
+        emit(start, end);
+    }
+}
+
+/// Cuts at connectors and where the case says that a word begins: `parseHTMLTree` is `parse`, `HTML`, `Tree`.
+fn parts(piece: &str) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut before = None;
+    let mut chars = piece.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map(|(_, next)| *next);
+        if is_connector(c) {
+            push(&mut parts, start..at);
+            start = at + c.len_utf8();
+            before = None;
+        } else {
+            if begins(before, c, next) {
+                push(&mut parts, start..at);
+                start = at;
+            }
+            before = Some(c);
+        }
+    }
+    push(&mut parts, start..piece.len());
+    parts
+}
+
+fn push(parts: &mut Vec<Range<usize>>, part: Range<usize>) {
+    if !part.is_empty() {
+        parts.push(part);
+    }
+}
+
+/// Whether a part begins at `c`.
+fn begins(before: Option<char>, c: char, next: Option<char>) -> bool {
+    before.is_some_and(|before| {
+        c.is_ascii_uppercase()
+            && (before.is_ascii_lowercase()
+                || before.is_ascii_digit()
+                || (before.is_ascii_uppercase()
+                    && next.is_some_and(|next| next.is_ascii_lowercase())))
+    })
+}

@@ -1,0 +1,44 @@
+//! `mcp-server`: bundles of a project, through `skills.list` and `skills.search` (seed 002).
+
+use std::{path::PathBuf, process::ExitCode};
+
+use super::{Context, Failure, serve};
+use crate::{source::Directory, store::Store, surface::Face};
+
+#[derive(clap::Args)]
+pub(super) struct Options {
+    /// The folder of bundles
+    #[arg(long, value_name = "PATH")]
+    root: Option<PathBuf>,
+    /// How the tools' names are spelled
+    #[arg(long, value_enum, default_value_t = Spelling::Dotted)]
+    tool_names: Spelling,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum, PartialEq)]
+enum Spelling {
+    /// `skills.list`
+    Dotted,
+    /// `skills_list`, for clients that refuse dots
+    Underscore,
+}
+
+pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+    let project = context.environment.directory.clone();
+    let path = project.join(options.root.as_deref().unwrap_or("skills".as_ref()));
+    let there = path.is_dir();
+    if !there && options.root.is_some() {
+        return Err(Failure::usage(
+            format!("--root: there is no directory {}", path.display()),
+            "create it, or name another one",
+        ));
+    }
+    if !there {
+        tracing::warn!("there is no {}; it is served as soon as it appears", path.display());
+    }
+    // The path without `./` in it, so that answers are relative to the project.
+    let path = path.components().collect();
+    let store = Store::new(vec![Directory::bundles("skills", path, true)], context.stack()?);
+    let face = Face { dotted: options.tool_names == Spelling::Dotted, ..Face::sk(project) };
+    serve::serve(context, store, face)
+}

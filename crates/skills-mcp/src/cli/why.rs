@@ -1,0 +1,101 @@
+//! `why`: which copy of a skill is served, and over which others.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+use skills_core::catalog::{Named, Skill};
+
+use super::{
+    Context, Failure, Output,
+    output::{bold, dim, safe},
+};
+use crate::store::Snapshot;
+
+#[derive(clap::Args)]
+pub(super) struct Options {
+    /// The skill's name
+    name: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+    let (_, snapshot) = context.opened()?;
+    let catalog = &snapshot.catalog;
+    let skills: Vec<&Skill> = match catalog.named(&options.name) {
+        Named::One(skill) => vec![skill],
+        Named::Several(skills) => skills,
+        Named::Nobody => return Err(nobody(&snapshot, &options.name)),
+    };
+    let mut out = Output::new();
+    if options.json {
+        out.line(json!({"served": skills.iter().map(|skill| shape(&snapshot, skill)).collect::<Vec<_>>()}).to_string());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if skills.len() > 1 {
+        out.line(format!(
+            "`{}` is short for several; ask for one by its full name",
+            safe(&options.name)
+        ));
+    }
+    for skill in skills {
+        out.line(format!(
+            "{}  {}",
+            bold(&safe(&skill.label)),
+            file_of(&snapshot, skill.source, skill.file.as_str())
+        ));
+        for copy in catalog.shadowed().iter().filter(|copy| copy.winner == skill.id) {
+            let why = if copy.identical {
+                "the same to the byte"
+            } else {
+                "differs; its directory comes later"
+            };
+            out.line(format!(
+                "  over  {}  {}",
+                file_of(&snapshot, copy.source, copy.file.as_str()),
+                dim(why)
+            ));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn nobody(snapshot: &Snapshot, name: &str) -> Failure {
+    let skipped = snapshot.diagnostics().find(|diagnostic| {
+        let named = diagnostic
+            .file
+            .split('/')
+            .any(|part| part.trim_end_matches(".md").eq_ignore_ascii_case(name));
+        named && diagnostic.finding.code.severity() == skills_core::diagnostic::Severity::Error
+    });
+    let near = snapshot.catalog.near_labels(name);
+    let hint = match (skipped, near.is_empty()) {
+        (Some(diagnostic), _) => format!("it may be this one, which is not served: {diagnostic}"),
+        (None, false) => format!("did you mean {}?", near.join(", ")),
+        (None, true) => "`skills-mcp list --all` shows everything that was found".to_owned(),
+    };
+    Failure::usage(format!("there is no skill `{}`", safe(name)), safe(&hint))
+}
+
+fn file_of(snapshot: &Snapshot, source: usize, file: &str) -> String {
+    let source = snapshot.catalog.sources().get(source);
+    let place = source
+        .map(|source| format!("{} ({})", source.name, source.origin.location()))
+        .unwrap_or_default();
+    format!("{}  {}", safe(file), dim(&safe(&place)))
+}
+
+fn shape(snapshot: &Snapshot, skill: &Skill) -> serde_json::Value {
+    let source = |number: usize| {
+        snapshot.catalog.sources().get(number).map(|source| source.name.to_string())
+    };
+    let copies: Vec<_> = snapshot
+        .catalog
+        .shadowed()
+        .iter()
+        .filter(|copy| copy.winner == skill.id)
+        .map(|copy| json!({"source": source(copy.source), "file": copy.file.as_str(), "identical": copy.identical}))
+        .collect();
+    json!({"name": &*skill.label, "source": source(skill.source), "file": skill.file.as_str(), "over": copies})
+}

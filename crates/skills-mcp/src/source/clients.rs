@@ -1,0 +1,442 @@
+//! The one table of clients and the skill directories they load by themselves, and the directories we look into
+//! when nobody names a source.
+//!
+//! Adding a client is adding a row. A row lists only what the client is known to load: a directory too many hides
+//! skills under `--native`, one too few merely shows them twice. Not here: reading the directories, plugins.
+
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use skills_core::catalog::Origin;
+
+use super::Links;
+use crate::config::Environment;
+
+/// A program that loads skills by itself.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Client {
+    /// What `--native` calls it.
+    pub id: &'static str,
+    /// What people call it.
+    pub name: &'static str,
+    /// Its skill directories below the project, `/`-separated.
+    pub project: &'static [&'static str],
+    /// Its skill directories below the home folder.
+    pub user: &'static [&'static str],
+    /// Whether it loads Claude Code's plugins.
+    pub claude_plugins: bool,
+}
+
+const AGENTS: &str = ".agents/skills";
+const AGENT: &str = ".agent/skills";
+const CLAUDE: &str = ".claude/skills";
+const CODEX: &str = ".codex/skills";
+const GOOSE_PROJECT: &[&str] = &[AGENTS, ".goose/skills", CLAUDE];
+const GOOSE_USER: &[&str] = &[AGENTS, CLAUDE, ".config/goose/skills", ".config/agents/skills"];
+const OPENCODE_PROJECT: &[&str] = &[".opencode/skills", ".opencode/skill", CLAUDE, AGENTS];
+const OPENCODE_USER: &[&str] = &[".config/opencode/skills", CLAUDE, AGENTS];
+const WINDSURF_USER: &[&str] = &[".codeium/windsurf/skills", AGENTS];
+
+/// Every client there is.
+pub const CLIENTS: &[Client] = &[
+    Client { claude_plugins: true, ..row("claude-code", "Claude Code", &[CLAUDE], &[CLAUDE]) },
+    row("codex", "Codex", &[AGENTS, CODEX], &[AGENTS, CODEX]),
+    row(
+        "copilot",
+        "GitHub Copilot",
+        &[".github/skills", CLAUDE, AGENTS],
+        &[".copilot/skills", AGENTS],
+    ),
+    row(
+        "cursor",
+        "Cursor",
+        &[AGENTS, ".cursor/skills", CLAUDE, CODEX],
+        &[".cursor/skills", AGENTS, CLAUDE, CODEX],
+    ),
+    row("gemini", "Gemini CLI", &[".gemini/skills", AGENTS], &[".gemini/skills", AGENTS]),
+    row("opencode", "OpenCode", OPENCODE_PROJECT, OPENCODE_USER),
+    row("goose", "Goose", GOOSE_PROJECT, GOOSE_USER),
+    row("amp", "Amp", &[AGENTS], &[".config/agents/skills"]),
+    row("cline", "Cline", &[AGENTS], &[AGENTS]),
+    row("zed", "Zed", &[AGENTS], &[AGENTS]),
+    row("warp", "Warp", &[AGENTS], &[AGENTS]),
+    row("droid", "Droid", &[AGENTS, ".factory/skills"], &[".factory/skills", AGENTS]),
+    row("kilo", "Kilo Code", &[AGENTS], &[".kilo/skills"]),
+    row("windsurf", "Windsurf", &[".windsurf/skills", AGENTS], WINDSURF_USER),
+    row("kiro", "Kiro", &[".kiro/skills"], &[".kiro/skills"]),
+    row("roo", "Roo Code", &[".roo/skills"], &[".roo/skills"]),
+    row("continue", "Continue", &[".continue/skills"], &[".continue/skills"]),
+    row("junie", "Junie", &[".junie/skills"], &[".junie/skills"]),
+    row("qwen", "Qwen Code", &[".qwen/skills"], &[".qwen/skills"]),
+    row("trae", "Trae", &[".trae/skills"], &[".trae/skills"]),
+    row("openhands", "OpenHands", &[".openhands/skills"], &[".openhands/skills"]),
+    row("crush", "Crush", &[".crush/skills"], &[".config/crush/skills"]),
+    row("grok", "Grok Build", &[".grok/skills"], &[".grok/skills"]),
+    row("replit", "Replit", &[AGENTS], &[".config/agents/skills"]),
+    row("kimi", "Kimi Code", &[AGENTS], &[AGENTS]),
+    row("pi", "Pi", &[AGENTS], &[AGENTS]),
+    row("dexto", "Dexto", &[AGENTS], &[AGENTS]),
+    row("universal", "any other client of `.agents`", &[AGENTS], &[".config/agents/skills"]),
+];
+
+/// Where we look when nobody names a source; the first has precedence.
+const DEFAULTS: &[(Place, &str)] = &[
+    (Place::Project, AGENTS),
+    (Place::Project, AGENT),
+    (Place::User, AGENTS),
+    (Place::User, AGENT),
+    (Place::Project, CLAUDE),
+    (Place::User, CLAUDE),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Project,
+    User,
+}
+
+const fn row(
+    id: &'static str,
+    name: &'static str,
+    project: &'static [&'static str],
+    user: &'static [&'static str],
+) -> Client {
+    Client { id, name, project, user, claude_plugins: false }
+}
+
+/// The client of this id, in any case.
+pub fn client(id: &str) -> Option<&'static Client> {
+    CLIENTS.iter().find(|client| client.id.eq_ignore_ascii_case(id))
+}
+
+impl Client {
+    /// Every id, in the order of the table.
+    pub fn ids() -> impl Iterator<Item = &'static str> {
+        CLIENTS.iter().map(|client| client.id)
+    }
+
+    /// The nearest id to one that does not exist: `claude` and `gemini-cli` are as near as a slip of the finger.
+    pub fn near(id: &str) -> Option<&'static str> {
+        let id = id.to_ascii_lowercase();
+        let distance = |other: &&str| strsim::osa_distance(&id, other);
+        // Two letters are the beginning of too many words.
+        let begins = |other: &&str| {
+            id.len().min(other.len()) > 2 && (id.starts_with(*other) || other.starts_with(&id))
+        };
+        let is_slip = |other: &&str| distance(other) <= 2 && distance(other) * 2 < other.len();
+        let slip = Self::ids().min_by_key(distance).filter(is_slip);
+        slip.or_else(|| Self::ids().find(begins))
+    }
+
+    /// Where this client looks, as real paths.
+    fn paths(&self, environment: &Environment) -> Vec<PathBuf> {
+        let project = self.project.iter().map(|below| environment.directory.join(below));
+        let user = self.user.iter().filter_map(|below| {
+            if self.claude_plugins {
+                user_path(environment, below)
+            } else {
+                // Wherever Claude Code's own may have been moved to, others read `~/.claude`.
+                Some(environment.home.as_ref()?.join(below))
+            }
+        });
+        project.chain(user).map(|path| real(&path)).collect()
+    }
+}
+
+/// A directory of skills that is there without anybody naming it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentDirectory {
+    /// Unique among these: `project-agents`, `user-claude`.
+    pub name: String,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Symbolic links may not leave this folder, where [`Links::Inside`] holds them.
+    pub boundary: PathBuf,
+    /// The project's or the user's.
+    pub origin: Origin,
+    /// How far symbolic links are followed.
+    pub links: Links,
+}
+
+/// The directories that are there, in order of precedence, without those that `native` loads by itself.
+///
+/// A folder is listed once however many ways lead to it, and what is both the project's and the user's (the
+/// start directory is the home folder, or a link leads there) is the user's.
+pub fn default_directories(
+    environment: &Environment,
+    native: Option<&Client>,
+) -> Vec<AgentDirectory> {
+    let taken = native.map(|client| client.paths(environment)).unwrap_or_default();
+    let users: Vec<PathBuf> = DEFAULTS
+        .iter()
+        .filter(|(place, _)| *place == Place::User)
+        .filter_map(|(_, below)| user_path(environment, below))
+        .map(|path| real(&path))
+        .collect();
+    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut directories = Vec::new();
+    for (place, below) in DEFAULTS {
+        let Some(directory) = place.directory(environment, below) else { continue };
+        let path = real(&directory.path);
+        let is_users = *place == Place::Project && users.contains(&path);
+        if is_users || taken.contains(&path) || seen.contains(&path) || !is_there(&directory.path) {
+            continue;
+        }
+        seen.push(path);
+        directories.push(directory);
+    }
+    directories
+}
+
+impl Place {
+    fn directory(self, environment: &Environment, below: &str) -> Option<AgentDirectory> {
+        let owner = below.trim_start_matches('.').split('/').next().unwrap_or(below);
+        Some(match self {
+            Self::Project => AgentDirectory {
+                name: format!("project-{owner}"),
+                path: environment.directory.join(below),
+                boundary: environment.directory.clone(),
+                origin: Origin::Project,
+                links: Links::Inside,
+            },
+            Self::User => {
+                let path = user_path(environment, below)?;
+                AgentDirectory {
+                    name: format!("user-{owner}"),
+                    boundary: path.clone(),
+                    path,
+                    origin: Origin::User,
+                    links: Links::Follow,
+                }
+            }
+        })
+    }
+}
+
+/// A path below the home folder; what lies below `~/.claude` moves with `CLAUDE_CONFIG_DIR`.
+fn user_path(environment: &Environment, below: &str) -> Option<PathBuf> {
+    match (below.strip_prefix(".claude/"), &environment.claude_config) {
+        (Some(rest), Some(moved)) => Some(moved.join(rest)),
+        _ => Some(environment.home.as_ref()?.join(below)),
+    }
+}
+
+/// The path with its links resolved, so that two ways to one folder compare equal; as written where it is not there.
+pub(super) fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// Whether there is a folder, or something closed or broken that somebody should hear about.
+fn is_there(path: &Path) -> bool {
+    match path.metadata() {
+        Ok(found) => found.is_dir(),
+        // A link to nowhere: a disk that is not mounted, a checkout that moved.
+        Err(error) if error.kind() == ErrorKind::NotFound => path.is_symlink(),
+        Err(error) => error.kind() != ErrorKind::NotADirectory,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use skills_testkit::Home;
+
+    use super::*;
+
+    const ALL: [&str; 6] = [
+        "project-agents",
+        "project-agent",
+        "user-agents",
+        "user-agent",
+        "project-claude",
+        "user-claude",
+    ];
+
+    /// A home `user` and a project `work` in it, with every directory that any client has.
+    fn full() -> (Home, Environment) {
+        let home = Home::new();
+        let dirs = CLIENTS.iter().flat_map(|client| client.project.iter().chain(client.user));
+        for below in dirs.chain([&AGENT]) {
+            for place in ["user", "user/work"] {
+                home.write(&format!("{place}/{below}/x/SKILL.md"), "x");
+            }
+        }
+        let environment = environment(&home);
+        (home, environment)
+    }
+
+    fn environment(home: &Home) -> Environment {
+        Environment {
+            home: Some(home.path().join("user")),
+            directory: home.path().join("user/work"),
+            ..Environment::default()
+        }
+    }
+
+    fn names(environment: &Environment, native: Option<&Client>) -> Vec<String> {
+        default_directories(environment, native).into_iter().map(|found| found.name).collect()
+    }
+
+    #[test]
+    fn decision_1_the_order_and_what_each_place_may_do() {
+        let (home, environment) = full();
+        let found = default_directories(&environment, None);
+        let below: Vec<String> = found
+            .iter()
+            .map(|found| found.path.strip_prefix(home.path()).unwrap().display().to_string())
+            .collect();
+        assert_eq!(
+            below,
+            [
+                "user/work/.agents/skills",
+                "user/work/.agent/skills",
+                "user/.agents/skills",
+                "user/.agent/skills",
+                "user/work/.claude/skills",
+                "user/.claude/skills",
+            ]
+        );
+        assert_eq!(names(&environment, None), ALL);
+        for found in found {
+            let (boundary, origin, links) = if found.name.starts_with("project-") {
+                (environment.directory.clone(), Origin::Project, Links::Inside)
+            } else {
+                (found.path.clone(), Origin::User, Links::Follow)
+            };
+            assert_eq!(
+                (found.boundary, found.origin, found.links),
+                (boundary, origin, links),
+                "{}",
+                found.name
+            );
+        }
+    }
+
+    #[test]
+    fn each_client_loses_exactly_what_it_loads_by_itself() {
+        const BOTH_AGENTS: &[&str] = &["project-agents", "user-agents"];
+        const ALL_BUT_AGENT: &[&str] =
+            &["project-agents", "user-agents", "project-claude", "user-claude"];
+        let expected: &[(&str, &[&str])] = &[
+            ("claude-code", &["project-claude", "user-claude"]),
+            ("codex", BOTH_AGENTS),
+            ("copilot", &["project-agents", "user-agents", "project-claude"]),
+            ("cursor", ALL_BUT_AGENT),
+            ("gemini", BOTH_AGENTS),
+            ("opencode", ALL_BUT_AGENT),
+            ("goose", ALL_BUT_AGENT),
+            ("amp", &["project-agents"]),
+            ("cline", BOTH_AGENTS),
+            ("zed", BOTH_AGENTS),
+            ("warp", BOTH_AGENTS),
+            ("droid", BOTH_AGENTS),
+            ("kilo", &["project-agents"]),
+            ("windsurf", BOTH_AGENTS),
+            ("kiro", &[]),
+            ("roo", &[]),
+            ("continue", &[]),
+            ("junie", &[]),
+            ("qwen", &[]),
+            ("trae", &[]),
+            ("openhands", &[]),
+            ("crush", &[]),
+            ("grok", &[]),
+            ("replit", &["project-agents"]),
+            ("kimi", BOTH_AGENTS),
+            ("pi", BOTH_AGENTS),
+            ("dexto", BOTH_AGENTS),
+            ("universal", &["project-agents"]),
+        ];
+        let (_home, environment) = full();
+        assert_eq!(
+            expected.iter().map(|(id, _)| *id).collect::<Vec<_>>(),
+            Client::ids().collect::<Vec<_>>()
+        );
+        for (id, loaded) in expected {
+            let left: Vec<&str> = ALL.into_iter().filter(|name| !loaded.contains(name)).collect();
+            assert_eq!(names(&environment, client(id)), left, "{id}");
+        }
+    }
+
+    #[test]
+    fn started_in_the_home_folder_everything_is_the_users_once() {
+        let (home, mut environment) = full();
+        environment.directory = home.path().join("user");
+        assert_eq!(names(&environment, None), ["user-agents", "user-agent", "user-claude"]);
+        // Amp loads `.agents/skills` of the project only, which is here the user's.
+        assert_eq!(names(&environment, client("amp")), ["user-agent", "user-claude"]);
+        // The system names the start directory by its real path, and HOME may lead there by a link.
+        symlink(home.path().join("user"), home.path().join("ada")).unwrap();
+        environment.home = Some(home.path().join("ada"));
+        assert_eq!(names(&environment, None), ["user-agents", "user-agent", "user-claude"]);
+    }
+
+    #[test]
+    fn missing_directories_are_silent_and_broken_ones_are_not() {
+        let home = Home::new();
+        let environment = environment(&home);
+        assert!(default_directories(&environment, None).is_empty());
+        assert!(names(&Environment { home: None, ..environment.clone() }, None).is_empty());
+        home.write("user/.claude/skills", "a file");
+        home.write("user/.agent", "a file above");
+        home.write("user/work/.agents/x", "");
+        home.write("user/.agents/x", "");
+        symlink("skills", home.path().join("user/work/.agents/skills")).unwrap();
+        symlink("/nowhere/at/all", home.path().join("user/.agents/skills")).unwrap();
+        assert_eq!(names(&environment, None), ["project-agents", "user-agents"]);
+    }
+
+    #[test]
+    fn two_ways_to_one_folder_are_one_directory() {
+        let home = Home::new();
+        home.write("user/.agents/skills/x/SKILL.md", "x");
+        home.write("user/.claude/x", "");
+        home.write("user/work/.agents/x", "");
+        symlink("../.agents/skills", home.path().join("user/.claude/skills")).unwrap();
+        symlink(
+            home.path().join("user/.agents/skills"),
+            home.path().join("user/work/.agents/skills"),
+        )
+        .unwrap();
+        let environment = environment(&home);
+        assert_eq!(names(&environment, None), ["user-agents"]);
+        assert!(names(&environment, client("claude-code")).is_empty());
+    }
+
+    #[test]
+    fn the_users_claude_directory_moves_with_its_variable() {
+        let (home, mut environment) = full();
+        home.write("moved/skills/x/SKILL.md", "x");
+        environment.claude_config = Some(home.path().join("moved"));
+        let found = default_directories(&environment, None);
+        assert_eq!(found.last().unwrap().path, home.path().join("moved/skills"));
+        assert_eq!(names(&environment, client("claude-code")), ALL[..4]);
+        // OpenCode reads `~/.claude/skills`, which we no longer look into.
+        let left = names(&environment, client("opencode"));
+        assert_eq!(left, ["project-agent", "user-agent", "user-claude"]);
+    }
+
+    #[test]
+    fn ids_are_unique_and_a_wrong_one_has_a_near_one() {
+        let mut ids: Vec<&str> = Client::ids().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), CLIENTS.len());
+        assert_eq!(client("Claude-Code").map(|client| client.name), Some("Claude Code"));
+        assert!(client("claude-code").unwrap().claude_plugins);
+        assert_eq!(CLIENTS.iter().filter(|client| client.claude_plugins).count(), 1);
+        for (wrong, near) in [
+            ("claude", Some("claude-code")),
+            ("gemini-cli", Some("gemini")),
+            ("Curser", Some("cursor")),
+            ("opncode", Some("opencode")),
+            ("something-else", None),
+            ("", None),
+        ] {
+            assert_eq!(Client::near(wrong), near, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The list of skills in the `skill` tool's description, as much of it as the budget holds.
+//!
+//! Over budget, descriptions are shortened at the end of a sentence or clause, then left out, then whole entries are,
+//! always from the end of the precedence order; and the list says how many there are.
+
+use skills_core::{
+    catalog::{Catalog, Kind, Skill},
+    diagnostic::is_invisible,
+    estimate,
+};
+
+use super::ListingStyle;
+
+/// A shortened description is about this long.
+const SHORT_CHARS: usize = 90;
+
+/// One skill as it is listed: one line of visible text each.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) location: &'static str,
+}
+
+/// Every skill by precedence: its source, then its name. Bundles before tree skills, which have doors of their own.
+pub(super) fn entries(catalog: &Catalog) -> Vec<Entry> {
+    let mut skills: Vec<&Skill> = catalog.skills().iter().collect();
+    skills.sort_by(|a, b| {
+        let order = |skill: &Skill| (skill.kind == Kind::Tree, skill.source);
+        order(a).cmp(&order(b)).then_with(|| a.label.cmp(&b.label))
+    });
+    let entry = |skill: &Skill| Entry {
+        name: one_line(&skill.label),
+        description: one_line(&skill.fields().description),
+        location: catalog
+            .sources()
+            .get(skill.source)
+            .map_or("source", |source| source.origin.location()),
+    };
+    skills.into_iter().map(entry).collect()
+}
+
+/// Control and invisible characters out, white space single.
+pub(super) fn one_line(text: &str) -> String {
+    let visible: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .filter(|c| !is_invisible(*c))
+        .collect();
+    visible.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The whole list.
+pub(super) fn whole(entries: &[Entry], style: ListingStyle) -> String {
+    lines(entries.iter().map(|entry| line(entry, Some(&entry.description), style)))
+}
+
+/// As much of the list as `room` tokens hold, and whether anything was left out altogether.
+pub(super) fn fitted(entries: &[Entry], style: ListingStyle, room: usize) -> String {
+    let forms: Vec<[String; 3]> = entries
+        .iter()
+        .map(|entry| {
+            let short = shortened(&entry.description);
+            [
+                line(entry, Some(&entry.description), style),
+                line(entry, Some(&short), style),
+                line(entry, None, style),
+            ]
+        })
+        .collect();
+    let costs: Vec<[usize; 3]> =
+        forms.iter().map(|forms| forms.each_ref().map(|form| estimate::tokens(form) + 1)).collect();
+    let mut levels = vec![0_usize; entries.len()];
+    let cost = |level: &usize, costs: &[usize; 3]| costs.get(*level).copied().unwrap_or(0);
+    let mut total: usize = levels.iter().zip(&costs).map(|(level, costs)| cost(level, costs)).sum();
+    // Full, shortened, name only, gone: each step from the end, for as long as it is needed.
+    for next in 1..=3 {
+        let note = if next == 3 { estimate::tokens(&note(0, entries.len())) + 2 } else { 0 };
+        for (level, costs) in levels.iter_mut().zip(&costs).rev() {
+            if total + note <= room {
+                break;
+            }
+            total = (total + cost(&next, costs)).saturating_sub(cost(level, costs));
+            *level = next;
+        }
+    }
+    let shown = forms.iter().zip(&levels).filter_map(|(forms, level)| forms.get(*level).cloned());
+    let count = levels.iter().filter(|level| **level < 3).count();
+    let more = (count < entries.len()).then(|| note(count, entries.len()));
+    lines(shown.chain(more))
+}
+
+/// What is said of skills that are not listed.
+pub(super) fn note(shown: usize, of: usize) -> String {
+    format!("{shown} of {of} skills are shown; find the others with skills_search.")
+}
+
+fn lines(lines: impl Iterator<Item = String>) -> String {
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn line(entry: &Entry, description: Option<&str>, style: ListingStyle) -> String {
+    match (style, description) {
+        (ListingStyle::List, Some(description)) => format!("- {}: {description}", entry.name),
+        (ListingStyle::List, None) => format!("- {}", entry.name),
+        (ListingStyle::Xml, Some(description)) => format!(
+            "<skill>\n<name>{}</name>\n<description>{}</description>\n<location>{}</location>\n</skill>",
+            escaped(&entry.name),
+            escaped(description),
+            entry.location
+        ),
+        (ListingStyle::Xml, None) => {
+            format!("<skill><name>{}</name></skill>", escaped(&entry.name))
+        }
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// The description up to the end of a sentence, else of a clause, else of a word.
+fn shortened(description: &str) -> String {
+    if description.chars().count() <= SHORT_CHARS {
+        return description.to_owned();
+    }
+    let head: String = description.chars().take(SHORT_CHARS).collect();
+    let sentence = head.rfind(". ").map(|at| at + 1);
+    let clause = || head.rfind([',', ';', ':', '—', '。', '，']);
+    let word = || head.rfind(' ');
+    // A stump of a few letters says less than a whole clause that runs a little on.
+    let long_enough = |at: &usize| *at >= SHORT_CHARS / 4;
+    let end = sentence
+        .filter(long_enough)
+        .or_else(|| clause().filter(long_enough))
+        .or_else(|| word().filter(long_enough));
+    let cut = head.get(..end.unwrap_or(head.len())).unwrap_or(&head).trim_end();
+    if cut.ends_with('.') { cut.to_owned() } else { format!("{cut}…") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, description: &str) -> Entry {
+        Entry { name: name.to_owned(), description: description.to_owned(), location: "project" }
+    }
+
+    #[test]
+    fn seed_003_xml_and_seed_004_lines() {
+        let entries = [entry("git", "Commit <safely> & often")];
+        assert_eq!(
+            whole(&entries, ListingStyle::Xml),
+            "<skill>\n<name>git</name>\n<description>Commit &lt;safely&gt; &amp; often</description>\n<location>project</location>\n</skill>"
+        );
+        assert_eq!(whole(&entries, ListingStyle::List), "- git: Commit <safely> & often");
+    }
+
+    #[test]
+    fn descriptions_end_with_a_sentence_a_clause_or_a_word() {
+        let sentence =
+            format!("Does one thing and does it well. {}", "More words follow here ".repeat(10));
+        assert_eq!(shortened(&sentence), "Does one thing and does it well.");
+        let clause =
+            format!("Does one thing and does it well, {}", "more words follow here ".repeat(10));
+        assert_eq!(shortened(&clause), "Does one thing and does it well…");
+        let words = "word ".repeat(40);
+        assert!(shortened(&words).ends_with("word…") && shortened(&words).len() < 100);
+    }
+
+    #[test]
+    fn decision_22_the_list_shrinks_from_its_end_and_says_so() {
+        let long = format!(
+            "Handles a matter of some importance. {}",
+            "It explains at length what to do. ".repeat(5)
+        );
+        let entries: Vec<Entry> = (0..50).map(|n| entry(&format!("skill-{n:02}"), &long)).collect();
+        let all = estimate::tokens(&whole(&entries, ListingStyle::List));
+        let mut last = usize::MAX;
+        for share in [100, 60, 30, 10, 2] {
+            let room = all * share / 100 + 60;
+            let text = fitted(&entries, ListingStyle::List, room);
+            assert!(
+                estimate::tokens(&text) <= room,
+                "{share}%: {} of {room}",
+                estimate::tokens(&text)
+            );
+            let shown = text.matches("- skill-").count();
+            assert!(shown <= last && text.contains("- skill-00"));
+            last = shown;
+            assert_eq!(
+                shown < 50,
+                text.contains("skills are shown; find the others with skills_search.")
+            );
+        }
+        let full = fitted(&entries, ListingStyle::List, all * 60 / 100);
+        assert!(
+            full.lines().next().unwrap().len() > full.lines().last().unwrap().len(),
+            "the first keeps its description"
+        );
+    }
+
+    #[test]
+    fn u05_what_is_listed_is_one_line_of_visible_text() {
+        assert_eq!(one_line("a\nb\u{200b}c\u{202e} \u{1b}[2J d"), "a bc [2J d");
+    }
+}

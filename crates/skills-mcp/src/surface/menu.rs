@@ -1,0 +1,113 @@
+//! [`Menu`]: the tools one client is offered over one snapshot, and what they cost.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+use skills_core::estimate;
+
+use super::{Budget, Door, Face, TOOLS, Tool, listing, skill};
+use crate::store::Snapshot;
+
+/// A tool as it is offered.
+#[derive(Debug, Clone)]
+pub struct Offered {
+    /// The tool.
+    pub tool: &'static Tool,
+    /// What it is called here.
+    pub name: Cow<'static, str>,
+    /// What it says here.
+    pub description: Cow<'static, str>,
+}
+
+/// The tools a client is offered, in their order.
+#[derive(Debug, Clone)]
+pub struct Menu(pub Vec<Offered>);
+
+impl Menu {
+    /// The menu of this face over this snapshot. It changes only when the catalog does.
+    pub fn of(face: &Face, snapshot: &Snapshot) -> Self {
+        let open = |door| face.doors.open(door, snapshot, face.named);
+        let mut menu = Self(
+            TOOLS
+                .iter()
+                .filter(|tool| open(tool.door))
+                .map(|tool| Offered::new(tool, face))
+                .collect(),
+        );
+        if !open(Door::Skill) {
+            return menu;
+        }
+        let entries = listing::entries(&snapshot.catalog);
+        let whole = skill::description(face, &entries);
+        if menu.set_listing(whole, face.budget) {
+            return menu;
+        }
+        // What is not listed must be found some other way.
+        if !open(Door::Flat) {
+            menu.0.extend(
+                TOOLS
+                    .iter()
+                    .filter(|tool| tool.name == "skills_search")
+                    .map(|tool| Offered::new(tool, face)),
+            );
+        }
+        let bare = skill::frame(face, &entries);
+        menu.set_listing(bare, Budget::Unlimited);
+        let Budget::Tokens(budget) = face.budget else { return menu };
+        let room = budget.saturating_sub(menu.tokens());
+        menu.set_listing(skill::shortened(face, &entries, room), Budget::Unlimited);
+        menu
+    }
+
+    /// Gives the `skill` tool this description, if the whole menu then stays within the budget.
+    fn set_listing(&mut self, description: String, budget: Budget) -> bool {
+        let Some(skill) = self.0.iter_mut().find(|offered| offered.tool.door == Door::Skill) else {
+            return true;
+        };
+        skill.description = description.into();
+        match budget {
+            Budget::Unlimited => true,
+            Budget::Tokens(tokens) => self.tokens() <= tokens,
+        }
+    }
+
+    /// Estimated tokens of the whole list, schemas included.
+    pub fn tokens(&self) -> usize {
+        estimate::tokens(
+            &json!({"tools": self.0.iter().map(Offered::json).collect::<Vec<_>>()}).to_string(),
+        )
+    }
+
+    /// The tool a client means by a name.
+    pub fn tool(&self, name: &str) -> Option<&'static Tool> {
+        self.0.iter().map(|offered| offered.tool).find(|tool| tool.answers_to(name))
+    }
+}
+
+impl Offered {
+    fn new(tool: &'static Tool, face: &Face) -> Self {
+        let dotted = tool.dotted().filter(|_| face.dotted);
+        let name = dotted.map_or(Cow::Borrowed(tool.name), Cow::Owned);
+        Self { tool, name, description: Cow::Borrowed(tool.description) }
+    }
+
+    /// The tool as clients are told of it.
+    pub fn json(&self) -> Value {
+        let mut shown = json!({
+            "name": self.name,
+            "title": self.tool.title,
+            "description": self.description,
+            "inputSchema": (self.tool.input)(),
+            "annotations": {
+                "readOnlyHint": self.tool.read_only,
+                "destructiveHint": false,
+                "idempotentHint": self.tool.idempotent,
+                "openWorldHint": false,
+            },
+        });
+        if let (Some(output), Some(shown)) = (self.tool.output, shown.as_object_mut()) {
+            shown.insert("outputSchema".to_owned(), Value::Object(output()));
+        }
+        shown
+    }
+}

@@ -1,0 +1,193 @@
+//! `skill`: loads a skill by its name. What there is stands in its description.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use skills_core::{
+    catalog::{Catalog, Kind, Named, Skill},
+    resolve::resolve,
+};
+
+use super::{
+    Budget, Call, Door, Face, ListingStyle, Refusal, Reply, Tool, arguments,
+    listing::{self, Entry},
+};
+use crate::event::Event;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "skill",
+    door: Door::Skill,
+    title: "Load Skill",
+    description: "Load a skill by name to get specialized instructions.",
+    read_only: true,
+    idempotent: true,
+    input: arguments::schema::<Input>,
+    output: None,
+    run,
+};
+
+/// The list of what there is, when a name is not found, costs at most this.
+const NOT_FOUND_TOKENS: usize = 1_000;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// Name of the skill to load (case-insensitive)
+    #[schemars(length(min = 1))]
+    name: String,
+}
+
+/// The description with every skill in it.
+pub(super) fn description(face: &Face, entries: &[Entry]) -> String {
+    match face.budget {
+        Budget::Tokens(0) => without_listing(),
+        Budget::Tokens(_) | Budget::Unlimited => {
+            framed(face, entries, &listing::whole(entries, face.listing))
+        }
+    }
+}
+
+/// The description without any skill, to know what it costs.
+pub(super) fn frame(face: &Face, entries: &[Entry]) -> String {
+    if face.budget == Budget::Tokens(0) { without_listing() } else { framed(face, entries, "") }
+}
+
+/// The description with as many skills as `room` tokens hold.
+pub(super) fn shortened(face: &Face, entries: &[Entry], room: usize) -> String {
+    if face.budget == Budget::Tokens(0) {
+        return without_listing();
+    }
+    framed(face, entries, &listing::fitted(entries, face.listing, room))
+}
+
+fn without_listing() -> String {
+    "Load a skill by name to get specialized instructions; find names with skills_search."
+        .to_owned()
+}
+
+fn framed(face: &Face, entries: &[Entry], list: &str) -> String {
+    match face.listing {
+        ListingStyle::List => format!("{}\n\nAvailable skills:\n{list}", TOOL.description),
+        ListingStyle::Xml => template(&examples(entries), list),
+    }
+}
+
+/// Seed 003's template; its examples come from the catalog.
+fn template(examples: &str, list: &str) -> String {
+    format!(
+        "Execute a skill within the main conversation
+
+<skills_instructions>
+When users ask you to perform tasks, check if any of the available skills below can help complete the task more effectively. Skills provide specialized capabilities and domain knowledge.
+
+How to use skills:
+- Invoke skills using this tool with the skill name only (no arguments)
+- When you invoke a skill, you will see `Loading: {{name}}`
+- The skill's prompt will expand and provide detailed instructions on how to complete the task
+- Examples:
+{examples}
+
+Important:
+- Only use skills listed in <available_skills> below
+- Do not invoke a skill that is already running
+- Do not use this tool for built-in CLI commands (like /help, /clear, etc.)
+</skills_instructions>
+
+<available_skills>
+{list}
+</available_skills>"
+    )
+}
+
+/// Two plain names and a qualified one, where the catalog has them; the seed's own where it is empty.
+fn examples(entries: &[Entry]) -> String {
+    let plain = entries.iter().filter(|entry| !entry.name.contains(':')).take(2);
+    let qualified = entries.iter().find(|entry| entry.name.contains(':'));
+    let mut lines: Vec<String> = plain
+        .map(|entry| format!("  - `name: \"{0}\"` - invoke the {0} skill", entry.name))
+        .collect();
+    lines.extend(qualified.map(|entry| {
+        format!("  - `name: \"{}\"` - invoke using fully qualified name", entry.name)
+    }));
+    if lines.is_empty() {
+        lines.push("  - `name: \"pdf\"` - invoke the pdf skill".to_owned());
+    }
+    lines.join("\n")
+}
+
+fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
+    let input: Input = arguments::read(arguments)?;
+    let catalog = &call.snapshot.catalog;
+    match catalog.named(&input.name) {
+        Named::One(skill) => Ok(load(call, skill)),
+        Named::Several(skills) => {
+            let names: Vec<&str> = skills.iter().map(|skill| &*skill.label).collect();
+            let message = format!(
+                "Skill '{:.200}' is ambiguous.\n\nUse one of the full names: {}",
+                input.name,
+                names.join(", ")
+            );
+            Err(Refusal::Plain(message))
+        }
+        Named::Nobody => Err(Refusal::Plain(not_found(catalog, &input.name))),
+    }
+}
+
+fn load(call: &Call, skill: &Skill) -> Reply {
+    let base = call.snapshot.place(skill);
+    let (content, inherited_from) = match skill.kind {
+        Kind::Bundle => (skill.document().text().to_string(), Vec::new()),
+        Kind::Tree => tree(call, skill),
+    };
+    call.sink.tell(|| Event::SkillServed {
+        context: None,
+        skill_path: skill.label.to_string(),
+        score: None,
+        matched_keywords: Vec::new(),
+        was_ambiguous: false,
+        inherited_from,
+        content_length_tokens: skills_core::estimate::tokens(&content),
+    });
+    Reply::text(format!("Loading: {}\nBase directory: {base}\n\n{content}", skill.label))
+}
+
+/// A tree skill's composed text, and the names of its files.
+fn tree(call: &Call, skill: &Skill) -> (String, Vec<String>) {
+    let snapshot = &call.snapshot;
+    let resolved = resolve(&snapshot.catalog, skill, snapshot.settings().content.max_tokens);
+    let own =
+        resolved.assets.iter().map(|a| &a.file).chain(resolved.scripts.iter().map(|s| &s.file));
+    let assets = resolved.inherited_assets.iter().map(|a| &a.declaration.file);
+    let scripts = resolved.inherited_scripts.iter().map(|s| &s.declaration.file);
+    let files: Vec<String> =
+        own.chain(assets).chain(scripts).map(|file| format!("- {file}")).collect();
+    let mut text = resolved.content.text;
+    if !files.is_empty() {
+        let fetch = format!("get_asset with skill_path \"{}\"", skill.identity);
+        text = format!(
+            "{text}\n\nFiles (fetch one with {fetch}, or read it below the base directory):\n{}",
+            files.join("\n")
+        );
+    }
+    (text, resolved.ancestors.iter().map(|above| above.identity.to_string()).collect())
+}
+
+/// Decision 21: what was asked, near names, what there is, and how to ask.
+fn not_found(catalog: &Catalog, asked: &str) -> String {
+    let asked: String = asked.chars().take(200).collect();
+    let near = catalog.near_labels(&asked);
+    let near = if near.is_empty() {
+        String::new()
+    } else {
+        format!("Did you mean: {}?\n\n", near.join(", "))
+    };
+    let entries = listing::entries(catalog);
+    let list = if entries.is_empty() {
+        "(none)".to_owned()
+    } else {
+        listing::fitted(&entries, ListingStyle::List, NOT_FOUND_TOKENS)
+    };
+    format!(
+        "Skill '{asked}' not found.\n\n{near}Available skills:\n{list}\n\nUse the exact skill name (case-insensitive) to load a skill."
+    )
+}

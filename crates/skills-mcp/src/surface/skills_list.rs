@@ -1,0 +1,119 @@
+//! `skills_list`: every skill with its metadata, a page at a time (seed 002).
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use skills_core::catalog::Skill;
+
+use super::{Call, Door, Refusal, Reply, Tool, arguments, listing::one_line, summary::Summary};
+
+pub(super) const TOOL: Tool = Tool {
+    name: "skills_list",
+    door: Door::Flat,
+    title: "List skills",
+    description: "List skills with their metadata.",
+    read_only: true,
+    idempotent: true,
+    input: arguments::schema::<Input>,
+    output: Some(arguments::schema::<Output>),
+    run,
+};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Input {
+    /// Optional substring filter applied to install name, meta.name, or description
+    #[schemars(with = "String")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    query: Option<String>,
+    /// Include the SKILL.md body (minus YAML front-matter) in the structured payload
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    include_body: bool,
+    /// Skills per page
+    #[schemars(with = "usize", range(min = 1, max = 1000))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limit: Option<usize>,
+    /// Continue from `nextCursor`
+    #[schemars(with = "String")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Output {
+    skills: Vec<Listed>,
+    total: usize,
+    #[schemars(with = "String")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Listed {
+    #[serde(flatten)]
+    summary: Summary,
+    #[schemars(with = "String")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<String>,
+}
+
+fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
+    let input: Input = arguments::read(arguments)?;
+    let catalog = &call.snapshot.catalog;
+    let after = input.cursor.as_deref().map(decode).transpose()?;
+    let mut skills: Vec<&Skill> =
+        catalog.skills().iter().filter(|skill| matches(skill, input.query.as_deref())).collect();
+    skills.sort_by(|a, b| a.identity.cmp(&b.identity));
+    let total = skills.len();
+    // By name, not by number: what is added or removed meanwhile neither repeats nor hides a skill.
+    let rest = skills
+        .into_iter()
+        .filter(|skill| after.as_deref().is_none_or(|after| *skill.identity > *after));
+    let limit = input.limit.or(call.face.page).unwrap_or(usize::MAX);
+    let mut page: Vec<&Skill> = rest.take(limit.saturating_add(1)).collect();
+    let more = page.len() > limit;
+    page.truncate(limit);
+    let next_cursor = page.last().filter(|_| more).map(|last| encode(&last.identity));
+    let line = |skill: &&Skill| {
+        format!("- {}: {}", one_line(&skill.identity), one_line(&skill.fields().description))
+    };
+    let mut lines = vec![format!("{} of {total} skills", page.len())];
+    lines.extend(page.iter().map(line));
+    lines.extend(
+        next_cursor.iter().map(|cursor| format!("More: call again with cursor \"{cursor}\".")),
+    );
+    let listed = |skill: &&Skill| Listed {
+        summary: Summary::of(call, skill),
+        body: input.include_body.then(|| skill.document().body().to_owned()),
+    };
+    Reply::structured(
+        lines.join("\n"),
+        &Output { skills: page.iter().map(listed).collect(), total, next_cursor },
+    )
+}
+
+fn matches(skill: &Skill, query: Option<&str>) -> bool {
+    let Some(query) = query.map(str::to_lowercase) else { return true };
+    let name = skill.fields().name.as_deref().unwrap_or_default();
+    [skill.path.as_str(), name, &skill.fields().description]
+        .iter()
+        .any(|field| field.to_lowercase().contains(&query))
+}
+
+/// The mark of a cursor, so that no other text passes for one.
+const MARK: &str = "after:";
+
+fn encode(identity: &str) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{MARK}{identity}"))
+}
+
+fn decode(cursor: &str) -> Result<String, Refusal> {
+    let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    let after = text.as_deref().and_then(|text| text.strip_prefix(MARK)).map(str::to_owned);
+    after.ok_or_else(|| {
+        Refusal::Params("skills_list: 'cursor' is none that skills_list gave".to_owned())
+    })
+}

@@ -1,0 +1,146 @@
+//! `skills_search`: finds skills by words, either all of them (seed 002) or best first.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use skills_core::{
+    catalog::Skill,
+    route::{excerpt, ranked},
+};
+
+use super::{
+    Call, Door, Match, Refusal, Reply, Tool, arguments,
+    listing::one_line,
+    summary::{Summary, haystack},
+};
+
+pub(super) const TOOL: Tool = Tool {
+    name: "skills_search",
+    door: Door::Flat,
+    title: "Search skills",
+    description: "Find skills by a description of the task or by keywords.",
+    read_only: true,
+    idempotent: true,
+    input: arguments::schema::<Input>,
+    output: Some(arguments::schema::<Output>),
+    run,
+};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// Keywords, or the task in a sentence
+    #[schemars(length(min = 1))]
+    query: String,
+    /// Maximum number of hits
+    #[schemars(range(min = 1, max = 25))]
+    #[serde(default = "ten")]
+    limit: usize,
+    /// all: every word must occur; ranked: best first
+    #[schemars(with = "Match")]
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "match")]
+    matching: Option<Match>,
+}
+
+fn ten() -> usize {
+    10
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Output {
+    query: String,
+    limit: usize,
+    total: usize,
+    #[schemars(with = "bool")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confident: Option<bool>,
+    results: Vec<Hit>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Hit {
+    #[serde(flatten)]
+    summary: Summary,
+    score: f64,
+    excerpt: String,
+    #[schemars(with = "Vec<String>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matched_terms: Option<Vec<String>>,
+    #[schemars(with = "String")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clause: Option<String>,
+}
+
+fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
+    let input: Input = arguments::read(arguments)?;
+    let output = match input.matching.unwrap_or(call.face.matching) {
+        Match::All => all(call, input),
+        Match::Ranked => ranked(call, input),
+    };
+    let several =
+        if output.confident == Some(false) { "; several fit about as well, choose" } else { "" };
+    let (shown, total, query) = (output.results.len(), output.total, one_line(&output.query));
+    let mut lines = vec![format!("{shown} of {total} skills for '{query:.200}'{several}")];
+    for hit in &output.results {
+        let ranked = output.confident.is_some();
+        let about = if ranked { hit.summary.description() } else { hit.excerpt.as_str() };
+        lines.push(format!("- {}: {}", one_line(hit.summary.name()), one_line(about)));
+    }
+    Reply::structured(lines.join("\n"), &output)
+}
+
+/// Seed 002: every word of the query must occur somewhere.
+fn all(call: &Call, input: Input) -> Output {
+    let lowered = input.query.to_lowercase();
+    let tokens: Vec<&str> = lowered.split_ascii_whitespace().collect();
+    let found: Vec<&Skill> = call
+        .snapshot
+        .catalog
+        .skills()
+        .iter()
+        .filter(|skill| {
+            let text = haystack(skill);
+            !tokens.is_empty() && tokens.iter().all(|token| text.contains(token))
+        })
+        .collect();
+    let hit = |skill: &&Skill| Hit {
+        summary: Summary::of(call, skill),
+        #[expect(clippy::cast_precision_loss, reason = "a count of words is small")]
+        score: tokens.len() as f64,
+        excerpt: excerpt_of(skill, &tokens),
+        matched_terms: None,
+        clause: None,
+    };
+    let results = found.iter().take(input.limit).map(hit).collect();
+    Output { total: found.len(), limit: input.limit, confident: None, results, query: input.query }
+}
+
+fn ranked(call: &Call, input: Input) -> Output {
+    let ranking = call.snapshot.ranked().search(&input.query, input.limit);
+    let skills = call.snapshot.catalog.skills();
+    let hit = |hit: ranked::Hit| {
+        let skill = skills.get(hit.entry)?;
+        let terms: Vec<&str> = hit.matched_terms.iter().map(String::as_str).collect();
+        Some(Hit {
+            summary: Summary::of(call, skill),
+            score: (hit.score * 1e4).round() / 1e4,
+            excerpt: excerpt_of(skill, &terms),
+            matched_terms: Some(hit.matched_terms),
+            clause: hit.clause,
+        })
+    };
+    let results = ranking.hits.into_iter().filter_map(hit).collect();
+    Output {
+        total: ranking.total,
+        limit: input.limit,
+        confident: Some(ranking.confident),
+        results,
+        query: input.query,
+    }
+}
+
+/// About 160 characters around the first word that matches.
+fn excerpt_of(skill: &Skill, words: &[&str]) -> String {
+    let text = format!("{}\n{}", skill.fields().description, skill.document().body());
+    excerpt(&text, words)
+}

@@ -1,0 +1,68 @@
+//! A skill as the flat tools show it (seed 002).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use skills_core::catalog::{Kind, Skill};
+
+use super::Call;
+
+/// One skill.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Summary {
+    install_name: String,
+    meta: Meta,
+    skill_path: String,
+    skill_file: String,
+    /// What the `skill` tool loads it by.
+    #[serde(skip)]
+    label: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Meta {
+    name: String,
+    description: String,
+}
+
+impl Summary {
+    pub(super) fn of(call: &Call, skill: &Skill) -> Self {
+        let name = match skill.kind {
+            Kind::Bundle => {
+                skill.fields().name.clone().unwrap_or_else(|| skill.path.name().to_owned())
+            }
+            Kind::Tree => skill.identity.to_string(),
+        };
+        let install_name = match skill.kind {
+            Kind::Bundle => skill.path.to_string(),
+            Kind::Tree => skill.identity.to_string(),
+        };
+        let (skill_path, skill_file) = call.snapshot.locate(skill, &call.face.project);
+        Self {
+            install_name,
+            meta: Meta { name, description: skill.fields().description.clone() },
+            skill_path,
+            skill_file,
+            label: skill.label.to_string(),
+        }
+    }
+}
+
+impl Summary {
+    /// What the skill is called where it is loaded.
+    pub(super) fn name(&self) -> &str {
+        &self.label
+    }
+
+    /// What it is for.
+    pub(super) fn description(&self) -> &str {
+        &self.meta.description
+    }
+}
+
+/// Everything a flat tool looks at: install name, name, description and text.
+pub(super) fn haystack(skill: &Skill) -> String {
+    let name = skill.fields().name.as_deref().unwrap_or_default();
+    format!("{}\n{name}\n{}\n{}", skill.path, skill.fields().description, skill.document().body())
+        .to_lowercase()
+}
