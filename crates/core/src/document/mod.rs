@@ -77,7 +77,7 @@ impl Parsed {
     /// Reads a file's bytes as a skill of this dialect. Never fails: the worst file is one finding.
     pub fn read(bytes: Vec<u8>, dialect: Dialect) -> Self {
         let mut findings = Vec::new();
-        let skill = match decode(bytes).and_then(|text| read(text, &mut findings)) {
+        let skill = match decode(bytes).and_then(|text| read(text, dialect, &mut findings)) {
             Ok(document) => fields::read(document.front(), dialect, &mut findings)
                 .map(|fields| Arc::new(SkillDocument { document, fields })),
             Err(finding) => {
@@ -125,10 +125,25 @@ fn decode(bytes: Vec<u8>) -> Result<String, Finding> {
     })
 }
 
-/// Splits and parses; a front matter that is not YAML is mended line by line, and where that does not help
-/// either the original error is the one reported.
-fn read(text: String, findings: &mut Vec<Finding>) -> Result<Document, Finding> {
-    let split = split::split(&text)?;
+/// Splits and parses; a front matter that is not YAML is mended line by line, a bundle's at last read for its name and
+/// description alone. Where nothing helps, the original error is the one reported.
+fn read(text: String, dialect: Dialect, findings: &mut Vec<Finding>) -> Result<Document, Finding> {
+    let split = match split::split(&text) {
+        Ok(split) => split,
+        Err(unclosed)
+            if dialect == Dialect::Bundle && unclosed.code == Code::FrontMatterUnclosed =>
+        {
+            return salvaged(text, split::split_unclosed, unclosed, findings);
+        }
+        Err(missing) if dialect == Dialect::Bundle && missing.code == Code::FrontMatterMissing => {
+            return Err(Finding::whole(
+                Code::FieldMissing,
+                "no front matter, so there is no `description`",
+            )
+            .hint("start the file with `---`, `name:` and `description:` lines, and `---`"));
+        }
+        Err(finding) => return Err(finding),
+    };
     let front = text.get(split.front.clone()).unwrap_or_default();
     let (mut front, repaired) = match yaml::parse_below(front, split.line_offset) {
         Ok(node) => (node, false),
@@ -140,17 +155,16 @@ fn read(text: String, findings: &mut Vec<Finding>) -> Result<Document, Finding> 
             let mended = repair::mend(front)
                 .and_then(|mended| yaml::parse_below(&mended, split.line_offset).ok());
             let Some(node) = mended else {
-                return Err(Finding::new(Code::YamlInvalid, original.at, original.message)
-                    .hint("put quotes around a value that holds `: `, `#` or starts with a special character"));
+                let invalid = Finding::new(Code::YamlInvalid, original.at, original.message)
+                    .hint("put quotes around a value that holds `: `, `#` or starts with a special character");
+                return match dialect {
+                    Dialect::Tree => Err(invalid),
+                    Dialect::Bundle => {
+                        salvaged(text, |text| split::split(text).ok(), invalid, findings)
+                    }
+                };
             };
-            findings.push(
-                Finding::new(
-                    Code::YamlRepaired,
-                    original.at,
-                    format!("not valid YAML ({}), read anyway", original.message),
-                )
-                .hint("put quotes around the value on this line"),
-            );
+            findings.push(repaired_finding(original.at, &original.message));
             (node, true)
         }
     };
@@ -165,4 +179,26 @@ fn read(text: String, findings: &mut Vec<Finding>) -> Result<Document, Finding> 
         ));
     }
     Ok(Document { body: split.body, front, repaired, text: text.into() })
+}
+
+/// What can be read of a bundle by its name and description lines alone, else the original finding.
+fn salvaged(
+    text: String,
+    split: impl Fn(&str) -> Option<split::Split>,
+    original: Finding,
+    findings: &mut Vec<Finding>,
+) -> Result<Document, Finding> {
+    let read = || {
+        let split = split(&text)?;
+        let salvaged = repair::salvage(text.get(split.front.clone())?)?;
+        Some((yaml::parse(&salvaged).ok()?, split.body))
+    };
+    let Some((front, body)) = read() else { return Err(original) };
+    findings.push(repaired_finding(original.at, &original.message));
+    Ok(Document { body, front, repaired: true, text: text.into() })
+}
+
+fn repaired_finding(at: Position, message: &str) -> Finding {
+    Finding::new(Code::YamlRepaired, at, format!("not valid YAML ({message}), read anyway"))
+        .hint("put quotes around the value on this line")
 }

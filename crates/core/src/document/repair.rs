@@ -34,6 +34,19 @@ pub(super) fn mend(front: &str) -> Option<String> {
     changed.then_some(mended)
 }
 
+/// The last resort for a bundle: its `name` and `description` lines alone, as a person would read them.
+pub(super) fn salvage(front: &str) -> Option<String> {
+    let field = |key: &str| {
+        let line = front.lines().find(|line| line.split(':').next() == Some(key))?;
+        let value = line.get(key.len() + 1..)?.trim().trim_matches(['"', '\'']);
+        // A block scalar's text stands on other lines, which nobody could read.
+        let is_text = !value.is_empty() && !value.starts_with(['|', '>', '[', '{', '&', '*']);
+        is_text
+            .then(|| format!("{key}: \"{}\"\n", value.replace('\\', "\\\\").replace('"', "\\\"")))
+    };
+    Some(field("name").unwrap_or_default() + &field("description")?)
+}
+
 /// The line with leading tabs as two spaces each, where it has any.
 fn untab(line: &str) -> Option<String> {
     let rest = line.trim_start_matches(['\t', ' ']);
@@ -126,6 +139,20 @@ mod tests {
         let node = yaml::parse(&mend(front).unwrap()).unwrap();
         assert_eq!(node.get("a").unwrap().text(), Some("key: value: more\n"));
         assert_eq!(node.get("b").unwrap().text(), Some("x: y"));
+    }
+
+    #[test]
+    fn the_last_resort_reads_the_two_lines_a_person_would() {
+        let front =
+            "name: x\n<<<<<<< upstream\nother: [\n=======\ndescription: Use \"this\": often\n";
+        assert!(
+            yaml::parse(front).is_err()
+                && mend(front).is_none_or(|mended| yaml::parse(&mended).is_err())
+        );
+        let node = yaml::parse(&salvage(front).unwrap()).unwrap();
+        assert_eq!(node.get("description").unwrap().text(), Some("Use \"this\": often"));
+        assert_eq!(salvage("name: x\ndescription: |\n  y\n"), None);
+        assert_eq!(salvage("name: x\n"), None);
     }
 
     #[test]

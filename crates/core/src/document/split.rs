@@ -22,23 +22,17 @@ pub(super) struct Split {
 
 /// Splits the text, or says why it has no front matter.
 pub(super) fn split(text: &str) -> Result<Split, Finding> {
-    let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let mut lines = Lines { text, next: bom };
-    let opening = lines.next().filter(|(_, line)| is_fence(line));
-    if opening.is_none() {
-        return Err(Finding::whole(
-            Code::FrontMatterMissing,
-            "no front matter, so this is not a skill",
-        )
-        .hint("start the file with `---`, `keywords:` and `description:` lines, and `---`"));
-    }
+    let (mut lines, line_offset) = opening(text).ok_or_else(|| {
+        Finding::whole(Code::FrontMatterMissing, "no front matter, so this is not a skill")
+            .hint("start the file with `---`, `keywords:` and `description:` lines, and `---`")
+    })?;
     let start = lines.next;
     while let Some((at, line)) = lines.next() {
         if is_fence(line) {
-            return Ok(Split { front: start..at, body: trimmed(text, lines.next), line_offset: 1 });
+            return Ok(Split { front: start..at, body: trimmed(text, lines.next), line_offset });
         }
         if lines.next - start > MAX_FRONT_MATTER_BYTES {
-            let at = Position { line: 1, column: 1 };
+            let at = Position { line: line_offset, column: 1 };
             return Err(Finding::new(
                 Code::FrontMatterTooLarge,
                 at,
@@ -47,12 +41,41 @@ pub(super) fn split(text: &str) -> Result<Split, Finding> {
             .hint("close the front matter with `---`, or move text into the body"));
         }
     }
-    Err(Finding::new(
-        Code::FrontMatterUnclosed,
-        Position { line: 1, column: 1 },
-        "the front matter has no closing `---` line",
-    )
-    .hint("add a line with `---` after the last field"))
+    let at = Position { line: line_offset, column: 1 };
+    Err(Finding::new(Code::FrontMatterUnclosed, at, "the front matter has no closing `---` line")
+        .hint("add a line with `---` after the last field"))
+}
+
+/// Splits front matter that nobody closed at the first heading, for those who can make do with less.
+pub(super) fn split_unclosed(text: &str) -> Option<Split> {
+    let (mut lines, line_offset) = opening(text)?;
+    let start = lines.next;
+    let heading = lines.find(|(_, line)| line.starts_with('#')).map_or(text.len(), |(at, _)| at);
+    let end = heading.min(start + MAX_FRONT_MATTER_BYTES);
+    text.is_char_boundary(end).then(|| Split {
+        front: start..end,
+        body: trimmed(text, heading),
+        line_offset,
+    })
+}
+
+/// The lines behind the opening fence, and how many come before them. Blank lines and comments may stand above it.
+fn opening(text: &str) -> Option<(Lines<'_>, u32)> {
+    let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut lines = Lines { text, next: bom };
+    let mut above = 0;
+    while let Some((_, line)) = lines.next() {
+        let line = line.trim_end();
+        let is_comment = line.starts_with("<!--") && line.ends_with("-->");
+        above += 1;
+        if is_fence(line) {
+            return Some((lines, above));
+        }
+        if !line.is_empty() && !is_comment {
+            return None;
+        }
+    }
+    None
 }
 
 fn is_fence(line: &str) -> bool {

@@ -6,28 +6,27 @@ const WINDOW: usize = 160;
 /// About 160 characters of `text` around the first occurrence of any of the words, cut at white space where there is
 /// some near, white space single; the beginning of the text where none occurs.
 pub fn excerpt(text: &str, words: &[&str]) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let chars: Vec<char> = line.chars().collect();
-    if chars.len() <= WINDOW {
-        return line;
+    // One letter for one letter, so that places in the two are the same.
+    let lowered: String = text.chars().map(|c| c.to_lowercase().next().unwrap_or(c)).collect();
+    let find = |word: &&str| {
+        Some(word.to_lowercase())
+            .filter(|word| !word.is_empty())
+            .and_then(|word| lowered.find(&word))
+    };
+    let first = words.iter().filter_map(find).min();
+    let first = first.and_then(|at| lowered.get(..at)).map_or(0, |before| before.chars().count());
+    // A third before the match and the rest behind it; white space in the window may be folded, so take some more.
+    let start = first.saturating_sub(WINDOW / 3);
+    let chars: Vec<char> = text.chars().skip(start).take(WINDOW * 4).collect();
+    let cut = if start == 0 { 0 } else { word_start(&chars, 0).min(first - start) };
+    let line =
+        chars.iter().skip(cut).collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ");
+    let head = if start + cut > 0 { "…" } else { "" };
+    if line.chars().count() <= WINDOW {
+        return format!("{head}{line}");
     }
-    let first = words.iter().filter_map(|word| position(&chars, word)).min().unwrap_or(0);
-    // A third before the match, the rest behind it, and never past the end.
-    let start = first.saturating_sub(WINDOW / 3).min(chars.len().saturating_sub(WINDOW));
-    let start = if start == 0 { 0 } else { word_start(&chars, start).min(first) };
-    let end = (start + WINDOW).min(chars.len());
-    let window: String = chars.iter().skip(start).take(end - start).collect();
-    let head = if start > 0 { "…" } else { "" };
-    let tail = if end < chars.len() { "…" } else { "" };
-    format!("{head}{}{tail}", window.trim())
-}
-
-/// Where the word starts, in characters, whatever the case.
-fn position(chars: &[char], word: &str) -> Option<usize> {
-    let wanted: Vec<char> = word.chars().flat_map(char::to_lowercase).collect();
-    let same =
-        |window: &[char]| window.iter().flat_map(|c| c.to_lowercase()).eq(wanted.iter().copied());
-    (!wanted.is_empty()).then(|| chars.windows(wanted.len()).position(same)).flatten()
+    let window: String = line.chars().take(WINDOW).collect();
+    format!("{head}{}…", window.trim_end())
 }
 
 /// The next start of a word within a few characters, else the place itself.

@@ -101,8 +101,17 @@ mod fences {
     }
 
     #[test]
+    fn blank_lines_and_comments_may_stand_above_the_fence() {
+        let text =
+            "\n<!-- where from -->\n---\nkeywords: [one]\ndescription: x\ninherit: no\n---\nbody\n";
+        let (skill, found) = served(text);
+        assert_eq!(skill.document.body(), "body");
+        assert!(found[0].starts_with("x.md:6:"), "lines are the file's: {found:?}");
+    }
+
+    #[test]
     fn no_front_matter_is_only_worth_knowing() {
-        for text in ["", "# Title\n", "\n---\nkeywords: [one]\n---\n", "----\na: 1\n---\n"] {
+        for text in ["", "# Title\n", "----\na: 1\n---\n"] {
             assert_eq!(
                 refused(text),
                 ["x.md:0:0 info[front-matter-missing] no front matter, so this is not a skill | \

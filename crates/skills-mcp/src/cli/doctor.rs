@@ -1,12 +1,18 @@
 //! `doctor`: what this server sees, what is wrong with it, and whether it speaks the protocol.
 
-use std::process::ExitCode;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    process::ExitCode,
+};
 
 use serde_json::{Value, json};
-use skills_core::diagnostic::{Diagnostic, Severity};
+use skills_core::{
+    catalog::Kind,
+    diagnostic::{Diagnostic, Severity},
+};
 
 use super::{
-    Context, Failure, NO_SOURCE, Output,
+    Context, Failure, NO_SOURCE, Output, finding,
     output::{bold, counted, dim, safe},
 };
 use crate::{
@@ -59,6 +65,7 @@ impl Examined {
             "healthy": self.healthy(),
             "version": env!("CARGO_PKG_VERSION"),
             "sources": self.store.sources().iter().enumerate().map(source).collect::<Vec<_>>(),
+            "counts": counts(snapshot),
             "diagnostics": snapshot.diagnostics().map(diagnostic_json).collect::<Vec<_>>(),
             "protocol": self.tried.iter().map(tried_json).collect::<Vec<_>>(),
         })
@@ -96,6 +103,26 @@ impl Examined {
     }
 }
 
+/// What became of the bundles that were found, and how often each diagnostic was made.
+fn counts(snapshot: &Snapshot) -> Value {
+    let catalog = &snapshot.catalog;
+    let bundles = catalog.skills().iter().filter(|skill| skill.kind == Kind::Bundle).count();
+    let merged = catalog.shadowed().iter().filter(|copy| copy.identical).count();
+    let is_bundle = |file: &str| {
+        file.rsplit('/').next().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"))
+    };
+    let refused = |found: &&Diagnostic| {
+        found.finding.code.severity() == Severity::Error && is_bundle(&found.file)
+    };
+    let skipped: BTreeSet<&str> =
+        snapshot.diagnostics().filter(refused).map(|found| found.file.as_str()).collect();
+    let mut codes: BTreeMap<&str, usize> = BTreeMap::new();
+    for diagnostic in snapshot.diagnostics() {
+        *codes.entry(diagnostic.finding.code.name()).or_default() += 1;
+    }
+    json!({"skills": catalog.skills().len(), "bundles": bundles, "merged": merged, "skipped": skipped.len(), "codes": codes})
+}
+
 fn skills_of(snapshot: &Snapshot, source: usize) -> usize {
     snapshot.catalog.skills().iter().filter(|skill| skill.source == source).count()
 }
@@ -127,10 +154,7 @@ fn content(out: &mut Output, snapshot: &Snapshot) {
         counts.iter().map(|(severity, name)| counted(snapshot.count(*severity), name)).collect();
     out.line(format!("  {}", summary.join(", ")));
     for diagnostic in snapshot.diagnostics() {
-        out.line(format!("  {}", safe(&diagnostic.to_string())));
-        if let Some(hint) = &diagnostic.finding.hint {
-            out.line(format!("      {}", dim(&safe(hint))));
-        }
+        finding::print(out, snapshot, diagnostic);
     }
 }
 

@@ -3,17 +3,21 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use skills_core::catalog::TreeNode;
+use skills_core::{catalog::TreeNode, diagnostic::Severity};
 
 use super::{
-    Context, Failure, NO_SOURCE, Output,
+    Context, Failure, NO_SOURCE, Output, finding,
     output::{bold, counted, dim, fitted, safe},
 };
+use crate::store::Snapshot;
 
 #[derive(clap::Args)]
 pub(super) struct Options {
     /// Only this part of the tree, such as `ui`
     path: Option<String>,
+    /// Show what is not served too, and why
+    #[arg(long)]
+    all: bool,
     /// Print what the `list_skills` tool answers
     #[arg(long)]
     json: bool,
@@ -53,17 +57,55 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
         out.line(dim(&fitted(&skill.fields().description, out.width)));
     }
     drawing.children(&mut out, &tree, "");
-    let problems = snapshot
-        .diagnostics()
-        .filter(|diagnostic| {
-            diagnostic.finding.code.severity() != skills_core::diagnostic::Severity::Info
-        })
-        .count();
+    if options.all {
+        not_served(&mut out, &snapshot);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let problems = snapshot.count(Severity::Error) + snapshot.count(Severity::Warning);
     if problems > 0 {
         out.line("");
         out.line(dim(&format!("{}; `skills-mcp doctor` explains", counted(problems, "problem"))));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Copies that another one hides, and files that could not be used.
+fn not_served(out: &mut Output, snapshot: &Snapshot) {
+    let catalog = &snapshot.catalog;
+    let source = |number: usize| {
+        catalog.sources().get(number).map(|source| safe(&source.name)).unwrap_or_default()
+    };
+    out.heading("Shadowed");
+    for copy in catalog.shadowed() {
+        let served =
+            catalog.skill(copy.winner).map(|skill| source(skill.source)).unwrap_or_default();
+        let why = if copy.identical {
+            format!("the same as in {served}")
+        } else {
+            format!("{served} comes first")
+        };
+        out.line(format!(
+            "  {}  {}: {}  {}",
+            safe(&copy.label),
+            source(copy.source),
+            safe(copy.file.as_str()),
+            dim(&why)
+        ));
+    }
+    if catalog.shadowed().is_empty() {
+        out.line(dim("  none"));
+    }
+    out.heading("Not served");
+    let skipped: Vec<_> = snapshot
+        .diagnostics()
+        .filter(|found| found.finding.code.severity() == Severity::Error)
+        .collect();
+    for diagnostic in &skipped {
+        finding::print(out, snapshot, diagnostic);
+    }
+    if skipped.is_empty() {
+        out.line(dim("  none"));
+    }
 }
 
 /// The longest drawn name.

@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod example;
 mod failure;
+mod finding;
 mod list;
 mod log;
 mod mcp_server;

@@ -14,6 +14,9 @@ use super::{
 pub(super) struct Options {
     /// The skill, such as `ui/react/auth`
     path: String,
+    /// List every file of its folder, with size and digest
+    #[arg(long)]
+    files: bool,
     /// Print what the `get_skill` tool answers
     #[arg(long)]
     json: bool,
@@ -50,6 +53,15 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     out.line("");
     out.line(safe(&resolved.content.text));
     files(&mut out, &resolved);
+    if options.files {
+        out.heading("Files");
+        for file in snapshot.files(skill) {
+            let digest = file
+                .digest
+                .map_or_else(|error| error.to_string(), |digest| format!("sha256:{digest}"));
+            out.line(format!("  {}  {}  {}", safe(file.path.as_str()), file.bytes, dim(&digest)));
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 

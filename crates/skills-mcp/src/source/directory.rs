@@ -192,6 +192,12 @@ impl Directory {
         let beside = self.path.parent().filter(|_| self.path.ends_with("skills"));
         let places = [Some(self.path.as_path()), beside];
         for file in places.into_iter().flatten().map(|folder| folder.join("config.yaml")) {
+            // A link could make any file's text a message of ours.
+            if self.links != Links::Follow && file.is_symlink() {
+                let text =
+                    Err("a symbolic link is not followed under SKILLS_TRUST=strict".to_owned());
+                return Some(ContentConfig { source: Arc::clone(&self.name), file, text });
+            }
             let text = match read_optional(&file) {
                 Ok(None) => continue,
                 Ok(Some(text)) => Ok(text),

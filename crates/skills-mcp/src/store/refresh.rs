@@ -52,6 +52,8 @@ pub struct Refreshed {
     pub delta: Delta,
     /// How long it took.
     pub took: Duration,
+    /// Sources that could not be read, each with what is true of it.
+    pub failures: Vec<String>,
 }
 
 /// What one source gave last.
@@ -69,7 +71,7 @@ impl Store {
     pub fn refresh(&self, cause: Cause) -> Refreshed {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let started = Instant::now();
-        let mut failures = self.standing.clone();
+        let mut failures = Vec::new();
         *taken = self
             .sources
             .iter()
@@ -80,7 +82,9 @@ impl Store {
             taken.iter().map(|taken| Arc::clone(&taken.intake)).collect();
         let mut settled =
             self.stack.settle(self.sources.first().and_then(Directory::config).as_ref());
-        settled.diagnostics.extend(failures);
+        let failed =
+            failures.iter().map(|failure: &Diagnostic| failure.finding.message.clone()).collect();
+        settled.diagnostics.extend(self.standing.iter().cloned().chain(failures));
         let catalog = Catalog::build(&intakes);
         let router = Router::new(&catalog);
         let root = |(source, taken): (&Directory, &Taken)| SourceRoot {
@@ -97,7 +101,7 @@ impl Store {
             before.as_ref().map_or(&empty, |before| &before.catalog),
             &snapshot.catalog,
         );
-        let refreshed = Refreshed { snapshot, delta, took: started.elapsed() };
+        let refreshed = Refreshed { snapshot, delta, took: started.elapsed(), failures: failed };
         refreshed.log(cause, before.as_deref());
         refreshed
     }
@@ -138,7 +142,7 @@ impl Snapshot {
 
 impl Refreshed {
     fn log(&self, cause: Cause, before: Option<&Snapshot>) {
-        let Self { snapshot, delta, took } = self;
+        let Self { snapshot, delta, took, .. } = self;
         // A look that nobody asked for and that finds nothing new is not worth a line.
         let quiet = matches!(cause, Cause::Call | Cause::Periodic) && delta.is_empty();
         if !quiet {

@@ -5,8 +5,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use sha2::{Digest as _, Sha256};
 use skills_core::{
-    catalog::{Catalog, Kind, Skill},
+    catalog::{Catalog, Folder, Kind, Skill},
     relpath::RelPath,
     route::{
         Router,
@@ -19,6 +20,28 @@ use crate::{
     config::{Settings, Settled},
     source::{DiskError, Root},
 };
+
+/// Larger files have no digest.
+const MAX_DIGEST_BYTES: usize = 64 * 1024 * 1024;
+
+/// One file of a skill's folder.
+#[derive(Debug)]
+pub struct SkillFile {
+    /// Below the folder.
+    pub path: RelPath,
+    /// Its size.
+    pub bytes: usize,
+    /// SHA-256 of its bytes in hexadecimal, or why there is none.
+    pub digest: Result<String, ContentError>,
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
 
 /// A diagnostic's line is shown from files up to this size.
 const MAX_SHOWN_BYTES: usize = 1024 * 1024;
@@ -106,6 +129,18 @@ impl Snapshot {
             shown(path.strip_prefix(project).unwrap_or(&path))
         };
         (relative(&skill.file.folder()), relative(&skill.file))
+    }
+
+    /// Every file in a skill's folder, with its size and digest, read now.
+    pub fn files(&self, skill: &Skill) -> Vec<SkillFile> {
+        let paths = self.catalog.files(skill).map(Folder::paths).unwrap_or_default();
+        let file = |path: RelPath| {
+            let content = self.read(skill, &path, MAX_DIGEST_BYTES);
+            let bytes = content.as_ref().map_or(0, Vec::len);
+            let digest = content.map(|content| hex(&Sha256::digest(&content)));
+            SkillFile { path, bytes, digest }
+        };
+        paths.into_iter().map(file).collect()
     }
 
     /// One line of a file that a diagnostic speaks of, where it can still be read.

@@ -97,7 +97,7 @@ pub enum ListingStyle {
 }
 
 /// How `skills_search` matches unless told otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Match {
     /// Every word must occur.

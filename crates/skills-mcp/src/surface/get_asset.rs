@@ -103,8 +103,14 @@ fn look_up<'a>(
     }
     let found = find_file(catalog, skill, file)
         .ok_or_else(|| Refusal::Tool(unknown(catalog, skill, file)))?;
-    if found.presence != Presence::Present {
-        return Err(Refusal::Tool(missing(file, found.owner)));
+    match found.presence {
+        Presence::Present => {}
+        Presence::Missing => return Err(Refusal::Tool(missing(file, found.owner))),
+        Presence::Special => {
+            return Err(Refusal::tool(format!(
+                "Asset '{file}' is not a regular file, so it is not served."
+            )));
+        }
     }
     let kind = match found.declared {
         Declared::Asset(asset) => asset.kind.word(),

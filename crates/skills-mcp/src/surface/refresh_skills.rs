@@ -25,17 +25,23 @@ struct Input {}
 fn run(call: &Call, _: Map<String, Value>) -> Result<Reply, Refusal> {
     let refreshed = call.store.refresh(Cause::Asked);
     let skills_reindexed = refreshed.snapshot.catalog.skills().len();
+    let success = refreshed.failures.is_empty();
     call.sink.tell(|| Event::Refresh {
         mode: "local",
-        success: true,
+        success,
         commit_hash: None,
         files_changed: None,
         skills_reindexed,
     });
+    let message = if success {
+        "Reindexed from local directory (no git sync configured).".to_owned()
+    } else {
+        refreshed.failures.join(" ")
+    };
     Reply::json(&json!({
-        "success": true,
+        "success": success,
         "mode": "local",
         "skills_reindexed": skills_reindexed,
-        "message": "Reindexed from local directory (no git sync configured).",
+        "message": message,
     }))
 }

@@ -16,7 +16,7 @@ pub(super) const TOOL: Tool = Tool {
     read_only: true,
     idempotent: true,
     input: arguments::schema::<Input>,
-    output: Some(arguments::schema::<Output>),
+    output: Some(arguments::answer_schema::<Output>),
     run,
 };
 

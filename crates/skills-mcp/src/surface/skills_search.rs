@@ -22,7 +22,7 @@ pub(super) const TOOL: Tool = Tool {
     read_only: true,
     idempotent: true,
     input: arguments::schema::<Input>,
-    output: Some(arguments::schema::<Output>),
+    output: Some(arguments::answer_schema::<Output>),
     run,
 };
 
@@ -37,7 +37,7 @@ struct Input {
     #[serde(default = "ten")]
     limit: usize,
     /// all: every word must occur; ranked: best first
-    #[schemars(with = "Match")]
+    #[schemars(with = "String", extend("enum" = ["all", "ranked"]))]
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "match")]
     matching: Option<Match>,
 }
@@ -139,8 +139,13 @@ fn ranked(call: &Call, input: Input) -> Output {
     }
 }
 
-/// About 160 characters around the first word that matches.
+/// About 160 characters around the first word that matches: in the description if it is there, else in the text.
 fn excerpt_of(skill: &Skill, words: &[&str]) -> String {
-    let text = format!("{}\n{}", skill.fields().description, skill.document().body());
-    excerpt(&text, words)
+    let description = skill.fields().description.as_str();
+    let lowered = description.to_lowercase();
+    if words.iter().any(|word| lowered.contains(&word.to_lowercase())) {
+        excerpt(description, words)
+    } else {
+        excerpt(skill.document().body(), words)
+    }
 }

@@ -191,7 +191,8 @@ impl ServerHandler for Handler {
                 format!("{}: the parameters are missing or of the wrong type", request.method);
             return Err(ErrorData::invalid_params(message, None));
         }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
+        let message = format!("there is no method '{:.200}'", request.method);
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
     }
 
     // The SDK answers these with success by default. What is not declared is not there.
@@ -230,7 +231,8 @@ impl ServerHandler for Handler {
 }
 
 fn not_offered(method: &'static str) -> ErrorData {
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
+    let message = format!("{method} is not offered; this server has tools only");
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
 impl Handler {

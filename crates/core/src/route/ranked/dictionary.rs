@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::{
-    entry::{Counts, Entry},
+    counts::Counts,
+    entry::Entry,
     numbers::{Numbers, narrow, put},
     scale::Scale,
-    tokens::Term,
+    term::Term,
 };
 
 /// The skills of every term.
@@ -53,33 +54,40 @@ impl Posting {
 
 /// The shelf that a term stands on, and its key there.
 fn place(term: Term) -> (usize, u32) {
-    let [_, _, _, shelf, key @ ..] = term.bits().to_be_bytes();
+    let [shelf, key @ ..] = term.pack();
     (usize::from(shelf), u32::from_be_bytes(key))
 }
 
 impl Dictionary {
-    /// Entries' terms ascend, so all of them are read one shelf at a time; what is in work fits a cache.
+    /// Entries' terms ascend, so all entries are read side by side, some shelves at a time; what is in work then
+    /// fits a cache.
     pub(super) fn new(entries: &[Arc<Entry>]) -> Self {
         const SHELVES: usize = 256;
-        let mut dictionary = Self::default();
-        let mut readers: Vec<_> = (0_u64..)
-            .zip(entries)
-            .flat_map(|(number, entry)| entry.terms().map(|terms| (number, terms.peekable())))
-            .collect();
-        let mut postings = Vec::new();
-        for shelf in 0..SHELVES {
-            postings.clear();
+        const AT_A_TIME: usize = 8;
+        let bytes = entries.iter().map(|entry| entry.listed_len()).sum();
+        let mut dictionary = Self { lists: Vec::with_capacity(bytes), ..Self::default() };
+        let mut readers = Vec::with_capacity(entries.len() * 2);
+        for (number, entry) in (0_u64..).zip(entries) {
+            readers.extend(entry.terms().map(|terms| (number, terms.peekable())));
+        }
+        let mut shelves = [const { Vec::new() }; AT_A_TIME];
+        for first in (0..SHELVES).step_by(AT_A_TIME) {
             for (number, reader) in &mut readers {
-                while let Some((term, counts)) = reader.next_if(|(term, _)| place(*term).0 == shelf)
-                {
-                    if counts != Counts::NONE {
-                        let order = u64::from(place(term).1) << 32 | *number;
-                        postings.push(Posting { order, counts });
+                let near = |(term, _): &(Term, Counts)| place(*term).0 < first + AT_A_TIME;
+                while let Some((term, counts)) = reader.next_if(near) {
+                    let (shelf, key) = place(term);
+                    if counts != Counts::NONE
+                        && let Some(shelf) = shelves.get_mut(shelf - first)
+                    {
+                        shelf.push(Posting { order: u64::from(key) << 32 | *number, counts });
                     }
                 }
             }
-            postings.sort_unstable_by_key(|posting| posting.order);
-            dictionary.shelve(&postings);
+            for shelf in &mut shelves {
+                shelf.sort_unstable_by_key(|posting| posting.order);
+                dictionary.shelve(shelf);
+                shelf.clear();
+            }
         }
         dictionary.shelves.push(narrow(dictionary.keys.len()));
         dictionary.keys.shrink_to_fit();
@@ -126,12 +134,12 @@ impl Dictionary {
         self.numbers(term).and_then(List::new).unwrap_or_default()
     }
 
-    fn numbers(&self, term: Term) -> Option<Numbers<'_>> {
-        let (shelf, key) = place(term);
-        let start = *self.shelves.get(shelf)? as usize;
+    fn numbers(&self, sought: Term) -> Option<Numbers<'_>> {
+        let (shelf, key) = place(sought);
+        let first = *self.shelves.get(shelf)? as usize;
         let end = *self.shelves.get(shelf + 1)? as usize;
-        let found = self.keys.get(start..end)?.binary_search(&key).ok()?;
-        let start = *self.starts.get(start + found)? as usize;
+        let found = self.keys.get(first..end)?.binary_search(&key).ok()?;
+        let start = *self.starts.get(first + found)? as usize;
         self.lists.get(start..).map(Numbers)
     }
 }

@@ -3,8 +3,10 @@
 
 use super::{
     clauses::clauses,
+    counts::{Counts, Field, Terms},
     numbers::{Numbers, narrow, put},
-    tokens::{Term, Tokenizer, spoken},
+    term::Term,
+    tokens::{Tokenizer, spoken},
 };
 
 /// Each text is considered up to this many characters.
@@ -40,114 +42,12 @@ pub struct Entry {
     texts: Box<str>,
 }
 
-/// Terms, ascending, and how often each occurs.
-#[derive(Debug)]
-struct Terms {
-    terms: Box<[PackedTerm]>,
-    /// In the order of the terms, as [`Counts::put`] writes it.
-    counts: Box<[u8]>,
-}
-
-impl Terms {
-    fn new(found: &[(Term, Counts)]) -> Self {
-        let mut counts = Vec::new();
-        found.iter().for_each(|(_, count)| count.put(&mut counts));
-        Self { terms: found.iter().map(|(term, _)| pack(*term)).collect(), counts: counts.into() }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (Term, Counts)> {
-        let mut counts = Numbers(&self.counts);
-        self.terms.iter().map_while(move |term| Some((unpack(*term), Counts::read(&mut counts)?)))
-    }
-
-    fn place(&self, term: Term) -> Option<usize> {
-        self.terms.binary_search(&pack(term)).ok()
-    }
-}
-
-/// Forty bits, the highest first.
-type PackedTerm = [u8; 5];
-
-fn pack(term: Term) -> PackedTerm {
-    let [_, _, _, packed @ ..] = term.bits().to_be_bytes();
-    packed
-}
-
-fn unpack([a, b, c, d, e]: PackedTerm) -> Term {
-    Term::from_bits(u64::from_be_bytes([0, 0, 0, a, b, c, d, e]))
-}
-
 /// How many terms each field has.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Lengths {
     pub(super) description: u32,
     pub(super) headings: u32,
     pub(super) body: u32,
-}
-
-/// How often a term occurs in each field.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) name: u16,
-    pub(super) description: u16,
-    pub(super) headings: u16,
-    pub(super) body: u16,
-}
-
-impl Counts {
-    pub(super) const NONE: Self = Self { name: 0, description: 0, headings: 0, body: 0 };
-
-    pub(super) fn only_body(self) -> bool {
-        Self { body: 0, ..self } == Self::NONE
-    }
-
-    /// Most terms occur in the body only: one byte then.
-    fn put(self, bytes: &mut Vec<u8>) {
-        let elsewhere = !self.only_body();
-        put(bytes, u32::from(self.body) << 1 | u32::from(elsewhere));
-        if elsewhere {
-            for count in [self.name, self.description, self.headings] {
-                put(bytes, u32::from(count));
-            }
-        }
-    }
-
-    fn read(numbers: &mut Numbers<'_>) -> Option<Self> {
-        let body = numbers.next()?;
-        let mut counts = Self { body: u16::try_from(body >> 1).ok()?, ..Self::NONE };
-        if body & 1 == 1 {
-            for count in [&mut counts.name, &mut counts.description, &mut counts.headings] {
-                *count = u16::try_from(numbers.next()?).ok()?;
-            }
-        }
-        Some(counts)
-    }
-
-    fn of(fields: impl Iterator<Item = Field>) -> Self {
-        let mut counts = Self::NONE;
-        for field in fields {
-            let count = match field {
-                Field::Name => &mut counts.name,
-                Field::Description => &mut counts.description,
-                Field::Headings => &mut counts.headings,
-                Field::Body => &mut counts.body,
-                Field::Clause => continue,
-            };
-            *count = count.saturating_add(1);
-        }
-        counts
-    }
-}
-
-/// Where a term was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Field {
-    Name,
-    Description,
-    /// In a clause. Its terms are the description's, but for a word that the cut made.
-    Clause,
-    Headings,
-    Body,
 }
 
 /// One clause of an entry.
@@ -171,16 +71,26 @@ impl Clause<'_> {
 impl Entry {
     /// Tokenises a skill.
     pub fn new(text: &Text<'_>) -> Self {
-        Draft::new(text).pack()
+        Self::read(text, &mut Tokenizer::new())
+    }
+
+    /// Tokenises one of many skills: the same entry, in half the time, because the tokenizer has met most words.
+    pub fn read(text: &Text<'_>, tokenizer: &mut Tokenizer) -> Self {
+        Draft::new(text, tokenizer).pack()
     }
 
     pub(super) fn lengths(&self) -> Lengths {
         self.lengths
     }
 
-    /// Every term that occurs, with its counts: two ascending runs.
+    /// Every term with its counts: two ascending runs.
     pub(super) fn terms(&self) -> [impl Iterator<Item = (Term, Counts)>; 2] {
-        [self.offered.iter(), self.further.iter()]
+        [self.offered.counted(), self.further.counted()]
+    }
+
+    /// About how many bytes it takes to list this skill under all its terms.
+    pub(super) fn listed_len(&self) -> usize {
+        self.offered.listed_len() + self.further.listed_len()
     }
 
     /// Whether it has a term.
@@ -190,7 +100,7 @@ impl Entry {
 
     /// The terms of name, description and clauses, ascending.
     pub(super) fn offered(&self) -> impl Iterator<Item = Term> {
-        self.offered.terms.iter().copied().map(unpack)
+        self.offered.iter()
     }
 
     /// First the whole name, joined form included, without a text; then the clauses, of which the name is the
@@ -211,20 +121,16 @@ impl Entry {
 
 /// An entry while its texts are read.
 struct Draft<'a> {
-    tokenizer: Tokenizer,
+    tokenizer: &'a mut Tokenizer,
     found: Vec<(Term, Field)>,
     lengths: Lengths,
     clauses: Vec<(&'a str, Vec<Term>)>,
 }
 
 impl<'a> Draft<'a> {
-    fn new(text: &Text<'a>) -> Self {
-        let mut draft = Self {
-            tokenizer: Tokenizer::new(),
-            found: Vec::new(),
-            lengths: Lengths::default(),
-            clauses: Vec::new(),
-        };
+    fn new(text: &Text<'a>, tokenizer: &'a mut Tokenizer) -> Self {
+        let mut draft =
+            Self { tokenizer, found: Vec::new(), lengths: Lengths::default(), clauses: Vec::new() };
         draft.name(first(text.name, LONGEST));
         let description = first(text.description, LONGEST);
         draft.lengths.description = draft.read(description, Field::Description);

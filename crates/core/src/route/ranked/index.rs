@@ -10,7 +10,7 @@ use super::{
     entry::Entry,
     numbers::narrow,
     scale::Scale,
-    tokens::Term,
+    term::Term,
 };
 
 /// The index over many entries, in the order given.

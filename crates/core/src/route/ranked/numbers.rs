@@ -23,6 +23,20 @@ impl Numbers<'_> {
         self.0 = rest;
         Some(Self(own))
     }
+
+    /// The number that starts with `first` and goes on.
+    fn longer(&mut self, first: u8) -> Option<u32> {
+        let mut number = u32::from(first & 0x7f);
+        for shift in [7, 14, 21, 28] {
+            let (&byte, rest) = self.0.split_first()?;
+            self.0 = rest;
+            number |= u32::from(byte & 0x7f) << shift;
+            if byte <= 0x7f {
+                break;
+            }
+        }
+        Some(number)
+    }
 }
 
 impl Iterator for Numbers<'_> {
@@ -30,16 +44,9 @@ impl Iterator for Numbers<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<u32> {
-        let (mut number, mut shift) = (0, 0);
-        loop {
-            let (&byte, rest) = self.0.split_first()?;
-            self.0 = rest;
-            number |= u32::from(byte & 0x7f).checked_shl(shift)?;
-            if byte <= 0x7f {
-                return Some(number);
-            }
-            shift += 7;
-        }
+        let (&byte, rest) = self.0.split_first()?;
+        self.0 = rest;
+        if byte <= 0x7f { Some(u32::from(byte)) } else { self.longer(byte) }
     }
 }
 

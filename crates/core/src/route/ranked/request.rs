@@ -5,7 +5,10 @@
 
 use std::ops::Range;
 
-use super::tokens::{Term, TermMap, Tokenizer, is_word, spoken};
+use super::{
+    term::{Term, TermMap},
+    tokens::{Tokenizer, is_word, spoken},
+};
 
 /// A request is considered up to this many characters.
 const LONGEST: usize = 20_000;

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{index::Ranked, request::Request, sums::Sums, tokens::TermMap};
+use super::{index::Ranked, request::Request, sums::Sums, term::TermMap};
 
 /// So many occurrences of a term, fields weighed, count half of what endless ones would.
 const SATURATION: f64 = 3.0;
@@ -92,6 +92,7 @@ impl Ranked {
     }
 
     /// Every skill that has a wanted term, with its sum; the terms add up in the request's order.
+    #[inline(never)]
     fn sums(&self, wanted: Vec<Wanted<'_>>) -> Vec<(usize, f64)> {
         let mut sums = Sums::new(self.len());
         for Wanted { list, weight } in wanted {
@@ -102,6 +103,7 @@ impl Ranked {
         sums.found().collect()
     }
 
+    #[inline(never)]
     fn candidate(&self, entry: usize, bm25: f64, masses: &TermMap<f64>) -> Candidate {
         let mut found = Candidate { entry, bm25, name: 0.0, clauses: 0.0, best: None };
         let mut squares = 0.0;
@@ -130,6 +132,7 @@ impl Ranked {
         found
     }
 
+    #[inline(never)]
     fn hit(&self, found: &Candidate, request: &Request) -> Hit {
         let entry = self.entry(found.entry);
         let occurs: Vec<bool> = request
@@ -157,6 +160,7 @@ impl Candidate {
 }
 
 /// The candidates, in any order.
+#[inline(never)]
 fn best(sums: &mut [(usize, f64)]) -> &[(usize, f64)] {
     let order = |a: &(usize, f64), b: &(usize, f64)| -> Ordering {
         b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0))
@@ -168,6 +172,7 @@ fn best(sums: &mut [(usize, f64)]) -> &[(usize, f64)] {
 }
 
 /// Sets each term against its best among the candidates.
+#[inline(never)]
 fn weigh(candidates: &mut [Candidate]) {
     let most = |term: fn(&Candidate) -> f64| candidates.iter().map(term).fold(0.0, f64::max);
     let (bm25, name, clauses) =

@@ -6,68 +6,16 @@
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},
-    hash::{BuildHasherDefault, Hasher},
+    fmt,
+    hash::BuildHasherDefault,
     ops::Range,
     sync::LazyLock,
 };
 
 use rust_stemmers::{Algorithm, Stemmer};
 
+use super::term::{Hashed, Term, hash};
 use crate::route::tokens::{CONTRACTED, STOP_WORDS};
-
-/// A term as the index knows it: forty bits of a hash of the stem. Among 200,000 different terms two share
-/// their bits with a chance of one in fifty; then each counts for the other, which moves no ranking that matters,
-/// and no term's text has to be kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Term(u64);
-
-impl Term {
-    const BITS: u32 = 40;
-
-    pub(super) fn new(stem: &str) -> Self {
-        let hash = hash(stem);
-        // Folded, as the makers of FNV advise for fewer bits.
-        Self((hash ^ (hash >> Self::BITS)) & ((1 << Self::BITS) - 1))
-    }
-
-    /// The number, below 2⁴⁰.
-    pub(super) fn bits(self) -> u64 {
-        self.0
-    }
-
-    /// The term of a number that [`Self::bits`] gave.
-    pub(super) fn from_bits(bits: u64) -> Self {
-        Self(bits)
-    }
-}
-
-/// FNV-1a: small, good for short words, and the same everywhere.
-fn hash(word: &str) -> u64 {
-    word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
-/// A map by term.
-pub(super) type TermMap<V> = HashMap<Term, V, BuildHasherDefault<Hashed>>;
-
-/// Hashes what is a hash already: only spreads its bits.
-#[derive(Debug, Default)]
-pub(super) struct Hashed(u64);
-
-impl Hasher for Hashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-}
 
 /// One term where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,18 +28,35 @@ pub(super) struct Token {
     pub(super) at: Range<usize>,
 }
 
-static DROPPED: LazyLock<HashSet<&str>> =
-    LazyLock::new(|| STOP_WORDS.iter().chain(CONTRACTED).copied().collect());
+/// Words that say nothing. `ai`, of the French *j'ai*, says something here: it is what many skills are about.
+static DROPPED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    STOP_WORDS.iter().chain(CONTRACTED).copied().filter(|word| *word != "ai").collect()
+});
 
 /// Longer words are no words of a language; the stemmer's time grows with their square.
 const LONGEST_STEMMED: usize = 64;
 
+/// A tokenizer that has met so many different words forgets them.
+const MOST_KNOWN: usize = 28_000;
+
 /// Finds terms, and remembers them: most words come more than once, and stemming is what takes time.
-pub(super) struct Tokenizer {
+pub struct Tokenizer {
     stemmer: Stemmer,
     /// By a hash of the word, like terms themselves.
     known: HashMap<u64, Known, BuildHasherDefault<Hashed>>,
     lowered: String,
+}
+
+impl fmt::Debug for Tokenizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tokenizer").field("known", &self.known.len()).finish_non_exhaustive()
+    }
+}
+
+impl Default for Tokenizer {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -101,7 +66,8 @@ struct Known {
 }
 
 impl Tokenizer {
-    pub(super) fn new() -> Self {
+    /// One that has met no words yet.
+    pub fn new() -> Self {
         let stemmer = Stemmer::create(Algorithm::English);
         Self { stemmer, known: HashMap::default(), lowered: String::new() }
     }
@@ -122,6 +88,9 @@ impl Tokenizer {
         }
         self.lowered.make_ascii_lowercase();
         let word = self.lowered.as_str();
+        if self.known.len() >= MOST_KNOWN {
+            self.known.clear();
+        }
         *self.known.entry(hash(word)).or_insert_with(|| {
             let stem =
                 if word.len() > LONGEST_STEMMED { word.into() } else { self.stemmer.stem(word) };

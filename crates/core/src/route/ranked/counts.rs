@@ -1,0 +1,132 @@
+//! The terms of a skill and how often it has each, packed.
+
+use super::{
+    numbers::{Numbers, put},
+    term::{Packed, Term},
+};
+
+/// Where a term was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Field {
+    Name,
+    Description,
+    /// In a clause. Its terms are the description's, but for a word that the cut made.
+    Clause,
+    Headings,
+    Body,
+}
+
+/// How often a skill has a term, by field.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) name: u16,
+    pub(super) description: u16,
+    pub(super) headings: u16,
+    pub(super) body: u16,
+}
+
+impl Counts {
+    pub(super) const NONE: Self = Self { name: 0, description: 0, headings: 0, body: 0 };
+
+    pub(super) fn of(fields: impl Iterator<Item = Field>) -> Self {
+        let mut counts = Self::NONE;
+        for field in fields {
+            let count = match field {
+                Field::Name => &mut counts.name,
+                Field::Description => &mut counts.description,
+                Field::Headings => &mut counts.headings,
+                Field::Body => &mut counts.body,
+                Field::Clause => continue,
+            };
+            *count = count.saturating_add(1);
+        }
+        counts
+    }
+
+    /// Whether no other field has it.
+    pub(super) fn only_body(self) -> bool {
+        Self { body: 0, ..self } == Self::NONE
+    }
+
+    /// Most terms occur in the body only: one byte then.
+    fn put(self, bytes: &mut Vec<u8>) {
+        let elsewhere = !self.only_body();
+        put(bytes, u32::from(self.body) << 1 | u32::from(elsewhere));
+        if elsewhere {
+            for count in [self.name, self.description, self.headings] {
+                put(bytes, u32::from(count));
+            }
+        }
+    }
+
+    fn read(numbers: &mut Numbers<'_>) -> Option<Self> {
+        let body = numbers.next()?;
+        let mut counts = Self { body: u16::try_from(body >> 1).ok()?, ..Self::NONE };
+        if body & 1 == 1 {
+            for count in [&mut counts.name, &mut counts.description, &mut counts.headings] {
+                *count = u16::try_from(numbers.next()?).ok()?;
+            }
+        }
+        Some(counts)
+    }
+}
+
+/// Terms, ascending, and how often a skill has each.
+#[derive(Debug)]
+pub(super) struct Terms {
+    terms: Box<[Packed]>,
+    /// In the order of the terms, as [`Counts::put`] writes it.
+    counts: Box<[u8]>,
+}
+
+impl Terms {
+    /// Packs terms, which must ascend.
+    pub(super) fn new(found: &[(Term, Counts)]) -> Self {
+        let mut counts = Vec::new();
+        for (_, count) in found {
+            count.put(&mut counts);
+        }
+        Self { terms: found.iter().map(|(term, _)| term.pack()).collect(), counts: counts.into() }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Term> {
+        self.terms.iter().copied().map(Term::unpack)
+    }
+
+    pub(super) fn counted(&self) -> impl Iterator<Item = (Term, Counts)> {
+        let mut counts = Numbers(&self.counts);
+        self.iter().map_while(move |term| Some((term, Counts::read(&mut counts)?)))
+    }
+
+    /// Where a term stands, if it is here.
+    pub(super) fn place(&self, term: Term) -> Option<usize> {
+        self.terms.binary_search(&term.pack()).ok()
+    }
+
+    /// About how many bytes it takes to list the skill under all of these.
+    pub(super) fn listed_len(&self) -> usize {
+        self.terms.len() * 2 + self.counts.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_come_back() {
+        let table = [
+            (Counts { body: 1, ..Counts::NONE }, 1),
+            (Counts { body: 63, ..Counts::NONE }, 1),
+            (Counts { body: 64, ..Counts::NONE }, 2),
+            (Counts { body: u16::MAX, ..Counts::NONE }, 3),
+            (Counts { name: 1, description: 2, headings: 3, body: 4 }, 4),
+            (Counts::NONE, 1),
+        ];
+        for (counts, bytes) in table {
+            let terms = Terms::new(&[(Term::new("x"), counts)]);
+            assert!(terms.counted().eq([(Term::new("x"), counts)]));
+            assert_eq!(terms.counts.len(), bytes, "{counts:?}");
+        }
+    }
+}
