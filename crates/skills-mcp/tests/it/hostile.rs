@@ -391,7 +391,7 @@ fn f07_a_fifo_as_skill_asset_or_script_blocks_nothing() {
     let started = Instant::now();
     let mut client = client(&home);
     assert_good_is_served(&mut client);
-    assert!(message(&mut client, "declares", "pipe.txt").contains("declares"));
+    assert!(message(&mut client, "declares", "pipe.txt").contains("not a regular file"));
     fs::remove_file(home.skills().join("declares/later.txt")).unwrap();
     mkfifo(&home.skills().join("declares/later.txt"));
     assert!(message(&mut client, "declares", "later.txt").contains("later.txt"));

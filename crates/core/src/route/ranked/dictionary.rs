@@ -134,10 +134,10 @@ impl Dictionary {
         self.numbers(term).and_then(List::new).unwrap_or_default()
     }
 
-    fn numbers(&self, sought: Term) -> Option<Numbers<'_>> {
-        let (shelf, key) = place(sought);
-        let first = *self.shelves.get(shelf)? as usize;
-        let end = *self.shelves.get(shelf + 1)? as usize;
+    fn numbers(&self, term: Term) -> Option<Numbers<'_>> {
+        let (at, key) = place(term);
+        let first = *self.shelves.get(at)? as usize;
+        let end = *self.shelves.get(at + 1)? as usize;
         let found = self.keys.get(first..end)?.binary_search(&key).ok()?;
         let start = *self.starts.get(first + found)? as usize;
         self.lists.get(start..).map(Numbers)

@@ -23,7 +23,7 @@ pub struct Text<'a> {
     pub description: &'a str,
     /// What it says: Markdown.
     pub body: &'a str,
-    /// Its author's triggers, examples and keywords. Each counts as a further clause of the description.
+    /// Its author's triggers, examples and keywords. Each counts as a further clause, and as description.
     pub clauses: &'a [String],
 }
 
@@ -69,6 +69,9 @@ impl Clause<'_> {
 }
 
 impl Entry {
+    /// The place of the whole name among [`Self::clauses`].
+    pub(super) const NAME: usize = 0;
+
     /// Tokenises a skill.
     pub fn new(text: &Text<'_>) -> Self {
         Self::read(text, &mut Tokenizer::new())
@@ -158,10 +161,11 @@ impl<'a> Draft<'a> {
         let spaced = name.replace(is_gap, " ");
         self.read(&spaced, Field::Name);
         let own: Vec<Term> = self.found.iter().map(|(term, _)| *term).collect();
-        let parts: Vec<&str> = spaced.split_whitespace().collect();
         let mut whole = own.clone();
-        if (2..=3).contains(&parts.len()) {
-            let joined = self.tokenizer.term(parts);
+        let parts = spaced.split_whitespace().filter(|part| part.contains(char::is_alphanumeric));
+        if (2..=3).contains(&parts.clone().count()) {
+            let letters = parts.flat_map(|part| part.split(|c: char| !c.is_alphanumeric()));
+            let joined = self.tokenizer.term(letters);
             self.found.push((joined, Field::Name));
             whole.push(joined);
         }

@@ -3,7 +3,7 @@
 //! What a request quotes at length is material to work on rather than the task, so it counts little. A file
 //! extension says what the material is, so it counts more.
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 use super::{
     term::{Term, TermMap},
@@ -74,17 +74,19 @@ impl Request {
         number
     }
 
-    /// The words, lower-cased, whose terms (by number) occur; a whole that occurs stands for its parts.
-    pub(super) fn words(&self, occurs: impl Fn(usize) -> bool) -> Vec<String> {
+    /// The words, lower-cased, whose terms occur, each once; a whole that occurs stands for its parts.
+    pub(super) fn words(&self, occurs: impl Fn(Term) -> bool) -> Vec<String> {
+        let occurs: Vec<bool> = self.terms.iter().map(|(term, _)| occurs(*term)).collect();
         let mut words = Vec::new();
+        let mut seen = HashSet::new();
         let mut said = 0;
         for (number, at) in &self.words {
-            if at.start < said || !occurs(*number) {
+            if at.start < said || occurs.get(*number) != Some(&true) {
                 continue;
             }
             said = at.end;
             let word = self.text.get(at.clone()).unwrap_or_default().to_lowercase();
-            if !words.contains(&word) {
+            if seen.insert(word.clone()) {
                 words.push(word);
             }
         }

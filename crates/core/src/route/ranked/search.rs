@@ -1,8 +1,8 @@
 //! A request against the index → a [`Ranking`].
 
-use std::cmp::Ordering;
-
-use super::{index::Ranked, request::Request, sums::Sums, term::TermMap};
+use super::{
+    dictionary::List, entry::Entry, index::Ranked, request::Request, sums::Sums, term::TermMap,
+};
 
 /// So many occurrences of a term, fields weighed, count half of what endless ones would.
 const SATURATION: f64 = 3.0;
@@ -48,7 +48,7 @@ pub struct Hit {
 /// A term of the request that some skill has.
 #[derive(Debug)]
 struct Wanted<'a> {
-    list: super::dictionary::List<'a>,
+    list: List<'a>,
     /// The term's weight in the request times its worth.
     weight: f64,
 }
@@ -92,7 +92,6 @@ impl Ranked {
     }
 
     /// Every skill that has a wanted term, with its sum; the terms add up in the request's order.
-    #[inline(never)]
     fn sums(&self, wanted: Vec<Wanted<'_>>) -> Vec<(usize, f64)> {
         let mut sums = Sums::new(self.len());
         for Wanted { list, weight } in wanted {
@@ -103,24 +102,24 @@ impl Ranked {
         sums.found().collect()
     }
 
-    #[inline(never)]
+    /// Takes the closer look.
     fn candidate(&self, entry: usize, bm25: f64, masses: &TermMap<f64>) -> Candidate {
         let mut found = Candidate { entry, bm25, name: 0.0, clauses: 0.0, best: None };
-        let mut squares = 0.0;
-        let mut most = 0.0;
         let Some(skill) = self.entry(entry) else { return found };
         let own: Vec<f64> =
             skill.offered().map(|term| masses.get(&term).copied().unwrap_or_default()).collect();
+        let (mut squares, mut most) = (0.0, 0.0);
         for (number, (clause, total)) in skill.clauses().zip(self.totals(entry)).enumerate() {
             let mass: f64 = clause.places().filter_map(|place| own.get(place)).sum();
             if mass <= 0.0 {
                 continue;
             }
-            if number == 0 {
+            if number == Entry::NAME {
                 found.name = mass / total;
                 continue;
             }
-            // What matched, times the share of the clause that it is.
+            // What matched, times the share of the clause that it is: a short phrase wholly there is worth more
+            // than words scattered over a long one. As squares, several add up and a long list does not win.
             let gain = mass * mass / total;
             squares += gain * gain;
             if gain > most {
@@ -132,14 +131,8 @@ impl Ranked {
         found
     }
 
-    #[inline(never)]
     fn hit(&self, found: &Candidate, request: &Request) -> Hit {
         let entry = self.entry(found.entry);
-        let occurs: Vec<bool> = request
-            .terms
-            .iter()
-            .map(|(term, _)| entry.is_some_and(|entry| entry.has(*term)))
-            .collect();
         let clause = entry.zip(found.best).and_then(|(entry, best)| entry.clauses().nth(best));
         Hit {
             entry: found.entry,
@@ -147,7 +140,7 @@ impl Ranked {
             bm25: found.bm25,
             name: found.name,
             clauses: found.clauses,
-            matched_terms: request.words(|term| occurs.get(term).is_some_and(|occurs| *occurs)),
+            matched_terms: request.words(|term| entry.is_some_and(|entry| entry.has(term))),
             clause: clause.map(|clause| clause.text.to_owned()),
         }
     }
@@ -160,19 +153,16 @@ impl Candidate {
 }
 
 /// The candidates, in any order.
-#[inline(never)]
 fn best(sums: &mut [(usize, f64)]) -> &[(usize, f64)] {
-    let order = |a: &(usize, f64), b: &(usize, f64)| -> Ordering {
-        b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0))
-    };
     if sums.len() > CANDIDATES {
-        sums.select_nth_unstable_by(CANDIDATES, order);
+        sums.select_nth_unstable_by(CANDIDATES, |a, b| {
+            b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0))
+        });
     }
     sums.get(..CANDIDATES).unwrap_or(sums)
 }
 
 /// Sets each term against its best among the candidates.
-#[inline(never)]
 fn weigh(candidates: &mut [Candidate]) {
     let most = |term: fn(&Candidate) -> f64| candidates.iter().map(term).fold(0.0, f64::max);
     let (bm25, name, clauses) =

@@ -102,18 +102,15 @@ impl Tokenizer {
     /// parts.
     pub(super) fn scan(&mut self, text: &str, emit: &mut impl FnMut(Token)) {
         let mut at = 0;
-        while let Some(start) = find(text, at, char::is_alphanumeric) {
+        while let Some(start) = find(text, at, |c| c.is_alphanumeric() || is_ideograph(c)) {
             let rest = text.get(start..).unwrap_or_default();
-            let end = if rest.starts_with(is_ideograph) {
-                let end = find(text, start, |c| !is_ideograph(c)).unwrap_or(text.len());
-                ideographs(text, start..end, emit);
-                end
+            if rest.starts_with(is_ideograph) {
+                at = find(text, start, |c| !is_ideograph(c)).unwrap_or(text.len());
+                ideographs(text, start..at, emit);
             } else {
-                let end = start + word_end(rest);
-                self.word(text, start..end, emit);
-                end
-            };
-            at = end;
+                at = start + word_end(rest);
+                self.word(text, start..at, emit);
+            }
         }
     }
 
