@@ -183,11 +183,23 @@ pub fn escaped(text: &str) -> String {
     safe
 }
 
-/// Zero-width, bidirectional and tag characters: a reader does not see them, a model does.
+/// The text as one line that a reader sees whole: control and invisible characters out, white space single.
+pub fn one_line(text: &str) -> String {
+    let visible: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .filter(|c| !is_invisible(*c))
+        .collect();
+    visible.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Zero-width, bidirectional and tag characters, fillers and variation selectors: a reader does not see them, a model
+/// does. Not the one selector that every emoji keyboard writes.
 pub fn is_invisible(c: char) -> bool {
     matches!(c,
-        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
-        | '\u{e0000}'..='\u{e007f}')
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0e}' | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::{
     Catalog, Entry, Intake, Kind, Origin, Presence, ShadowedCopy, Skill, SkillId, SkillPath,
-    Source, layout::in_resources,
+    Source, layout::in_resources, lookup::fold,
 };
 use crate::{
-    diagnostic::{Code, Diagnostic, Finding, Position},
+    diagnostic::{Code, Diagnostic, Finding, Position, one_line},
     document::SkillDocument,
     relpath::RelPath,
 };
@@ -113,7 +113,7 @@ impl Catalog {
 
     fn push_bundle(&mut self, intake: &Intake, file: &RelPath, content: Arc<SkillDocument>) {
         let folder = file.folder();
-        let name = self.bundle_name(intake, file, &content);
+        let name = one_line(&self.bundle_name(intake, file, &content));
         let label: Arc<str> = match &intake.origin {
             Origin::Plugin(plugin) => format!("{plugin}:{name}").into(),
             Origin::Named | Origin::Project | Origin::User => name.as_str().into(),
@@ -129,7 +129,7 @@ impl Catalog {
         let label = if taken { Arc::clone(&identity) } else { label };
         self.names.labels.claim(&label, id);
         if let Origin::Plugin(_) = intake.origin {
-            self.names.short.entry(name.to_lowercase()).or_default().push(id);
+            self.names.short.entry(fold(&name)).or_default().push(id);
         }
         self.skills.push(Skill {
             id,
@@ -154,7 +154,8 @@ impl Catalog {
             Origin::Plugin(plugin) => plugin,
             Origin::Named | Origin::Project | Origin::User => &intake.source,
         };
-        let by_place = if folder.is_root() { by_source } else { folder.name() };
+        let unseen = one_line(folder.name()).is_empty();
+        let by_place = if folder.is_root() || unseen { by_source } else { folder.name() };
         let Some(name) = &content.fields.name else {
             if content.document.front().get("name").is_none() {
                 let finding = Finding::whole(

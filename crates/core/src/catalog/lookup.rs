@@ -3,6 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::{Catalog, Skill, SkillId};
+use crate::diagnostic::one_line;
 
 /// What a skill can be asked for by, in the order in which it is looked for.
 #[derive(Debug, Default)]
@@ -13,11 +14,12 @@ pub(super) struct Names {
     pub(super) folders: Table,
     /// Bundles' labels.
     pub(super) labels: Table,
-    /// Plugin bundles by the name behind the colon, lower-cased.
+    /// Plugin bundles by the name behind the colon, folded.
     pub(super) short: HashMap<String, Vec<SkillId>>,
 }
 
-/// Names by their exact spelling and by their letters alone; of two that differ in case only, the first counts.
+/// Names by their exact spelling and by what a reader sees of them, whatever the case; of two that look the same, the
+/// first counts.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     exact: HashMap<Arc<str>, SkillId>,
@@ -31,14 +33,19 @@ impl Table {
             return false;
         }
         self.exact.insert(Arc::clone(name), id);
-        self.folded.entry(name.to_lowercase()).or_insert(id);
+        self.folded.entry(fold(name)).or_insert(id);
         true
     }
 
     /// Who has these letters, in whatever case.
     pub(super) fn holder(&self, name: &str) -> Option<SkillId> {
-        self.folded.get(&name.to_lowercase()).copied()
+        self.folded.get(&fold(name)).copied()
     }
+}
+
+/// What names are compared by: listings show one line of visible text, and what they show must load.
+pub(super) fn fold(name: &str) -> String {
+    one_line(name).to_lowercase()
 }
 
 impl Names {
@@ -77,7 +84,7 @@ impl Catalog {
             tables.iter().find_map(|table| names.iter().find_map(|name| table.exact.get(*name)));
         let folded = || {
             tables.iter().find_map(|table| {
-                names.iter().find_map(|name| table.folded.get(&name.to_lowercase()))
+                names.iter().find_map(|name| table.folded.get(&fold(name)))
             })
         };
         if let Some(id) = exact.or_else(folded) {
@@ -93,7 +100,7 @@ impl Catalog {
     pub fn named(&self, asked: &str) -> Named<'_> {
         let asked = asked.trim();
         let labels = &self.names.labels;
-        let label = labels.exact.get(asked).or_else(|| labels.folded.get(&asked.to_lowercase()));
+        let label = labels.exact.get(asked).or_else(|| labels.folded.get(&fold(asked)));
         match label.and_then(|id| self.skill(*id)) {
             Some(skill) => Named::One(skill),
             None => match self.by_short_name(asked) {
@@ -107,7 +114,7 @@ impl Catalog {
         let ids = self
             .names
             .short
-            .get(&asked.trim().to_lowercase())
+            .get(&fold(asked))
             .map(Vec::as_slice)
             .unwrap_or_default();
         let mut skills: Vec<&Skill> = ids.iter().filter_map(|id| self.skill(*id)).collect();
@@ -132,7 +139,8 @@ impl Catalog {
     }
 
     fn near_by<'a>(&'a self, asked: &str, called: fn(&'a Skill) -> &'a str) -> Vec<&'a str> {
-        let asked = asked.to_lowercase();
+        // No name is that long, and comparing takes time in its length.
+        let asked: String = asked.to_lowercase().chars().take(200).collect();
         let last = asked.rsplit(['/', ':']).next().unwrap_or_default();
         let mut scored: Vec<(f64, &str)> = self
             .skills

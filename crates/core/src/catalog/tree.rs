@@ -39,12 +39,12 @@ impl Catalog {
 
     /// The node of this name: a skill's as [`Catalog::find`] finds it, a folder's path, a source's name.
     pub fn subtree(&self, asked: &str) -> Option<TreeNode<'_>> {
+        if let Some(skill) = self.find(asked) {
+            return self.tree().take(&|path| path == &*skill.identity);
+        }
         let asked = asked.trim().trim_end_matches('/');
         if matches!(asked, "" | "root") {
             return Some(self.tree());
-        }
-        if let Some(skill) = self.find(asked) {
-            return self.tree().take(&|path| path == &*skill.identity);
         }
         let folded = asked.to_lowercase();
         self.tree()

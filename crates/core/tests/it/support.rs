@@ -33,28 +33,20 @@ pub(crate) fn intake(source: &str, files: &Files) -> Intake {
 
 /// Like [`intake`], but `change` may put things into the folder that a fixture cannot spell.
 pub(crate) fn intake_with(source: &str, files: &Files, change: impl FnOnce(&mut Folder)) -> Intake {
+    made(source, Origin::Named, files, change)
+}
+
+/// The intake of a source of this origin with these files.
+pub(crate) fn intake_from(source: &str, origin: Origin, files: &Files) -> Intake {
+    made(source, origin, files, |_| {})
+}
+
+fn made(source: &str, origin: Origin, files: &Files, change: impl FnOnce(&mut Folder)) -> Intake {
     let mut root = Folder::default();
     for (path, text) in files {
         root.insert(&path_of(path), Entry::Regular { bytes: text.len() as u64 });
     }
     change(&mut root);
-    let texts: BTreeMap<&str, &str> =
-        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    Intake::new(source.into(), Origin::Named, root, Vec::new(), |wanted| {
-        let read = |(file, dialect): (RelPath, Dialect)| {
-            let bytes = texts[file.as_str()].as_bytes().to_vec();
-            (file, Arc::new(Parsed::read(bytes, dialect)))
-        };
-        wanted.into_iter().map(read).collect()
-    })
-}
-
-/// The intake of a source of this origin with these files.
-pub(crate) fn intake_from(source: &str, origin: Origin, files: &Files) -> Intake {
-    let mut root = Folder::default();
-    for (path, text) in files {
-        root.insert(&path_of(path), Entry::Regular { bytes: text.len() as u64 });
-    }
     let texts: BTreeMap<&str, &str> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     Intake::new(source.into(), origin, root, Vec::new(), |wanted| {

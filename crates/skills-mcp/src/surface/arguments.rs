@@ -8,22 +8,18 @@ use super::Refusal;
 
 /// The schema of an argument type: an object that takes nothing it does not name.
 pub(super) fn schema<T: JsonSchema>() -> Map<String, Value> {
-    made::<T>(SchemaSettings::draft2020_12())
-}
-
-/// The schema of an answer: what is left out where there is nothing to say is not required.
-pub(super) fn answer_schema<T: JsonSchema>() -> Map<String, Value> {
-    made::<T>(SchemaSettings::draft2020_12().for_serialize())
-}
-
-fn made<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
     // `uint` and `double` are formats of nobody's but the library's.
     let plain = RecursiveTransform(|schema: &mut Schema| drop(schema.remove("format")));
-    let mut settings = settings.with_transform(plain);
+    let mut settings = SchemaSettings::draft2020_12().with_transform(plain);
     settings.meta_schema = None;
     settings.inline_subschemas = true;
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     schema.remove("title");
+    schema.as_object().cloned().unwrap_or_default()
+}
+
+/// A schema that is written out.
+pub(super) fn object(schema: &Value) -> Map<String, Value> {
     schema.as_object().cloned().unwrap_or_default()
 }
 

@@ -3,9 +3,10 @@
 //! Over budget, descriptions are shortened at the end of a sentence or clause, then left out, then whole entries are,
 //! always from the end of the precedence order; and the list says how many there are.
 
+use serde_json::Value;
+pub(super) use skills_core::diagnostic::one_line;
 use skills_core::{
     catalog::{Catalog, Kind, Skill},
-    diagnostic::is_invisible,
     estimate,
 };
 
@@ -40,16 +41,6 @@ pub(super) fn entries(catalog: &Catalog) -> Vec<Entry> {
     skills.into_iter().map(entry).collect()
 }
 
-/// Control and invisible characters out, white space single.
-pub(super) fn one_line(text: &str) -> String {
-    let visible: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .filter(|c| !is_invisible(*c))
-        .collect();
-    visible.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// The whole list.
 pub(super) fn whole(entries: &[Entry], style: ListingStyle) -> String {
     lines(entries.iter().map(|entry| line(entry, Some(&entry.description), style)))
@@ -69,13 +60,13 @@ pub(super) fn fitted(entries: &[Entry], style: ListingStyle, room: usize) -> Str
         })
         .collect();
     let costs: Vec<[usize; 3]> =
-        forms.iter().map(|forms| forms.each_ref().map(|form| estimate::tokens(form) + 1)).collect();
+        forms.iter().map(|forms| forms.each_ref().map(|form| cost_in_json(form))).collect();
     let mut levels = vec![0_usize; entries.len()];
     let cost = |level: &usize, costs: &[usize; 3]| costs.get(*level).copied().unwrap_or(0);
     let mut total: usize = levels.iter().zip(&costs).map(|(level, costs)| cost(level, costs)).sum();
     // Full, shortened, name only, gone: each step from the end, for as long as it is needed.
     for next in 1..=3 {
-        let note = if next == 3 { estimate::tokens(&note(0, entries.len())) + 2 } else { 0 };
+        let note = if next == 3 { cost_in_json(&note(0, entries.len())) } else { 0 };
         for (level, costs) in levels.iter_mut().zip(&costs).rev() {
             if total + note <= room {
                 break;
@@ -88,6 +79,13 @@ pub(super) fn fitted(entries: &[Entry], style: ListingStyle, room: usize) -> Str
     let count = levels.iter().filter(|level| **level < 3).count();
     let more = (count < entries.len()).then(|| note(count, entries.len()));
     lines(shown.chain(more))
+}
+
+/// What a line costs where it will stand: inside a JSON text, with its line end.
+fn cost_in_json(line: &str) -> usize {
+    let quoted = Value::from(format!("{line}\n")).to_string();
+    let inside = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    estimate::tokens(inside.unwrap_or(&quoted))
 }
 
 /// What is said of skills that are not listed.

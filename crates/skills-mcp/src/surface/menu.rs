@@ -54,8 +54,11 @@ impl Menu {
         let bare = skill::frame(face, &entries);
         menu.set_listing(bare, Budget::Unlimited);
         let Budget::Tokens(budget) = face.budget else { return menu };
-        let room = budget.saturating_sub(menu.tokens());
-        menu.set_listing(skill::shortened(face, &entries, room), Budget::Unlimited);
+        let mut room = budget.saturating_sub(menu.tokens());
+        // Lines are estimated one by one, and together they may cost a little more.
+        while !menu.set_listing(skill::shortened(face, &entries, room), face.budget) && room > 0 {
+            room = room.saturating_sub(menu.tokens().saturating_sub(budget));
+        }
         menu
     }
 
@@ -91,6 +94,12 @@ impl Offered {
         Self { tool, name, description: Cow::Borrowed(tool.description) }
     }
 
+    /// Whether clients are told that the tool destroys nothing. Of a flat tool that only reads it goes without saying,
+    /// and every word costs every client.
+    pub fn says_destructive(&self) -> bool {
+        self.tool.door != Door::Flat
+    }
+
     /// The tool as clients are told of it.
     pub fn json(&self) -> Value {
         let mut shown = json!({
@@ -100,11 +109,14 @@ impl Offered {
             "inputSchema": (self.tool.input)(),
             "annotations": {
                 "readOnlyHint": self.tool.read_only,
-                "destructiveHint": false,
                 "idempotentHint": self.tool.idempotent,
                 "openWorldHint": false,
             },
         });
+        let annotations = shown.pointer_mut("/annotations").and_then(Value::as_object_mut);
+        if let Some(annotations) = annotations.filter(|_| self.says_destructive()) {
+            annotations.insert("destructiveHint".to_owned(), json!(false));
+        }
         if let (Some(output), Some(shown)) = (self.tool.output, shown.as_object_mut()) {
             shown.insert("outputSchema".to_owned(), Value::Object(output()));
         }

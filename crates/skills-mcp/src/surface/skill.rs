@@ -28,6 +28,8 @@ pub(super) const TOOL: Tool = Tool {
 
 /// The list of what there is, when a name is not found, costs at most this.
 const NOT_FOUND_TOKENS: usize = 1_000;
+/// A longer name is no example: it would cost more than it shows.
+const MAX_EXAMPLE_BYTES: usize = 64;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -61,8 +63,7 @@ pub(super) fn shortened(face: &Face, entries: &[Entry], room: usize) -> String {
 }
 
 fn without_listing() -> String {
-    "Load a skill by name to get specialized instructions; find names with skills_search."
-        .to_owned()
+    "Load a skill by name; find names with skills_search.".to_owned()
 }
 
 fn framed(face: &Face, entries: &[Entry], list: &str) -> String {
@@ -99,10 +100,14 @@ Important:
     )
 }
 
-/// Two plain names and a qualified one, where the catalog has them; the seed's own where it is empty.
+/// Two plain names and a qualified one, where the catalog has them; the seed's own where it is empty. The text around
+/// them is ours, so a name that could be taken for more than a name is no example.
 fn examples(entries: &[Entry]) -> String {
-    let plain = entries.iter().filter(|entry| !entry.name.contains(':')).take(2);
-    let qualified = entries.iter().find(|entry| entry.name.contains(':'));
+    let usable = |entry: &&Entry| {
+        entry.name.len() <= MAX_EXAMPLE_BYTES && !entry.name.contains(['<', '>', '&', '"', '`'])
+    };
+    let plain = entries.iter().filter(usable).filter(|entry| !entry.name.contains(':')).take(2);
+    let qualified = entries.iter().filter(usable).find(|entry| entry.name.contains(':'));
     let mut lines: Vec<String> = plain
         .map(|entry| format!("  - `name: \"{0}\"` - invoke the {0} skill", entry.name))
         .collect();

@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use skills_core::catalog::Skill;
 
 use super::{Call, Door, Refusal, Reply, Tool, arguments, listing::one_line, summary::Summary};
@@ -16,7 +16,7 @@ pub(super) const TOOL: Tool = Tool {
     read_only: true,
     idempotent: true,
     input: arguments::schema::<Input>,
-    output: Some(arguments::answer_schema::<Output>),
+    output: Some(output),
     run,
 };
 
@@ -30,31 +30,36 @@ struct Input {
     /// Include the SKILL.md body (minus YAML front-matter) in the structured payload
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     include_body: bool,
-    /// Skills per page
+    // Said by their names; every word here costs every client.
     #[schemars(with = "usize", range(min = 1, max = 1000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     limit: Option<usize>,
-    /// Continue from `nextCursor`
     #[schemars(with = "String")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
 }
 
-#[derive(Serialize, JsonSchema)]
+/// Terse on purpose: every client pays for it, whether it reads it or not.
+fn output() -> Map<String, Value> {
+    arguments::object(&json!({
+        "type": "object",
+        "properties": {"skills": {"type": "array"}, "total": {"type": "integer"}, "nextCursor": {"type": "string"}},
+    }))
+}
+
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Output {
     skills: Vec<Listed>,
     total: usize,
-    #[schemars(with = "String")]
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 struct Listed {
     #[serde(flatten)]
     summary: Summary,
-    #[schemars(with = "String")]
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use skills_core::{
     catalog::Skill,
     route::{excerpt, ranked},
@@ -18,25 +18,25 @@ pub(super) const TOOL: Tool = Tool {
     name: "skills_search",
     door: Door::Flat,
     title: "Search skills",
-    description: "Find skills by a description of the task or by keywords.",
+    description: "Find skills for a task.",
     read_only: true,
     idempotent: true,
     input: arguments::schema::<Input>,
-    output: Some(arguments::answer_schema::<Output>),
+    output: Some(output),
     run,
 };
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// Keywords, or the task in a sentence
+    /// The task, or keywords
     #[schemars(length(min = 1))]
     query: String,
     /// Maximum number of hits
     #[schemars(range(min = 1, max = 25))]
     #[serde(default = "ten")]
     limit: usize,
-    /// all: every word must occur; ranked: best first
+    /// All words must occur, or best first
     #[schemars(with = "String", extend("enum" = ["all", "ranked"]))]
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "match")]
     matching: Option<Match>,
@@ -46,27 +46,32 @@ fn ten() -> usize {
     10
 }
 
-#[derive(Serialize, JsonSchema)]
+/// Terse on purpose: every client pays for it, whether it reads it or not.
+fn output() -> Map<String, Value> {
+    arguments::object(&json!({
+        "type": "object",
+        "properties": {"total": {"type": "integer"}, "results": {"type": "array"}, "confident": {"type": "boolean"}},
+    }))
+}
+
+#[derive(Serialize)]
 struct Output {
     query: String,
     limit: usize,
     total: usize,
-    #[schemars(with = "bool")]
     #[serde(skip_serializing_if = "Option::is_none")]
     confident: Option<bool>,
     results: Vec<Hit>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 struct Hit {
     #[serde(flatten)]
     summary: Summary,
     score: f64,
     excerpt: String,
-    #[schemars(with = "Vec<String>")]
     #[serde(skip_serializing_if = "Option::is_none")]
     matched_terms: Option<Vec<String>>,
-    #[schemars(with = "String")]
     #[serde(skip_serializing_if = "Option::is_none")]
     clause: Option<String>,
 }

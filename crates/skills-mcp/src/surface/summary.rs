@@ -1,13 +1,12 @@
 //! A skill as the flat tools show it (seed 002).
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use skills_core::catalog::{Kind, Skill};
 
 use super::Call;
 
 /// One skill.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Summary {
     install_name: String,
@@ -19,7 +18,7 @@ pub(super) struct Summary {
     label: String,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 struct Meta {
     name: String,
     description: String,

@@ -267,11 +267,13 @@ fn answered(refusal: Refusal) -> ErrorData {
 
 fn described(offered: &Offered) -> rmcp::model::Tool {
     let tool = offered.tool;
-    let annotations = ToolAnnotations::new()
+    let mut annotations = ToolAnnotations::new()
         .read_only(tool.read_only)
-        .destructive(false)
         .idempotent(tool.idempotent)
         .open_world(false);
+    if offered.says_destructive() {
+        annotations = annotations.destructive(false);
+    }
     let described = rmcp::model::Tool::new(
         offered.name.clone(),
         offered.description.clone(),

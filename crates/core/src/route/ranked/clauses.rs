@@ -130,3 +130,57 @@ fn or(rest: &str) -> usize {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(clauses(text), expected, "{text}");
+    }
+
+    #[test]
+    fn marks_cut_when_white_space_or_the_end_follows() {
+        check(
+            "Fill forms, merge files; split: sign. Now!",
+            &["Fill forms", "merge files", "split", "sign", "Now"],
+        );
+        check("node.js 3.5 a:b x,y", &["node.js 3.5 a:b x,y"]);
+        check("wait... what?! [draft] ok", &["wait", "what", "[draft", "ok"]);
+        check("one\ntwo\n\nthree", &["one\ntwo", "three"]);
+        check("one\n- two", &["one", "two"]);
+    }
+
+    #[test]
+    fn quotation_marks_and_brackets_cut() {
+        check(r#"say "fill a form" or (sign)it"#, &["say", "fill a form", "sign", "it"]);
+        check("say “fill a form”, then", &["say", "fill a form", "then"]);
+        check("says 'make a plan', 'go'. don't", &["says", "make a plan", "go", "don't"]);
+        check("users' guide ‘one’ it’s", &["users", "guide", "one", "it’s"]);
+    }
+
+    #[test]
+    fn dashes_cut_between_spaces() {
+        check("plan - do -- check — act", &["plan", "do", "check", "act"]);
+        check("third-party -x y- z", &["third-party -x y- z"]);
+    }
+
+    #[test]
+    fn the_word_or_cuts_in_lower_case() {
+        check("read or write OR append", &["read", "write OR append"]);
+        check("order for color ori", &["order for color ori"]);
+        check("and/or", &["and/"]);
+    }
+
+    #[test]
+    fn blanks_are_left_out() {
+        check("", &[]);
+        check(" , . ( ) ", &[]);
+    }
+
+    #[test]
+    fn a_long_run_of_marks_is_walked_once() {
+        let text = ".".repeat(200_000) + "x" + &" ".repeat(200_000) + "-x";
+        assert_eq!(clauses(&text).len(), 1);
+    }
+}

@@ -63,7 +63,9 @@ mod tests {
     fn numbers_come_back() {
         let numbers = [0, 1, 127, 128, 300, 16_383, 16_384, u32::MAX];
         let mut bytes = Vec::new();
-        numbers.into_iter().for_each(|number| put(&mut bytes, number));
+        for number in numbers {
+            put(&mut bytes, number);
+        }
         assert_eq!(Numbers(&bytes).collect::<Vec<_>>(), numbers);
         assert_eq!(bytes.len(), 1 + 1 + 1 + 2 + 2 + 2 + 3 + 5);
     }

@@ -162,3 +162,82 @@ fn ends(behind: &str) -> bool {
         None => true,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The weight of a stem, 0 if the request does not have it.
+    fn weight(query: &str, stem: &str) -> f64 {
+        let request = Request::new(query);
+        request.terms.iter().find(|(term, _)| *term == Term::new(stem)).map_or(0.0, |found| found.1)
+    }
+
+    fn check(query: &str, stem: &str, expected: f64) {
+        let found = weight(query, stem);
+        assert!((found - expected).abs() < 1e-12, "{stem} in {query}: {found}");
+    }
+
+    #[test]
+    fn occurrences_add_up_and_wholes_count_a_tenth() {
+        check("merge and merged merging", "merg", 3.0);
+        check("third-party", "third", 1.0);
+        check("third-party", "thirdparti", 0.1);
+        check("the", "the", 0.0);
+    }
+
+    #[test]
+    fn long_quotations_are_damped() {
+        let passage = "rewrite this sentence about databases, please do";
+        for (open, close) in [('"', '"'), ('\'', '\''), ('“', '”'), ('‘', '’')] {
+            let query = format!("shorten it: {open}{passage}{close}. And databases");
+            check(&query, "shorten", 1.0);
+            check(&query, "sentenc", 0.1);
+            check(&query, "databas", 1.1);
+        }
+        // Short ones are terms or titles.
+        check(r#"make a page called "all databases""#, "databas", 1.0);
+        check(&format!("shorten \"{passage}"), "databas", 1.0);
+        check(&format!("shorten \" {passage}\""), "databas", 1.0);
+        check(&format!("5\"{passage}\""), "databas", 1.0);
+        // An apostrophe inside does not end a quotation.
+        check(&format!("shorten 'don't {passage}'"), "databas", 0.1);
+        check(&format!("shorten \"third-party {passage}\""), "thirdparti", 0.01);
+    }
+
+    #[test]
+    fn forty_characters_make_a_passage() {
+        check(&format!("\"{}\"", "database ".repeat(4) + "fo"), "databas", 4.0);
+        check(&format!("\"{}\"", "database ".repeat(4) + "four"), "databas", 0.4);
+    }
+
+    #[test]
+    fn file_extensions_count_two_more() {
+        check("fix sales.xlsx", "xlsx", 3.0);
+        check("fix `sales.XLSX`, then a.xlsx.", "xlsx", 6.0);
+        check("all *.csv and {name}.csv: done", "csv", 6.0);
+        check("(see notes.md)", "md", 3.0);
+        // Not extensions.
+        check("sales.xlsx/x", "xlsx", 1.0);
+        check("a.b.toolong", "toolong", 1.0);
+        check(".env file", "env", 1.0);
+        check("version 1.25 x.5z", "25", 1.0);
+        check("a.md.bak", "md", 1.0);
+    }
+
+    #[test]
+    fn words_come_as_written_the_whole_before_its_parts() {
+        let request = Request::new("Merge third-party PDFs, merge Node.js PDFs; User's");
+        assert_eq!(request.words(|_| true), ["merge", "third-party", "pdfs", "node.js", "user"]);
+        let whole = Term::new("thirdparti");
+        let words = request.words(|term| term != whole);
+        assert_eq!(words, ["merge", "third", "party", "pdfs", "node.js", "user"]);
+        assert!(request.words(|_| false).is_empty());
+    }
+
+    #[test]
+    fn a_request_is_considered_up_to_a_bound() {
+        let query = "é ".repeat(LONGEST / 2) + "beyond";
+        assert_eq!(Request::new(&query).terms.len(), 1);
+    }
+}

@@ -31,3 +31,19 @@ impl Sums {
             .filter(|(_, sum)| *sum > 0.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_added_to_is_found_and_kept() {
+        let mut sums = Sums::new(10_000);
+        for (number, value) in [(9_999, 1.0), (3, 0.5), (9_999, 2.0), (10_239, 7.0), (20_000, 9.0)]
+        {
+            sums.add(number, value);
+        }
+        assert!(sums.found().eq([(3, 0.5), (9_999, 3.0), (10_239, 7.0)]));
+        assert_eq!(sums.0.iter().flatten().count(), 2);
+    }
+}

@@ -300,3 +300,104 @@ fn begins(before: Option<char>, c: char, next: Option<char>) -> bool {
                     && next.is_some_and(|next| next.is_ascii_lowercase())))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tokens of a text must be those listed: as `written=stem`, the stem left out where it is what was written,
+    /// lower-cased; with a `+` where joined.
+    fn check(text: &str, expected: &str) {
+        let text = spoken(text);
+        let mut found = Vec::new();
+        Tokenizer::new().scan(&text, &mut |token| found.push(token));
+        let found: Vec<(&str, bool, Term)> = found
+            .into_iter()
+            .map(|token| (text.get(token.at).unwrap(), token.joined, token.term))
+            .collect();
+        let expected: Vec<(&str, bool, Term)> = expected
+            .split_whitespace()
+            .map(|token| {
+                let bare = token.strip_prefix('+').unwrap_or(token);
+                let (written, stem) = bare.split_once('=').unwrap_or((bare, bare));
+                (written, bare != token, Term::new(&stem.to_lowercase()))
+            })
+            .collect();
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn words_are_stemmed_and_stop_words_dropped() {
+        check("Deploying the files, merged!", "Deploying=deploy files=file merged=merg");
+        check("générer une clé pour l'authentification", "générer clé authentification=authentif");
+        check("of the le la les à don won im", "");
+        check("AI skills", "AI skills=skill");
+        check("X r 5", "X r 5");
+    }
+
+    #[test]
+    fn contractions_and_possessives_vanish() {
+        check("user's users' USER’S", "user users=user USER");
+        check("I've don't we'll they're I'm he'd", "");
+        check("d'Artagnan's o'street", "Artagnan o street");
+        check("it's_ 'sand", "sand");
+    }
+
+    #[test]
+    fn compounds_give_the_whole_and_the_parts() {
+        check("third-party", "+third-party=thirdparti third party=parti");
+        check("snake_case", "+snake_case=snakecas snake case");
+        check("camelCase", "+camelCase=camelcas camel Case");
+        check("HTTPServer", "+HTTPServer=httpserver HTTP Server");
+        check("node.js", "+node.js=nodej node js");
+        check("how-to", "+how-to=howto");
+        // Four parts are a sentence, not a name.
+        check("one-two-four-five", "one two four five");
+        check("src/main.rs", "src +main.rs=mainr main rs");
+        check("c--b", "c b");
+    }
+
+    #[test]
+    fn names_with_marks_are_kept_whole() {
+        check("C#", "+C#=c# C");
+        check("c++.", "+c++ c");
+        check("c++11", "+c++ c 11");
+        check("a+b", "+a+b=ab b");
+        check("F#/C#", "+F#=f# F +C#=c# C");
+    }
+
+    #[test]
+    fn letters_and_digits_are_split() {
+        check("ec2", "+ec2 ec 2");
+        check("utf8mb4", "+utf8mb4 utf 8 mb 4");
+        check("s3 v6", "s3 v6");
+        check("d3.js", "+d3.js=d3js d3 js");
+        check("x86", "+x86 86");
+        check("2024", "2024");
+    }
+
+    #[test]
+    fn han_and_kana_give_pairs() {
+        check("認証設定", "認証 証設 設定");
+        check("認", "認");
+        check("React認証", "React 認証");
+        check("テスト", "テス スト");
+    }
+
+    #[test]
+    fn long_words_are_not_stemmed() {
+        let long = "y".repeat(30_000) + "ing";
+        check(&long, &long);
+    }
+
+    #[test]
+    fn a_tokenizer_that_forgot_finds_the_same_terms() {
+        let mut tokenizer = Tokenizer::new();
+        let before = tokenizer.term(["deploying"]);
+        for number in 0..=MOST_KNOWN {
+            tokenizer.term([number.to_string().as_str()]);
+        }
+        assert!(tokenizer.known.len() <= MOST_KNOWN);
+        assert_eq!(tokenizer.term(["deploying"]), before);
+    }
+}

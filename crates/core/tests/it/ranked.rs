@@ -1,0 +1,331 @@
+//! A request → skills by rank: the arithmetic on a corpus small enough to do by hand, and what holds for every
+//! corpus. How often the right skill comes first among thousands is measured elsewhere, on real requests.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use skills_core::route::ranked::{Entry, Hit, Ranked, Ranking, Text, Tokenizer};
+
+/// An index over `(name, description, body)`.
+fn ranked(skills: &[(&str, &str, &str)]) -> Ranked {
+    Ranked::new(skills.iter().map(|(name, description, body)| entry(name, description, body, &[])))
+}
+
+fn entry(name: &str, description: &str, body: &str, clauses: &[&str]) -> Arc<Entry> {
+    let clauses: Vec<String> = clauses.iter().map(|&clause| clause.to_owned()).collect();
+    Arc::new(Entry::new(&Text { name, description, body, clauses: &clauses }))
+}
+
+fn order(ranking: &Ranking) -> Vec<usize> {
+    ranking.hits.iter().map(|hit| hit.entry).collect()
+}
+
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-6, "{found} for {expected}");
+}
+
+const OFFICE: [(&str, &str, &str); 4] = [
+    ("pdf-forms", "Fill PDF forms, or merge files.", "# Merge\nfill pdf"),
+    ("deploy", "Deploy files.", "ship files"),
+    ("spreadsheets", "Edit tables (xlsx, csv) and charts", "Open the workbook."),
+    ("third-party-audit", "Review third-party packages: licences, advisories", "npm, cargo"),
+];
+
+mod arithmetic {
+    use super::*;
+
+    /// Two skills and the request `merge pdf files`; N = 2, every weight in the request is 1.
+    ///
+    /// | field | A: pdf-forms | B: deploy | mean length |
+    /// |---|---|---|---|
+    /// | name | pdf form pdfform | deploy | |
+    /// | description | fill pdf form merg file | deploy file | 3.5 |
+    /// | headings | merg | | 0.5 |
+    /// | body | merg fill pdf | ship file | 2.5 |
+    ///
+    /// merg and pdf are in one skill, file in two:
+    ///   worth(1) = ln(1 + 1.5/1.5) + 2 = 2.693147, worth(2) = ln(1 + 0.5/2.5) + 2 = 2.182322
+    /// One occurrence counts, in A:
+    ///   description 5 / (0.8 + 0.2·5/3.5) = 4.605263, headings 0.5 / (0.4 + 0.6·1/0.5) = 0.3125,
+    ///   body 1 / (0.25 + 0.75·3/2.5) = 0.869565, name 3
+    /// and in B: description 5 / (0.8 + 0.2·2/3.5) = 5.468750, body 1 / (0.25 + 0.75·2/2.5) = 1.176471.
+    /// BM25F, frequency / (3 + frequency) times worth:
+    ///   A merg: 4.605263 + 0.3125 + 0.869565 = 5.787328 → 1.773705
+    ///   A pdf:  3 + 4.605263 + 0.869565      = 8.474828 → 1.989046
+    ///   A file: 4.605263                                → 1.321475, in all 5.084226
+    ///   B file: 5.468750 + 1.176471          = 6.645221 → 1.503543
+    /// Name: A has pdf of pdf, form, pdfform: 1/3; B nothing.
+    /// Clauses, mass²/total:
+    ///   A {pdf form}: 2.693147² / 5.386294 = 1.346574; {fill pdf form}: 2.693147² / 8.079442 = 0.897716;
+    ///     {merg file}: 4.875469² / 4.875469 = 4.875469; root of the sum of squares 5.137056
+    ///   B {deploy file}: 2.182322² / 4.875469 = 0.976835
+    /// Scores: A 1 + 0.2 + 0.4; B 1.503543/5.084226 + 0 + 0.4·0.976835/5.137056.
+    #[test]
+    fn two_skills_by_hand() {
+        let ranking = ranked(&OFFICE[..2]).search("merge pdf files", 10);
+        assert_eq!((ranking.total, ranking.confident, order(&ranking)), (2, true, vec![0, 1]));
+        let [a, b] = ranking.hits.as_slice() else { panic!("{ranking:?}") };
+        for (found, expected) in [(a.bm25, 1.0), (a.name, 0.2), (a.clauses, 0.4), (a.score, 1.6)] {
+            close(found, expected);
+        }
+        close(b.bm25, 0.295_727_120_779);
+        close(b.name, 0.0);
+        close(b.clauses, 0.076_061_828_092);
+        close(b.score, 0.371_788_948_872);
+    }
+
+    /// Two skills of one length, N = 2. `alpha` is in both, `beta` in one:
+    ///   worth 2.182322 and 2.693147
+    /// The request quotes `alpha`, so it counts 0.1; weights are roots:
+    ///   alpha √0.1 · 2.182322 = 0.690111, beta 2.693147, together 3.383258
+    /// All frequencies are equal, so bm25 is 0.690111/3.383258. Clauses {alpha beta} and {alpha gamma} have the
+    /// same total, so their terms are as the squares of those.
+    #[test]
+    fn a_damped_word_counts_the_root_of_its_weight() {
+        let index = ranked(&[("x", "alpha beta", ""), ("y", "alpha gamma", "")]);
+        let quoted = "\"alpha said the fox to the crow in the garden\" beta";
+        let ranking = index.search(quoted, 10);
+        assert_eq!(order(&ranking), [0, 1]);
+        close(ranking.hits[1].bm25, 0.690_110_7 / 3.383_257_9);
+        close(ranking.hits[1].clauses, 0.4 * (0.690_110_7_f64 / 3.383_257_9).powi(2));
+    }
+
+    #[test]
+    fn the_terms_add_up_to_the_score() {
+        for hit in ranked(&OFFICE).search("merge third-party files with charts", 10).hits {
+            close(hit.score, hit.bm25 + hit.name + hit.clauses);
+        }
+    }
+}
+
+mod finding {
+    use super::*;
+
+    fn first(query: &str) -> Option<usize> {
+        ranked(&OFFICE).search(query, 10).hits.first().map(|hit| hit.entry)
+    }
+
+    #[test]
+    fn words_are_found_in_whatever_form_they_come() {
+        let table = [
+            ("merging a PDF", 0),
+            ("deployed", 1),
+            ("a chart of the table", 2),
+            ("thirdparty audits", 3),
+            ("third party", 3),
+            ("ThirdPartyAudit", 3),
+            ("fix sales.xlsx", 2),
+        ];
+        for (query, expected) in table {
+            assert_eq!(first(query), Some(expected), "{query}");
+        }
+    }
+
+    #[test]
+    fn a_quoted_passage_does_not_outweigh_the_task() {
+        let passage = "merge the pdf files, fill the pdf forms, merge";
+        assert_eq!(first(&format!("edit a table {passage}")), Some(0));
+        assert_eq!(first(&format!("edit a table: \"{passage}\"")), Some(2));
+    }
+
+    #[test]
+    fn a_file_extension_weighs_more_than_a_word() {
+        let index = ranked(&[("one", "alpha", "csv"), ("two", "beta", "alpha")]);
+        let plain = index.search("beta csv", 2);
+        let named = index.search("beta a.csv", 2);
+        assert_eq!((order(&plain), order(&named)), (vec![1, 0], vec![1, 0]));
+        assert!(named.hits[1].bm25 > plain.hits[1].bm25);
+    }
+
+    #[test]
+    fn unknown_words_change_nothing() {
+        let index = ranked(&OFFICE);
+        let mut with = index.search("qwertz merge files asdfgh", 10);
+        let without = index.search("merge files", 10);
+        assert_eq!(with, without);
+        with = index.search("qwertz asdfgh", 10);
+        assert_eq!(with, Ranking::default());
+    }
+
+    #[test]
+    fn nothing_asked_or_nothing_there_is_nothing_found() {
+        for query in ["", "  ", "the of à", "?!"] {
+            assert_eq!(ranked(&OFFICE).search(query, 10), Ranking::default(), "{query}");
+        }
+        let empty = Ranked::new([]);
+        assert!(empty.is_empty());
+        assert_eq!(empty.search("merge", 10), Ranking::default());
+        let blank = ranked(&[("", "", "")]);
+        assert_eq!((blank.len(), blank.search("merge", 10)), (1, Ranking::default()));
+    }
+
+    #[test]
+    fn authors_words_are_clauses_and_findable() {
+        let index = Ranked::new([
+            entry("one", "Does things", "", &["rotate my keys", "oauth"]),
+            entry("two", "Does keys and other things to rotate", "", &[]),
+        ]);
+        let ranking = index.search("please rotate my keys", 10);
+        assert_eq!(order(&ranking), [0, 1]);
+        assert_eq!(ranking.hits[0].clause.as_deref(), Some("rotate my keys"));
+        let ranking = index.search("oauth", 10);
+        assert_eq!((ranking.total, order(&ranking)), (1, vec![0]));
+    }
+
+    #[test]
+    fn headings_count_outside_fences_only() {
+        let index = ranked(&[
+            ("a", "x", "```sh\n# tea\n```\nwater milk"),
+            ("b", "x", "# tea\n```sh\nwater milk\n```"),
+        ]);
+        assert_eq!(order(&index.search("tea", 10)), [1, 0]);
+    }
+
+    #[test]
+    fn a_body_counts_up_to_a_bound() {
+        let index = ranked(&[("a", "x", &("é ".repeat(15_000) + "beyond"))]);
+        assert_eq!(index.search("beyond", 10).total, 0);
+    }
+}
+
+mod answers {
+    use super::*;
+
+    fn hit(query: &str, entry: usize) -> Hit {
+        let hits = ranked(&OFFICE).search(query, 10).hits;
+        hits.into_iter().find(|hit| hit.entry == entry).unwrap()
+    }
+
+    #[test]
+    fn matched_terms_are_the_requests_words_that_occur() {
+        let found = hit("Merging the third-party PDF; merging FILES, then ship", 0);
+        assert_eq!(found.matched_terms, ["merging", "pdf", "files"]);
+        let found = hit("audit third-party packages of a ThirdParty", 3);
+        assert_eq!(found.matched_terms, ["audit", "third-party", "packages", "thirdparty"]);
+    }
+
+    #[test]
+    fn the_clause_that_matched_best_comes_as_written() {
+        assert_eq!(hit("merge files", 0).clause.as_deref(), Some("merge files"));
+        assert_eq!(hit("fill a pdf form", 0).clause.as_deref(), Some("Fill PDF forms"));
+        assert_eq!(hit("deploy", 1).clause.as_deref(), Some("deploy"));
+        assert_eq!(hit("cargo advisories", 3).clause.as_deref(), Some("advisories"));
+        // Only the body has it.
+        assert_eq!(hit("npm", 3).clause, None);
+    }
+
+    #[test]
+    fn a_long_clause_is_cut_between_characters() {
+        let long = "é".repeat(100) + " merge " + &"à".repeat(100);
+        let ranking = ranked(&[("x", &long, "")]).search("merge", 1);
+        let clause = ranking.hits[0].clause.clone().unwrap();
+        assert_eq!(clause.chars().count(), 160);
+        assert!(long.starts_with(&clause));
+    }
+
+    #[test]
+    fn the_limit_cuts_the_hits_but_not_the_count_nor_the_verdict() {
+        let index = ranked(&[("a", "tea", ""), ("b", "tea", ""), ("c", "tea", "")]);
+        for limit in [0, 1, 2, 3, 4] {
+            let ranking = index.search("tea", limit);
+            assert_eq!(
+                (ranking.total, ranking.confident, ranking.hits.len()),
+                (3, false, limit.min(3))
+            );
+        }
+    }
+
+    #[test]
+    fn a_clear_lead_is_confident_and_a_lone_hit_too() {
+        let index = ranked(&OFFICE);
+        assert!(index.search("merge pdf files", 1).confident);
+        assert!(index.search("npm", 1).confident);
+        let twins = ranked(&[("a", "tea", "milk"), ("b", "tea", "milk water")]);
+        let ranking = twins.search("tea milk", 2);
+        let [a, b] = ranking.hits.as_slice() else { panic!("{ranking:?}") };
+        assert!(a.score > b.score && (a.score - b.score) / a.score < 0.1);
+        assert!(!ranking.confident);
+    }
+}
+
+mod order {
+    use super::*;
+
+    #[test]
+    fn ties_go_to_the_smaller_number() {
+        let same = vec![("tea", "make tea", "water"); 300];
+        let ranking = ranked(&same).search("tea water", 1_000);
+        assert_eq!(ranking.total, 300);
+        // No more than the candidates of the closer look, and of equals the first.
+        assert_eq!(order(&ranking), (0..100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_order_of_the_catalog_does_not_matter() {
+        let query = "merge third-party files, edit charts, ship";
+        let there: Vec<_> = ranked(&OFFICE).search(query, 10).hits;
+        let mut backwards = OFFICE;
+        backwards.reverse();
+        let back: Vec<_> = ranked(&backwards).search(query, 10).hits;
+        let told = |skills: &[(&str, &str, &str)], hits: &[Hit]| -> Vec<_> {
+            let one = |hit: &Hit| (skills[hit.entry].0.to_owned(), hit.score.to_bits());
+            hits.iter().map(one).collect()
+        };
+        assert_eq!(there.len(), 4);
+        assert_eq!(told(&OFFICE, &there), told(&backwards, &back));
+    }
+
+    #[test]
+    fn entries_are_the_same_from_a_tokenizer_that_has_met_other_words() {
+        let query = "merge third-party files, edit charts, ship";
+        let mut tokenizer = Tokenizer::new();
+        let shared = OFFICE.map(|(name, description, body)| {
+            Arc::new(Entry::read(&Text { name, description, body, clauses: &[] }, &mut tokenizer))
+        });
+        assert_eq!(Ranked::new(shared).search(query, 10), ranked(&OFFICE).search(query, 10));
+    }
+}
+
+/// Text with what the rules look at in it, and anything else.
+fn text() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        3 => "[a-d]{1,2}",
+        1 => "[A-Za-z0-9_.+#/-]{1,12}",
+        1 => "['\"‘’“”(),;: \n—#`-]{1,4}",
+        1 => "[ÀéßİŉﬁΣ認証テ・]{1,4}(ing|s|ed|ly)?",
+        1 => any::<String>(),
+    ];
+    prop::collection::vec(word, 0..12).prop_map(|words| words.join(" "))
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_ranked(
+        skills in prop::collection::vec((text(), text(), text(), prop::collection::vec(text(), 0..3)), 0..8),
+        query in text(),
+        limit in 0_usize..12,
+    ) {
+        let entries = skills.iter().map(|(name, description, body, clauses)| {
+            Arc::new(Entry::new(&Text { name, description, body, clauses }))
+        });
+        let index = Ranked::new(entries);
+        let ranking = index.search(&query, limit);
+        prop_assert_eq!(ranking.hits.len(), ranking.total.min(limit));
+        prop_assert!(ranking.total <= skills.len());
+        prop_assert!(ranking.hits.is_sorted_by(|a, b| a.score >= b.score));
+        for hit in &ranking.hits {
+            prop_assert!(hit.entry < skills.len());
+            prop_assert!((0.0..=1.0).contains(&hit.bm25) && hit.bm25 > 0.0);
+            prop_assert!((0.0..=0.2).contains(&hit.name) && (0.0..=0.4).contains(&hit.clauses));
+            prop_assert!(hit.clause.is_some() == (hit.clauses > 0.0));
+        }
+        prop_assert_eq!(index.search(&query, limit), ranking);
+    }
+
+    /// No stop word is that long.
+    #[test]
+    fn a_skill_is_found_by_its_name(name in "[b-z]{8,12}", description in text(), body in text()) {
+        let index = Ranked::new([entry(&name, &description, &body, &[])]);
+        prop_assert_eq!(index.search(&name, 1).total, 1);
+    }
+}
