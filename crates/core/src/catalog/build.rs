@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::{
     Catalog, Entry, Intake, Kind, Origin, Presence, ShadowedCopy, Skill, SkillId, SkillPath,
-    Source, layout::in_resources, lookup::fold,
+    Source, layout::in_resources,
 };
 use crate::{
     diagnostic::{Code, Diagnostic, Finding, Position, one_line},
@@ -78,7 +78,8 @@ impl Catalog {
         let qualified: Arc<str> = format!("{}:{path}", intake.source).into();
         let bare: Arc<str> = path.as_str().into();
         self.names.paths.claim(&qualified, id);
-        let identity = if self.names.paths.claim(&bare, id) {
+        let free = !self.names.is_path_taken(&bare);
+        let identity = if free && self.names.paths.claim(&bare, id) {
             bare
         } else {
             let message = format!("a source named earlier has `{path}` too");
@@ -126,10 +127,15 @@ impl Catalog {
         };
         let id = self.next_id();
         let identity = self.claim_folder(intake, &path, &label, id);
-        let label = if taken { Arc::clone(&identity) } else { label };
+        let label = match taken {
+            false => label,
+            // Its folder may be what another one is called.
+            true if self.names.labels.has(&identity) => format!("{}:{path}", intake.source).into(),
+            true => Arc::clone(&identity),
+        };
         self.names.labels.claim(&label, id);
         if let Origin::Plugin(_) = intake.origin {
-            self.names.short.entry(fold(&name)).or_default().push(id);
+            self.names.short.entry(name.to_lowercase()).or_default().push(id);
         }
         self.skills.push(Skill {
             id,
@@ -222,7 +228,7 @@ impl Catalog {
     ) -> Arc<str> {
         let qualified: Arc<str> = format!("{}:{path}", intake.source).into();
         let bare: Arc<str> = path.as_str().into();
-        let free = !self.names.is_taken(&bare);
+        let free = !self.names.is_path_taken(&bare);
         self.names.folders.claim(&qualified, id);
         if intake.origin != Origin::Named {
             return Arc::clone(label);

@@ -14,7 +14,7 @@ pub(super) struct Names {
     pub(super) folders: Table,
     /// Bundles' labels.
     pub(super) labels: Table,
-    /// Plugin bundles by the name behind the colon, folded.
+    /// Plugin bundles by the name behind the colon, lower-cased.
     pub(super) short: HashMap<String, Vec<SkillId>>,
 }
 
@@ -33,19 +33,21 @@ impl Table {
             return false;
         }
         self.exact.insert(Arc::clone(name), id);
-        self.folded.entry(fold(name)).or_insert(id);
+        self.folded.entry(name.to_lowercase()).or_insert(id);
+        // Listings show one line of visible text, and what they show must load.
+        self.folded.entry(one_line(name).to_lowercase()).or_insert(id);
         true
+    }
+
+    /// Whether somebody has exactly this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.exact.contains_key(name)
     }
 
     /// Who has these letters, in whatever case.
     pub(super) fn holder(&self, name: &str) -> Option<SkillId> {
-        self.folded.get(&fold(name)).copied()
+        self.folded.get(&name.to_lowercase()).copied()
     }
-}
-
-/// What names are compared by: listings show one line of visible text, and what they show must load.
-pub(super) fn fold(name: &str) -> String {
-    one_line(name).to_lowercase()
 }
 
 impl Names {
@@ -53,8 +55,9 @@ impl Names {
         [&self.paths, &self.folders, &self.labels]
     }
 
-    pub(super) fn is_taken(&self, name: &str) -> bool {
-        self.tables().iter().any(|table| table.exact.contains_key(name))
+    /// Whether somebody is found by this path. Names are looked for later, and take no path from anybody.
+    pub(super) fn is_path_taken(&self, path: &str) -> bool {
+        self.paths.exact.contains_key(path) || self.folders.exact.contains_key(path)
     }
 }
 
@@ -84,7 +87,7 @@ impl Catalog {
             tables.iter().find_map(|table| names.iter().find_map(|name| table.exact.get(*name)));
         let folded = || {
             tables.iter().find_map(|table| {
-                names.iter().find_map(|name| table.folded.get(&fold(name)))
+                names.iter().find_map(|name| table.folded.get(&name.to_lowercase()))
             })
         };
         if let Some(id) = exact.or_else(folded) {
@@ -100,7 +103,7 @@ impl Catalog {
     pub fn named(&self, asked: &str) -> Named<'_> {
         let asked = asked.trim();
         let labels = &self.names.labels;
-        let label = labels.exact.get(asked).or_else(|| labels.folded.get(&fold(asked)));
+        let label = labels.exact.get(asked).or_else(|| labels.folded.get(&asked.to_lowercase()));
         match label.and_then(|id| self.skill(*id)) {
             Some(skill) => Named::One(skill),
             None => match self.by_short_name(asked) {
@@ -114,7 +117,7 @@ impl Catalog {
         let ids = self
             .names
             .short
-            .get(&fold(asked))
+            .get(&asked.trim().to_lowercase())
             .map(Vec::as_slice)
             .unwrap_or_default();
         let mut skills: Vec<&Skill> = ids.iter().filter_map(|id| self.skill(*id)).collect();

@@ -102,8 +102,7 @@ impl Parsed {
 fn hidden(skill: &SkillDocument) -> Option<Finding> {
     let text = skill.document.text().trim_start_matches('\u{feff}');
     let escapes = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
-    let mut found =
-        text.chars().filter(|c| escapes(*c) || (is_invisible(*c) && *c != '\u{200d}'));
+    let mut found = text.chars().filter(|c| escapes(*c) || (is_invisible(*c) && *c != '\u{200d}'));
     let first = found.next()?;
     let count = 1 + found.count();
     let before = text.split(first).next().unwrap_or_default();

@@ -43,49 +43,57 @@ pub(super) fn entries(catalog: &Catalog) -> Vec<Entry> {
 
 /// The whole list.
 pub(super) fn whole(entries: &[Entry], style: ListingStyle) -> String {
-    lines(entries.iter().map(|entry| line(entry, Some(&entry.description), style)))
+    lines(entries.iter().map(|entry| line(entry, Form::Full, style)))
 }
 
-/// As much of the list as `room` tokens hold, and whether anything was left out altogether.
+/// Whether the whole list costs at most `room` tokens. Looks no further than it has to.
+pub(super) fn fits(entries: &[Entry], style: ListingStyle, room: usize) -> bool {
+    prefix(entries, Form::Full, style, room) == entries.len()
+}
+
+/// As much of the list as `room` tokens hold; what was left out altogether is said.
 pub(super) fn fitted(entries: &[Entry], style: ListingStyle, room: usize) -> String {
-    let forms: Vec<[String; 3]> = entries
-        .iter()
-        .map(|entry| {
-            let short = shortened(&entry.description);
-            [
-                line(entry, Some(&entry.description), style),
-                line(entry, Some(&short), style),
-                line(entry, None, style),
-            ]
-        })
-        .collect();
-    let costs: Vec<[usize; 3]> =
-        forms.iter().map(|forms| forms.each_ref().map(|form| cost_in_json(form))).collect();
-    let mut levels = vec![0_usize; entries.len()];
-    let cost = |level: &usize, costs: &[usize; 3]| costs.get(*level).copied().unwrap_or(0);
-    let mut total: usize = levels.iter().zip(&costs).map(|(level, costs)| cost(level, costs)).sum();
-    // Full, shortened, name only, gone: each step from the end, for as long as it is needed.
-    for next in 1..=3 {
-        let note = if next == 3 { cost_in_json(&note(0, entries.len())) } else { 0 };
-        for (level, costs) in levels.iter_mut().zip(&costs).rev() {
-            if total + note <= room {
-                break;
-            }
-            total = (total + cost(&next, costs)).saturating_sub(cost(level, costs));
-            *level = next;
+    // The best form in which every skill has a place; what is left goes to the first ones, one form better.
+    for form in [Form::Short, Form::Name] {
+        if prefix(entries, form, style, room) == entries.len() {
+            return lines(graded(entries, form, style, room).into_iter());
         }
     }
-    let shown = forms.iter().zip(&levels).filter_map(|(forms, level)| forms.get(*level).cloned());
-    let count = levels.iter().filter(|level| **level < 3).count();
-    let more = (count < entries.len()).then(|| note(count, entries.len()));
-    lines(shown.chain(more))
+    let note_room = room.saturating_sub(cost(&note(entries.len(), entries.len())));
+    let shown = prefix(entries, Form::Name, style, note_room);
+    let names = entries.iter().take(shown).map(|entry| line(entry, Form::Name, style));
+    lines(names.chain([note(shown, entries.len())]))
 }
 
-/// What a line costs where it will stand: inside a JSON text, with its line end.
-fn cost_in_json(line: &str) -> usize {
-    let quoted = Value::from(format!("{line}\n")).to_string();
-    let inside = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    estimate::tokens(inside.unwrap_or(&quoted))
+/// Every skill in this form, and as many of the first ones as fit in the next better one.
+fn graded(entries: &[Entry], form: Form, style: ListingStyle, room: usize) -> Vec<String> {
+    let better = if form == Form::Name { Form::Short } else { Form::Full };
+    let mut lines: Vec<String> = entries.iter().map(|entry| line(entry, form, style)).collect();
+    let mut total: usize = lines.iter().map(|line| cost(line)).sum();
+    for (entry, shown) in entries.iter().zip(&mut lines) {
+        let longer = line(entry, better, style);
+        total = total + cost(&longer) - cost(shown);
+        if total > room {
+            break;
+        }
+        *shown = longer;
+    }
+    lines
+}
+
+/// How many of the first skills fit in this form.
+fn prefix(entries: &[Entry], form: Form, style: ListingStyle, room: usize) -> usize {
+    let mut total = 0;
+    let fits = |entry: &&Entry| {
+        total += cost(&line(entry, form, style));
+        total <= room
+    };
+    entries.iter().take_while(fits).count()
+}
+
+/// A line's tokens, as it is spelled in JSON, with the break behind it.
+fn cost(line: &str) -> usize {
+    estimate::tokens(&Value::from(line).to_string()) + 1
 }
 
 /// What is said of skills that are not listed.
@@ -97,14 +105,27 @@ fn lines(lines: impl Iterator<Item = String>) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn line(entry: &Entry, description: Option<&str>, style: ListingStyle) -> String {
+/// How much of a skill is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Full,
+    Short,
+    Name,
+}
+
+fn line(entry: &Entry, form: Form, style: ListingStyle) -> String {
+    let description = match form {
+        Form::Full => Some(entry.description.clone()),
+        Form::Short => Some(shortened(&entry.description)),
+        Form::Name => None,
+    };
     match (style, description) {
         (ListingStyle::List, Some(description)) => format!("- {}: {description}", entry.name),
         (ListingStyle::List, None) => format!("- {}", entry.name),
         (ListingStyle::Xml, Some(description)) => format!(
             "<skill>\n<name>{}</name>\n<description>{}</description>\n<location>{}</location>\n</skill>",
             escaped(&entry.name),
-            escaped(description),
+            escaped(&description),
             entry.location
         ),
         (ListingStyle::Xml, None) => {

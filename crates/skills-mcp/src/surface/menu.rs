@@ -38,8 +38,14 @@ impl Menu {
             return menu;
         }
         let entries = listing::entries(&snapshot.catalog);
-        let whole = skill::description(face, &entries);
-        if menu.set_listing(whole, face.budget) {
+        menu.set_listing(skill::frame(face, &entries), Budget::Unlimited);
+        let fits = match face.budget {
+            Budget::Unlimited => true,
+            Budget::Tokens(budget) => {
+                listing::fits(&entries, face.listing, budget.saturating_sub(menu.tokens()))
+            }
+        };
+        if fits && menu.set_listing(skill::description(face, &entries), face.budget) {
             return menu;
         }
         // What is not listed must be found some other way.

@@ -100,7 +100,19 @@ impl Terms {
 
     /// Where a term stands, if it is here.
     pub(super) fn place(&self, term: Term) -> Option<usize> {
-        self.terms.binary_search(&term.pack()).ok()
+        self.terms.binary_search_by_key(&term, |packed| Term::unpack(*packed)).ok()
+    }
+
+    /// Calls `found` with the number of each of `wanted`, which must ascend, that is here.
+    pub(super) fn find(&self, wanted: &[(Term, usize)], found: &mut impl FnMut(usize)) {
+        let mut rest = &*self.terms;
+        for (term, number) in wanted {
+            let term = term.pack();
+            rest = rest.get(gallop(rest, |other| *other < term)..).unwrap_or_default();
+            if rest.first() == Some(&term) {
+                found(*number);
+            }
+        }
     }
 
     /// About how many bytes it takes to list the skill under all of these.
@@ -109,9 +121,30 @@ impl Terms {
     }
 }
 
+/// How many at the start of an ascending slice are `before` what is sought; quick if they are few.
+fn gallop<T>(ascending: &[T], before: impl Fn(&T) -> bool) -> usize {
+    let mut reach = 1;
+    while ascending.get(reach - 1).is_some_and(&before) {
+        reach *= 2;
+    }
+    let start = reach / 2;
+    let near = ascending.get(start..reach.min(ascending.len())).unwrap_or_default();
+    start + near.partition_point(before)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn galloping_is_partitioning() {
+        for length in 0..20 {
+            let numbers: Vec<usize> = (0..length).collect();
+            for sought in 0..=length {
+                assert_eq!(gallop(&numbers, |number| *number < sought), sought, "in {length}");
+            }
+        }
+    }
 
     #[test]
     fn counts_come_back() {

@@ -161,7 +161,7 @@ impl<'a> List<'a> {
         let mut numbers = self.numbers;
         let mut number = 0;
         for _ in 0..self.only_body {
-            let (Some(step), Some(count)) = (numbers.next(), numbers.next()) else { return };
+            let [step, count] = numbers.several();
             number += step as usize;
             if let Some(scale) = scales.get(number) {
                 visit(number, scale.body(count));
@@ -169,7 +169,7 @@ impl<'a> List<'a> {
         }
         number = 0;
         for _ in 0..self.elsewhere {
-            let [step, counts @ ..] = [(); 5].map(|()| numbers.next().unwrap_or_default());
+            let [step, counts @ ..] = numbers.several::<5>();
             number += step as usize;
             if let Some(scale) = scales.get(number) {
                 visit(number, scale.all(counts));

@@ -1,6 +1,8 @@
 //! One skill, tokenised: [`Entry`]. It knows nothing of other skills, so it can be made anywhere and shared by
 //! catalogs that differ in others.
 
+use std::ops::Range;
+
 use super::{
     clauses::clauses,
     counts::{Counts, Field, Terms},
@@ -53,8 +55,8 @@ pub(super) struct Lengths {
 /// One clause of an entry.
 #[derive(Debug, Clone)]
 pub(super) struct Clause<'a> {
-    /// As the author wrote it, shortened.
-    pub(super) text: &'a str,
+    /// Where its text stands in the entry's. Taken out only when it is wanted: texts lie elsewhere in memory.
+    text: Range<usize>,
     steps: Numbers<'a>,
 }
 
@@ -96,9 +98,10 @@ impl Entry {
         self.offered.listed_len() + self.further.listed_len()
     }
 
-    /// Whether it has a term.
-    pub(super) fn has(&self, term: Term) -> bool {
-        self.offered.place(term).or_else(|| self.further.place(term)).is_some()
+    /// Calls `found` with the number of each of these terms, which must ascend, that occurs in it.
+    pub(super) fn find(&self, terms: &[(Term, usize)], mut found: impl FnMut(usize)) {
+        self.offered.find(terms, &mut found);
+        self.further.find(terms, &mut found);
     }
 
     /// The terms of name, description and clauses, ascending.
@@ -110,15 +113,18 @@ impl Entry {
     /// first.
     pub(super) fn clauses(&self) -> impl Iterator<Item = Clause<'_>> {
         let mut numbers = Numbers(&self.clauses);
-        let mut texts = &*self.texts;
+        let mut end = 0;
         std::iter::from_fn(move || {
-            let length = numbers.next()?;
+            let start = end;
+            end += numbers.next()? as usize;
             let bytes = numbers.next()?;
-            let steps = numbers.within(bytes)?;
-            let (text, rest) = texts.split_at_checked(length as usize)?;
-            texts = rest;
-            Some(Clause { text, steps })
+            Some(Clause { text: start..end, steps: numbers.within(bytes)? })
         })
+    }
+
+    /// A clause as the author wrote it, shortened.
+    pub(super) fn text(&self, clause: Clause<'_>) -> &str {
+        self.texts.get(clause.text).unwrap_or_default()
     }
 }
 

@@ -24,6 +24,18 @@ impl Numbers<'_> {
         Some(Self(own))
     }
 
+    /// The next `N` numbers, 0 for each that is missing. Quick where all are small.
+    #[inline]
+    pub(super) fn several<const N: usize>(&mut self) -> [u32; N] {
+        if let Some((first, rest)) = self.0.split_first_chunk::<N>()
+            && first.iter().fold(0, |all, byte| all | byte) <= 0x7f
+        {
+            self.0 = rest;
+            return first.map(u32::from);
+        }
+        [(); N].map(|()| self.next().unwrap_or_default())
+    }
+
     /// The number that starts with `first` and goes on.
     fn longer(&mut self, first: u8) -> Option<u32> {
         let mut number = u32::from(first & 0x7f);

@@ -3,9 +3,10 @@
 //! What a request quotes at length is material to work on rather than the task, so it counts little. A file
 //! extension says what the material is, so it counts more.
 
-use std::{collections::HashSet, ops::Range};
+use std::{borrow::Cow, ops::Range};
 
 use super::{
+    entry::Entry,
     term::{Term, TermMap},
     tokens::{Tokenizer, is_word, spoken},
 };
@@ -27,10 +28,24 @@ pub(super) struct Request {
     /// Its terms and how much each counts, in the order of their first occurrences.
     pub(super) terms: Vec<(Term, f64)>,
     numbers: TermMap<usize>,
-    /// The text without contractions, which `words` point into.
-    text: String,
-    /// Every token in order: which of the terms, and its bytes in `text`.
-    words: Vec<(usize, Range<usize>)>,
+    /// The terms and their numbers, ascending by term.
+    ascending: Vec<(Term, usize)>,
+    /// Every token, in order.
+    words: Vec<Word>,
+    /// What the tokens look like, lower-cased, each once.
+    spellings: Vec<String>,
+    spelled: TermMap<usize>,
+}
+
+/// A token of the request.
+#[derive(Debug)]
+struct Word {
+    /// Its number among the terms.
+    term: usize,
+    /// Its number among the spellings.
+    spelling: usize,
+    /// Where it stands.
+    at: Range<usize>,
 }
 
 impl Request {
@@ -48,20 +63,36 @@ impl Request {
             let term = tokenizer.term([extension]);
             request.count(term, EXTENSION);
         }
+        request.ascending = request.numbers.drain().collect();
+        request.ascending.sort_unstable();
         request
     }
 
     fn read(&mut self, piece: &str, weight: f64, tokenizer: &mut Tokenizer) {
         let piece = spoken(piece);
-        let start = self.text.len();
-        self.text.push_str(&piece);
-        // So that two pieces do not make one word.
-        self.text.push('\n');
+        // Behind all that was read, so that no two tokens of different pieces overlap.
+        let start = self.words.last().map_or(0, |word| word.at.end);
         tokenizer.scan(&piece, &mut |token| {
-            let number =
-                self.count(token.term, if token.joined { JOINED * weight } else { weight });
-            self.words.push((number, start + token.at.start..start + token.at.end));
+            let weight = if token.joined { JOINED * weight } else { weight };
+            let term = self.count(token.term, weight);
+            let spelling = self.spell(piece.get(token.at.clone()).unwrap_or_default());
+            let at = start + token.at.start..start + token.at.end;
+            self.words.push(Word { term, spelling, at });
         });
+    }
+
+    /// The number of a spelling.
+    fn spell(&mut self, written: &str) -> usize {
+        let word = if written.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            Cow::Borrowed(written)
+        } else {
+            Cow::Owned(written.to_lowercase())
+        };
+        let number = *self.spelled.entry(Term::new(&word)).or_insert(self.spellings.len());
+        if number == self.spellings.len() {
+            self.spellings.push(word.into_owned());
+        }
+        number
     }
 
     /// Adds to a term's weight; its number.
@@ -74,20 +105,26 @@ impl Request {
         number
     }
 
-    /// The words, lower-cased, whose terms occur, each once; a whole that occurs stands for its parts.
-    pub(super) fn words(&self, occurs: impl Fn(Term) -> bool) -> Vec<String> {
-        let occurs: Vec<bool> = self.terms.iter().map(|(term, _)| occurs(*term)).collect();
+    /// The words, lower-cased, that occur in a skill, each once; a whole that occurs stands for its parts.
+    pub(super) fn words_in(&self, skill: &Entry) -> Vec<String> {
+        let mut occurs = vec![false; self.terms.len()];
+        skill.find(&self.ascending, |number| {
+            if let Some(occurs) = occurs.get_mut(number) {
+                *occurs = true;
+            }
+        });
         let mut words = Vec::new();
-        let mut seen = HashSet::new();
+        let mut listed = vec![false; self.spellings.len()];
         let mut said = 0;
-        for (number, at) in &self.words {
-            if at.start < said || occurs.get(*number) != Some(&true) {
+        for Word { term, spelling, at } in &self.words {
+            if at.start < said || occurs.get(*term) != Some(&true) {
                 continue;
             }
             said = at.end;
-            let word = self.text.get(at.clone()).unwrap_or_default().to_lowercase();
-            if seen.insert(word.clone()) {
-                words.push(word);
+            if let Some(listed) = listed.get_mut(*spelling)
+                && !std::mem::replace(listed, true)
+            {
+                words.extend(self.spellings.get(*spelling).cloned());
             }
         }
         words
@@ -165,7 +202,7 @@ fn ends(behind: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::entry::Text, *};
 
     /// The weight of a stem, 0 if the request does not have it.
     fn weight(query: &str, stem: &str) -> f64 {
@@ -227,12 +264,12 @@ mod tests {
 
     #[test]
     fn words_come_as_written_the_whole_before_its_parts() {
-        let request = Request::new("Merge third-party PDFs, merge Node.js PDFs; User's");
-        assert_eq!(request.words(|_| true), ["merge", "third-party", "pdfs", "node.js", "user"]);
-        let whole = Term::new("thirdparti");
-        let words = request.words(|term| term != whole);
-        assert_eq!(words, ["merge", "third", "party", "pdfs", "node.js", "user"]);
-        assert!(request.words(|_| false).is_empty());
+        let request = Request::new("Merge third-party files, merge Node.js files; User's");
+        let words = |body| request.words_in(&Entry::new(&Text { body, ..Text::default() }));
+        let whole = ["merge", "third-party", "files", "node.js", "user"];
+        assert_eq!(words("users merged: third-party file, node.js"), whole);
+        assert_eq!(words("a party for node users"), ["party", "node", "user"]);
+        assert!(words("else").is_empty());
     }
 
     #[test]

@@ -133,15 +133,18 @@ impl Ranked {
 
     fn hit(&self, found: &Candidate, request: &Request) -> Hit {
         let entry = self.entry(found.entry);
-        let clause = entry.zip(found.best).and_then(|(entry, best)| entry.clauses().nth(best));
+        let clause = |entry: &Entry| {
+            let clause = entry.clauses().nth(found.best?)?;
+            Some(entry.text(clause).to_owned())
+        };
         Hit {
             entry: found.entry,
             score: found.score(),
             bm25: found.bm25,
             name: found.name,
             clauses: found.clauses,
-            matched_terms: request.words(|term| entry.is_some_and(|entry| entry.has(term))),
-            clause: clause.map(|clause| clause.text.to_owned()),
+            matched_terms: entry.map(|entry| request.words_in(entry)).unwrap_or_default(),
+            clause: entry.and_then(clause),
         }
     }
 }
