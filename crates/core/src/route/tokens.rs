@@ -3,20 +3,21 @@
 use std::collections::HashSet;
 
 /// Words that say nothing about a task, English and French. Elided articles (`l'`, `d'`) leave single letters.
-/// Words that start tasks (create, add, faire) are no stop words: authors may use them as keywords.
+/// Words that start tasks (create, add, faire) are no stop words: authors may use them as keywords. Nor is `ai`, though
+/// the French have it: it is what many skills are about.
 pub(super) const STOP_WORDS: &[&str] = &[
     "a", "about", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
     "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "his", "how", "i", "if",
     "in", "into", "is", "it", "its", "just", "me", "my", "no", "not", "of", "on", "or", "our",
     "out", "please", "she", "should", "so", "some", "than", "that", "the", "their", "them", "then",
     "there", "these", "they", "this", "those", "to", "us", "was", "we", "were", "what", "when",
-    "where", "which", "who", "will", "with", "would", "you", "your", "ai", "au", "aux", "avec",
-    "ce", "ces", "cet", "cette", "d", "dans", "de", "des", "du", "elle", "elles", "en", "es",
-    "est", "et", "eu", "il", "ils", "j", "je", "l", "la", "le", "les", "leur", "leurs", "lui", "m",
-    "ma", "mais", "mes", "mon", "n", "ne", "nos", "notre", "nous", "on", "ont", "ou", "où", "par",
-    "pas", "pour", "qu", "que", "quel", "quelle", "qui", "s", "sa", "sans", "se", "ses", "son",
-    "sont", "sur", "t", "ta", "te", "tes", "ton", "tu", "un", "une", "vos", "votre", "vous", "à",
-    "été", "être",
+    "where", "which", "who", "will", "with", "would", "you", "your", "au", "aux", "avec", "ce",
+    "ces", "cet", "cette", "d", "dans", "de", "des", "du", "elle", "elles", "en", "es", "est",
+    "et", "eu", "il", "ils", "j", "je", "l", "la", "le", "les", "leur", "leurs", "lui", "m", "ma",
+    "mais", "mes", "mon", "n", "ne", "nos", "notre", "nous", "on", "ont", "ou", "où", "par", "pas",
+    "pour", "qu", "que", "quel", "quelle", "qui", "s", "sa", "sans", "se", "ses", "son", "sont",
+    "sur", "t", "ta", "te", "tes", "ton", "tu", "un", "une", "vos", "votre", "vous", "à", "été",
+    "être",
 ];
 
 /// What contractions leave behind (don't → `don`, `t`). Ranked search drops these too; the keyword formula does

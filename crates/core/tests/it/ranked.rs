@@ -261,6 +261,19 @@ mod order {
     }
 
     #[test]
+    fn skills_far_apart_and_words_said_often_are_kept() {
+        let often = "tea ".repeat(200);
+        let mut skills = vec![("x", "milk", "water"); 1_000];
+        skills[300].2 = "tea water";
+        skills[450].1 = "tea";
+        skills[999].2 = &often;
+        let index = ranked(&skills);
+        let ranking = index.search("tea", 10);
+        assert_eq!((ranking.total, order(&ranking)), (3, vec![450, 999, 300]));
+        assert_eq!(index.search("milk water", 10).total, 1_000);
+    }
+
+    #[test]
     fn the_order_of_the_catalog_does_not_matter() {
         let query = "merge third-party files, edit charts, ship";
         let there: Vec<_> = ranked(&OFFICE).search(query, 10).hits;

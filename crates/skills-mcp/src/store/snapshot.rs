@@ -11,7 +11,7 @@ use skills_core::{
     relpath::RelPath,
     route::{
         Router,
-        ranked::{Entry, Ranked, Text},
+        ranked::{Entry, Ranked, Text, Tokenizer},
     },
 };
 use thiserror::Error;
@@ -113,7 +113,10 @@ impl Snapshot {
 
     /// The ranked index. Built beside the first calls; whoever needs it earlier waits for it.
     pub fn ranked(&self) -> &Ranked {
-        self.ranked.get_or_init(|| Ranked::new(self.catalog.skills().iter().map(entry)))
+        self.ranked.get_or_init(|| {
+            let mut tokenizer = Tokenizer::new();
+            Ranked::new(self.catalog.skills().iter().map(|skill| entry(skill, &mut tokenizer)))
+        })
     }
 
     /// The folder a skill's files are in, as an agent would name it: its resource folder, else its file's.
@@ -166,7 +169,7 @@ fn shown(path: &Path) -> String {
 }
 
 /// What a skill offers to be found by.
-fn entry(skill: &Skill) -> Arc<Entry> {
+fn entry(skill: &Skill, tokenizer: &mut Tokenizer) -> Arc<Entry> {
     let fields = skill.fields();
     let clauses: Vec<String> = fields.phrases.iter().chain(&fields.keywords).cloned().collect();
     let name = match skill.kind {
@@ -179,5 +182,5 @@ fn entry(skill: &Skill) -> Arc<Entry> {
         body: skill.document().body(),
         clauses: &clauses,
     };
-    Arc::new(Entry::new(&text))
+    Arc::new(Entry::read(&text, tokenizer))
 }

@@ -3,7 +3,7 @@
 //! Authors list when a skill is wanted as short phrases. One such phrase wholly in the request says more than
 //! the same words scattered over a sentence, so each is kept apart.
 
-use super::tokens::is_word;
+use super::words::is_word;
 
 /// The clauses in order, trimmed; blank ones are left out.
 pub(super) fn clauses(text: &str) -> Vec<&str> {

@@ -8,7 +8,8 @@ use super::{
     counts::{Counts, Field, Terms},
     numbers::{Numbers, narrow, put},
     term::Term,
-    tokens::{Tokenizer, spoken},
+    tokens::Tokenizer,
+    words::spoken,
 };
 
 /// Each text is considered up to this many characters.

@@ -18,6 +18,7 @@ mod search;
 mod sums;
 mod term;
 mod tokens;
+mod words;
 
 pub use entry::{Entry, Text};
 pub use index::Ranked;

@@ -83,6 +83,18 @@ mod tests {
     }
 
     #[test]
+    fn several_are_read_alike_whether_small_or_not() {
+        let mut bytes = Vec::new();
+        for number in [1, 2, 300, 3, 4] {
+            put(&mut bytes, number);
+        }
+        let mut numbers = Numbers(&bytes);
+        assert_eq!(numbers.several(), [1, 2]);
+        assert_eq!(numbers.several(), [300, 3]);
+        assert_eq!(numbers.several(), [4, 0]);
+    }
+
+    #[test]
     fn a_part_can_be_read_by_itself() {
         let mut numbers = Numbers(&[7, 8, 9]);
         assert!(numbers.within(2).unwrap().eq([7, 8]));

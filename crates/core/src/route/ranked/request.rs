@@ -8,7 +8,8 @@ use std::{borrow::Cow, ops::Range};
 use super::{
     entry::Entry,
     term::{Term, TermMap},
-    tokens::{Tokenizer, is_word, spoken},
+    tokens::Tokenizer,
+    words::{is_word, spoken},
 };
 
 /// A request is considered up to this many characters.

@@ -4,7 +4,6 @@
 //! `third party` and `thirdparty`; the whole is marked as joined, so that a request does not count it thrice.
 
 use std::{
-    borrow::Cow,
     collections::{HashMap, HashSet},
     fmt,
     hash::BuildHasherDefault,
@@ -14,7 +13,10 @@ use std::{
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::term::{Hashed, Term, hash};
+use super::{
+    term::{Hashed, Term, hash},
+    words::{find, is_ideograph, parts, word_end},
+};
 use crate::route::tokens::{CONTRACTED, STOP_WORDS};
 
 /// One term where it stands.
@@ -28,10 +30,9 @@ pub(super) struct Token {
     pub(super) at: Range<usize>,
 }
 
-/// Words that say nothing. `ai`, of the French *j'ai*, says something here: it is what many skills are about.
-static DROPPED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    STOP_WORDS.iter().chain(CONTRACTED).copied().filter(|word| *word != "ai").collect()
-});
+/// Words that say nothing.
+static DROPPED: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| STOP_WORDS.iter().chain(CONTRACTED).copied().collect());
 
 /// Longer words are no words of a language; the stemmer's time grows with their square.
 const LONGEST_STEMMED: usize = 64;
@@ -98,7 +99,7 @@ impl Tokenizer {
         })
     }
 
-    /// Every token of a text from which [`spoken`] took the contractions, in order; a whole comes before its
+    /// Every token of a text from which [`super::words::spoken`] took the contractions, in order; a whole comes before its
     /// parts.
     pub(super) fn scan(&mut self, text: &str, emit: &mut impl FnMut(Token)) {
         let mut at = 0;
@@ -184,65 +185,6 @@ impl Tokenizer {
     }
 }
 
-/// The text without `'s`, `'t`, `'re` and their like.
-pub(super) fn spoken(text: &str) -> Cow<'_, str> {
-    const APOSTROPHES: [char; 2] = ['\'', '’'];
-    const ENDINGS: [&str; 7] = ["s", "t", "re", "ve", "ll", "d", "m"];
-    if !text.contains(APOSTROPHES) {
-        return Cow::Borrowed(text);
-    }
-    let mut pieces = text.split(APOSTROPHES);
-    let mut spoken = String::with_capacity(text.len());
-    spoken.push_str(pieces.next().unwrap_or_default());
-    for piece in pieces {
-        let word = piece.find(|c: char| !is_word(c)).unwrap_or(piece.len());
-        let ending = piece.get(..word).unwrap_or_default();
-        if ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)) {
-            spoken.push_str(piece.get(word..).unwrap_or_default());
-        } else {
-            // Which apostrophe it was matters to nobody: both separate.
-            spoken.push('\'');
-            spoken.push_str(piece);
-        }
-    }
-    Cow::Owned(spoken)
-}
-
-/// Letters, digits and the underscore.
-pub(super) fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-/// Kana and Han, which are written without spaces.
-fn is_ideograph(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}')
-}
-
-/// What may stand once between the parts of a word.
-fn is_connector(c: char) -> bool {
-    matches!(c, '.' | '_' | '/' | '+' | '#' | '-')
-}
-
-fn find(text: &str, from: usize, wanted: impl Fn(char) -> bool) -> Option<usize> {
-    Some(from + text.get(from..)?.find(wanted)?)
-}
-
-/// Where the word ends that `rest` starts with.
-fn word_end(rest: &str) -> usize {
-    let (mut end, mut connected) = (0, false);
-    for (at, c) in rest.char_indices() {
-        if c.is_alphanumeric() && !is_ideograph(c) {
-            end = at + c.len_utf8();
-            connected = false;
-        } else if is_connector(c) && !connected {
-            connected = true;
-        } else {
-            break;
-        }
-    }
-    find(rest, end, |c| !matches!(c, '+' | '#')).unwrap_or(rest.len())
-}
-
 /// The pairs of neighbours; a character alone stands for itself.
 fn ideographs(text: &str, at: Range<usize>, emit: &mut impl FnMut(Token)) {
     let run = text.get(at.clone()).unwrap_or_default();
@@ -260,50 +202,9 @@ fn ideographs(text: &str, at: Range<usize>, emit: &mut impl FnMut(Token)) {
     }
 }
 
-/// Cuts at connectors and where the case says that a word begins: `parseHTMLTree` is `parse`, `HTML`, `Tree`.
-fn parts(piece: &str) -> Vec<Range<usize>> {
-    let mut parts = Vec::new();
-    let mut start = 0;
-    let mut before = None;
-    let mut chars = piece.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        let next = chars.peek().map(|(_, next)| *next);
-        if is_connector(c) {
-            push(&mut parts, start..at);
-            start = at + c.len_utf8();
-            before = None;
-        } else {
-            if begins(before, c, next) {
-                push(&mut parts, start..at);
-                start = at;
-            }
-            before = Some(c);
-        }
-    }
-    push(&mut parts, start..piece.len());
-    parts
-}
-
-fn push(parts: &mut Vec<Range<usize>>, part: Range<usize>) {
-    if !part.is_empty() {
-        parts.push(part);
-    }
-}
-
-/// Whether a part begins at `c`.
-fn begins(before: Option<char>, c: char, next: Option<char>) -> bool {
-    before.is_some_and(|before| {
-        c.is_ascii_uppercase()
-            && (before.is_ascii_lowercase()
-                || before.is_ascii_digit()
-                || (before.is_ascii_uppercase()
-                    && next.is_some_and(|next| next.is_ascii_lowercase())))
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::words::spoken, *};
 
     /// The tokens of a text must be those listed: as `written=stem`, the stem left out where it is what was written,
     /// lower-cased; with a `+` where joined.
