@@ -8,12 +8,17 @@
     reason = "a test that meets the unexpected has failed, and tests make and look at real files"
 )]
 
+mod agents;
+mod budget;
 mod checklist;
 mod cli;
 mod docs;
 mod edge_cases;
 mod hostile;
 mod house;
+mod seed_002;
+mod seed_003;
+mod seed_004;
 mod support;
 mod surface;
 mod traversal;

@@ -1,7 +1,15 @@
 //! What the tests of the real binary share.
 
-use std::{path::PathBuf, process::Command};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    path::PathBuf,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
 
+use serde_json::{Map, Value, json};
 use skills_testkit::{Client, Home};
 
 /// A small tree: four levels, an asset that exists, one that does not, and a second skill about the same.
@@ -80,4 +88,122 @@ pub(crate) fn run(command: &mut Command) -> (i32, String, String) {
     let output = command.output().expect("the command starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+/// The text of a bundle's `SKILL.md`.
+pub(crate) fn bundle(name: &str, description: &str, body: &str) -> String {
+    format!("---\nname: {name}\ndescription: {description}\n---\n\n{body}\n")
+}
+
+/// `sk mcp-server` in this home, whose `skills/` folder is the project's.
+pub(crate) fn sk(home: &Home, arguments: &[&str]) -> Command {
+    let mut command = home.command(env!("CARGO_BIN_EXE_sk"));
+    command.arg("mcp-server").args(arguments);
+    command
+}
+
+/// A client that has shaken hands with `sk mcp-server` as its contract says.
+pub(crate) fn sk_client(home: &Home, arguments: &[&str]) -> Client {
+    Client::legacy(sk(home, arguments), "2025-03-26")
+}
+
+/// `skills-mcp` in the `project/` folder of this home with no source named, so that it looks into the agents'
+/// directories of both.
+pub(crate) fn agents(home: &Home, arguments: &[&str]) -> Command {
+    home.write("project/.keep", "");
+    let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+    command.current_dir(home.path().join("project")).args(arguments);
+    command
+}
+
+/// A client that has shaken hands with a server over the agents' directories.
+pub(crate) fn agents_client(home: &Home, arguments: &[&str]) -> Client {
+    Client::legacy(agents(home, arguments), "2025-11-25")
+}
+
+/// Installs and enables Claude Code plugins for the user: each one's name, and its skills by folder and text.
+pub(crate) fn install_plugins(home: &Home, plugins: &[(&str, &[(&str, String)])]) {
+    let place = |plugin: &str| format!(".claude/plugins/cache/market/{plugin}/1.0.0");
+    let mut installed = Map::new();
+    let mut enabled = Map::new();
+    for (plugin, skills) in plugins {
+        let root = home.path().join(place(plugin));
+        let install = json!([{"scope": "user", "installPath": root, "version": "1.0.0"}]);
+        installed.insert(format!("{plugin}@market"), install);
+        enabled.insert(format!("{plugin}@market"), Value::Bool(true));
+        for (skill, text) in *skills {
+            home.write(&format!("{}/skills/{skill}/SKILL.md", place(plugin)), text);
+        }
+    }
+    let record = json!({"version": 2, "plugins": installed});
+    home.write(".claude/plugins/installed_plugins.json", record.to_string());
+    home.write(".claude/settings.json", json!({"enabledPlugins": enabled}).to_string());
+}
+
+/// The same command as somebody for whom the modes of files count: they do not for root.
+pub(crate) fn ordinary(home: &Home, command: Command) -> Command {
+    if fs::metadata(home.path()).unwrap().uid() != 0 {
+        return command;
+    }
+    let binary = home.path().join("program");
+    // By a process of its own: a file this process has open for writing may be "busy" when it is started.
+    let (code, _, complaint) = run(Command::new("cp").arg(command.get_program()).arg(&binary));
+    assert_eq!(code, 0, "{complaint}");
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut wrapped = home.command("setpriv");
+    wrapped.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(binary);
+    wrapped.args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        wrapped.current_dir(folder);
+    }
+    wrapped
+}
+
+/// Calls a tool: the whole result. A protocol error fails the test.
+pub(crate) fn result(client: &mut Client, tool: &str, arguments: &Value) -> Value {
+    let answer = client.request("tools/call", json!({"name": tool, "arguments": arguments}));
+    answer.get("result").cloned().unwrap_or_else(|| panic!("{tool} {arguments}: {answer}"))
+}
+
+/// The tools a client is offered.
+pub(crate) fn offered(client: &mut Client) -> Vec<Value> {
+    let answer = client.request("tools/list", json!({}));
+    let tools = answer.pointer("/result/tools").and_then(Value::as_array);
+    tools.cloned().unwrap_or_else(|| panic!("{answer}"))
+}
+
+/// What this tool's description says, where it is offered.
+pub(crate) fn description(client: &mut Client, tool: &str) -> String {
+    let tools = offered(client);
+    let found = tools.iter().find(|offered| offered.get("name") == Some(&json!(tool)));
+    let text = found.and_then(|tool| tool.get("description")).and_then(Value::as_str);
+    text.unwrap_or_else(|| panic!("no {tool} in {tools:?}")).to_owned()
+}
+
+/// The names in a listing of seed 003's form.
+pub(crate) fn listed_names(description: &str) -> Vec<&str> {
+    let rest = description.split("<name>").skip(1);
+    rest.map(|rest| rest.split("</name>").next().unwrap_or(rest)).collect()
+}
+
+/// What `doctor` says about the content as `file code`, in its order, and its exit code.
+pub(crate) fn doctored(command: &mut Command) -> (i32, Vec<String>) {
+    let (code, out, err) = run(command.args(["doctor", "--json"]));
+    let examined: Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));
+    let found = examined.get("diagnostics").and_then(Value::as_array).unwrap();
+    let text = |one: &Value, key: &str| one.get(key).and_then(Value::as_str).unwrap().to_owned();
+    let brief = |one: &Value| format!("{} {}", text(one, "file"), text(one, "code"));
+    (code, found.iter().map(brief).collect())
+}
+
+/// Looks again and again until there is something to see; a test that waits in vain has failed.
+pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(seen) = look() {
+            return seen;
+        }
+        assert!(started.elapsed() < Duration::from_secs(15), "in vain: {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
 }
