@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{Catalog, Kind, Skill};
+use super::{Catalog, Kind, Origin, Skill};
 
 /// A folder or a skill. A folder's own skill is its `_index`, the root's is `_root`.
 #[derive(Debug)]
@@ -28,13 +28,24 @@ impl Catalog {
     /// The whole tree: the root of the only source, or a root whose children are the sources.
     pub fn tree(&self) -> TreeNode<'_> {
         let mut roots = self.roots();
-        match roots.pop() {
-            Some(only) if roots.is_empty() => only,
-            last => {
-                roots.extend(last);
-                TreeNode { name: "root", path: "_root".to_owned(), skill: None, children: roots }
-            }
+        if roots.len() > 1 {
+            // An agent's directory that holds nothing, or is not there, is not worth a branch.
+            let mut named = self.sources.iter().map(|source| source.origin == Origin::Named);
+            roots.retain(|root| named.next() == Some(true) || root.count() > 0);
+            return TreeNode {
+                name: "root",
+                path: "_root".to_owned(),
+                skill: None,
+                children: roots,
+            };
         }
+        let nothing = || TreeNode {
+            name: "root",
+            path: "_root".to_owned(),
+            skill: None,
+            children: Vec::new(),
+        };
+        roots.pop().unwrap_or_else(nothing)
     }
 
     /// The node of this name: a skill's as [`Catalog::find`] finds it, a folder's path, a source's name.

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     config::{Origin, VARIABLES, Value},
+    source::Directory,
     store::Snapshot,
 };
 
@@ -35,10 +36,10 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
         return Ok(ExitCode::SUCCESS);
     }
     out.line(bold("Sources"));
-    if store.sources().is_empty() {
+    if !store.sources().iter().any(Directory::is_there) {
         out.line(format!("  none; {}", super::NO_SOURCE));
     }
-    for source in store.sources() {
+    for source in store.sources().iter().filter(|source| source.is_there()) {
         out.line(format!(
             "  {}  {}",
             safe(source.name()),

@@ -55,6 +55,11 @@ impl Examined {
         self.refreshed.snapshot.count(Severity::Error) == 0 && self.tried.iter().all(Result::is_ok)
     }
 
+    /// The sources there are, by number; agents' directories may be missing, and nobody wants to hear of it.
+    fn there(&self) -> impl Iterator<Item = (usize, &Directory)> {
+        self.store.sources().iter().enumerate().filter(|(_, source)| source.is_there())
+    }
+
     fn json(&self) -> Value {
         let snapshot = &self.refreshed.snapshot;
         let source = |(number, source): (usize, &Directory)| {
@@ -64,7 +69,7 @@ impl Examined {
         json!({
             "healthy": self.healthy(),
             "version": env!("CARGO_PKG_VERSION"),
-            "sources": self.store.sources().iter().enumerate().map(source).collect::<Vec<_>>(),
+            "sources": self.there().map(source).collect::<Vec<_>>(),
             "counts": counts(snapshot),
             "diagnostics": snapshot.diagnostics().map(diagnostic_json).collect::<Vec<_>>(),
             "protocol": self.tried.iter().map(tried_json).collect::<Vec<_>>(),
@@ -75,10 +80,10 @@ impl Examined {
         let snapshot = &self.refreshed.snapshot;
         out.line(format!("{} {}", bold("skills-mcp"), env!("CARGO_PKG_VERSION")));
         out.heading("Sources");
-        if self.store.sources().is_empty() {
+        if !self.store.sources().iter().any(Directory::is_there) {
             out.line(format!("  none; {NO_SOURCE}"));
         }
-        for (number, source) in self.store.sources().iter().enumerate() {
+        for (number, source) in self.there() {
             let skills = counted(skills_of(snapshot, number), "skill");
             let path = safe(&source.path().display().to_string());
             out.line(format!("  {}  {path}  {}", safe(source.name()), dim(&skills)));

@@ -9,7 +9,7 @@ use super::{
     Context, Failure, NO_SOURCE, Output, finding,
     output::{bold, counted, dim, fitted, safe},
 };
-use crate::store::Snapshot;
+use crate::{source::Directory, store::Snapshot};
 
 #[derive(clap::Args)]
 pub(super) struct Options {
@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
         return Ok(ExitCode::SUCCESS);
     }
     let (store, snapshot) = context.opened()?;
-    if store.sources().is_empty() {
+    if !store.sources().iter().any(Directory::is_there) {
         return Err(Failure::usage("no source is named", NO_SOURCE));
     }
     let asked = options.path.as_deref().unwrap_or("");
@@ -48,7 +48,8 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let column = widest(&tree, 0).min(out.width / 2) + 2;
     let drawing = Drawing { column, width: out.width };
     let title = if asked.is_empty() {
-        store.sources().iter().map(|source| safe(source.name())).collect::<Vec<_>>().join(", ")
+        let there = store.sources().iter().filter(|source| source.is_there());
+        there.map(|source| safe(source.name())).collect::<Vec<_>>().join(", ")
     } else {
         safe(&tree.path)
     };

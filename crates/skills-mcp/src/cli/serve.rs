@@ -24,11 +24,14 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
 /// Serves this store under this face until the client leaves.
 pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitCode, Failure> {
     let store = Arc::new(store);
-    for source in store.sources() {
+    let there = || store.sources().iter().filter(|source| source.is_there());
+    for source in there() {
         tracing::info!(source = &**source.name(), path = %source.path().display(), "serving");
     }
-    if store.sources().is_empty() {
-        tracing::warn!("no source is named, so there are no skills: {NO_SOURCE}");
+    if there().next().is_none() {
+        tracing::warn!(
+            "no source is named and no agent's directory is there, so there are no skills: {NO_SOURCE}"
+        );
     }
     if stdin().is_terminal() {
         tracing::info!(

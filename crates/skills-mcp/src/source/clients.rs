@@ -4,10 +4,7 @@
 //! Adding a client is adding a row. A row lists only what the client is known to load: a directory too many hides
 //! skills under `--native`, one too few merely shows them twice. Not here: reading the directories, plugins.
 
-use std::{
-    io::ErrorKind,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use skills_core::catalog::Origin;
 
@@ -145,7 +142,7 @@ impl Client {
     }
 }
 
-/// A directory of skills that is there without anybody naming it.
+/// A directory of skills that is looked into without anybody naming it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentDirectory {
     /// Unique among these: `project-agents`, `user-claude`.
@@ -160,7 +157,8 @@ pub struct AgentDirectory {
     pub links: Links,
 }
 
-/// The directories that are there, in order of precedence, without those that `native` loads by itself.
+/// The directories to look into, in order of precedence, without those that `native` loads by itself. They need not be
+/// there: one that appears later is served then.
 ///
 /// A folder is listed once however many ways lead to it, and what is both the project's and the user's (the
 /// start directory is the home folder, or a link leads there) is the user's.
@@ -181,7 +179,7 @@ pub fn default_directories(
         let Some(directory) = place.directory(environment, below) else { continue };
         let path = real(&directory.path);
         let is_users = *place == Place::Project && users.contains(&path);
-        if is_users || taken.contains(&path) || seen.contains(&path) || !is_there(&directory.path) {
+        if is_users || taken.contains(&path) || seen.contains(&path) {
             continue;
         }
         seen.push(path);
@@ -228,16 +226,6 @@ pub(super) fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// Whether there is a folder, or something closed or broken that somebody should hear about.
-fn is_there(path: &Path) -> bool {
-    match path.metadata() {
-        Ok(found) => found.is_dir(),
-        // A link to nowhere: a disk that is not mounted, a checkout that moved.
-        Err(error) if error.kind() == ErrorKind::NotFound => path.is_symlink(),
-        Err(error) => error.kind() != ErrorKind::NotADirectory,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
@@ -245,6 +233,7 @@ mod tests {
     use skills_testkit::Home;
 
     use super::*;
+    use crate::source::Directory;
 
     const ALL: [&str; 6] = [
         "project-agents",
@@ -378,15 +367,20 @@ mod tests {
     fn missing_directories_are_silent_and_broken_ones_are_not() {
         let home = Home::new();
         let environment = environment(&home);
-        assert!(default_directories(&environment, None).is_empty());
-        assert!(names(&Environment { home: None, ..environment.clone() }, None).is_empty());
         home.write("user/.claude/skills", "a file");
         home.write("user/.agent", "a file above");
         home.write("user/work/.agents/x", "");
         home.write("user/.agents/x", "");
         symlink("skills", home.path().join("user/work/.agents/skills")).unwrap();
         symlink("/nowhere/at/all", home.path().join("user/.agents/skills")).unwrap();
-        assert_eq!(names(&environment, None), ["project-agents", "user-agents"]);
+        let broken: Vec<String> = default_directories(&environment, None)
+            .into_iter()
+            .map(Directory::agents)
+            .filter(|directory| directory.read().is_err())
+            .map(|directory| directory.name().to_string())
+            .collect();
+        assert_eq!(broken, ["project-agents", "user-agents"]);
+        assert_eq!(names(&environment, None), ALL, "what is not there may appear");
     }
 
     #[test]
@@ -402,8 +396,9 @@ mod tests {
         )
         .unwrap();
         let environment = environment(&home);
-        assert_eq!(names(&environment, None), ["user-agents"]);
-        assert!(names(&environment, client("claude-code")).is_empty());
+        let others = ["project-agent", "user-agents", "user-agent", "project-claude"];
+        assert_eq!(names(&environment, None), others);
+        assert_eq!(names(&environment, client("claude-code")), ["project-agent", "user-agent"]);
     }
 
     #[test]

@@ -132,9 +132,9 @@ impl Directory {
         &self.path
     }
 
-    /// Where it comes from.
-    pub fn origin(&self) -> &Origin {
-        &self.origin
+    /// Whether there is anything to look at.
+    pub fn is_there(&self) -> bool {
+        self.path.is_dir() || self.path.is_symlink()
     }
 
     /// Walks the folder and reads what may be a skill. The root comes along, to read files of this very moment's
@@ -148,7 +148,10 @@ impl Directory {
             });
         let (root, walked) = match opened {
             Ok(opened) => opened,
-            Err(DiskError::NotFound) if self.optional => return Ok((None, self.empty())),
+            // A link to nowhere is a disk that is not mounted, or a checkout that moved: somebody should hear of it.
+            Err(DiskError::NotFound) if self.optional && !self.path.is_symlink() => {
+                return Ok((None, self.empty()));
+            }
             Err(error) => return Err(closed(error)),
         };
         let read = |files: Vec<(RelPath, Dialect)>| -> BTreeMap<RelPath, Arc<Parsed>> {

@@ -125,6 +125,12 @@ impl Snapshot {
         shown(&self.absolute(skill, &folder))
     }
 
+    /// Where a file of a skill's resource folder lies.
+    pub fn path_of(&self, skill: &Skill, file: &RelPath) -> String {
+        let path = skill.resource(file).unwrap_or_else(|| file.clone());
+        shown(&self.absolute(skill, &path))
+    }
+
     /// A skill's folder and file, relative to `project` where they lie below it.
     pub fn locate(&self, skill: &Skill, project: &Path) -> (String, String) {
         let relative = |path: &RelPath| {
@@ -163,9 +169,10 @@ impl Snapshot {
     }
 }
 
-/// Paths in answers have `/` on every system.
+/// Paths in answers have `/` on every system; the project itself is `.`.
 fn shown(path: &Path) -> String {
-    path.to_string_lossy().replace('\\', "/")
+    let shown = path.to_string_lossy().replace('\\', "/");
+    if shown.is_empty() { ".".to_owned() } else { shown }
 }
 
 /// What a skill offers to be found by.

@@ -93,12 +93,19 @@ fn prefix(entries: &[Entry], form: Form, style: ListingStyle, room: usize) -> us
 
 /// A line's tokens, as it is spelled in JSON, with the break behind it.
 fn cost(line: &str) -> usize {
-    estimate::tokens(&Value::from(line).to_string()) + 1
+    estimate::tokens(Value::from(line).to_string().trim_matches('"')) + 1
 }
 
 /// What is said of skills that are not listed.
-pub(super) fn note(shown: usize, of: usize) -> String {
-    format!("{shown} of {of} skills are shown; find the others with skills_search.")
+fn note(shown: usize, of: usize) -> String {
+    format!("{shown} of {of} skills are shown; {OTHERS}")
+}
+
+const OTHERS: &str = "find the others with skills_search.";
+
+/// Whether a list says that it is not whole.
+pub(super) fn is_cut(list: &str) -> bool {
+    list.ends_with(OTHERS)
 }
 
 fn lines(lines: impl Iterator<Item = String>) -> String {

@@ -69,12 +69,17 @@ fn without_listing() -> String {
 fn framed(face: &Face, entries: &[Entry], list: &str) -> String {
     match face.listing {
         ListingStyle::List => format!("{}\n\nAvailable skills:\n{list}", TOOL.description),
-        ListingStyle::Xml => template(&examples(entries), list),
+        ListingStyle::Xml => {
+            // Skills that are not in the list are not out of reach.
+            let listed_whole = entries.is_empty() || !(list.is_empty() || listing::is_cut(list));
+            template(&examples(entries), list, !listed_whole)
+        }
     }
 }
 
 /// Seed 003's template; its examples come from the catalog.
-fn template(examples: &str, list: &str) -> String {
+fn template(examples: &str, list: &str, others: bool) -> String {
+    let found = if others { ", or found with skills_search" } else { "" };
     format!(
         "Execute a skill within the main conversation
 
@@ -89,7 +94,7 @@ How to use skills:
 {examples}
 
 Important:
-- Only use skills listed in <available_skills> below
+- Only use skills listed in <available_skills> below{found}
 - Do not invoke a skill that is already running
 - Do not use this tool for built-in CLI commands (like /help, /clear, etc.)
 </skills_instructions>
@@ -156,21 +161,23 @@ fn load(call: &Call, skill: &Skill) -> Reply {
     Reply::text(format!("Loading: {}\nBase directory: {base}\n\n{content}", skill.label))
 }
 
-/// A tree skill's composed text, and the names of its files.
+/// A tree skill's composed text, and where its files are: its own below the base directory, inherited ones elsewhere.
 fn tree(call: &Call, skill: &Skill) -> (String, Vec<String>) {
     let snapshot = &call.snapshot;
     let resolved = resolve(&snapshot.catalog, skill, snapshot.settings().content.max_tokens);
     let own =
         resolved.assets.iter().map(|a| &a.file).chain(resolved.scripts.iter().map(|s| &s.file));
-    let assets = resolved.inherited_assets.iter().map(|a| &a.declaration.file);
-    let scripts = resolved.inherited_scripts.iter().map(|s| &s.declaration.file);
-    let files: Vec<String> =
-        own.chain(assets).chain(scripts).map(|file| format!("- {file}")).collect();
+    let assets = resolved.inherited_assets.iter().map(|a| (a.from, &a.declaration.file));
+    let scripts = resolved.inherited_scripts.iter().map(|s| (s.from, &s.declaration.file));
+    let mut files: Vec<String> = own.map(|file| format!("- {file}")).collect();
+    files.extend(assets.chain(scripts).map(|(from, file)| {
+        format!("- {file} (from {}: {})", from.identity, snapshot.path_of(from, file))
+    }));
     let mut text = resolved.content.text;
     if !files.is_empty() {
         let fetch = format!("get_asset with skill_path \"{}\"", skill.identity);
         text = format!(
-            "{text}\n\nFiles (fetch one with {fetch}, or read it below the base directory):\n{}",
+            "{text}\n\nFiles (own ones lie below the base directory; {fetch} fetches any of them):\n{}",
             files.join("\n")
         );
     }

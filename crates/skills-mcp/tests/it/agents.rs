@@ -131,6 +131,20 @@ fn the_default_directories_can_be_turned_off() {
 }
 
 #[test]
+fn a_directory_that_appears_after_the_start_is_served() {
+    let home = Home::new();
+    home.write("project/.keep", "");
+    let mut client = agents_client(&home, &["--set", "refresh.scan_seconds=1"]);
+    assert!(client.call("skill", &json!({"name": "late"})).is_error);
+    home.write("project/.claude/skills/late/SKILL.md", bundle("late", "Comes later", "Here."));
+    let started = Instant::now();
+    while client.call("skill", &json!({"name": "late"})).is_error {
+        assert!(started.elapsed() < Duration::from_secs(10), "it never appears");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
 fn plugins_that_are_not_installed_or_not_enabled_are_not_served() {
     let home = full();
     let cache = ".claude/plugins/cache/market";
