@@ -87,11 +87,27 @@ codes! {
     FileNameUnusual       Info    "file-name-unusual"       "the file should be called `SKILL.md`";
     FileNameTwice         Warning "file-name-twice"         "two files of a folder are both called `SKILL.md`, but for their case";
     InvisibleCharacters   Warning "invisible-characters"    "the text holds characters that a reader cannot see";
+    AllowedToolsForm      Info    "allowed-tools-form"      "`allowed-tools` is not words with blanks between them";
+    ForgedHeading         Warning "forged-heading"          "a line of the text looks like the heading of another skill's section";
+    NameTaken             Warning "name-taken"              "another bundle of the source has the name, and this one is found under its folder";
     BundleShadowed        Warning "bundle-shadowed"         "a bundle of the same name in an earlier directory is served instead";
     PathShadowed          Warning "path-shadowed"           "a source named earlier has a skill of the same path";
     ConfigUnknownKey      Warning "config-unknown-key"      "the configuration has a key that does not exist";
     ConfigInvalid         Warning "config-invalid"          "a configuration value in the content is invalid and its default is used";
     ConfigRefused         Warning "config-refused"          "content may not set this key under `SKILLS_TRUST=strict`";
+}
+
+impl Code {
+    /// Whether a file with such a finding gives no skill.
+    pub fn refuses(self) -> bool {
+        let but_errors = [
+            Self::SkillInResources,
+            Self::NotRegular,
+            Self::FileNameTwice,
+            Self::FrontMatterMissing,
+        ];
+        self.severity() == Severity::Error || but_errors.contains(&self)
+    }
 }
 
 /// A place in a text: both count from 1; zero means "the whole file".
@@ -166,7 +182,7 @@ impl fmt::Display for Diagnostic {
         if at.line > 0 {
             write!(f, ":{}:{}", at.line, at.column)?;
         }
-        write!(f, ": {}[{}]: {message}", code.severity().name(), code.name())
+        write!(f, ": {}[{}]: {}", code.severity().name(), code.name(), escaped(message))
     }
 }
 

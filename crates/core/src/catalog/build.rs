@@ -85,6 +85,16 @@ impl Catalog {
             let message = format!("a source named earlier has `{path}` too");
             let finding = Finding::whole(Code::PathShadowed, message);
             self.found(intake, file, finding.hint(format!("this one loads as `{qualified}`")));
+            if let Some(winner) = self.names.find_path(&bare) {
+                self.shadowed.push(ShadowedCopy {
+                    label: bare,
+                    source: self.sources.len() - 1,
+                    file: file.clone(),
+                    winner,
+                    identical: false,
+                    served_as: Some(Arc::clone(&qualified)),
+                });
+            }
             qualified
         };
         // Not parsed: names on disk are freer than names in requests.
@@ -121,17 +131,15 @@ impl Catalog {
         };
         let path = SkillPath::of_bundle(&folder, &name);
         let taken = match self.claim_label(intake, file, &path, &label, &content) {
-            Claim::Free => false,
-            Claim::Taken => true,
+            Claim::Free => None,
+            Claim::Taken(winner) => Some(winner),
             Claim::Shadowed => return,
         };
         let id = self.next_id();
         let identity = self.claim_folder(intake, &path, &label, id);
         let label = match taken {
-            false => label,
-            // Its folder may be what another one is called.
-            true if self.names.labels.has(&identity) => format!("{}:{path}", intake.source).into(),
-            true => Arc::clone(&identity),
+            None => label,
+            Some(winner) => self.served_otherwise(intake, file, &path, label, &identity, winner),
         };
         self.names.labels.claim(&label, id);
         if let Origin::Plugin(_) = intake.origin {
@@ -151,6 +159,40 @@ impl Catalog {
             asset_presence: Vec::new(),
             script_presence: Vec::new(),
         });
+    }
+
+    /// What a bundle is listed as whose name another one has; said, and remembered.
+    fn served_otherwise(
+        &mut self,
+        intake: &Intake,
+        file: &RelPath,
+        path: &SkillPath,
+        wanted: Arc<str>,
+        identity: &Arc<str>,
+        winner: SkillId,
+    ) -> Arc<str> {
+        // Its folder may be what yet another one is called.
+        let label: Arc<str> = if self.names.labels.has(identity) {
+            format!("{}:{path}", intake.source).into()
+        } else {
+            Arc::clone(identity)
+        };
+        let finding =
+            Finding::whole(Code::NameTaken, format!("another bundle is called `{wanted}` too"));
+        self.found(
+            intake,
+            file,
+            finding.hint(format!("this one loads as `{label}`; rename one of the two")),
+        );
+        self.shadowed.push(ShadowedCopy {
+            label: wanted,
+            source: self.sources.len() - 1,
+            file: file.clone(),
+            winner,
+            identical: false,
+            served_as: Some(Arc::clone(&label)),
+        });
+        label
     }
 
     /// What a bundle is called: by itself, by its folder, or, at the top of a source, by the source.
@@ -201,7 +243,7 @@ impl Catalog {
         let Some(held) = self.skill(winner) else { return Claim::Free };
         let identical = held.document().text() == content.document.text();
         if !identical && intake.origin == Origin::Named {
-            return Claim::Taken;
+            return Claim::Taken(winner);
         }
         let source = self.sources.len() - 1;
         let place = self.sources.get(held.source).map(|source| &*source.name).unwrap_or_default();
@@ -214,7 +256,15 @@ impl Catalog {
             self.names.folders.claim(&path.as_str().into(), winner);
         }
         let label = Arc::clone(label);
-        self.shadowed.push(ShadowedCopy { label, source, file: file.clone(), winner, identical });
+        let file = file.clone();
+        self.shadowed.push(ShadowedCopy {
+            label,
+            source,
+            file,
+            winner,
+            identical,
+            served_as: None,
+        });
         Claim::Shadowed
     }
 
@@ -266,8 +316,8 @@ impl Catalog {
 enum Claim {
     /// Nobody has it.
     Free,
-    /// An earlier bundle has it; in a source that somebody named this one is found under its folder.
-    Taken,
+    /// This earlier bundle has it; in a source that somebody named the later one is found under its folder.
+    Taken(SkillId),
     /// An earlier bundle has it, and this one is not served.
     Shadowed,
 }

@@ -57,6 +57,18 @@ impl Intake {
     }
 }
 
+impl Intake {
+    /// Whether a catalog would look the same with the other one.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.root == other.root
+            && self.diagnostics == other.diagnostics
+            && self.documents.len() == other.documents.len()
+            && self.documents.iter().all(|(file, parsed)| {
+                other.documents.get(file).is_some_and(|other| parsed.is_same(other))
+            })
+    }
+}
+
 /// Where a source comes from; decides what its skills are called and how far they are listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {

@@ -39,7 +39,7 @@ pub enum Kind {
     Bundle,
 }
 
-/// A bundle that is there and not served, because an earlier one has its name.
+/// A skill that does not have the name it wants, because an earlier one has it.
 #[derive(Debug)]
 pub struct ShadowedCopy {
     /// The name both have.
@@ -48,10 +48,12 @@ pub struct ShadowedCopy {
     pub source: usize,
     /// Its `SKILL.md` below that source's root.
     pub file: RelPath,
-    /// The one that is served.
+    /// The one that has the name.
     pub winner: SkillId,
     /// Whether the two files are the same to the byte.
     pub identical: bool,
+    /// What this one is served as, where it is served all the same.
+    pub served_as: Option<Arc<str>>,
 }
 
 /// One skill: where it is, what it says, what belongs to it.
@@ -101,10 +103,10 @@ impl Skill {
         self.content.fields.scripts.iter().zip(self.script_presence.iter().copied())
     }
 
-    /// Whether it declares this file, as an asset or as a script.
-    pub fn declares(&self, file: &RelPath) -> bool {
-        self.assets().any(|(asset, _)| asset.file == *file)
-            || self.scripts().any(|(script, _)| script.file == *file)
+    /// Every file it declares, as an asset or as a script.
+    pub fn declared(&self) -> impl Iterator<Item = &RelPath> {
+        let assets = self.assets().map(|(asset, _)| &asset.file);
+        assets.chain(self.scripts().map(|(script, _)| &script.file))
     }
 
     /// Where a file of its resource folder lies below the source's root.

@@ -40,6 +40,9 @@ pub struct Fields {
     pub scripts: Vec<ScriptDeclaration>,
 }
 
+/// No keyword needs more, and matching takes time in every length there is.
+const MAX_KEYWORD_CHARS: usize = 100;
+
 /// Reads the fields; `None` where a required one is missing, which the findings then say.
 pub(super) fn read(front: &Node, dialect: Dialect, findings: &mut Vec<Finding>) -> Option<Fields> {
     match dialect {
@@ -49,11 +52,25 @@ pub(super) fn read(front: &Node, dialect: Dialect, findings: &mut Vec<Finding>) 
 }
 
 fn bundle(front: &Node, findings: &mut Vec<Finding>) -> Option<Fields> {
+    if let Some(tools) = front.get("allowed-tools").filter(|tools| {
+        tools.items().is_some() || tools.text().is_some_and(|text| text.contains(','))
+    }) {
+        let message = "`allowed-tools` is a list or has commas; other clients read words with blanks between them";
+        findings.push(
+            Finding::new(Code::AllowedToolsForm, tools.at, message)
+                .hint("write `allowed-tools: Read Grep`"),
+        );
+    }
     let description = required_text(front, "description", findings)?;
     let keywords = front.get("keywords").filter(|node| !node.is_null());
     Some(Fields {
         name: bundle_name(front, findings),
-        keywords: keywords.map(words).unwrap_or_default(),
+        keywords: keywords
+            .map(words)
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|word| word.chars().nth(MAX_KEYWORD_CHARS).is_none())
+            .collect(),
         phrases: phrases(front),
         description,
         inherit: false,
@@ -127,6 +144,14 @@ fn keywords(front: &Node, findings: &mut Vec<Finding>) -> Option<Vec<String>> {
     let mut words = Vec::with_capacity(items.len());
     for item in items {
         match item.text().map(str::trim).filter(|text| !text.is_empty()) {
+            Some(word) if word.chars().nth(MAX_KEYWORD_CHARS).is_some() => findings.push(
+                Finding::new(
+                    Code::FieldInvalid,
+                    item.at,
+                    "a keyword is longer than any word; left out",
+                )
+                .hint("write single words or short names"),
+            ),
             Some(word) => words.push(word.to_owned()),
             None => findings.push(
                 Finding::new(

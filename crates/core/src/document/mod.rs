@@ -85,10 +85,18 @@ impl Parsed {
                 None
             }
         };
-        if let Some(skill) = skill.as_deref().filter(|_| dialect == Dialect::Bundle) {
+        if let Some(skill) = &skill {
             findings.extend(hidden(skill));
+            findings.extend(forged(skill));
         }
         Self { skill, findings }
+    }
+
+    /// Whether both say the same, and have the same wrong with them.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let text =
+            |parsed: &Self| parsed.skill.as_ref().map(|skill| Arc::clone(&skill.document.text));
+        self.findings == other.findings && text(self) == text(other)
     }
 
     /// A file that could not even be read.
@@ -112,6 +120,21 @@ fn hidden(skill: &SkillDocument) -> Option<Finding> {
     Some(
         Finding::new(Code::InvisibleCharacters, at, message)
             .hint("remove them: readers cannot see what a model is told"),
+    )
+}
+
+/// A line that looks like the heading of a section (seed 000 §6.2), in a text that becomes one.
+fn forged(skill: &SkillDocument) -> Option<Finding> {
+    let is_heading = |line: &str| {
+        line.starts_with("=== ") && line.trim_end().ends_with(") ===") && line.contains(" (from ")
+    };
+    let number = skill.document.text().lines().position(is_heading)?;
+    let at = Position { line: u32::try_from(number + 1).unwrap_or(u32::MAX), column: 1 };
+    Some(
+        Finding::new(Code::ForgedHeading, at, "looks like the heading of another skill's section")
+            .hint(
+                "an agent could take what follows for somebody else's rules; write it differently",
+            ),
     )
 }
 
@@ -195,7 +218,9 @@ fn salvaged(
         Some((yaml::parse(&salvaged).ok()?, split.body))
     };
     let Some((front, body)) = read() else { return Err(original) };
-    findings.push(repaired_finding(original.at, &original.message));
+    let mut finding = repaired_finding(original.at, &original.message);
+    finding.hint = original.hint;
+    findings.push(finding);
     Ok(Document { body, front, repaired: true, text: text.into() })
 }
 

@@ -5,6 +5,8 @@
 //! used as indentation become spaces. The mended text serves only to read the fields; agents receive the file
 //! as it is.
 
+use std::collections::HashSet;
+
 use crate::yaml;
 
 /// The front matter with its broken lines quoted, or `None` where no line could be mended.
@@ -12,6 +14,8 @@ pub(super) fn mend(front: &str) -> Option<String> {
     let mut mended = String::with_capacity(front.len() + 16);
     let mut block = None;
     let mut changed = false;
+    let anchors: HashSet<&str> =
+        front.split_whitespace().filter_map(|word| word.strip_prefix('&')).collect();
     for line in front.split_inclusive('\n') {
         let content = line.trim_end_matches(['\n', '\r']);
         let untabbed = untab(content);
@@ -20,7 +24,7 @@ pub(super) fn mend(front: &str) -> Option<String> {
         // Lines of a block scalar are text, whatever they look like.
         if block.is_some_and(|above| indent > above || text.trim().is_empty()) {
             mended.push_str(text);
-        } else if let Some(quoted) = quote(text, front) {
+        } else if let Some(quoted) = quote(text, &anchors) {
             block = None;
             changed = true;
             mended.push_str(&quoted);
@@ -62,10 +66,10 @@ fn opens_block(line: &str) -> bool {
 }
 
 /// The line with its value quoted, where the value by itself is no YAML. What is YAML but refused stays so.
-fn quote(line: &str, front: &str) -> Option<String> {
+fn quote(line: &str, anchors: &HashSet<&str>) -> Option<String> {
     let (head, value) = key_value(line)?;
     let value = value.trim_end();
-    if value.is_empty() || opens_block(line) || goes_on_below(value) || is_alias(value, front) {
+    if value.is_empty() || opens_block(line) || goes_on_below(value) || is_alias(value, anchors) {
         return None;
     }
     match yaml::parse(&format!("k: {value}\n")) {
@@ -83,9 +87,8 @@ fn goes_on_below(value: &str) -> bool {
 }
 
 /// Whether this is an alias of a value anchored on another line, and no YAML only without that line.
-fn is_alias(value: &str, front: &str) -> bool {
-    let anchors = |name| front.split_whitespace().any(|word| word.strip_prefix('&') == Some(name));
-    value.strip_prefix('*').is_some_and(anchors)
+fn is_alias(value: &str, anchors: &HashSet<&str>) -> bool {
+    value.strip_prefix('*').is_some_and(|name| anchors.contains(name))
 }
 
 /// Splits `  - key: value` behind the first colon-and-blank; the key must look like one.

@@ -79,7 +79,7 @@ fn left_out(skill: &Skill) -> String {
     let tokens = estimate::tokens(skill.document().body());
     format!(
         "[skills-mcp] Left out to stay within the budget: about {tokens} tokens. \
-         Load it with get_skill and skill_path \"{}\".",
+         Load it by its path, \"{}\".",
         skill.identity
     )
 }

@@ -1,5 +1,7 @@
 //! Own and inherited assets and scripts: the nearest wins, and its origin is remembered.
 
+use std::collections::HashSet;
+
 use super::inherited_from;
 use crate::{
     catalog::{Catalog, Presence, Skill},
@@ -66,15 +68,19 @@ pub(super) fn inherited<'a, T: 'a, I>(
 where
     I: Iterator<Item = (&'a T, Presence)>,
 {
-    let mut inherited: Vec<Inherited<'a, T>> = Vec::new();
-    for (depth, from) in ancestors.iter().copied().enumerate() {
-        let nearer = || ancestors.iter().skip(depth + 1).copied().chain([skill]);
-        for (declaration, presence) in declared(from) {
-            let hidden = nearer().any(|near| near.declares(file(declaration)));
-            if presence == Presence::Present && !hidden {
-                inherited.push(Inherited { declaration, from });
-            }
-        }
+    // From the skill itself upwards: whoever declares a file first, in either way, hides it from those above.
+    let mut hidden: HashSet<&RelPath> = skill.declared().collect();
+    let mut levels = Vec::with_capacity(ancestors.len());
+    for from in ancestors.iter().rev().copied() {
+        let visible = |(declaration, presence): &(&'a T, Presence)| {
+            *presence == Presence::Present && !hidden.contains(file(declaration))
+        };
+        let level: Vec<Inherited<'a, T>> = declared(from)
+            .filter(visible)
+            .map(|(declaration, _)| Inherited { declaration, from })
+            .collect();
+        levels.push(level);
+        hidden.extend(from.declared());
     }
-    inherited
+    levels.into_iter().rev().flatten().collect()
 }

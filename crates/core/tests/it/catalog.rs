@@ -463,8 +463,16 @@ mod bundles {
         assert_eq!(&*catalog.find("c/pdf").unwrap().identity, "a/pdf", "identical copies are one");
         assert!(matches!(catalog.named("PDF"), Named::One(skill) if &*skill.identity == "a/pdf"));
         assert!(matches!(catalog.named("b/pdf"), Named::One(skill) if &*skill.identity == "b/pdf"));
-        assert_eq!(catalog.shadowed().len(), 1);
-        assert!(diagnostics(&catalog).is_empty(), "{:?}", diagnostics(&catalog));
+        let copies: Vec<_> =
+            catalog.shadowed().iter().map(|copy| copy.served_as.as_deref()).collect();
+        assert_eq!(copies, [Some("b/pdf"), None]);
+        assert_eq!(
+            diagnostics(&catalog),
+            [
+                "b/pdf/SKILL.md:0:0 warning[name-taken] another bundle is called `pdf` too | this one loads \
+              as `b/pdf`; rename one of the two"
+            ]
+        );
     }
 
     #[test]

@@ -407,8 +407,8 @@ mod budget {
         assert!(content.truncated);
         let left_out = |name: &str, identity: &str| {
             format!(
-                "[skills-mcp] Left out to stay within the budget: about {} tokens. Load it with \
-                 get_skill and skill_path \"{identity}\".",
+                "[skills-mcp] Left out to stay within the budget: about {} tokens. Load it by its \
+                 path, \"{identity}\".",
                 estimate::tokens(lines(name, 100).trim_end())
             )
         };
@@ -450,7 +450,7 @@ mod budget {
             ("second", &format!("{}{leaf}", root(lines("root", 500)))),
         ]);
         let text = resolve(&catalog, skill(&catalog, "x"), 200).content.text;
-        assert!(text.contains("skill_path \"second:_root\""), "{text}");
+        assert!(text.contains("path, \"second:_root\""), "{text}");
     }
 
     #[test]

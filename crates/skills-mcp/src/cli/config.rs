@@ -54,7 +54,11 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
         } else {
             bold(&safe(&origin.to_string()))
         };
-        out.line(format!("  {:widest$}  {}  {origin}", key.name, safe(&value.to_string())));
+        out.line(format!(
+            "  {:widest$}  {}  {origin}",
+            key.name,
+            safe(&without_userinfo(&value.to_string()))
+        ));
         out.line(format!("  {:widest$}  {}", "", dim(key.about)));
     }
     out.heading("Environment");
@@ -62,7 +66,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
         let shown = match context.environment.get(variable.name) {
             None => dim("unset"),
             Some(_) if variable.secret => "set, not shown".to_owned(),
-            Some(value) => safe(value),
+            Some(value) => safe(&without_userinfo(value)),
         };
         out.line(format!("  {:widest$}  {shown}", variable.name));
         out.line(format!("  {:widest$}  {}", "", dim(variable.about)));
@@ -83,13 +87,39 @@ fn settings(snapshot: &Snapshot) -> Map<String, Json> {
         .collect()
 }
 
+/// A URL without the name and password in it, and without its query: people put tokens into both.
+fn without_userinfo(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let (place, query) = rest.split_once('?').map_or((rest, ""), |(place, _)| (place, "?…"));
+    let (host, path) = place
+        .split_once('/')
+        .map_or((place, String::new()), |(host, path)| (host, format!("/{path}")));
+    let host =
+        host.rsplit_once('@').map_or_else(|| host.to_owned(), |(_, host)| format!("…@{host}"));
+    format!("{scheme}://{host}{path}{query}")
+}
+
 fn plain(value: &Value) -> Json {
     match value {
         Value::Flag(flag) => json!(flag),
         Value::Share(share) => json!(share),
         Value::Count(count) => json!(count),
-        Value::Text(text) => json!(text),
+        Value::Text(text) => json!(without_userinfo(text)),
         Value::Words(words) => json!(words),
         Value::Commands(commands) => json!(commands),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_passwords_and_queries_of_urls_are_not_shown() {
+        let shown = |text| without_userinfo(text);
+        assert_eq!(shown("https://x-access-token:ghp_SECRET@h.org/x.git"), "https://…@h.org/x.git");
+        assert_eq!(shown("https://h.org/x?token=SECRET"), "https://h.org/x?…");
+        assert_eq!(shown("https://h.org"), "https://h.org");
+        assert_eq!(shown("/a/b@c"), "/a/b@c");
     }
 }

@@ -55,9 +55,9 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, Failure> {
 }
 
 async fn ask(program: &Path, example: &Path, task: &str) -> Result<String, Failure> {
-    let arguments =
-        ["serve".to_owned(), "--dir".to_owned(), example.to_string_lossy().into_owned()];
-    let client = Client::start(program, &arguments, Era::Handshake).await?;
+    let example = example.to_string_lossy().into_owned();
+    let arguments = ["serve", "--tools", "tree", "--dir", &example].map(str::to_owned);
+    let client = Client::start_alone(program, &arguments, Era::Handshake).await?;
     let request: Map<String, Value> = [("context".to_owned(), json!(task))].into_iter().collect();
     let (is_error, text) = client.call("get_skill", request).await?;
     client.stop().await;

@@ -31,9 +31,10 @@ pub(super) struct Options {
 
 pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
     let store = context.store()?;
+    context.face()?;
     let refreshed = store.refresh(Cause::Start);
     let tried = [Era::Handshake, Era::Stateless].map(|era| try_out(context, era));
-    let examined = Examined { store, refreshed, tried };
+    let examined = Examined { warnings: context.warnings()?, store, refreshed, tried };
     let mut out = Output::new();
     if options.json {
         out.line(examined.json().to_string());
@@ -48,6 +49,8 @@ struct Examined {
     store: Store,
     refreshed: Refreshed,
     tried: [Result<Tried, ClientError>; 2],
+    /// What the operator should know of their own set-up.
+    warnings: Vec<String>,
 }
 
 impl Examined {
@@ -71,7 +74,8 @@ impl Examined {
             "version": env!("CARGO_PKG_VERSION"),
             "sources": self.there().map(source).collect::<Vec<_>>(),
             "counts": counts(snapshot),
-            "diagnostics": snapshot.diagnostics().map(diagnostic_json).collect::<Vec<_>>(),
+            "warnings": self.warnings,
+            "diagnostics": snapshot.diagnostics().map(|found| diagnostic_json(snapshot, found)).collect::<Vec<_>>(),
             "protocol": self.tried.iter().map(tried_json).collect::<Vec<_>>(),
         })
     }
@@ -90,6 +94,9 @@ impl Examined {
         }
         let took = self.refreshed.took.as_millis();
         out.line(dim(&format!("  read and indexed in {took} ms")));
+        for warning in &self.warnings {
+            out.line(format!("  {}", safe(warning)));
+        }
         settings(out, snapshot);
         content(out, snapshot);
         out.heading("Protocol");
@@ -168,22 +175,18 @@ fn try_out(context: &Context, era: Era) -> Result<Tried, ClientError> {
     let spawn = |error| ClientError::Spawn { program: "skills-mcp".into(), error };
     let program = std::env::current_exe().map_err(spawn)?;
     let mut arguments = vec!["serve".to_owned()];
-    for directory in &context.shared.directories {
-        arguments.extend(["--dir".to_owned(), directory.to_string_lossy().into_owned()]);
-    }
-    for setting in &context.shared.settings {
-        arguments.extend(["--set".to_owned(), setting.clone()]);
-    }
+    arguments.extend(context.shared.repeated());
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(spawn)?;
     runtime.block_on(Client::try_out(&program, &arguments, era))
 }
 
-fn diagnostic_json(diagnostic: &Diagnostic) -> Value {
+fn diagnostic_json(snapshot: &Snapshot, diagnostic: &Diagnostic) -> Value {
     let finding = &diagnostic.finding;
     json!({
         "source": &*diagnostic.source,
         "file": diagnostic.file,
+        "path": snapshot.file_of(diagnostic),
         "line": finding.at.line,
         "column": finding.at.column,
         "severity": finding.code.severity().name(),

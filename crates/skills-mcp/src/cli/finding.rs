@@ -11,7 +11,7 @@ use crate::store::Snapshot;
 /// Prints one diagnostic.
 pub(super) fn print(out: &mut Output, snapshot: &Snapshot, diagnostic: &Diagnostic) {
     let finding = &diagnostic.finding;
-    out.line(format!("  {}", safe(&diagnostic.to_string())));
+    out.line(format!("  {}", safe(&snapshot.described(diagnostic))));
     if finding.at.line > 0
         && let Some(line) = snapshot.line(&diagnostic.source, &diagnostic.file, finding.at.line)
     {

@@ -2,8 +2,11 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
-use skills_core::{catalog::TreeNode, diagnostic::Severity};
+use serde_json::{Value, json};
+use skills_core::{
+    catalog::TreeNode,
+    diagnostic::{Diagnostic, Severity},
+};
 
 use super::{
     Context, Failure, NO_SOURCE, Output, finding,
@@ -25,7 +28,7 @@ pub(super) struct Options {
 
 pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
     let mut out = Output::new();
-    if options.json {
+    if options.json && !options.all {
         let arguments =
             options.path.as_ref().map_or_else(|| json!({}), |path| json!({"path": path}));
         out.line(context.call("list_skills", &arguments)?);
@@ -34,6 +37,10 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let (store, snapshot) = context.opened()?;
     if !store.sources().iter().any(Directory::is_there) {
         return Err(Failure::usage("no source is named", NO_SOURCE));
+    }
+    if options.json {
+        out.line(all_json(&snapshot).to_string());
+        return Ok(ExitCode::SUCCESS);
     }
     let asked = options.path.as_deref().unwrap_or("");
     let tree = snapshot.catalog.subtree(asked).ok_or_else(|| {
@@ -70,7 +77,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-/// Copies that another one hides, and files that could not be used.
+/// Skills that do not have the name they want, and files that gave no skill.
 fn not_served(out: &mut Output, snapshot: &Snapshot) {
     let catalog = &snapshot.catalog;
     let source = |number: usize| {
@@ -78,18 +85,18 @@ fn not_served(out: &mut Output, snapshot: &Snapshot) {
     };
     out.heading("Shadowed");
     for copy in catalog.shadowed() {
-        let served =
+        let winner =
             catalog.skill(copy.winner).map(|skill| source(skill.source)).unwrap_or_default();
-        let why = if copy.identical {
-            format!("the same as in {served}")
-        } else {
-            format!("{served} comes first")
+        let why = match &copy.served_as {
+            Some(name) => format!("served as {}", safe(name)),
+            None if copy.identical => format!("the same as in {winner}"),
+            None => format!("{winner} comes first"),
         };
+        let file = safe(copy.file.as_str());
         out.line(format!(
-            "  {}  {}: {}  {}",
+            "  {}  {}: {file}  {}",
             safe(&copy.label),
             source(copy.source),
-            safe(copy.file.as_str()),
             dim(&why)
         ));
     }
@@ -97,16 +104,37 @@ fn not_served(out: &mut Output, snapshot: &Snapshot) {
         out.line(dim("  none"));
     }
     out.heading("Not served");
-    let skipped: Vec<_> = snapshot
-        .diagnostics()
-        .filter(|found| found.finding.code.severity() == Severity::Error)
-        .collect();
-    for diagnostic in &skipped {
-        finding::print(out, snapshot, diagnostic);
-    }
-    if skipped.is_empty() {
+    let mut skipped = refused(snapshot).peekable();
+    if skipped.peek().is_none() {
         out.line(dim("  none"));
     }
+    for diagnostic in skipped {
+        finding::print(out, snapshot, diagnostic);
+    }
+}
+
+fn refused(snapshot: &Snapshot) -> impl Iterator<Item = &Diagnostic> {
+    snapshot.diagnostics().filter(|found| found.finding.code.refuses())
+}
+
+fn all_json(snapshot: &Snapshot) -> Value {
+    let catalog = &snapshot.catalog;
+    let served: Vec<&str> = catalog.skills().iter().map(|skill| &*skill.label).collect();
+    let shadowed: Vec<Value> = catalog
+        .shadowed()
+        .iter()
+        .map(|copy| {
+            let source = catalog.sources().get(copy.source).map(|source| source.name.to_string());
+            json!({
+                "name": &*copy.label, "source": source, "file": copy.file.as_str(),
+                "identical": copy.identical, "served_as": copy.served_as.as_deref(),
+            })
+        })
+        .collect();
+    let not_served: Vec<Value> = refused(snapshot)
+        .map(|found| json!({"path": snapshot.file_of(found), "code": found.finding.code.name(), "message": found.finding.message}))
+        .collect();
+    json!({"served": served, "shadowed": shadowed, "not_served": not_served})
 }
 
 /// The longest drawn name.

@@ -79,6 +79,24 @@ struct Shared {
     log: Option<String>,
 }
 
+impl Shared {
+    /// The same flags, for a server of our own to be started with.
+    fn repeated(&self) -> Vec<String> {
+        let mut flags = Vec::new();
+        let mut flag = |name: &str, value: &str| flags.extend([name.to_owned(), value.to_owned()]);
+        self.directories.iter().for_each(|path| flag("--dir", &path.to_string_lossy()));
+        self.settings.iter().for_each(|setting| flag("--set", setting));
+        self.tools.iter().for_each(|tools| flag("--tools", tools));
+        self.native.iter().for_each(|client| flag("--native", client));
+        flag("--listing-budget", &self.listing_budget);
+        flag("--listing", if self.listing == ListingStyle::List { "list" } else { "xml" });
+        if self.no_default_dirs {
+            flags.push("--no-default-dirs".to_owned());
+        }
+        flags
+    }
+}
+
 #[derive(Subcommand)]
 enum Command {
     /// Serve MCP on standard input and output (the default)
@@ -148,6 +166,19 @@ impl Context {
         let stack = Stack::read(&self.environment, &self.shared.settings)?;
         stack.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         Ok(stack)
+    }
+
+    /// What the operator should know: keys that do not exist, plugins that are installed and not enabled.
+    fn warnings(&self) -> Result<Vec<String>, Failure> {
+        let mut warnings = Stack::read(&self.environment, &self.shared.settings)?.warnings;
+        let named = !sources(&self.environment, &self.shared.directories)?.is_empty();
+        if !named && !self.shared.no_default_dirs {
+            let disabled = installed(&self.environment).disabled;
+            warnings.extend(
+                disabled.iter().map(|id| format!("plugin {id} is installed and not enabled")),
+            );
+        }
+        Ok(warnings)
     }
 
     /// A store over the sources that are named, else over the agents' directories; it has not looked yet.

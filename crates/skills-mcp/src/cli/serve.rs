@@ -53,6 +53,9 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
+/// How long until the next look after one that failed.
+const PATIENCE_SECONDS: u64 = 30;
+
 /// Looks at the sources now, beside the handshake, so that the first answer does not wait for the disk; and then every
 /// so often. The ranked index is made ready too, before somebody waits for it.
 async fn look_again(store: Arc<Store>, periodically: bool) {
@@ -64,7 +67,8 @@ async fn look_again(store: Arc<Store>, periodically: bool) {
             snapshot.ranked();
             snapshot.settings().refresh.scan_seconds
         });
-        let Ok(seconds) = looked.await else { return };
+        // A look that panics is one that found nothing; the next may fare better.
+        let seconds = looked.await.unwrap_or(PATIENCE_SECONDS);
         if !periodically {
             return;
         }

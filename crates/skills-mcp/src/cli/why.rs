@@ -46,15 +46,15 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
             file_of(&snapshot, skill.source, skill.file.as_str())
         ));
         for copy in catalog.shadowed().iter().filter(|copy| copy.winner == skill.id) {
-            let why = if copy.identical {
-                "the same to the byte"
-            } else {
-                "differs; its directory comes later"
+            let why = match &copy.served_as {
+                Some(name) => format!("served as {}", safe(name)),
+                None if copy.identical => "the same to the byte".to_owned(),
+                None => "differs; its directory comes later".to_owned(),
             };
             out.line(format!(
                 "  over  {}  {}",
                 file_of(&snapshot, copy.source, copy.file.as_str()),
-                dim(why)
+                dim(&why)
             ));
         }
     }
@@ -79,11 +79,9 @@ fn nobody(snapshot: &Snapshot, name: &str) -> Failure {
 }
 
 fn file_of(snapshot: &Snapshot, source: usize, file: &str) -> String {
-    let source = snapshot.catalog.sources().get(source);
-    let place = source
-        .map(|source| format!("{} ({})", source.name, source.origin.location()))
-        .unwrap_or_default();
-    format!("{}  {}", safe(file), dim(&safe(&place)))
+    let origin = snapshot.catalog.sources().get(source).map(|source| source.origin.location());
+    let path = snapshot.source_path(source).join(file);
+    format!("{}  {}", safe(&path.display().to_string()), dim(origin.unwrap_or_default()))
 }
 
 fn shape(snapshot: &Snapshot, skill: &Skill) -> serde_json::Value {
@@ -95,7 +93,7 @@ fn shape(snapshot: &Snapshot, skill: &Skill) -> serde_json::Value {
         .shadowed()
         .iter()
         .filter(|copy| copy.winner == skill.id)
-        .map(|copy| json!({"source": source(copy.source), "file": copy.file.as_str(), "identical": copy.identical}))
+        .map(|copy| json!({"source": source(copy.source), "file": copy.file.as_str(), "identical": copy.identical, "served_as": copy.served_as.as_deref()}))
         .collect();
     json!({"name": &*skill.label, "source": source(skill.source), "file": skill.file.as_str(), "over": copies})
 }

@@ -68,7 +68,7 @@ impl ConfigError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Value { .. } | Self::Syntax { .. } => {
-                "`skills-mcp config` lists every key with its default"
+                "docs/reference.md lists every key with its default"
             }
             Self::Variable { .. } => "unset the variable to get its default",
             Self::Unreadable { .. } => "mend its permissions, or move it away",

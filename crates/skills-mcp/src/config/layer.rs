@@ -97,8 +97,9 @@ impl Layer {
         for group in groups {
             match group.value.entries() {
                 Some(entries) => entries.iter().for_each(|entry| layer.take(&group.key, entry)),
-                None if group.value.is_null() && is_group(&group.key) => {}
-                None => layer.unknown.push((group.key.clone(), group.at)),
+                None if !is_group(&group.key) => layer.unknown.push((group.key.clone(), group.at)),
+                None if group.value.is_null() => {}
+                None => layer.misshapen(group),
             }
         }
         Ok(layer)
@@ -114,6 +115,20 @@ impl Layer {
                 self.settings.push(Setting { key, at: entry.value.at, value });
             }
             None => self.unknown.push((name, entry.at)),
+        }
+    }
+
+    /// A group that is a value: every key of it is wrong, so that `scripts: false` does not leave scripts on.
+    fn misshapen(&mut self, group: &Entry) {
+        let prefix = format!("{}.", group.key);
+        for key in super::KEYS.iter().filter(|key| key.name.starts_with(&prefix)).take(1) {
+            let expected = format!(
+                "`{}:` with `{}` below it",
+                group.key,
+                key.name.trim_start_matches(&prefix)
+            );
+            let value = Err(Wrong { written: written(&group.value), expected });
+            self.settings.push(Setting { key, at: group.value.at, value });
         }
     }
 

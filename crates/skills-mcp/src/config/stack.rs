@@ -55,6 +55,7 @@ pub struct Settled {
     pub diagnostics: Vec<Diagnostic>,
     /// What content changed that an operator should know of.
     pub notices: Vec<String>,
+    scripts_off: bool,
 }
 
 impl Stack {
@@ -181,6 +182,15 @@ fn flag_layer(flags: &[String]) -> Result<Layer, ConfigError> {
 }
 
 impl Settled {
+    /// Whether nobody could tell the two apart.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let same =
+            |(a, b): (&(&Key, Value, Origin), &(&Key, Value, Origin))| a.1 == b.1 && a.2 == b.2;
+        self.values.iter().zip(&other.values).all(same)
+            && self.diagnostics == other.diagnostics
+            && self.notices == other.notices
+    }
+
     fn defaults() -> Self {
         let values = KEYS
             .iter()
@@ -191,6 +201,7 @@ impl Settled {
             values,
             diagnostics: Vec::new(),
             notices: Vec::new(),
+            scripts_off: false,
         }
     }
 
@@ -291,8 +302,7 @@ impl Settled {
             self.notices.push(format!("{file} sets {} to {value}", key.name));
         }
         // A bad value under `scripts` has turned them off; a later good one does not turn them on again.
-        let stays_off = key.name == "scripts.enabled"
-            && self.notices.iter().any(|notice| notice.ends_with(SCRIPTS_OFF));
+        let stays_off = key.name == "scripts.enabled" && self.scripts_off;
         if !stays_off {
             self.assign(key, value, Origin::Content(file.to_owned()).at(at));
         }
@@ -311,15 +321,14 @@ impl Settled {
         if let Some(key) = Key::named("scripts.enabled") {
             self.assign(key, Value::Flag(false), Origin::Content(file.to_owned()));
         }
-        self.notices.push(format!("{file} {SCRIPTS_OFF}"));
+        self.scripts_off = true;
+        self.notices.push(format!("{file} is invalid, so scripts are off"));
     }
 
     fn found(&mut self, content: &ContentConfig, finding: Finding) {
-        self.diagnostics.push(finding.in_file(&content.source, "config.yaml"));
+        self.diagnostics.push(finding.in_file(&content.source, &content.file.to_string_lossy()));
     }
 }
-
-const SCRIPTS_OFF: &str = "is invalid, so scripts are off";
 
 #[cfg(test)]
 mod tests {
@@ -404,9 +413,9 @@ mod tests {
         assert_eq!(
             found,
             [
-                "config.yaml:3:3: warning[config-unknown-key]: there is no key `matching.max_resuts`",
-                "config.yaml:5:1: warning[config-unknown-key]: there is no key `other`",
-                "config.yaml:2:14: warning[config-invalid]: `matching.min_score` is `high`, but must be a number from 0 to 1",
+                "/c/config.yaml:3:3: warning[config-unknown-key]: there is no key `matching.max_resuts`",
+                "/c/config.yaml:5:1: warning[config-unknown-key]: there is no key `other`",
+                "/c/config.yaml:2:14: warning[config-invalid]: `matching.min_score` is `high`, but must be a number from 0 to 1",
             ]
         );
         assert!(settled.settings.scripts.enabled);
@@ -415,6 +424,7 @@ mod tests {
     #[test]
     fn an_invalid_value_under_scripts_turns_scripts_off() {
         for text in [
+            "scripts: false\n",
             "scripts: {timeout_seconds: long}\n",
             "scripts: {timeout_seconds: x, enabled: true}\n",
             "scripts: [\n",

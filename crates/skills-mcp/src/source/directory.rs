@@ -227,14 +227,16 @@ fn read_skill(root: &Root, file: &RelPath, dialect: Dialect) -> Parsed {
             Finding::whole(Code::FileTooLarge, error.to_string())
                 .hint("split it into smaller skills, or move data to assets"),
         ),
-        Err(error @ DiskError::Link(_)) => {
-            Parsed::unread(Finding::whole(Code::LinkRefused, error.to_string()))
-        }
+        Err(error @ DiskError::Link(_)) => Parsed::unread(
+            Finding::whole(Code::LinkRefused, error.to_string())
+                .hint("replace the link by the file, or link to a place this source may go to"),
+        ),
         Err(error @ DiskError::NotRegular) => {
             Parsed::unread(Finding::whole(Code::NotRegular, error.to_string()))
         }
-        Err(error @ (DiskError::NotFound | DiskError::Io(_))) => {
-            Parsed::unread(Finding::whole(Code::Unreadable, error.to_string()))
-        }
+        Err(error @ (DiskError::NotFound | DiskError::Io(_))) => Parsed::unread(
+            Finding::whole(Code::Unreadable, error.to_string())
+                .hint("mend its permissions, or move it away"),
+        ),
     }
 }

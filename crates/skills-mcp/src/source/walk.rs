@@ -19,6 +19,17 @@ const MAX_VISITS: u32 = 8;
 /// Tools' own folders, large and without skills.
 const SKIPPED: &[&str] = &[".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"];
 
+/// The way out of whatever a walk runs into.
+const HINTS: &[(Code, &str)] = &[
+    (Code::LinkRefused, "replace the link by the file, or link to a place this source may go to"),
+    (Code::LinkLoop, "remove the link"),
+    (Code::Unreadable, "mend its permissions, or move it away"),
+    (Code::NameUnusable, "rename it, with letters, digits and hyphens"),
+    (Code::NotRegular, "remove it, or put a regular file in its place"),
+    (Code::TooDeep, "move it up"),
+    (Code::TooMany, "split the source into several"),
+];
+
 /// What the walk found, and what it ran into: file (as text) and finding.
 #[derive(Debug, Default)]
 pub(super) struct Walked {
@@ -141,6 +152,9 @@ impl Walked {
     }
 
     fn found(&mut self, file: &str, code: Code, message: impl Into<String>) {
-        self.findings.push((escaped(file), Finding::whole(code, message)));
+        let mut finding = Finding::whole(code, message);
+        finding.hint =
+            HINTS.iter().find(|(known, _)| *known == code).map(|(_, hint)| (*hint).to_owned());
+        self.findings.push((escaped(file), finding));
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use skills_core::{
     catalog::{Catalog, Delta, Intake},
-    diagnostic::{Code, Diagnostic, Finding, Severity},
+    diagnostic::{Code, Diagnostic, Finding, Severity, escaped},
     route::Router,
 };
 
@@ -60,6 +60,8 @@ pub struct Refreshed {
 #[derive(Debug, Clone)]
 pub(super) struct Taken {
     root: Option<Arc<Root>>,
+    /// Which folder that is; another one of the same name and content is another one.
+    identity: Option<(u64, u64)>,
     intake: Arc<Intake>,
 }
 
@@ -72,47 +74,82 @@ impl Store {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let started = Instant::now();
         let mut failures = Vec::new();
-        *taken = self
+        let now: Vec<Taken> = self
             .sources
             .iter()
             .enumerate()
             .map(|(number, source)| take(source, taken.get(number), &mut failures))
             .collect();
-        let intakes: Vec<Arc<Intake>> =
-            taken.iter().map(|taken| Arc::clone(&taken.intake)).collect();
-        let mut settled =
-            self.stack.settle(self.sources.first().and_then(Directory::config).as_ref());
         let failed =
             failures.iter().map(|failure: &Diagnostic| failure.finding.message.clone()).collect();
-        settled.diagnostics.extend(self.standing.iter().cloned().chain(failures));
+        let settled = self.settle(failures);
+        let before = self.current.load_full();
+        let unchanged = |before: &&Arc<Snapshot>| {
+            let same = |(a, b): (&Taken, &Taken)| Arc::ptr_eq(&a.intake, &b.intake);
+            now.iter().zip(taken.iter()).all(same) && before.settled.is_same(&settled)
+        };
+        let snapshot = match before.as_ref().filter(unchanged) {
+            Some(before) => Arc::clone(before),
+            None => Arc::new(self.snapshot_of(&now, settled)),
+        };
+        *taken = now;
+        if cause == Cause::Periodic {
+            // Nobody waits for this look, so nobody should have to wait for its index.
+            snapshot.ranked();
+        }
+        let empty = Catalog::default();
+        let old = before.as_ref().map_or(&empty, |before| &before.catalog);
+        let delta = Delta::between(old, &snapshot.catalog);
+        let refreshed = Refreshed { snapshot, delta, took: started.elapsed(), failures: failed };
+        // First said, then served: whoever has an answer from it can find it in the log.
+        refreshed.log(cause, before.as_deref());
+        self.current.store(Some(Arc::clone(&refreshed.snapshot)));
+        self.ready.send_replace(true);
+        refreshed
+    }
+
+    fn snapshot_of(&self, taken: &[Taken], settled: Settled) -> Snapshot {
+        let intakes: Vec<Arc<Intake>> =
+            taken.iter().map(|taken| Arc::clone(&taken.intake)).collect();
         let catalog = Catalog::build(&intakes);
         let router = Router::new(&catalog);
         let root = |(source, taken): (&Directory, &Taken)| SourceRoot {
             path: source.path().to_owned(),
             root: taken.root.clone(),
         };
-        let roots = self.sources.iter().zip(taken.iter()).map(root).collect();
-        let snapshot =
-            Arc::new(Snapshot { catalog, router, settled, roots, ranked: OnceLock::new() });
-        let before = self.current.swap(Some(Arc::clone(&snapshot)));
-        self.ready.send_replace(true);
-        let empty = Catalog::default();
-        let delta = Delta::between(
-            before.as_ref().map_or(&empty, |before| &before.catalog),
-            &snapshot.catalog,
-        );
-        let refreshed = Refreshed { snapshot, delta, took: started.elapsed(), failures: failed };
-        refreshed.log(cause, before.as_deref());
-        refreshed
+        let roots = self.sources.iter().zip(taken).map(root).collect();
+        Snapshot { catalog, router, settled, roots, ranked: OnceLock::new() }
+    }
+
+    /// The settings of this moment. Only the first source's `config.yaml` counts, and the others hear of it.
+    fn settle(&self, failures: Vec<Diagnostic>) -> Settled {
+        let mut configs = self.sources.iter().map(Directory::config);
+        let mut settled = self.stack.settle(configs.next().flatten().as_ref());
+        for config in configs.flatten() {
+            let finding =
+                Finding::whole(Code::ConfigRefused, "only the first source's config.yaml counts")
+                    .hint("name its directory first, or set the keys in your own configuration");
+            settled
+                .diagnostics
+                .push(finding.in_file(&config.source, &config.file.to_string_lossy()));
+        }
+        settled.diagnostics.extend(self.standing.iter().cloned().chain(failures));
+        settled
     }
 }
 
 fn take(source: &Directory, last: Option<&Taken>, failures: &mut Vec<Diagnostic>) -> Taken {
     match source.read() {
-        Ok((root, intake)) => Taken { root, intake: Arc::new(intake) },
+        Ok((root, intake)) => {
+            let identity = root.as_ref().and_then(|root| root.identity());
+            match last.filter(|last| last.identity == identity && last.intake.is_same(&intake)) {
+                Some(last) => last.clone(),
+                None => Taken { root, identity, intake: Arc::new(intake) },
+            }
+        }
         Err(error) => {
             failures.push(unreadable(source, &error, last.is_some()));
-            let nothing = || Taken { root: None, intake: Arc::new(source.empty()) };
+            let nothing = || Taken { root: None, identity: None, intake: Arc::new(source.empty()) };
             last.cloned().unwrap_or_else(nothing)
         }
     }
@@ -166,15 +203,19 @@ impl Refreshed {
         };
         let news: Vec<&Diagnostic> = snapshot.diagnostics().filter(worth).collect();
         for diagnostic in news.iter().take(LOGGED) {
-            let hint = diagnostic.finding.hint.as_deref().unwrap_or_default();
-            tracing::warn!(hint, "{diagnostic}");
+            let hint = escaped(diagnostic.finding.hint.as_deref().unwrap_or_default());
+            tracing::warn!(hint, "{}", snapshot.described(diagnostic));
         }
         if let Some(more) = news.len().checked_sub(LOGGED).filter(|more| *more > 0) {
             tracing::warn!("{more} more; `skills-mcp doctor` lists all of them");
         }
         let notices = |settled: &Settled| settled.notices.clone();
         if before.is_none_or(|before| notices(&before.settled) != notices(&snapshot.settled)) {
-            snapshot.settled.notices.iter().for_each(|notice| tracing::warn!("{notice}"));
+            snapshot
+                .settled
+                .notices
+                .iter()
+                .for_each(|notice| tracing::warn!("{}", escaped(notice)));
         }
     }
 }

@@ -8,6 +8,7 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use skills_core::{
     catalog::{Catalog, Folder, Kind, Skill},
+    diagnostic::{Diagnostic, escaped},
     relpath::RelPath,
     route::{
         Router,
@@ -152,6 +153,23 @@ impl Snapshot {
         paths.into_iter().map(file).collect()
     }
 
+    /// The file a diagnostic speaks of, by a path that can be opened.
+    pub fn file_of(&self, diagnostic: &Diagnostic) -> String {
+        let number =
+            self.catalog.sources().iter().position(|source| source.name == diagnostic.source);
+        match number.and_then(|number| self.roots.get(number)) {
+            Some(source) => shown(&source.path.join(&diagnostic.file)),
+            None => diagnostic.file.clone(),
+        }
+    }
+
+    /// A diagnostic with the whole path of its file.
+    pub fn described(&self, diagnostic: &Diagnostic) -> String {
+        let mut whole = diagnostic.clone();
+        whole.file = escaped(&self.file_of(diagnostic));
+        whole.to_string()
+    }
+
     /// One line of a file that a diagnostic speaks of, where it can still be read.
     pub fn line(&self, source: &str, file: &str, line: u32) -> Option<String> {
         let number = self.catalog.sources().iter().position(|known| &*known.name == source)?;
@@ -162,9 +180,13 @@ impl Snapshot {
         text.lines().nth(index).map(|line| line.trim_start_matches('\u{feff}').to_owned())
     }
 
+    /// Where a source lies.
+    pub fn source_path(&self, number: usize) -> PathBuf {
+        self.roots.get(number).map(|source| source.path.clone()).unwrap_or_default()
+    }
+
     fn absolute(&self, skill: &Skill, path: &RelPath) -> PathBuf {
-        let root =
-            self.roots.get(skill.source).map(|source| source.path.clone()).unwrap_or_default();
+        let root = self.source_path(skill.source);
         if path.is_root() { root } else { root.join(path.as_str()) }
     }
 }

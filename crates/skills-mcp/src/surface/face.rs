@@ -111,8 +111,6 @@ pub enum Match {
 pub struct Face {
     /// What the server calls itself.
     pub server: &'static str,
-    /// What clients are told about the whole server.
-    pub instructions: &'static str,
     /// Which tools.
     pub doors: Doors,
     /// Whether somebody named a source.
@@ -137,7 +135,9 @@ const TREE_INSTRUCTIONS: &str = "Team skills: instructions, templates and script
     Before starting a task, call get_skill with a short description of it; follow what it returns. \
     If the answer is ambiguous, call get_skill again with one of the candidates' skill_path.";
 const SKILL_INSTRUCTIONS: &str = "Skills: instructions for the task at hand. Before starting a task, see whether a skill \
-    fits it (skills_search finds what is not listed), load it with the skill tool and follow it.";
+    fits it, load it with the skill tool and follow it.";
+const FLAT_INSTRUCTIONS: &str = "Skills: instructions for the task at hand. Before starting a task, look for a skill with \
+    skills_search and follow it.";
 const SK_INSTRUCTIONS: &str =
     "Prefer skills.list for exhaustive metadata and skills.search for targeted lookups.";
 
@@ -146,7 +146,6 @@ impl Face {
     pub fn skills_mcp(named: bool, project: PathBuf) -> Self {
         Self {
             server: "skills-mcp",
-            instructions: if named { TREE_INSTRUCTIONS } else { SKILL_INSTRUCTIONS },
             doors: Doors::Fitting,
             named,
             dotted: false,
@@ -159,11 +158,29 @@ impl Face {
         }
     }
 
+    /// What clients are told about the whole server, in the names of the tools they see.
+    pub fn instructions(&self) -> String {
+        let open = |door| match &self.doors {
+            Doors::Fitting => door == if self.named { Door::Tree } else { Door::Skill },
+            Doors::Chosen(doors) => doors.contains(&door),
+        };
+        if open(Door::Tree) {
+            TREE_INSTRUCTIONS.to_owned()
+        } else if open(Door::Skill) {
+            SKILL_INSTRUCTIONS.to_owned()
+        } else if self.dotted {
+            SK_INSTRUCTIONS.to_owned()
+        } else if self.matching == Match::All {
+            SK_INSTRUCTIONS.replace("skills.", "skills_")
+        } else {
+            FLAT_INSTRUCTIONS.to_owned()
+        }
+    }
+
     /// The face of `sk mcp-server` (seed 002).
     pub fn sk(project: PathBuf) -> Self {
         Self {
             server: "sk-mcp",
-            instructions: SK_INSTRUCTIONS,
             doors: Doors::Chosen(vec![Door::Flat]),
             dotted: true,
             matching: Match::All,

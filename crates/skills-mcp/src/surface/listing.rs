@@ -52,17 +52,17 @@ pub(super) fn fits(entries: &[Entry], style: ListingStyle, room: usize) -> bool 
 }
 
 /// As much of the list as `room` tokens hold; what was left out altogether is said.
-pub(super) fn fitted(entries: &[Entry], style: ListingStyle, room: usize) -> String {
+pub(super) fn fitted(entries: &[Entry], style: ListingStyle, room: usize, others: &str) -> String {
     // The best form in which every skill has a place; what is left goes to the first ones, one form better.
     for form in [Form::Short, Form::Name] {
         if prefix(entries, form, style, room) == entries.len() {
             return lines(graded(entries, form, style, room).into_iter());
         }
     }
-    let note_room = room.saturating_sub(cost(&note(entries.len(), entries.len())));
+    let note_room = room.saturating_sub(cost(&note(entries.len(), entries.len(), others)));
     let shown = prefix(entries, Form::Name, style, note_room);
     let names = entries.iter().take(shown).map(|entry| line(entry, Form::Name, style));
-    lines(names.chain([note(shown, entries.len())]))
+    lines(names.chain([note(shown, entries.len(), others)]))
 }
 
 /// Every skill in this form, and as many of the first ones as fit in the next better one.
@@ -97,11 +97,12 @@ fn cost(line: &str) -> usize {
 }
 
 /// What is said of skills that are not listed.
-fn note(shown: usize, of: usize) -> String {
-    format!("{shown} of {of} skills are shown; {OTHERS}")
+fn note(shown: usize, of: usize, others: &str) -> String {
+    format!("{shown} of {of} skills are shown; {others}")
 }
 
-const OTHERS: &str = "find the others with skills_search.";
+/// How to come by the others, where `skills_search` is offered.
+pub(super) const OTHERS: &str = "find the others with skills_search.";
 
 /// Whether a list says that it is not whole.
 pub(super) fn is_cut(list: &str) -> bool {
@@ -205,7 +206,7 @@ mod tests {
         let mut last = usize::MAX;
         for share in [100, 60, 30, 10, 2] {
             let room = all * share / 100 + 60;
-            let text = fitted(&entries, ListingStyle::List, room);
+            let text = fitted(&entries, ListingStyle::List, room, OTHERS);
             assert!(
                 estimate::tokens(&text) <= room,
                 "{share}%: {} of {room}",
@@ -219,7 +220,7 @@ mod tests {
                 text.contains("skills are shown; find the others with skills_search.")
             );
         }
-        let full = fitted(&entries, ListingStyle::List, all * 60 / 100);
+        let full = fitted(&entries, ListingStyle::List, all * 60 / 100, OTHERS);
         assert!(
             full.lines().next().unwrap().len() > full.lines().last().unwrap().len(),
             "the first keeps its description"

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use skills_core::estimate;
 
-use super::{Budget, Door, Face, TOOLS, Tool, listing, skill};
+use super::{Budget, Door, Face, Match, TOOLS, Tool, listing, skill};
 use crate::store::Snapshot;
 
 /// A tool as it is offered.
@@ -17,6 +17,8 @@ pub struct Offered {
     pub name: Cow<'static, str>,
     /// What it says here.
     pub description: Cow<'static, str>,
+    /// The schema of its arguments here.
+    pub input: Map<String, Value>,
 }
 
 /// The tools a client is offered, in their order.
@@ -60,6 +62,11 @@ impl Menu {
         let bare = skill::frame(face, &entries);
         menu.set_listing(bare, Budget::Unlimited);
         let Budget::Tokens(budget) = face.budget else { return menu };
+        if menu.tokens() > budget {
+            // Not even the words around a list fit: say it in one sentence.
+            menu.set_listing(skill::without_listing(), Budget::Unlimited);
+            return menu;
+        }
         let mut room = budget.saturating_sub(menu.tokens());
         // Lines are estimated one by one, and together they may cost a little more.
         while !menu.set_listing(skill::shortened(face, &entries, room), face.budget) && room > 0 {
@@ -97,7 +104,24 @@ impl Offered {
     fn new(tool: &'static Tool, face: &Face) -> Self {
         let dotted = tool.dotted().filter(|_| face.dotted);
         let name = dotted.map_or(Cow::Borrowed(tool.name), Cow::Owned);
-        Self { tool, name, description: Cow::Borrowed(tool.description) }
+        let seed_002 = face.matching == Match::All && tool.name == "skills_search";
+        let description = if seed_002 {
+            "Keyword search across install name, metadata, and SKILL.md body."
+        } else {
+            tool.description
+        };
+        let mut input = (tool.input)();
+        let query = input
+            .get_mut("properties")
+            .and_then(|all| all.get_mut("query"))
+            .and_then(Value::as_object_mut);
+        if let Some(query) = query.filter(|_| seed_002) {
+            query.insert(
+                "description".to_owned(),
+                json!("Keywords to match (all whitespace-separated tokens must be present)"),
+            );
+        }
+        Self { tool, name, description: Cow::Borrowed(description), input }
     }
 
     /// Whether clients are told that the tool destroys nothing. Of a flat tool that only reads it goes without saying,
@@ -112,7 +136,7 @@ impl Offered {
             "name": self.name,
             "title": self.tool.title,
             "description": self.description,
-            "inputSchema": (self.tool.input)(),
+            "inputSchema": self.input,
             "annotations": {
                 "readOnlyHint": self.tool.read_only,
                 "idempotentHint": self.tool.idempotent,

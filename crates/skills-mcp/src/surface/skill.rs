@@ -59,10 +59,10 @@ pub(super) fn shortened(face: &Face, entries: &[Entry], room: usize) -> String {
     if face.budget == Budget::Tokens(0) {
         return without_listing();
     }
-    framed(face, entries, &listing::fitted(entries, face.listing, room))
+    framed(face, entries, &listing::fitted(entries, face.listing, room, listing::OTHERS))
 }
 
-fn without_listing() -> String {
+pub(super) fn without_listing() -> String {
     "Load a skill by name; find names with skills_search.".to_owned()
 }
 
@@ -175,9 +175,14 @@ fn tree(call: &Call, skill: &Skill) -> (String, Vec<String>) {
     }));
     let mut text = resolved.content.text;
     if !files.is_empty() {
-        let fetch = format!("get_asset with skill_path \"{}\"", skill.identity);
+        let by_tool = call.face.doors.open(Door::Tree, snapshot, call.face.named);
+        let fetch = if by_tool {
+            format!("; get_asset with skill_path \"{}\" fetches any of them", skill.identity)
+        } else {
+            String::new()
+        };
         text = format!(
-            "{text}\n\nFiles (own ones lie below the base directory; {fetch} fetches any of them):\n{}",
+            "{text}\n\nFiles (own ones lie below the base directory{fetch}):\n{}",
             files.join("\n")
         );
     }
@@ -197,7 +202,7 @@ fn not_found(catalog: &Catalog, asked: &str) -> String {
     let list = if entries.is_empty() {
         "(none)".to_owned()
     } else {
-        listing::fitted(&entries, ListingStyle::List, NOT_FOUND_TOKENS)
+        listing::fitted(&entries, ListingStyle::List, NOT_FOUND_TOKENS, "ask for any by its name.")
     };
     format!(
         "Skill '{asked}' not found.\n\n{near}Available skills:\n{list}\n\nUse the exact skill name (case-insensitive) to load a skill."

@@ -81,28 +81,26 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let more = page.len() > limit;
     page.truncate(limit);
     let next_cursor = page.last().filter(|_| more).map(|last| encode(&last.identity));
-    let line = |skill: &&Skill| {
-        format!("- {}: {}", one_line(&skill.identity), one_line(&skill.fields().description))
-    };
-    let mut lines = vec![format!("{} of {total} skills", page.len())];
-    lines.extend(page.iter().map(line));
-    lines.extend(
-        next_cursor.iter().map(|cursor| format!("More: call again with cursor \"{cursor}\".")),
-    );
     let listed = |skill: &&Skill| Listed {
         summary: Summary::of(call, skill),
         body: input.include_body.then(|| skill.document().body().to_owned()),
     };
-    Reply::structured(
-        lines.join("\n"),
-        &Output { skills: page.iter().map(listed).collect(), total, next_cursor },
-    )
+    let skills: Vec<Listed> = page.iter().map(listed).collect();
+    let line = |listed: &Listed| {
+        format!("- {}: {}", one_line(listed.summary.name()), one_line(listed.summary.description()))
+    };
+    let mut lines = vec![format!("{} of {total} skills", skills.len())];
+    lines.extend(skills.iter().map(line));
+    lines.extend(
+        next_cursor.iter().map(|cursor| format!("More: call again with cursor \"{cursor}\".")),
+    );
+    Reply::structured(lines.join("\n"), &Output { skills, total, next_cursor })
 }
 
 fn matches(skill: &Skill, query: Option<&str>) -> bool {
     let Some(query) = query.map(str::to_lowercase) else { return true };
     let name = skill.fields().name.as_deref().unwrap_or_default();
-    [skill.path.as_str(), name, &skill.fields().description]
+    [skill.path.as_str(), name, &skill.label, &skill.fields().description]
         .iter()
         .any(|field| field.to_lowercase().contains(&query))
 }

@@ -42,6 +42,9 @@ struct Input {
     matching: Option<Match>,
 }
 
+/// Longer queries are no questions.
+const MAX_QUERY_CHARS: usize = 20_000;
+
 fn ten() -> usize {
     10
 }
@@ -68,7 +71,7 @@ struct Output {
 struct Hit {
     #[serde(flatten)]
     summary: Summary,
-    score: f64,
+    score: Value,
     excerpt: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     matched_terms: Option<Vec<String>>,
@@ -78,6 +81,12 @@ struct Hit {
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: Input = arguments::read(arguments)?;
+    if input.query.chars().nth(MAX_QUERY_CHARS).is_some() {
+        let message = format!(
+            "The query is over {MAX_QUERY_CHARS} characters. Say what is looked for in a sentence."
+        );
+        return Err(Refusal::Plain(message));
+    }
     let output = match input.matching.unwrap_or(call.face.matching) {
         Match::All => all(call, input),
         Match::Ranked => ranked(call, input),
@@ -91,13 +100,18 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         let about = if ranked { hit.summary.description() } else { hit.excerpt.as_str() };
         lines.push(format!("- {}: {}", one_line(hit.summary.name()), one_line(about)));
     }
+    if output.results.is_empty() && output.confident.is_none() {
+        lines.push("Every word must occur; try fewer words, or match: \"ranked\".".to_owned());
+    }
     Reply::structured(lines.join("\n"), &output)
 }
 
 /// Seed 002: every word of the query must occur somewhere.
 fn all(call: &Call, input: Input) -> Output {
     let lowered = input.query.to_lowercase();
-    let tokens: Vec<&str> = lowered.split_ascii_whitespace().collect();
+    let mut tokens: Vec<&str> = lowered.split_ascii_whitespace().collect();
+    tokens.sort_unstable();
+    tokens.dedup();
     let found: Vec<&Skill> = call
         .snapshot
         .catalog
@@ -110,8 +124,7 @@ fn all(call: &Call, input: Input) -> Output {
         .collect();
     let hit = |skill: &&Skill| Hit {
         summary: Summary::of(call, skill),
-        #[expect(clippy::cast_precision_loss, reason = "a count of words is small")]
-        score: tokens.len() as f64,
+        score: json!(tokens.len()),
         excerpt: excerpt_of(skill, &tokens),
         matched_terms: None,
         clause: None,
@@ -128,7 +141,7 @@ fn ranked(call: &Call, input: Input) -> Output {
         let terms: Vec<&str> = hit.matched_terms.iter().map(String::as_str).collect();
         Some(Hit {
             summary: Summary::of(call, skill),
-            score: (hit.score * 1e4).round() / 1e4,
+            score: json!((hit.score * 1e4).round() / 1e4),
             excerpt: excerpt_of(skill, &terms),
             matched_terms: Some(hit.matched_terms),
             clause: hit.clause,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use skills_core::catalog::{Kind, Skill};
 
-use super::Call;
+use super::{Call, Door};
 
 /// One skill.
 #[derive(Serialize)]
@@ -13,9 +13,9 @@ pub(super) struct Summary {
     meta: Meta,
     skill_path: String,
     skill_file: String,
-    /// What the `skill` tool loads it by.
-    #[serde(skip)]
-    label: String,
+    /// What it is loaded by, where a tool that loads is offered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    load_name: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -36,13 +36,15 @@ impl Summary {
             Kind::Bundle => skill.path.to_string(),
             Kind::Tree => skill.identity.to_string(),
         };
+        let open = |door| call.face.doors.open(door, &call.snapshot, call.face.named);
+        let loads = open(Door::Skill) || open(Door::Tree);
         let (skill_path, skill_file) = call.snapshot.locate(skill, &call.face.project);
         Self {
             install_name,
             meta: Meta { name, description: skill.fields().description.clone() },
             skill_path,
             skill_file,
-            label: skill.label.to_string(),
+            load_name: loads.then(|| skill.label.to_string()),
         }
     }
 }
@@ -50,7 +52,7 @@ impl Summary {
 impl Summary {
     /// What the skill is called where it is loaded.
     pub(super) fn name(&self) -> &str {
-        &self.label
+        self.load_name.as_deref().unwrap_or(&self.install_name)
     }
 
     /// What it is for.

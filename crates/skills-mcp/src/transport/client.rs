@@ -77,8 +77,24 @@ impl Client {
         arguments: &[String],
         era: Era,
     ) -> Result<Self, ClientError> {
-        let spawned = Command::new(program)
-            .args(arguments)
+        let mut command = Command::new(program);
+        command.args(arguments);
+        Self::connect(program, command, era).await
+    }
+
+    /// The same with nothing of the operator's environment, so that nothing but the arguments decides.
+    pub async fn start_alone(
+        program: &Path,
+        arguments: &[String],
+        era: Era,
+    ) -> Result<Self, ClientError> {
+        let mut command = Command::new(program);
+        command.args(arguments).env_clear();
+        Self::connect(program, command, era).await
+    }
+
+    async fn connect(program: &Path, mut command: Command, era: Era) -> Result<Self, ClientError> {
+        let spawned = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -1,6 +1,6 @@
 //! MCP methods → the surface's tools, and their replies → the SDK's types.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -13,6 +13,7 @@ use rmcp::{
     },
     service::RequestContext,
 };
+use skills_core::diagnostic::escaped;
 use tokio::sync::Semaphore;
 
 use crate::{
@@ -40,7 +41,7 @@ const CORE_METHODS: &[&str] = &[
     "subscriptions/listen",
 ];
 
-type LastMenu = Option<(Arc<Snapshot>, Arc<Menu>)>;
+type LastMenu = Option<(Weak<Snapshot>, Arc<Menu>)>;
 
 /// One server, for one connection. Clones share everything.
 #[derive(Debug, Clone)]
@@ -82,10 +83,12 @@ impl Handler {
     fn menu(&self, snapshot: &Arc<Snapshot>) -> Arc<Menu> {
         let mut last = self.menu.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {
-            Some((made_for, menu)) if Arc::ptr_eq(made_for, snapshot) => Arc::clone(menu),
+            Some((made_for, menu)) if std::ptr::eq(made_for.as_ptr(), Arc::as_ptr(snapshot)) => {
+                Arc::clone(menu)
+            }
             _ => {
                 let menu = Arc::new(Menu::of(&self.face, snapshot));
-                *last = Some((Arc::clone(snapshot), Arc::clone(&menu)));
+                *last = Some((Arc::downgrade(snapshot), Arc::clone(&menu)));
                 menu
             }
         }
@@ -98,8 +101,6 @@ impl Handler {
         snapshot: Arc<Snapshot>,
         request: CallToolRequestParams,
     ) -> Result<Reply, Refusal> {
-        let closed = |error: tokio::sync::AcquireError| Refusal::Internal(error.to_string());
-        let _turn = self.running.acquire().await.map_err(closed)?;
         let counted = snapshot.settings().analytics.enabled;
         let call = Call {
             snapshot,
@@ -118,7 +119,7 @@ impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(self.implementation())
-            .with_instructions(self.face.instructions)
+            .with_instructions(self.face.instructions())
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -154,6 +155,10 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        // Before looking again, which some faces do for each call.
+        let closed =
+            |error: tokio::sync::AcquireError| ErrorData::internal_error(error.to_string(), None);
+        let _turn = self.running.acquire().await.map_err(closed)?;
         let snapshot = self.snapshot().await.map_err(answered)?;
         let menu = self.menu(&snapshot);
         let Some(tool) = menu.tool(&request.name) else {
@@ -169,7 +174,7 @@ impl ServerHandler for Handler {
                 result
             }
             Err(Refusal::Tool(message)) => {
-                tracing::debug!(tool = tool.name, "refused: {message}");
+                tracing::debug!(tool = tool.name, "refused: {}", escaped(&message));
                 CallToolResult::error(vec![ContentBlock::text(Refusal::text(&message))])
             }
             Err(Refusal::Plain(message)) => {
@@ -277,7 +282,7 @@ fn described(offered: &Offered) -> rmcp::model::Tool {
     let described = rmcp::model::Tool::new(
         offered.name.clone(),
         offered.description.clone(),
-        Arc::new((tool.input)()),
+        Arc::new(offered.input.clone()),
     )
     .with_title(tool.title)
     .with_annotations(annotations);
@@ -317,8 +322,7 @@ mod tests {
         let snapshot = store.refresh(Cause::Start).snapshot;
         let face = Face::skills_mcp(true, "/".into());
         let handler = Handler::new(store, Sink::silent(), face);
-        // More often than calls may run at once: a panic must give its turn back.
-        for _ in 0..=MAX_RUNNING {
+        for _ in 0..3 {
             let request = || CallToolRequestParams::new("planted");
             let broken = handler.run(&BROKEN, Arc::clone(&snapshot), request()).await;
             assert!(matches!(broken, Err(Refusal::Internal(_))), "{broken:?}");

@@ -176,16 +176,19 @@ fn why_says_which_copy_is_served_and_over_which() {
     assert_eq!((code, err.as_str()), (0, ""));
     assert_eq!(
         out,
-        "git  git/SKILL.md  user-agents (global)\n  \
-         over  git/SKILL.md  project-claude (project)  differs; its directory comes later\n  \
-         over  vcs/SKILL.md  user-claude (global)  differs; its directory comes later\n"
+        format!(
+            "git  {home}/.agents/skills/git/SKILL.md  global\n  \
+             over  {home}/project/.claude/skills/git/SKILL.md  project  differs; its directory comes later\n  \
+             over  {home}/.claude/skills/vcs/SKILL.md  global  differs; its directory comes later\n",
+            home = home.path().display()
+        )
     );
     assert_eq!(
         json_of(&home, &["why", "GIT", "--json"]),
         json!({"served": [{
             "name": "git", "source": "user-agents", "file": "git/SKILL.md", "over": [
-                {"source": "project-claude", "file": "git/SKILL.md", "identical": false},
-                {"source": "user-claude", "file": "vcs/SKILL.md", "identical": false},
+                {"source": "project-claude", "file": "git/SKILL.md", "identical": false, "served_as": null},
+                {"source": "user-claude", "file": "vcs/SKILL.md", "identical": false, "served_as": null},
             ],
         }]})
     );

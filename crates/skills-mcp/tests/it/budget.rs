@@ -354,3 +354,14 @@ fn u11_long_and_odd_descriptions_and_names_cannot_break_the_budget() {
         assert!(estimate::tokens(&missing.text) < 1_500, "{}", missing.text.len());
     }
 }
+
+#[test]
+fn a_budget_below_the_words_around_a_list_leaves_one_sentence() {
+    let home = many(100);
+    for budget in [1, 100, 300] {
+        let budget = budget.to_string();
+        let tools = offered(&mut agents_client(&home, &["--listing-budget", &budget]));
+        let none = offered(&mut agents_client(&home, &["--listing-budget", "0"]));
+        assert_eq!(tools, none, "{budget}");
+    }
+}

@@ -162,3 +162,47 @@ fn sk_is_the_same_program() {
     let (_, version, _) = run(home.command(env!("CARGO_BIN_EXE_sk")).arg("--version"));
     assert!(version.starts_with("sk "), "{version}");
 }
+
+#[test]
+fn list_all_says_what_is_not_served_also_to_machines() {
+    let home = Home::with(ROOT_TREE);
+    home.write("skills/README.md", "# Not a skill\n");
+    home.write("skills/a/SKILL.md", "---\nname: pdf\ndescription: One\n---\n");
+    home.write("skills/b/SKILL.md", "---\nname: pdf\ndescription: Two\n---\n");
+    let (code, out, _) = run(server(&home).args(["list", "--all"]));
+    assert_eq!(code, 0);
+    assert!(
+        out.contains("served as b") && out.contains("README.md: info[front-matter-missing]"),
+        "{out}"
+    );
+    let (_, out, _) = run(server(&home).args(["list", "--all", "--json"]));
+    let all: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(all["shadowed"][0]["served_as"], "b");
+    assert_eq!(all["not_served"][0]["code"], "front-matter-missing");
+}
+
+#[test]
+fn demo_and_doctor_are_not_led_astray_by_settings() {
+    let home = Home::with(ROOT_TREE);
+    home.write(".skills-mcp/config.yaml", "matching: {min_score: 1.0}\nmatchng: {x: 1}\n");
+    let (code, out, err) = run(server(&home).env("SKILLS_TOOLS", "skill").arg("demo"));
+    assert!(code == 0 && out.contains("← ui/react/auth"), "{out}{err}");
+    let (_, out, _) = run(server(&home).args(["doctor", "--json", "--tools", "all"]));
+    let doctor: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(doctor["protocol"][0]["tools"].as_array().unwrap().len(), 8);
+    assert!(
+        doctor["warnings"][0].as_str().unwrap().contains("unknown key `matchng"),
+        "{}",
+        doctor["warnings"]
+    );
+    let (code, _, err) = run(server(&home).args(["doctor", "--tools", "bogus"]));
+    assert!(code == 2 && err.contains("there is no door `bogus`"), "{err}");
+}
+
+#[test]
+fn a_password_in_a_url_is_not_shown() {
+    let home = Home::with(ROOT_TREE);
+    let (code, out, _) =
+        run(server(&home).env("ANALYTICS_ENDPOINT", "https://u:canary@h.org/x").arg("config"));
+    assert!(code == 0 && out.contains("https://…@h.org/x") && !out.contains("canary"), "{out}");
+}

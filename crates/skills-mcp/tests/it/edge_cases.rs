@@ -65,7 +65,7 @@ fn content_over_the_token_limit_is_cut_with_a_warning() {
         content.contains("=== UI (from ui/_index.md) ===\n\n[skills-mcp] Left out"),
         "{content}"
     );
-    assert!(content.contains("skill_path \"ui/_index\""), "{content}");
+    assert!(content.contains("by its path, \"ui/_index\""), "{content}");
     let alone = client.call("get_skill", &json!({"skill_path": "ui/_index"})).json;
     let content = alone["content"].as_str().unwrap();
     assert!(

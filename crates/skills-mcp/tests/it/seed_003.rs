@@ -354,13 +354,13 @@ const ODD: [(&str, &str, &str, Option<&str>); 9] = [
         "yes/SKILL.md",
         "---\nname: yes\ndescription: x\nallowed-tools: [Read, Write]\nmetadata: {version: 1.10}\n---\n",
         "yes",
-        None,
+        Some("allowed-tools-form"),
     ),
     (
         "commas/SKILL.md",
         "---\nname: commas\ndescription: >\n  Folded\n  over lines\nallowed-tools: Read, Write\n---\n",
         "commas",
-        None,
+        Some("allowed-tools-form"),
     ),
 ];
 

@@ -13,6 +13,7 @@ mod secret;
 
 use std::{ffi::OsString, io};
 
+use skills_core::relpath::RelPath;
 use thiserror::Error;
 
 #[cfg(target_os = "linux")]
@@ -56,6 +57,13 @@ pub enum DiskError {
     Io(#[from] io::Error),
 }
 
+impl Root {
+    /// The same for the same folder, and for no other.
+    pub(crate) fn identity(&self) -> Option<(u64, u64)> {
+        self.list(&RelPath::root()).ok().map(|listing| listing.identity)
+    }
+}
+
 /// One folder's entries, in the disk's order.
 #[derive(Debug)]
 pub(super) struct Listing {
@@ -84,7 +92,6 @@ mod tests {
 
     use std::{fs, os::unix::fs::symlink, path::Path};
 
-    use skills_core::relpath::RelPath;
     use skills_testkit::Home;
 
     use super::*;

@@ -1,8 +1,8 @@
 //! Places no link of any content may lead to.
 
-use std::path::Path;
+use std::{ffi::OsStr, path::Path};
 
-/// Folders and files that hold credentials, wherever they lie.
+/// Folders and files that hold credentials, wherever they lie; a `/` means the one right below the other.
 const NAMES: &[&str] = &[
     ".ssh",
     ".gnupg",
@@ -11,6 +11,7 @@ const NAMES: &[&str] = &[
     ".kube",
     ".docker",
     ".password-store",
+    ".terraform.d",
     ".netrc",
     "_netrc",
     ".git-credentials",
@@ -18,11 +19,17 @@ const NAMES: &[&str] = &[
     ".pypirc",
     ".pgpass",
     ".vault-token",
-    "keyrings",
+    ".credentials.json",
     "Keychains",
-    "gcloud",
-    "gh",
     ".skills-mcp",
+    ".config/gh",
+    ".config/gcloud",
+    ".config/github-copilot",
+    ".local/share/keyrings",
+    ".codex/auth.json",
+    ".gemini/oauth_creds.json",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
 ];
 
 /// Parts of the system that are not files in any useful sense, or hold its secrets.
@@ -41,6 +48,10 @@ const PLACES: &[&str] = &[
 /// does not count against a link that stays below it.
 pub(super) fn is_secret(path: &Path, root: &Path) -> bool {
     let below = path.strip_prefix(root).unwrap_or(path);
-    let named = below.iter().any(|part| NAMES.iter().any(|secret| part == *secret));
+    let parts: Vec<&OsStr> = below.iter().collect();
+    let named = NAMES.iter().any(|secret| {
+        let wanted: Vec<&OsStr> = secret.split('/').map(OsStr::new).collect();
+        parts.windows(wanted.len()).any(|window| window == wanted)
+    });
     named || PLACES.iter().any(|place| path.starts_with(place) && !root.starts_with(place))
 }
