@@ -24,6 +24,7 @@ pub(super) const TOOL: Tool = Tool {
     idempotent: true,
     input: arguments::schema::<Input>,
     output: None,
+    blocks: true,
     run,
 };
 

@@ -16,6 +16,7 @@ pub(super) const TOOL: Tool = Tool {
     idempotent: true,
     input: arguments::schema::<Input>,
     output: None,
+    blocks: false,
     run,
 };
 

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 use skills_core::estimate;
 
-use super::{Budget, Door, Face, Match, TOOLS, Tool, listing, skill};
+use super::{
+    Budget, Call, Door, Face, Match, Refusal, Reply, TOOLS, Tool, arguments, listing, skill,
+};
 use crate::store::Snapshot;
 
 /// A tool as it is offered.
@@ -95,8 +97,8 @@ impl Menu {
     }
 
     /// The tool a client means by a name.
-    pub fn tool(&self, name: &str) -> Option<&'static Tool> {
-        self.0.iter().map(|offered| offered.tool).find(|tool| tool.answers_to(name))
+    pub fn offered(&self, name: &str) -> Option<&Offered> {
+        self.0.iter().find(|offered| offered.tool.answers_to(name))
     }
 }
 
@@ -128,6 +130,12 @@ impl Offered {
     /// and every word costs every client.
     pub fn says_destructive(&self) -> bool {
         self.tool.door != Door::Flat
+    }
+
+    /// Checks the arguments against the schema that was shown, then runs the tool.
+    pub fn call(&self, call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
+        arguments::check(self.tool.name, &self.input, &arguments)?;
+        (self.tool.run)(call, arguments)
     }
 
     /// The tool as clients are told of it.

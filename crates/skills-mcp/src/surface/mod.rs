@@ -65,7 +65,9 @@ pub struct Tool {
     pub input: fn() -> Map<String, Value>,
     /// The schema of its structured answer, where it gives one.
     pub output: Option<fn() -> Map<String, Value>>,
-    /// What it does. May block on files; it runs where that is allowed.
+    /// Whether it may wait for a disk, and must run where that is allowed.
+    pub blocks: bool,
+    /// What it does.
     pub run: fn(&Call, Map<String, Value>) -> Result<Reply, Refusal>,
 }
 

@@ -17,6 +17,7 @@ pub(super) const TOOL: Tool = Tool {
     idempotent: false,
     input: arguments::schema::<Input>,
     output: None,
+    blocks: false,
     run,
 };
 

@@ -23,6 +23,7 @@ pub(super) const TOOL: Tool = Tool {
     idempotent: true,
     input: arguments::schema::<Input>,
     output: Some(output),
+    blocks: false,
     run,
 };
 

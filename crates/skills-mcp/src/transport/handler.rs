@@ -1,15 +1,18 @@
 //! MCP methods → the surface's tools, and their replies → the SDK's types.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
         CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-        Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion, ServerCapabilities,
-        ServerConfig, ToolAnnotations,
+        Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
+        ServerCapabilities, ServerConfig, ToolAnnotations,
     },
     service::RequestContext,
 };
@@ -19,7 +22,7 @@ use tokio::sync::Semaphore;
 use crate::{
     event::Sink,
     store::{Cause, Snapshot, Store},
-    surface::{Call, Face, Menu, Offered, Refusal, Reply, Session, Tool},
+    surface::{Call, Face, Menu, Offered, Refusal, Reply, Session},
 };
 
 /// So many calls run at once; more wait for their turn.
@@ -94,12 +97,12 @@ impl Handler {
         }
     }
 
-    /// Runs a tool where it may block. A panic ends the call and nothing else.
+    /// Runs a tool, where it may block if it has to. A panic ends the call and nothing else.
     async fn run(
         &self,
-        tool: &'static Tool,
+        offered: &Offered,
         snapshot: Arc<Snapshot>,
-        request: CallToolRequestParams,
+        arguments: JsonObject,
     ) -> Result<Reply, Refusal> {
         let counted = snapshot.settings().analytics.enabled;
         let call = Call {
@@ -109,9 +112,15 @@ impl Handler {
             session: Arc::clone(&self.session),
             face: Arc::clone(&self.face),
         };
-        let arguments = request.arguments.unwrap_or_default();
-        let ran = tokio::task::spawn_blocking(move || tool.call(&call, arguments)).await;
-        ran.unwrap_or_else(|error| Err(Refusal::Internal(format!("{} failed: {error}", tool.name))))
+        let name = offered.tool.name;
+        if !offered.tool.blocks {
+            let ran = catch_unwind(AssertUnwindSafe(|| offered.call(&call, arguments)));
+            return ran
+                .unwrap_or_else(|_| Err(Refusal::Internal(format!("{name} failed: a panic"))));
+        }
+        let offered = offered.clone();
+        let ran = tokio::task::spawn_blocking(move || offered.call(&call, arguments)).await;
+        ran.unwrap_or_else(|error| Err(Refusal::Internal(format!("{name} failed: {error}"))))
     }
 }
 
@@ -161,20 +170,21 @@ impl ServerHandler for Handler {
         let _turn = self.running.acquire().await.map_err(closed)?;
         let snapshot = self.snapshot().await.map_err(answered)?;
         let menu = self.menu(&snapshot);
-        let Some(tool) = menu.tool(&request.name) else {
+        let Some(offered) = menu.offered(&request.name) else {
             let known: Vec<&str> = menu.0.iter().map(|offered| &*offered.name).collect();
             let message =
                 format!("unknown tool '{:.200}'; there are {}", request.name, known.join(", "));
             return Err(ErrorData::invalid_params(message, None));
         };
-        let mut result = match self.run(tool, snapshot, request).await {
+        let arguments = request.arguments.unwrap_or_default();
+        let mut result = match self.run(offered, snapshot, arguments).await {
             Ok(reply) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
                 result.structured_content = reply.structured;
                 result
             }
             Err(Refusal::Tool(message)) => {
-                tracing::debug!(tool = tool.name, "refused: {}", escaped(&message));
+                tracing::debug!(tool = offered.tool.name, "refused: {}", escaped(&message));
                 CallToolResult::error(vec![ContentBlock::text(Refusal::text(&message))])
             }
             Err(Refusal::Plain(message)) => {
@@ -294,12 +304,15 @@ fn described(offered: &Offered) -> rmcp::model::Tool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Map, Value};
-
     use super::*;
-    use crate::{config::Stack, surface::Door};
+    use crate::{
+        config::Stack,
+        surface::{Door, Tool},
+    };
 
-    const fn tool(run: fn(&Call, Map<String, Value>) -> Result<Reply, Refusal>) -> Tool {
+    type Run = fn(&Call, JsonObject) -> Result<Reply, Refusal>;
+
+    const fn tool(blocks: bool, run: Run) -> Tool {
         Tool {
             name: "planted",
             door: Door::Tree,
@@ -307,27 +320,37 @@ mod tests {
             description: "",
             read_only: true,
             idempotent: true,
-            input: Map::new,
+            input: JsonObject::new,
             output: None,
+            blocks,
             run,
         }
     }
 
-    static BROKEN: Tool = tool(|_, _| panic!("on purpose"));
-    static SOUND: Tool = tool(|_, _| Ok(Reply::text("still here")));
+    static TOOLS: [Tool; 4] = [
+        tool(true, |_, _| panic!("on purpose")),
+        tool(false, |_, _| panic!("on purpose")),
+        tool(true, |_, _| Ok(Reply::text("still here"))),
+        tool(false, |_, _| Ok(Reply::text("still here"))),
+    ];
 
     #[tokio::test]
     async fn c06_a_panic_in_one_call_is_answered_and_the_server_lives() {
         let store = Arc::new(Store::new(Vec::new(), Stack::default()));
         let snapshot = store.refresh(Cause::Start).snapshot;
-        let face = Face::skills_mcp(true, "/".into());
-        let handler = Handler::new(store, Sink::silent(), face);
-        for _ in 0..3 {
-            let request = || CallToolRequestParams::new("planted");
-            let broken = handler.run(&BROKEN, Arc::clone(&snapshot), request()).await;
-            assert!(matches!(broken, Err(Refusal::Internal(_))), "{broken:?}");
-            let sound = handler.run(&SOUND, Arc::clone(&snapshot), request()).await;
-            assert_eq!(sound, Ok(Reply::text("still here")));
+        let handler = Handler::new(store, Sink::silent(), Face::skills_mcp(true, "/".into()));
+        for (number, tool) in TOOLS.iter().enumerate() {
+            let offered = Offered {
+                tool,
+                name: tool.name.into(),
+                description: "".into(),
+                input: JsonObject::new(),
+            };
+            let ran = handler.run(&offered, Arc::clone(&snapshot), JsonObject::new()).await;
+            match number {
+                0 | 1 => assert!(matches!(ran, Err(Refusal::Internal(_))), "{ran:?}"),
+                _ => assert_eq!(ran, Ok(Reply::text("still here"))),
+            }
         }
     }
 }
