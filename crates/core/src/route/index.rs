@@ -86,7 +86,8 @@ impl Router {
             score,
             matched: self.spelled(catalog, skill, &matched),
         };
-        match judge(hits, matching) {
+        let path = |skill| catalog.skill(skill).map(|skill| &*skill.identity);
+        match judge(hits, matching, path) {
             Ruling::NoMatch(closest) => Verdict::NoMatch { closest: closest.map(hit) },
             Ruling::Match(first) => Verdict::Match(hit(first)),
             Ruling::Ambiguous(hits) => Verdict::Ambiguous(hits.into_iter().map(hit).collect()),

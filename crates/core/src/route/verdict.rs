@@ -90,10 +90,14 @@ pub enum Verdict {
     Ambiguous(Vec<Hit>),
 }
 
-/// Ranks and judges. `hits` may come in any order; ties go to the smaller number, which is the earlier path.
-pub(super) fn judge(mut hits: Vec<(SkillId, Score, Score)>, matching: &Matching) -> Ruling {
+/// Ranks and judges. `hits` may come in any order; ties go to the earlier path.
+pub(super) fn judge<'a>(
+    mut hits: Vec<(SkillId, Score, Score)>,
+    matching: &Matching,
+    path: impl Fn(SkillId) -> Option<&'a str>,
+) -> Ruling {
     let order = |a: &(SkillId, Score, Score), b: &(SkillId, Score, Score)| {
-        b.2.cmp(&a.2).then_with(|| a.0.cmp(&b.0))
+        b.2.cmp(&a.2).then_with(|| path(a.0).cmp(&path(b.0)))
     };
     let min = Score::new(matching.min_score);
     let closest = hits.iter().copied().min_by(|a, b| b.1.cmp(&a.1).then_with(|| order(a, b)));

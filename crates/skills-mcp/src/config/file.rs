@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "configuration files are the operator's own; nothing a request names is opened here"
+    reason = "configuration files have fixed names; nothing a request or a skill names is opened here"
 )]
 
 use std::{

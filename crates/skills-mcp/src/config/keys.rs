@@ -146,7 +146,13 @@ pub const KEYS: &[Key] = &[
         Strict::Free,
         "how often directories are looked at again",
     ),
-    key("refresh.interval_minutes", Kind::Count(1, 10_080), "15", Strict::Free, "how often"),
+    key(
+        "refresh.interval_minutes",
+        Kind::Count(1, 10_080),
+        "15",
+        Strict::Free,
+        "how often a git source is fetched",
+    ),
     key("git.branch", Kind::Text, "main", Strict::Free, "the branch to follow"),
     key(
         "git.sparse_checkout",

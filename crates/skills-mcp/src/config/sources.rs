@@ -86,7 +86,7 @@ mod tests {
             variables.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         Environment {
             variables,
-            directory: "/work".into(),
+            directory: "/start".into(),
             home: Some("/home/ada".into()),
             ..Environment::default()
         }

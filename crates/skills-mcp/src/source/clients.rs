@@ -244,12 +244,12 @@ mod tests {
         "user-claude",
     ];
 
-    /// A home `user` and a project `work` in it, with every directory that any client has.
+    /// A home `user` and a project `project` in it, with every directory that any client has.
     fn full() -> (Home, Environment) {
         let home = Home::new();
         let dirs = CLIENTS.iter().flat_map(|client| client.project.iter().chain(client.user));
         for below in dirs.chain([&AGENT]) {
-            for place in ["user", "user/work"] {
+            for place in ["user", "user/project"] {
                 home.write(&format!("{place}/{below}/x/SKILL.md"), "x");
             }
         }
@@ -260,7 +260,7 @@ mod tests {
     fn environment(home: &Home) -> Environment {
         Environment {
             home: Some(home.path().join("user")),
-            directory: home.path().join("user/work"),
+            directory: home.path().join("user/project"),
             ..Environment::default()
         }
     }
@@ -280,11 +280,11 @@ mod tests {
         assert_eq!(
             below,
             [
-                "user/work/.agents/skills",
-                "user/work/.agent/skills",
+                "user/project/.agents/skills",
+                "user/project/.agent/skills",
                 "user/.agents/skills",
                 "user/.agent/skills",
-                "user/work/.claude/skills",
+                "user/project/.claude/skills",
                 "user/.claude/skills",
             ]
         );
@@ -369,9 +369,9 @@ mod tests {
         let environment = environment(&home);
         home.write("user/.claude/skills", "a file");
         home.write("user/.agent", "a file above");
-        home.write("user/work/.agents/x", "");
+        home.write("user/project/.agents/x", "");
         home.write("user/.agents/x", "");
-        symlink("skills", home.path().join("user/work/.agents/skills")).unwrap();
+        symlink("skills", home.path().join("user/project/.agents/skills")).unwrap();
         symlink("/nowhere/at/all", home.path().join("user/.agents/skills")).unwrap();
         let broken: Vec<String> = default_directories(&environment, None)
             .into_iter()
@@ -388,11 +388,11 @@ mod tests {
         let home = Home::new();
         home.write("user/.agents/skills/x/SKILL.md", "x");
         home.write("user/.claude/x", "");
-        home.write("user/work/.agents/x", "");
+        home.write("user/project/.agents/x", "");
         symlink("../.agents/skills", home.path().join("user/.claude/skills")).unwrap();
         symlink(
             home.path().join("user/.agents/skills"),
-            home.path().join("user/work/.agents/skills"),
+            home.path().join("user/project/.agents/skills"),
         )
         .unwrap();
         let environment = environment(&home);

@@ -376,11 +376,11 @@ mod tests {
     const RECORD: &str = "user/.claude/plugins/installed_plugins.json";
     const SETTINGS: &str = "user/.claude/settings.json";
 
-    /// A home `user`, a project `user/work` in it, and the administrator's file beside them.
+    /// A home `user`, a project `user/project` in it, and the administrator's file beside them.
     fn read(home: &Home) -> Plugins {
         let environment = Environment {
             home: Some(home.path().join("user")),
-            directory: home.path().join("user/work"),
+            directory: home.path().join("user/project"),
             ..Environment::default()
         };
         Plugins::read(&environment, &home.path().join("managed.json"))
@@ -396,7 +396,7 @@ mod tests {
 
     /// Installs and enables plugins for the user, as version 2 of the file has it.
     fn install(home: &Home, plugins: &[&str]) {
-        home.write("user/work/x", "");
+        home.write("user/project/x", "");
         let installs: Map<String, Value> = plugins
             .iter()
             .map(|plugin| {
@@ -482,8 +482,8 @@ mod tests {
         let mut below = false;
         for file in [
             SETTINGS,
-            "user/work/.claude/settings.json",
-            "user/work/.claude/settings.local.json",
+            "user/project/.claude/settings.json",
+            "user/project/.claude/settings.local.json",
             "managed.json",
         ] {
             write(&home, file, &json!({"enabledPlugins": {"pdf@market": false}}));
@@ -531,8 +531,8 @@ mod tests {
         };
         let other = entry("project", "user/wor", "other");
         let above = entry("project", "user", "above");
-        let team = entry("project", "user/work", "team");
-        let mine = entry("local", "user/work", "mine");
+        let team = entry("project", "user/project", "team");
+        let mine = entry("local", "user/project", "mine");
         assert_eq!(chosen(json!([other, everybodys])), one("pdf", &["user/skills"]));
         assert_eq!(chosen(json!([above, everybodys])), one("pdf", &["above/skills"]));
         assert_eq!(chosen(json!([everybodys, above, team])), one("pdf", &["team/skills"]));
@@ -666,16 +666,16 @@ mod tests {
         skill(&home, "pdf/skills/x");
         install(&home, &["pdf"]);
         home.write("managed.json", " \n");
-        home.write("user/work/.claude/settings.local.json", "{\n  \"enabledPlugins\": {,\n}");
-        home.write("user/work/.claude/settings.json", b"\xff\xfe");
+        home.write("user/project/.claude/settings.local.json", "{\n  \"enabledPlugins\": {,\n}");
+        home.write("user/project/.claude/settings.json", b"\xff\xfe");
         home.write("cache/pdf/.claude-plugin/plugin.json", "[1]");
         let plugins = read(&home);
         assert_eq!(served(&home, &plugins), one("pdf", &["pdf/skills"]));
         assert_eq!(
             findings(&home, &plugins),
             [
-                "user/work/.claude/settings.local.json:2: unreadable: is not JSON: key must be a string",
-                "user/work/.claude/settings.json:0: unreadable: cannot be read: stream did not contain valid UTF-8",
+                "user/project/.claude/settings.local.json:2: unreadable: is not JSON: key must be a string",
+                "user/project/.claude/settings.json:0: unreadable: cannot be read: stream did not contain valid UTF-8",
                 "cache/pdf/.claude-plugin/plugin.json:0: unreadable: is not a JSON object",
             ]
         );

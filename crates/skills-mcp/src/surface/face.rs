@@ -90,9 +90,9 @@ impl Budget {
 /// How skills are listed in the `skill` tool's description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum ListingStyle {
-    /// Seed 003's `<available_skills>`.
+    /// An `<available_skills>` block
     Xml,
-    /// Seed 004's `- name: description` lines.
+    /// `- name: description` lines
     List,
 }
 
