@@ -109,6 +109,10 @@ impl Parsed {
 /// not without a word.
 fn hidden(skill: &SkillDocument) -> Option<Finding> {
     let text = skill.document.text().trim_start_matches('\u{feff}');
+    // Nearly every text is plain: letters, digits, marks, white space.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')) {
+        return None;
+    }
     let escapes = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
     let mut found = text.chars().filter(|c| escapes(*c) || (is_invisible(*c) && *c != '\u{200d}'));
     let first = found.next()?;
@@ -128,7 +132,8 @@ fn forged(skill: &SkillDocument) -> Option<Finding> {
     let is_heading = |line: &str| {
         line.starts_with("=== ") && line.trim_end().ends_with(") ===") && line.contains(" (from ")
     };
-    let number = skill.document.text().lines().position(is_heading)?;
+    let text = skill.document.text();
+    let number = text.contains("\n=== ").then(|| text.lines().position(is_heading)).flatten()?;
     let at = Position { line: u32::try_from(number + 1).unwrap_or(u32::MAX), column: 1 };
     Some(
         Finding::new(Code::ForgedHeading, at, "looks like the heading of another skill's section")
