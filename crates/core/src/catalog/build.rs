@@ -78,7 +78,7 @@ impl Catalog {
         let qualified: Arc<str> = format!("{}:{path}", intake.source).into();
         let bare: Arc<str> = path.as_str().into();
         self.names.paths.claim(&qualified, id);
-        let free = !self.names.is_path_taken(&bare);
+        let free = self.names.find_path(&bare).is_none();
         let identity = if free && self.names.paths.claim(&bare, id) {
             bare
         } else {
@@ -278,7 +278,7 @@ impl Catalog {
     ) -> Arc<str> {
         let qualified: Arc<str> = format!("{}:{path}", intake.source).into();
         let bare: Arc<str> = path.as_str().into();
-        let free = !self.names.is_path_taken(&bare);
+        let free = self.names.find_path(&bare).is_none();
         self.names.folders.claim(&qualified, id);
         if intake.origin != Origin::Named {
             return Arc::clone(label);

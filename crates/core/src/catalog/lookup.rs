@@ -55,14 +55,10 @@ impl Names {
         [&self.paths, &self.folders, &self.labels]
     }
 
-    /// Whether somebody is found by this path. Names are looked for later, and take no path from anybody.
-    /// Who has this path, as a tree skill or as a bundle's folder.
+    /// Who has this path, as a tree skill or as a bundle's folder. Labels are looked for later, and take no path from
+    /// anybody.
     pub(super) fn find_path(&self, path: &str) -> Option<SkillId> {
         self.paths.exact.get(path).or_else(|| self.folders.exact.get(path)).copied()
-    }
-
-    pub(super) fn is_path_taken(&self, path: &str) -> bool {
-        self.paths.exact.contains_key(path) || self.folders.exact.contains_key(path)
     }
 }
 

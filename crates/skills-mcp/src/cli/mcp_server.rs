@@ -38,7 +38,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     }
     // The path without `./` in it, so that answers are relative to the project.
     let path = path.components().collect();
-    let store = Store::new(vec![Directory::bundles("skills", path, true)], context.stack()?);
+    let store = Store::new(vec![Directory::bundles("skills", path)], context.stack()?);
     let face = Face { dotted: options.tool_names == Spelling::Dotted, ..Face::sk(project) };
     serve::serve(context, store, face)
 }

@@ -98,8 +98,8 @@ impl Directory {
     }
 
     /// A project's folder of bundles, which may appear later.
-    pub fn bundles(name: &str, path: PathBuf, optional: bool) -> Self {
-        Self { scope: Scope::Bundles, optional, ..Self::named(name, path, Links::Follow) }
+    pub fn bundles(name: &str, path: PathBuf) -> Self {
+        Self { scope: Scope::Bundles, optional: true, ..Self::named(name, path, Links::Follow) }
     }
 
     /// A directory that agents keep skills in. It may come and go.

@@ -245,11 +245,11 @@ fn a_skill_md_at_the_root_is_a_bundle_beside_the_others() {
 #[test]
 fn bundles_of_one_name_in_two_folders_are_both_listed() {
     let home = Home::with(PROJECT);
-    home.write("skills/work/git/SKILL.md", bundle("git-flow", "Another flow", "Rebase."));
+    home.write("skills/team/git/SKILL.md", bundle("git-flow", "Another flow", "Rebase."));
     let mut client = sk_client(&home, &[]);
     let listed = list(&mut client, &json!({"query": "git-flow"}));
-    assert_eq!(names(&listed), ["git", "work/git"]);
-    assert_eq!(hits(&search(&mut client, "another flow rebase")), ["work/git"]);
+    assert_eq!(names(&listed), ["git", "team/git"]);
+    assert_eq!(hits(&search(&mut client, "another flow rebase")), ["team/git"]);
 }
 
 #[test]
