@@ -24,7 +24,8 @@ pub struct Store {
     standing: Vec<Diagnostic>,
     stack: Stack,
     current: ArcSwapOption<Snapshot>,
-    ready: watch::Sender<bool>,
+    /// How many snapshots there have been.
+    generations: watch::Sender<u64>,
     /// Held by the refresh that runs, with what each source gave last.
     taken: Mutex<Vec<refresh::Taken>>,
 }
@@ -38,7 +39,7 @@ impl Store {
             sources,
             stack,
             current: ArcSwapOption::empty(),
-            ready: watch::Sender::new(false),
+            generations: watch::Sender::new(0),
             taken,
         }
     }
@@ -62,7 +63,12 @@ impl Store {
                 return snapshot;
             }
             // The sender lives in `self`, so waiting can only end with a value.
-            let _ = self.ready.subscribe().wait_for(|ready| *ready).await;
+            let _ = self.generations().wait_for(|generation| *generation > 0).await;
         }
+    }
+
+    /// How many snapshots there have been, zero before the first: whoever waits on it hears of each new one.
+    pub fn generations(&self) -> watch::Receiver<u64> {
+        self.generations.subscribe()
     }
 }

@@ -104,7 +104,9 @@ impl Store {
         // First said, then served: whoever has an answer from it can find it in the log.
         refreshed.log(cause, before.as_deref());
         self.current.store(Some(Arc::clone(&refreshed.snapshot)));
-        self.ready.send_replace(true);
+        if before.is_none_or(|before| !Arc::ptr_eq(&before, &refreshed.snapshot)) {
+            self.generations.send_modify(|generation| *generation += 1);
+        }
         refreshed
     }
 
