@@ -1,14 +1,21 @@
-//! [`Menu`]: the tools one client is offered over one snapshot, and what they cost.
+//! [`Menu`]: the tools one kind of client is offered; over a snapshot, what they say and what that costs.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
 
 use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
 use skills_core::estimate;
 
 use super::{
     Budget, Call, Door, Face, Match, Refusal, Reply, TOOLS, Tool, arguments, listing, skill,
 };
 use crate::store::Snapshot;
+
+/// The tool that finds what the `skill` tool's listing has no room for.
+const FINDER: &str = "skills_search";
 
 /// A tool as it is offered.
 #[derive(Debug, Clone)]
@@ -23,62 +30,100 @@ pub struct Offered {
     pub input: Map<String, Value>,
 }
 
-/// The tools a client is offered, in their order.
-#[derive(Debug, Clone)]
-pub struct Menu(pub Vec<Offered>);
+/// The tools of a face, and what it says of them over a snapshot.
+///
+/// A call needs only its tool, whatever the number of skills. What the tools say looks at every skill, and only whoever
+/// asks for that pays for it, once for each snapshot.
+#[derive(Debug)]
+pub struct Menu {
+    face: Arc<Face>,
+    /// Every tool in this face's words, before any listing of skills.
+    tools: Vec<Arc<Offered>>,
+    /// What was said last, and over which snapshot.
+    said: Mutex<Option<(Weak<Snapshot>, Arc<Listed>)>>,
+}
 
 impl Menu {
-    /// The menu of this face over this snapshot. It changes only when the catalog does.
-    pub fn of(face: &Face, snapshot: &Snapshot) -> Self {
+    /// The menu of this face.
+    pub fn new(face: Arc<Face>) -> Self {
+        let tools = TOOLS.iter().map(|tool| Arc::new(Offered::new(tool, &face))).collect();
+        Self { face, tools, said: Mutex::default() }
+    }
+
+    /// The tool a client means by a name, where its door is open.
+    pub fn offered(&self, name: &str, snapshot: &Snapshot) -> Option<&Arc<Offered>> {
+        let open = |door| self.face.doors.open(door, snapshot, self.face.named);
+        // Whether a listing fits is not worth finding out for a call: the search that may stand beside it is served.
+        let reachable = |tool: &Tool| open(tool.door) || (tool.name == FINDER && open(Door::Skill));
+        let meant = self.tools.iter().find(|offered| offered.tool.answers_to(name));
+        meant.filter(|offered| reachable(offered.tool))
+    }
+
+    /// What a client that asks for the tools is told. It changes only when the catalog does.
+    pub fn listed(&self, snapshot: &Arc<Snapshot>) -> Arc<Listed> {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*said {
+            Some((over, listed)) if std::ptr::eq(over.as_ptr(), Arc::as_ptr(snapshot)) => {
+                Arc::clone(listed)
+            }
+            _ => {
+                let listed = Arc::new(Listed::of(self, snapshot));
+                *said = Some((Arc::downgrade(snapshot), Arc::clone(&listed)));
+                listed
+            }
+        }
+    }
+}
+
+/// The tools a client is offered over one snapshot, in their order, each with all it says.
+#[derive(Debug, Clone)]
+pub struct Listed(pub Vec<Offered>);
+
+impl Listed {
+    fn of(menu: &Menu, snapshot: &Snapshot) -> Self {
+        let face = &*menu.face;
         let open = |door| face.doors.open(door, snapshot, face.named);
-        let mut menu = Self(
-            TOOLS
-                .iter()
-                .filter(|tool| open(tool.door))
-                .map(|tool| Offered::new(tool, face))
-                .collect(),
-        );
+        let offered = |wanted: &dyn Fn(&Tool) -> bool| -> Vec<Offered> {
+            let wanted = menu.tools.iter().filter(|offered| wanted(offered.tool));
+            wanted.map(|offered| Offered::clone(offered)).collect()
+        };
+        let mut listed = Self(offered(&|tool| open(tool.door)));
         if !open(Door::Skill) {
-            return menu;
+            return listed;
         }
         let entries = listing::entries(&snapshot.catalog);
-        menu.set_listing(skill::frame(face, &entries), Budget::Unlimited);
+        listed.describe(skill::frame(face, &entries), Budget::Unlimited);
         let fits = match face.budget {
             Budget::Unlimited => true,
             Budget::Tokens(budget) => {
-                listing::fits(&entries, face.listing, budget.saturating_sub(menu.tokens()))
+                listing::fits(&entries, face.listing, budget.saturating_sub(listed.tokens()))
             }
         };
-        if fits && menu.set_listing(skill::description(face, &entries), face.budget) {
-            return menu;
+        if fits && listed.describe(skill::description(face, &entries), face.budget) {
+            return listed;
         }
         // What is not listed must be found some other way.
         if !open(Door::Flat) {
-            menu.0.extend(
-                TOOLS
-                    .iter()
-                    .filter(|tool| tool.name == "skills_search")
-                    .map(|tool| Offered::new(tool, face)),
-            );
+            listed.0.extend(offered(&|tool| tool.name == FINDER));
         }
         let bare = skill::frame(face, &entries);
-        menu.set_listing(bare, Budget::Unlimited);
-        let Budget::Tokens(budget) = face.budget else { return menu };
-        if menu.tokens() > budget {
+        listed.describe(bare, Budget::Unlimited);
+        let Budget::Tokens(budget) = face.budget else { return listed };
+        if listed.tokens() > budget {
             // Not even the words around a list fit: say it in one sentence.
-            menu.set_listing(skill::without_listing(), Budget::Unlimited);
-            return menu;
+            listed.describe(skill::without_listing(), Budget::Unlimited);
+            return listed;
         }
-        let mut room = budget.saturating_sub(menu.tokens());
+        let mut room = budget.saturating_sub(listed.tokens());
         // Lines are estimated one by one, and together they may cost a little more.
-        while !menu.set_listing(skill::shortened(face, &entries, room), face.budget) && room > 0 {
-            room = room.saturating_sub(menu.tokens().saturating_sub(budget));
+        while !listed.describe(skill::shortened(face, &entries, room), face.budget) && room > 0 {
+            room = room.saturating_sub(listed.tokens().saturating_sub(budget));
         }
-        menu
+        listed
     }
 
-    /// Gives the `skill` tool this description, if the whole menu then stays within the budget.
-    fn set_listing(&mut self, description: String, budget: Budget) -> bool {
+    /// Gives the `skill` tool this description, if everything then stays within the budget.
+    fn describe(&mut self, description: String, budget: Budget) -> bool {
         let Some(skill) = self.0.iter_mut().find(|offered| offered.tool.door == Door::Skill) else {
             return true;
         };
@@ -89,16 +134,23 @@ impl Menu {
         }
     }
 
-    /// Estimated tokens of the whole list, schemas included.
-    pub fn tokens(&self) -> usize {
-        estimate::tokens(
-            &json!({"tools": self.0.iter().map(Offered::json).collect::<Vec<_>>()}).to_string(),
-        )
+    fn json(&self) -> Value {
+        json!({"tools": self.0.iter().map(Offered::json).collect::<Vec<_>>()})
     }
 
-    /// The tool a client means by a name.
-    pub fn offered(&self, name: &str) -> Option<&Offered> {
-        self.0.iter().find(|offered| offered.tool.answers_to(name))
+    /// Estimated tokens of the whole list, schemas included.
+    pub fn tokens(&self) -> usize {
+        estimate::tokens(&self.json().to_string())
+    }
+
+    /// The same for two lists only where clients read the same in both.
+    pub fn digest(&self) -> [u8; 32] {
+        Sha256::digest(self.json().to_string()).into()
+    }
+
+    /// What the tools are called.
+    pub fn names(&self) -> Vec<&str> {
+        self.0.iter().map(|offered| &*offered.name).collect()
     }
 }
 
@@ -106,7 +158,7 @@ impl Offered {
     fn new(tool: &'static Tool, face: &Face) -> Self {
         let dotted = tool.dotted().filter(|_| face.dotted);
         let name = dotted.map_or(Cow::Borrowed(tool.name), Cow::Owned);
-        let seed_002 = face.matching == Match::All && tool.name == "skills_search";
+        let seed_002 = face.matching == Match::All && tool.name == FINDER;
         let description = if seed_002 {
             "Keyword search across install name, metadata, and SKILL.md body."
         } else {

@@ -2,7 +2,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::Arc,
 };
 
 use rmcp::{
@@ -44,8 +44,6 @@ const CORE_METHODS: &[&str] = &[
     "subscriptions/listen",
 ];
 
-type LastMenu = Option<(Weak<Snapshot>, Arc<Menu>)>;
-
 /// One server, for one connection. Clones share everything.
 #[derive(Debug, Clone)]
 pub struct Handler {
@@ -54,22 +52,16 @@ pub struct Handler {
     session: Arc<Session>,
     face: Arc<Face>,
     running: Arc<Semaphore>,
-    /// The last menu and the snapshot it was made for.
-    menu: Arc<Mutex<LastMenu>>,
+    menu: Arc<Menu>,
 }
 
 impl Handler {
     /// A handler that shows this face of this store.
     pub fn new(store: Arc<Store>, sink: Sink, face: Face) -> Self {
+        let face = Arc::new(face);
+        let menu = Arc::new(Menu::new(Arc::clone(&face)));
         let running = Arc::new(Semaphore::new(MAX_RUNNING));
-        Self {
-            store,
-            sink,
-            session: Arc::default(),
-            face: Arc::new(face),
-            running,
-            menu: Arc::default(),
-        }
+        Self { store, sink, session: Arc::default(), face, running, menu }
     }
 
     /// The current snapshot; a face that wants every call fresh looks again first.
@@ -82,25 +74,10 @@ impl Handler {
         looked.map_err(|error| Refusal::Internal(format!("looking again failed: {error}")))
     }
 
-    /// The tools over this snapshot; made once for each.
-    fn menu(&self, snapshot: &Arc<Snapshot>) -> Arc<Menu> {
-        let mut last = self.menu.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*last {
-            Some((made_for, menu)) if std::ptr::eq(made_for.as_ptr(), Arc::as_ptr(snapshot)) => {
-                Arc::clone(menu)
-            }
-            _ => {
-                let menu = Arc::new(Menu::of(&self.face, snapshot));
-                *last = Some((Arc::downgrade(snapshot), Arc::clone(&menu)));
-                menu
-            }
-        }
-    }
-
     /// Runs a tool, where it may block if it has to. A panic ends the call and nothing else.
     async fn run(
         &self,
-        offered: &Offered,
+        offered: &Arc<Offered>,
         snapshot: Arc<Snapshot>,
         arguments: JsonObject,
     ) -> Result<Reply, Refusal> {
@@ -118,7 +95,7 @@ impl Handler {
             return ran
                 .unwrap_or_else(|_| Err(Refusal::Internal(format!("{name} failed: a panic"))));
         }
-        let offered = offered.clone();
+        let offered = Arc::clone(offered);
         let ran = tokio::task::spawn_blocking(move || offered.call(&call, arguments)).await;
         ran.unwrap_or_else(|error| Err(Refusal::Internal(format!("{name} failed: {error}"))))
     }
@@ -151,7 +128,7 @@ impl ServerHandler for Handler {
             ));
         }
         let snapshot = self.snapshot().await.map_err(answered)?;
-        let tools = self.menu(&snapshot).0.iter().map(described).collect();
+        let tools = self.menu.listed(&snapshot).0.iter().map(described).collect();
         let mut result = ListToolsResult::with_all_items(tools)
             .with_ttl_ms(TTL_MS)
             .with_cache_scope(CacheScope::Private);
@@ -169,11 +146,9 @@ impl ServerHandler for Handler {
             |error: tokio::sync::AcquireError| ErrorData::internal_error(error.to_string(), None);
         let _turn = self.running.acquire().await.map_err(closed)?;
         let snapshot = self.snapshot().await.map_err(answered)?;
-        let menu = self.menu(&snapshot);
-        let Some(offered) = menu.offered(&request.name) else {
-            let known: Vec<&str> = menu.0.iter().map(|offered| &*offered.name).collect();
-            let message =
-                format!("unknown tool '{:.200}'; there are {}", request.name, known.join(", "));
+        let Some(offered) = self.menu.offered(&request.name, &snapshot) else {
+            let known = self.menu.listed(&snapshot).names().join(", ");
+            let message = format!("unknown tool '{:.200}'; there are {known}", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
         let arguments = request.arguments.unwrap_or_default();
@@ -340,12 +315,12 @@ mod tests {
         let snapshot = store.refresh(Cause::Start).snapshot;
         let handler = Handler::new(store, Sink::silent(), Face::skills_mcp(true, "/".into()));
         for (number, tool) in TOOLS.iter().enumerate() {
-            let offered = Offered {
+            let offered = Arc::new(Offered {
                 tool,
                 name: tool.name.into(),
                 description: "".into(),
                 input: JsonObject::new(),
-            };
+            });
             let ran = handler.run(&offered, Arc::clone(&snapshot), JsonObject::new()).await;
             match number {
                 0 | 1 => assert!(matches!(ran, Err(Refusal::Internal(_))), "{ran:?}"),
