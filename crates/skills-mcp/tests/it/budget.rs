@@ -271,6 +271,19 @@ fn without_a_listing_search_joins_so_that_names_can_be_found() {
 }
 
 #[test]
+fn search_is_served_beside_skill_even_where_the_listing_fits() {
+    let home = many(3);
+    let mut client = agents_client(&home, &[]);
+    assert_eq!(names(&offered(&mut client)), ["skill"]);
+    for name in ["skills_search", "skills.search"] {
+        let found = result(&mut client, name, &json!({"query": "review postgres"}));
+        assert_eq!(found["structuredContent"]["results"][0]["meta"]["name"], generated(0).0);
+    }
+    let (code, message) = client.refused("skills_list", &json!({}));
+    assert_eq!((code, message.as_str()), (-32602, "unknown tool 'skills_list'; there are skill"));
+}
+
+#[test]
 fn an_unlimited_budget_lists_everything() {
     let home = many(1_000);
     let mut client = agents_client(&home, &["--listing-budget", "unlimited"]);
