@@ -155,6 +155,33 @@ impl Client {
         }
     }
 
+    /// The next notification of this method, whatever else arrives before it.
+    pub fn notification(&mut self, method: &str) -> Value {
+        let is_it = |message: &Value| message.get("method") == Some(&json!(method));
+        if let Some(at) = self.early.iter().position(is_it) {
+            return self.early.remove(at).unwrap_or_default();
+        }
+        loop {
+            let message = self.next_line();
+            if is_it(&message) {
+                return message;
+            }
+            self.early.push_back(message);
+        }
+    }
+
+    /// Everything that has arrived and was not asked for yet, and all that arrives within this time.
+    pub fn arrivals(&mut self, within: Duration) -> Vec<Value> {
+        let until = Instant::now() + within;
+        while let Ok(line) =
+            self.lines.recv_timeout(until.saturating_duration_since(Instant::now()))
+        {
+            let message = serde_json::from_str(&line);
+            self.early.push_back(message.unwrap_or_else(|error| panic!("{error}: {line}")));
+        }
+        self.early.drain(..).collect()
+    }
+
     /// Sends a request and waits for its answer.
     pub fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, params);
@@ -188,9 +215,14 @@ impl Client {
         self.child.id()
     }
 
+    /// Closes the server's input; what it still says can be read.
+    pub fn end_input(&mut self) {
+        drop(self.stdin.take());
+    }
+
     /// Closes the server's input and waits for it to leave: how, how fast, and what it logged.
     pub fn close(mut self) -> (ExitStatus, Duration, String) {
-        drop(self.stdin.take());
+        self.end_input();
         self.wait()
     }
 

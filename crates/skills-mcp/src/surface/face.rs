@@ -106,6 +106,15 @@ pub enum Match {
     Ranked,
 }
 
+/// What a client is told of by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tells {
+    /// That a list it can ask for says something else.
+    Lists,
+    /// That any skill has changed, and why; seed 002 says so of tools that name no skill.
+    Skills,
+}
+
 /// What a client is shown.
 #[derive(Debug, Clone)]
 pub struct Face {
@@ -129,6 +138,8 @@ pub struct Face {
     pub project: PathBuf,
     /// Whether every call looks at the sources again.
     pub rescan: bool,
+    /// What it is told of.
+    pub tells: Tells,
 }
 
 const TREE_INSTRUCTIONS: &str = "Team skills: instructions, templates and scripts for the task at hand. \
@@ -155,6 +166,7 @@ impl Face {
             page: Some(50),
             project,
             rescan: false,
+            tells: Tells::Lists,
         }
     }
 
@@ -186,6 +198,7 @@ impl Face {
             matching: Match::All,
             page: None,
             rescan: true,
+            tells: Tells::Skills,
             ..Self::skills_mcp(true, project)
         }
     }

@@ -23,7 +23,7 @@ mod summary;
 
 use std::{fmt, sync::Arc};
 
-pub use face::{Budget, Door, Doors, Face, ListingStyle, Match};
+pub use face::{Budget, Door, Doors, Face, ListingStyle, Match, Tells};
 pub use menu::{Listed, Menu, Offered};
 pub use refusal::Refusal;
 use serde_json::{Map, Value};

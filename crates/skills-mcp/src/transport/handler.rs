@@ -12,13 +12,14 @@ use rmcp::{
         CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
         Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
         ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
-        ServerCapabilities, ServerConfig, ToolAnnotations,
+        ServerCapabilities, ServerConfig, SubscriptionFilter, ToolAnnotations,
     },
-    service::RequestContext,
+    service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use skills_core::diagnostic::escaped;
 use tokio::sync::Semaphore;
 
+use super::announce::Announcer;
 use crate::{
     event::Sink,
     store::{Cause, Snapshot, Store},
@@ -53,6 +54,7 @@ pub struct Handler {
     face: Arc<Face>,
     running: Arc<Semaphore>,
     menu: Arc<Menu>,
+    pub(super) announcer: Announcer,
 }
 
 impl Handler {
@@ -60,15 +62,19 @@ impl Handler {
     pub fn new(store: Arc<Store>, sink: Sink, face: Face) -> Self {
         let face = Arc::new(face);
         let menu = Arc::new(Menu::new(Arc::clone(&face)));
+        let announcer = Announcer::new(Arc::clone(&store), Arc::clone(&face), Arc::clone(&menu));
         let running = Arc::new(Semaphore::new(MAX_RUNNING));
-        Self { store, sink, session: Arc::default(), face, running, menu }
+        Self { store, sink, session: Arc::default(), face, running, menu, announcer }
     }
 
     /// The current snapshot; a face that wants every call fresh looks again first.
     async fn snapshot(&self) -> Result<Arc<Snapshot>, Refusal> {
         if !self.face.rescan {
-            return Ok(self.store.snapshot().await);
+            let snapshot = self.store.snapshot().await;
+            self.announcer.saw(&snapshot);
+            return Ok(snapshot);
         }
+        self.announcer.look().await;
         let store = Arc::clone(&self.store);
         let looked = tokio::task::spawn_blocking(move || store.refresh(Cause::Call).snapshot).await;
         looked.map_err(|error| Refusal::Internal(format!("looking again failed: {error}")))
@@ -103,7 +109,9 @@ impl Handler {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+        ServerConfig::new(capabilities)
             .with_server_info(self.implementation())
             .with_instructions(self.face.instructions())
     }
@@ -169,6 +177,22 @@ impl ServerHandler for Handler {
         };
         result.meta = self.server_meta(&context);
         Ok(result.into())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.announcer.initialized(context.peer);
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        // The SDK takes away what is not declared.
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.announcer.stream(context).await
     }
 
     async fn on_custom_request(

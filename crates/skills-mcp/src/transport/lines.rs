@@ -4,18 +4,21 @@
 //! answered. Clones share the streams, so that serving can start again after a message that the SDK does not
 //! expect before the handshake.
 
-use std::{borrow::Cow, io, sync::Arc};
+use std::{borrow::Cow, collections::HashSet, io, sync::Arc};
 
 use rmcp::{
     ErrorData, RoleServer,
-    model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage},
+    model::{
+        ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcNotification,
+        JsonRpcRequest, RequestId, ServerJsonRpcMessage,
+    },
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
-    sync::Mutex,
+    sync::{Mutex, watch},
     task::JoinHandle,
 };
 use tokio_util::sync::CancellationToken;
@@ -29,6 +32,8 @@ pub struct Lines<R, W> {
     input: Arc<Mutex<Input<R>>>,
     output: Arc<Mutex<W>>,
     ended: CancellationToken,
+    /// Requests that are answered only when somebody ends them.
+    streams: Arc<watch::Sender<HashSet<RequestId>>>,
     /// The answer to a malformed line, on its way. A task of its own, because the SDK may abandon
     /// [`Transport::receive`] at any moment, and half a line must not be left behind.
     answering: Option<JoinHandle<io::Result<()>>>,
@@ -40,6 +45,7 @@ impl<R, W> Clone for Lines<R, W> {
             input: Arc::clone(&self.input),
             output: Arc::clone(&self.output),
             ended: self.ended.clone(),
+            streams: Arc::clone(&self.streams),
             answering: None,
         }
     }
@@ -68,6 +74,7 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
             input: Arc::new(Mutex::new(input)),
             output: Arc::new(Mutex::new(output)),
             ended: CancellationToken::new(),
+            streams: Arc::default(),
             answering: None,
         }
     }
@@ -75,6 +82,32 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
     /// Cancelled when the client has gone: its end of either stream is closed.
     pub fn ended(&self) -> CancellationToken {
         self.ended.clone()
+    }
+}
+
+impl<R, W> Lines<R, W> {
+    /// Notes which streams a client opens and cancels; nobody answers those it cancels.
+    fn follow(&self, message: &ClientJsonRpcMessage) {
+        match message {
+            ClientJsonRpcMessage::Request(JsonRpcRequest { id, request, .. }) => {
+                if matches!(request, ClientRequest::SubscriptionsListenRequest(_)) {
+                    self.streams.send_if_modified(|streams| streams.insert(id.clone()));
+                }
+            }
+            ClientJsonRpcMessage::Notification(JsonRpcNotification {
+                notification: ClientNotification::CancelledNotification(cancelled),
+                ..
+            }) => close(&self.streams, cancelled.params.request_id.as_ref()),
+            ClientJsonRpcMessage::Notification(_)
+            | ClientJsonRpcMessage::Response(_)
+            | ClientJsonRpcMessage::Error(_) => {}
+        }
+    }
+}
+
+fn close(streams: &watch::Sender<HashSet<RequestId>>, id: Option<&RequestId>) {
+    if let Some(id) = id {
+        streams.send_if_modified(|streams| streams.remove(id));
     }
 }
 
@@ -131,8 +164,15 @@ where
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let (output, ended) = (Arc::clone(&self.output), self.ended.clone());
+        let streams = Arc::clone(&self.streams);
         async move {
+            let answered = match &message {
+                ServerJsonRpcMessage::Response(answer) => Some(answer.id.clone()),
+                ServerJsonRpcMessage::Error(error) => error.id.clone(),
+                ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => None,
+            };
             let sent = write(output, message).await;
+            close(&streams, answered.as_ref());
             if sent.is_err() {
                 ended.cancel();
             }
@@ -149,11 +189,14 @@ where
             // Nobody is left to answer once an answer could not be written, though the input may stay open.
             let line = tokio::select! {
                 line = async { self.input.lock().await.next().await } => line,
-                () = self.ended.cancelled() => return None,
+                () = self.ended.cancelled() => break,
             };
             let problem = match line {
                 Ok(Line::Whole(line)) => match read(&line) {
-                    Ok(Some(message)) => return Some(message),
+                    Ok(Some(message)) => {
+                        self.follow(&message);
+                        return Some(message);
+                    }
                     Ok(None) => continue,
                     Err(problem) => *problem,
                 },
@@ -164,20 +207,21 @@ where
                     ),
                     None,
                 ),
-                Ok(Line::End) => {
-                    self.ended.cancel();
-                    return None;
-                }
+                Ok(Line::End) => break,
                 Err(error) => {
                     tracing::error!("reading from the client failed: {error}");
-                    self.ended.cancel();
-                    return None;
+                    break;
                 }
             };
             tracing::debug!("malformed message: {}", problem.0.message);
             let answer = ServerJsonRpcMessage::error(problem.0, problem.1);
             self.answering = Some(tokio::spawn(self.send(answer)));
         }
+        self.ended.cancel();
+        // This ends the streams. The SDK must not know yet: once it does it sends nothing but answers, and a stream
+        // opened just before would wait for its first word in vain.
+        let _ = self.streams.subscribe().wait_for(HashSet::is_empty).await;
+        None
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {

@@ -4,6 +4,7 @@
 //! 2024-11-05 to 2026-07-28; and a client, for those commands that look at a server from outside. Not here:
 //! what any tool says.
 
+mod announce;
 mod client;
 mod handler;
 mod lines;

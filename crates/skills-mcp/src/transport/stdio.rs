@@ -28,18 +28,21 @@ impl fmt::Display for Ended {
     }
 }
 
-/// Serves until the client leaves or a signal comes; calls in flight get a moment to end.
+/// Serves until the client leaves or a signal comes; calls in flight and open streams get a moment to end.
 pub async fn serve(handler: Handler) -> Ended {
     let (input, output) = stdio_pipes();
     let lines = Lines::new(input, output);
     let stop = CancellationToken::new();
     let ended = lines.ended();
+    let announcer = handler.announcer.clone();
     let mut serving = tokio::spawn(run(handler, lines, stop.clone()));
     let why = tokio::select! {
+        never = announcer.run() => match never {},
         _ = &mut serving => Ended::Input,
         () = ended.cancelled() => Ended::Input,
         name = shutdown::signal() => Ended::Signal(name),
     };
+    announcer.close();
     if matches!(why, Ended::Signal(_)) {
         stop.cancel();
     }

@@ -16,6 +16,7 @@ mod docs;
 mod edge_cases;
 mod hostile;
 mod house;
+mod notify;
 mod seed_002;
 mod seed_003;
 mod seed_004;
