@@ -1,14 +1,14 @@
-//! How long the core takes: reading one file, building and indexing a catalog, routing a request, resolving a
-//! skill. The content is made up, deterministically: three levels below a root, six keywords a skill from a
+//! How long the core takes: reading one file, building and indexing a catalog, taking in a change, routing a request,
+//! resolving a skill. The content is made up, deterministically: three levels below a root, six keywords a skill from a
 //! vocabulary of four hundred words, bodies of two kilobytes.
 //!
 //! Run with `cargo bench -p skills-core`; figures compare only on one machine.
 
-use std::{collections::BTreeMap, hint::black_box, sync::Arc, time::Duration};
+use std::{collections::HashMap, hint::black_box, sync::Arc, time::Duration};
 
-use criterion::{BatchSize, BenchmarkId, Criterion};
+use criterion::{BatchSize, BenchmarkGroup, BenchmarkId, Criterion, measurement::WallTime};
 use skills_core::{
-    catalog::{Catalog, Entry, Folder, Intake, Origin},
+    catalog::{Catalog, Delta, Entry, Folder, Intake, Node, Origin, Skill, Stamp},
     document::{Dialect, Parsed},
     relpath::RelPath,
     resolve::resolve,
@@ -80,27 +80,41 @@ fn files(count: usize) -> Vec<(RelPath, String)> {
     paths.into_iter().filter_map(file).collect()
 }
 
-/// A source's walk and reading, without the disk.
-fn intake(files: &[(RelPath, String)]) -> Arc<Intake> {
+/// What a walk finds, without the disk.
+fn walked(files: &[(RelPath, String)]) -> Folder {
     let mut root = Folder::default();
     for (path, text) in files {
-        root.insert(path, Entry::Regular { bytes: text.len() as u64 });
+        root.put(path, Some(Node::File(entry(text))));
     }
-    let texts: BTreeMap<&RelPath, &String> =
-        files.iter().map(|(path, text)| (path, text)).collect();
-    let read = |(path, dialect): (RelPath, Dialect)| {
-        let bytes = texts.get(&path).map(|text| text.as_bytes().to_vec()).unwrap_or_default();
-        (path, Arc::new(Parsed::read(bytes, dialect)))
-    };
-    Arc::new(Intake::new("main".into(), Origin::Named, root, Vec::new(), |wanted| {
-        wanted.into_iter().map(read).collect()
-    }))
+    root
+}
+
+fn entry(text: &str) -> Entry {
+    let bytes = text.len() as u64;
+    Entry::Regular { bytes, stamp: Stamp::of(&text.bytes().map(i128::from).collect::<Vec<_>>()) }
+}
+
+/// Every file parsed: what reading gives.
+type Texts = HashMap<RelPath, Arc<Parsed>>;
+
+fn parsed(files: &[(RelPath, String)]) -> Texts {
+    let parse = |text: &String| Arc::new(Parsed::read(text.clone().into_bytes(), Dialect::Tree));
+    files.iter().map(|(path, text)| (path.clone(), parse(text))).collect()
+}
+
+/// The next catalog of the one source.
+fn looked(catalog: &Catalog, root: &Arc<Folder>, texts: &Texts) -> (Catalog, Delta) {
+    let intake = Intake::new("main".into(), Origin::Named, Arc::clone(root));
+    catalog.with(0, &intake, |wanted| {
+        wanted.iter().filter_map(|(file, _)| texts.get(file).cloned()).collect()
+    })
 }
 
 fn document(criterion: &mut Criterion) {
     let text = text(&mut Numbers(7), &vocabulary()).into_bytes();
     criterion.bench_function("parse one document", |bench| {
-        bench.iter_batched(|| text.clone(), Parsed::tree, BatchSize::SmallInput);
+        let parse = |text| Parsed::read(text, Dialect::Tree);
+        bench.iter_batched(|| text.clone(), parse, BatchSize::SmallInput);
     });
 }
 
@@ -109,16 +123,17 @@ fn catalogs(criterion: &mut Criterion) {
     group.sample_size(20).measurement_time(Duration::from_secs(4));
     for size in SIZES {
         let files = files(size);
-        let intakes = [intake(&files)];
-        let catalog = Catalog::build(&intakes);
+        let (root, texts) = (Arc::new(walked(&files)), parsed(&files));
+        let (catalog, _) = looked(&Catalog::default(), &root, &texts);
         let router = Router::new(&catalog);
-        assert_eq!(catalog.skills().len(), size);
-        group.bench_function(BenchmarkId::new("read and lay out", size), |bench| {
-            bench.iter_with_large_drop(|| intake(&files));
+        assert_eq!(catalog.len(), size);
+        group.bench_function(BenchmarkId::new("parse every file", size), |bench| {
+            bench.iter_with_large_drop(|| parsed(&files));
         });
         group.bench_function(BenchmarkId::new("build the catalog", size), |bench| {
-            bench.iter_with_large_drop(|| Catalog::build(&intakes));
+            bench.iter_with_large_drop(|| looked(&Catalog::default(), &root, &texts));
         });
+        changed(&mut group, &files, (&root, &texts), (&catalog, &router));
         group.bench_function(BenchmarkId::new("index the keywords", size), |bench| {
             bench.iter_with_large_drop(|| Router::new(&catalog));
         });
@@ -129,7 +144,12 @@ fn catalogs(criterion: &mut Criterion) {
         let Some(skill) = catalog.find(DEEP) else { continue };
         assert_eq!(catalog.ancestors(skill).count(), 3);
         group.bench_function(BenchmarkId::new("resolve a skill four deep", size), |bench| {
-            bench.iter(|| resolve(&catalog, black_box(skill), 8_000));
+            let told: HashMap<&RelPath, &String> = files.iter().map(|(a, b)| (a, b)).collect();
+            let read = |skill: &Skill| {
+                let text = told.get(&skill.file).map(|text| text.as_bytes().to_vec());
+                text.and_then(|text| skill.document().text(text)).ok_or(())
+            };
+            bench.iter(|| resolve(&catalog, black_box(skill), 8_000, read).is_ok());
         });
         group.bench_function(BenchmarkId::new("find by name", size), |bench| {
             bench.iter(|| catalog.find(black_box(DEEP)).is_some());
@@ -142,6 +162,30 @@ fn catalogs(criterion: &mut Criterion) {
         });
     }
     group.finish();
+}
+
+/// One file of many says something else, and another one is new: what that costs, index included.
+fn changed(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    files: &[(RelPath, String)],
+    (root, texts): (&Arc<Folder>, &Texts),
+    (catalog, router): (&Catalog, &Router),
+) {
+    let (mut root, mut texts) = (Folder::clone(root), texts.clone());
+    let edits = ["area-3/topic-7/skill-973.md", "area-3/topic-7/skill-new.md"];
+    for path in edits.into_iter().filter_map(|path| RelPath::parse(path).ok()) {
+        let text = text(&mut Numbers(99), &vocabulary());
+        root.put(&path, Some(Node::File(entry(&text))));
+        texts.insert(path, Arc::new(Parsed::read(text.into_bytes(), Dialect::Tree)));
+    }
+    let root = Arc::new(root);
+    group.bench_function(BenchmarkId::new("take in two changes", files.len()), |bench| {
+        bench.iter_with_large_drop(|| {
+            let (next, delta) = looked(catalog, &root, &texts);
+            let router = router.with(&next, delta.numbers.iter().copied());
+            (next, router)
+        });
+    });
 }
 
 fn main() {

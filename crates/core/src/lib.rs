@@ -11,4 +11,5 @@ pub mod estimate;
 pub mod relpath;
 pub mod resolve;
 pub mod route;
+pub mod sorted;
 pub mod yaml;

@@ -1,325 +1,377 @@
-//! Intakes → a catalog. Never fails: what cannot be served becomes a diagnostic.
+//! An intake → the next catalog. Never fails: what cannot be served becomes a diagnostic.
+//!
+//! A catalog is always made from the one before, and the first from an empty one; so there is one way to build, and it
+//! costs what changed.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    sync::Arc,
+};
 
 use super::{
-    Catalog, Entry, Intake, Kind, Origin, Presence, ShadowedCopy, Skill, SkillId, SkillPath,
-    Source, layout::in_resources,
+    Catalog, Delta, Entry, Intake, Kind, Origin, Presence, Skill, SkillId, SkillPath, Source,
+    layout::{Differences, Role},
+    lookup::Name,
+    settle::Holders,
+    skill::{ById, ByPlace, Standing},
+    source::Held,
 };
 use crate::{
     diagnostic::{Code, Diagnostic, Finding, Position, one_line},
-    document::SkillDocument,
+    document::{Dialect, Parsed, SkillDocument},
     relpath::RelPath,
+    sorted::Sorted,
 };
 
 impl Catalog {
-    /// Builds the catalog of these sources, the first-named first. The same intakes give the same catalog.
-    pub fn build(intakes: &[Arc<Intake>]) -> Self {
-        let mut catalog = Self::default();
-        for intake in intakes {
-            catalog.add(intake);
-        }
-        catalog.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
-        catalog
-    }
-
-    fn add(&mut self, intake: &Intake) {
-        let source = Source {
+    /// The catalog after a source has been looked at again, and what that changed. `number` is the source's place
+    /// among the sources; one behind the last is a new one. `read` gives what the wanted files say, in their order.
+    pub fn with(
+        &self,
+        number: usize,
+        intake: &Intake,
+        read: impl FnOnce(&[(RelPath, Dialect)]) -> Vec<Arc<Parsed>>,
+    ) -> (Self, Delta) {
+        let mut next = self.clone();
+        let before = self.sources.get(number);
+        let old = before.map(|source| &source.root);
+        let differences = Differences::between(old, &intake.root, intake.scope);
+        let mut source = Source {
             name: Arc::clone(&intake.source),
             origin: intake.origin.clone(),
             root: Arc::clone(&intake.root),
+            walked: Arc::clone(&intake.walked),
+            held: before.map(|source| source.held.clone()).unwrap_or_default(),
         };
-        let first = self.skills.len();
-        self.sources.push(source);
-        self.diagnostics.extend(intake.diagnostics.iter().cloned());
-        for (path, finding) in &intake.layout.findings {
-            self.found(intake, path, finding.clone());
+        let mut files = held(&mut source.held, differences.files, read);
+        if before.is_some() {
+            files.extend(owners(&source.held, &differences.folders));
         }
-        self.report_resource_skills(intake);
-        for file in &intake.layout.candidates {
-            if let (Some(content), Some(path)) = (self.take(intake, file), SkillPath::of_file(file))
-            {
-                self.push_tree(intake, file, path, content);
-            }
+        match next.sources.get_mut(number) {
+            Some(known) => *known = source,
+            None => next.sources.push(source),
         }
-        self.link_parents(first);
-        for file in &intake.layout.bundles {
-            if let Some(content) = self.take(intake, file) {
-                self.push_bundle(intake, file, content);
-            }
-        }
-    }
-
-    /// The skill in a file that was read, its findings noted.
-    fn take(&mut self, intake: &Intake, file: &RelPath) -> Option<Arc<SkillDocument>> {
-        let parsed = intake.documents.get(file)?;
-        for finding in &parsed.findings {
-            self.found(intake, file, finding.clone());
-        }
-        parsed.skill.clone()
-    }
-
-    fn found(&mut self, intake: &Intake, file: &RelPath, finding: Finding) {
-        self.diagnostics.push(finding.in_file(&intake.source, file.as_str()));
-    }
-
-    fn next_id(&self) -> SkillId {
-        SkillId(u32::try_from(self.skills.len()).unwrap_or(u32::MAX))
-    }
-
-    fn push_tree(
-        &mut self,
-        intake: &Intake,
-        file: &RelPath,
-        path: SkillPath,
-        content: Arc<SkillDocument>,
-    ) {
-        let id = self.next_id();
-        let qualified: Arc<str> = format!("{}:{path}", intake.source).into();
-        let bare: Arc<str> = path.as_str().into();
-        self.names.paths.claim(&qualified, id);
-        let free = self.names.find_path(&bare).is_none();
-        let identity = if free && self.names.paths.claim(&bare, id) {
-            bare
-        } else {
-            let message = format!("a source named earlier has `{path}` too");
-            let finding = Finding::whole(Code::PathShadowed, message);
-            self.found(intake, file, finding.hint(format!("this one loads as `{qualified}`")));
-            if let Some(winner) = self.names.find_path(&bare) {
-                self.shadowed.push(ShadowedCopy {
-                    label: bare,
-                    source: self.sources.len() - 1,
-                    file: file.clone(),
-                    winner,
-                    identical: false,
-                    served_as: Some(Arc::clone(&qualified)),
-                });
-            }
-            qualified
-        };
-        // Not parsed: names on disk are freer than names in requests.
-        let resources = file.folder().child(path.name()).ok();
-        let resources = resources.filter(|folder| intake.root.folder(folder).is_some());
-        let mut missing =
-            Missing { intake, file, resources: resources.as_ref(), found: &mut self.diagnostics };
-        let asset_presence =
-            content.fields.assets.iter().map(|a| missing.look("asset", &a.file, a.at)).collect();
-        let script_presence =
-            content.fields.scripts.iter().map(|s| missing.look("script", &s.file, s.at)).collect();
-        self.skills.push(Skill {
-            id,
-            kind: Kind::Tree,
-            source: self.sources.len() - 1,
-            label: Arc::clone(&identity),
-            identity,
-            path,
-            file: file.clone(),
-            resources,
-            parent: None,
-            content,
-            asset_presence,
-            script_presence,
-        });
-    }
-
-    fn push_bundle(&mut self, intake: &Intake, file: &RelPath, content: Arc<SkillDocument>) {
-        let folder = file.folder();
-        let name = one_line(&self.bundle_name(intake, file, &content));
-        let label: Arc<str> = match &intake.origin {
-            Origin::Plugin(plugin) => format!("{plugin}:{name}").into(),
-            Origin::Named | Origin::Project | Origin::User => name.as_str().into(),
-        };
-        let path = SkillPath::of_bundle(&folder, &name);
-        let taken = match self.claim_label(intake, file, &path, &label, &content) {
-            Claim::Free => None,
-            Claim::Taken(winner) => Some(winner),
-            Claim::Shadowed => return,
-        };
-        let id = self.next_id();
-        let identity = self.claim_folder(intake, &path, &label, id);
-        let label = match taken {
-            None => label,
-            Some(winner) => self.served_otherwise(intake, file, &path, label, &identity, winner),
-        };
-        self.names.labels.claim(&label, id);
-        if let Origin::Plugin(_) = intake.origin {
-            self.names.short.entry(name.to_lowercase()).or_default().push(id);
-        }
-        self.skills.push(Skill {
-            id,
-            kind: Kind::Bundle,
-            source: self.sources.len() - 1,
-            identity,
-            label,
-            path,
-            file: file.clone(),
-            resources: Some(folder),
-            parent: None,
-            content,
-            asset_presence: Vec::new(),
-            script_presence: Vec::new(),
-        });
-    }
-
-    /// What a bundle is listed as whose name another one has; said, and remembered.
-    fn served_otherwise(
-        &mut self,
-        intake: &Intake,
-        file: &RelPath,
-        path: &SkillPath,
-        wanted: Arc<str>,
-        identity: &Arc<str>,
-        winner: SkillId,
-    ) -> Arc<str> {
-        // Its folder may be what yet another one is called.
-        let label: Arc<str> = if self.names.labels.has(identity) {
-            format!("{}:{path}", intake.source).into()
-        } else {
-            Arc::clone(identity)
-        };
-        let finding =
-            Finding::whole(Code::NameTaken, format!("another bundle is called `{wanted}` too"));
-        self.found(
-            intake,
-            file,
-            finding.hint(format!("this one loads as `{label}`; rename one of the two")),
+        let changed = next.place(number, &files);
+        let resettled = next.settle(&changed);
+        let numbers: BTreeSet<SkillId> =
+            changed.iter().map(|skill| skill.id).chain(resettled).collect();
+        let mut delta = Delta::of(
+            numbers.iter().filter_map(|id| self.numbered(*id)),
+            numbers.iter().filter_map(|id| next.numbered(*id)),
         );
-        self.shadowed.push(ShadowedCopy {
-            label: wanted,
-            source: self.sources.len() - 1,
-            file: file.clone(),
-            winner,
-            identical: false,
-            served_as: Some(Arc::clone(&label)),
-        });
-        label
+        delta.found = next.news(self, number, &files, &numbers);
+        delta.numbers = numbers.into_iter().collect();
+        (next, delta)
     }
 
-    /// What a bundle is called: by itself, by its folder, or, at the top of a source, by the source.
-    fn bundle_name(&mut self, intake: &Intake, file: &RelPath, content: &SkillDocument) -> String {
+    /// Makes skills of these files of a source, or takes them out. The skills that changed, as they were and as they
+    /// are now.
+    fn place(&mut self, number: usize, files: &BTreeSet<RelPath>) -> Vec<Arc<Skill>> {
+        let mut changed = Vec::new();
+        let mut made = Vec::new();
+        // First all out, then all in: a file may take the place of another.
+        for file in files {
+            let new = self.fact(number, file);
+            let old = self.of_file(number, file).cloned();
+            match (&old, &new) {
+                (Some(old), Some(new)) if is_same_fact(old, new) => continue,
+                (Some(old), _) => self.take_out(old),
+                (None, _) => {}
+            }
+            let number = old.as_ref().map(|old| old.id);
+            match new {
+                Some(new) => made.push((new, number)),
+                None => self.free.extend(number),
+            }
+            changed.extend(old);
+        }
+        for (skill, number) in made {
+            changed.push(self.put_in(skill, number));
+        }
+        changed
+    }
+
+    /// The skill that was made of this file.
+    fn of_file(&self, number: usize, file: &RelPath) -> Option<&Arc<Skill>> {
+        let path = file.as_str().strip_suffix(".md");
+        let tree = path.and_then(|path| self.placed((number, Kind::Tree, path)));
         let folder = file.folder();
-        let by_source = match &intake.origin {
-            Origin::Plugin(plugin) => plugin,
-            Origin::Named | Origin::Project | Origin::User => &intake.source,
+        let bundle = || self.placed((number, Kind::Bundle, folder.as_str()));
+        tree.or_else(bundle).filter(|skill| skill.file == *file)
+    }
+
+    fn take_out(&mut self, skill: &Arc<Skill>) {
+        for hash in self.names_of(skill) {
+            self.names.remove(|name| (name.hash, name.skill).cmp(&(hash, skill.id)));
+        }
+        self.by_id.remove(|other| other.0.id.cmp(&skill.id));
+        self.by_place.remove(|other| other.0.place().cmp(&skill.place()));
+        self.count(skill, false);
+    }
+
+    fn put_in(&mut self, mut skill: Skill, number: Option<SkillId>) -> Arc<Skill> {
+        skill.id = number.or_else(|| self.free.pop()).unwrap_or(SkillId::at(self.end));
+        self.end = self.end.max(skill.id.index() + 1);
+        let skill = Arc::new(skill);
+        for hash in self.names_of(&skill) {
+            self.names.insert(Name { hash, skill: skill.id });
+        }
+        self.by_id.insert(ById(Arc::clone(&skill)));
+        self.by_place.insert(ByPlace(Arc::clone(&skill)));
+        self.count(&skill, true);
+        skill
+    }
+
+    fn count(&mut self, skill: &Skill, up: bool) {
+        let one = usize::from(skill.standing.served);
+        let bundle = one * usize::from(skill.kind == Kind::Bundle);
+        let moved = |count: usize, by: usize| if up { count + by } else { count - by };
+        self.served = moved(self.served, one);
+        self.bundles = moved(self.bundles, bundle);
+    }
+
+    /// Settles who has which name, where that may have changed; those for whom it did.
+    fn settle(&mut self, changed: &[Arc<Skill>]) -> Vec<SkillId> {
+        let mut holders = Holders::default();
+        let unsettled: Vec<SkillId> = if changed.len() * 4 > self.by_id.len() {
+            self.by_id.iter().map(|skill| skill.0.id).collect()
+        } else {
+            self.unsettled(changed).into_iter().collect()
         };
-        let unseen = one_line(folder.name()).is_empty();
-        let by_place = if folder.is_root() || unseen { by_source } else { folder.name() };
-        let Some(name) = &content.fields.name else {
-            if content.document.front().get("name").is_none() {
-                let finding = Finding::whole(
-                    Code::NameMissing,
-                    format!("no `name`; called `{by_place}` by its folder"),
+        let settled: Vec<Arc<Skill>> = unsettled
+            .iter()
+            .filter_map(|id| self.numbered(*id))
+            .filter_map(|skill| {
+                let settled = self.settled(skill, &mut holders);
+                let same = settled.identity == skill.identity
+                    && settled.label == skill.label
+                    && settled.standing == skill.standing;
+                (!same).then(|| Arc::new(settled))
+            })
+            .collect();
+        for skill in &settled {
+            if let Some(ById(old)) = self.by_id.insert(ById(Arc::clone(skill))) {
+                self.count(&old, false);
+            }
+            self.by_place.insert(ByPlace(Arc::clone(skill)));
+            self.count(skill, true);
+        }
+        settled.iter().map(|skill| skill.id).collect()
+    }
+
+    /// What is wrong with these files and skills that was not wrong before.
+    fn news(
+        &self,
+        before: &Self,
+        number: usize,
+        files: &BTreeSet<RelPath>,
+        skills: &BTreeSet<SkillId>,
+    ) -> Vec<Diagnostic> {
+        let (new, old) = (self.told(number, files, skills), before.told(number, files, skills));
+        let old: HashSet<&Diagnostic> = old.iter().collect();
+        let mut news: Vec<Diagnostic> =
+            new.iter().filter(|diagnostic| !old.contains(diagnostic)).cloned().collect();
+        news.sort_by(|a, b| a.order().cmp(&b.order()));
+        news
+    }
+
+    /// What is wrong with these files and skills, and with walking their source.
+    fn told(
+        &self,
+        number: usize,
+        files: &BTreeSet<RelPath>,
+        skills: &BTreeSet<SkillId>,
+    ) -> Vec<Diagnostic> {
+        let mut told = Vec::new();
+        if let Some(source) = self.sources.get(number) {
+            let walked = source.walked.iter();
+            told.extend(walked.map(|(file, finding)| finding.clone().in_file(&source.name, file)));
+            for file in files {
+                let held = source.held.find(|held| held.file.cmp(file));
+                let findings = held.iter().flat_map(|held| held.findings()).cloned();
+                told.extend(findings.map(|finding| finding.in_file(&source.name, file.as_str())));
+            }
+        }
+        for skill in skills.iter().filter_map(|id| self.numbered(*id)) {
+            if let Some(source) = self.sources.get(skill.source) {
+                let findings = skill.findings().cloned();
+                told.extend(
+                    findings.map(|finding| finding.in_file(&source.name, skill.file.as_str())),
                 );
-                self.found(
-                    intake,
-                    file,
-                    finding.hint(format!("add `name: {by_place}` to the front matter")),
-                );
-            }
-            return by_place.to_owned();
-        };
-        if !is_conventional(name) || (!folder.is_root() && name != folder.name()) {
-            let message = format!("`{name}` in a folder called `{by_place}`");
-            let finding = Finding::whole(Code::NameUnconventional, message);
-            self.found(
-                intake,
-                file,
-                finding.hint("use the folder's name, in lower-case words with hyphens"),
-            );
-        }
-        name.clone()
-    }
-
-    /// Decides who has a bundle's name.
-    fn claim_label(
-        &mut self,
-        intake: &Intake,
-        file: &RelPath,
-        path: &SkillPath,
-        label: &Arc<str>,
-        content: &SkillDocument,
-    ) -> Claim {
-        let Some(winner) = self.names.labels.holder(label) else { return Claim::Free };
-        let Some(held) = self.skill(winner) else { return Claim::Free };
-        let identical = held.document().text() == content.document.text();
-        if !identical && intake.origin == Origin::Named {
-            return Claim::Taken(winner);
-        }
-        let source = self.sources.len() - 1;
-        let place = self.sources.get(held.source).map(|source| &*source.name).unwrap_or_default();
-        let message = format!("`{label}` of {place} ({}) is served instead", held.file);
-        if !identical {
-            let finding = Finding::whole(Code::BundleShadowed, message);
-            self.found(intake, file, finding.hint("rename one of the two, or remove one"));
-        } else if intake.origin == Origin::Named {
-            // The copy's folder still leads to it.
-            self.names.folders.claim(&path.as_str().into(), winner);
-        }
-        let label = Arc::clone(label);
-        let file = file.clone();
-        self.shadowed.push(ShadowedCopy {
-            label,
-            source,
-            file,
-            winner,
-            identical,
-            served_as: None,
-        });
-        Claim::Shadowed
-    }
-
-    /// Claims a bundle's folder and finds out its identity.
-    fn claim_folder(
-        &mut self,
-        intake: &Intake,
-        path: &SkillPath,
-        label: &Arc<str>,
-        id: SkillId,
-    ) -> Arc<str> {
-        let qualified: Arc<str> = format!("{}:{path}", intake.source).into();
-        let bare: Arc<str> = path.as_str().into();
-        let free = self.names.find_path(&bare).is_none();
-        self.names.folders.claim(&qualified, id);
-        if intake.origin != Origin::Named {
-            return Arc::clone(label);
-        }
-        if free {
-            self.names.folders.claim(&bare, id);
-        }
-        if free { bare } else { qualified }
-    }
-
-    /// Second pass over one source's skills: a parent that does not exist is skipped for its own parent.
-    fn link_parents(&mut self, first: usize) {
-        let added = self.skills.get_mut(first..).unwrap_or_default();
-        let by_path: HashMap<SkillPath, SkillId> =
-            added.iter().map(|skill| (skill.path.clone(), skill.id)).collect();
-        for skill in added {
-            let mut above = skill.path.parent();
-            while let Some(path) = above {
-                skill.parent = by_path.get(&path).copied();
-                above = if skill.parent.is_some() { None } else { path.parent() };
             }
         }
+        told
     }
+}
 
-    fn report_resource_skills(&mut self, intake: &Intake) {
-        for file in &intake.layout.resource_markdown {
-            if intake.documents.get(file).is_some_and(|parsed| parsed.skill.is_some()) {
-                self.found(intake, file, in_resources());
-            }
+/// Reads what is wanted and keeps it; the files that are not what they were.
+fn held(
+    held: &mut Sorted<Arc<Held>>,
+    differences: Vec<(RelPath, super::layout::Assigned)>,
+    read: impl FnOnce(&[(RelPath, Dialect)]) -> Vec<Arc<Parsed>>,
+) -> BTreeSet<RelPath> {
+    let wanted: Vec<(RelPath, Dialect)> = differences
+        .iter()
+        .filter_map(|(file, assigned)| Some((file.clone(), assigned.role?.dialect())))
+        .collect();
+    let mut texts = if wanted.is_empty() { Vec::new() } else { read(&wanted) }.into_iter();
+    let mut files = BTreeSet::new();
+    let mut new = Vec::new();
+    // A folder and a file may be told of under the same path, if one has just taken the other's place.
+    let mut assigned: BTreeMap<RelPath, Held> = BTreeMap::new();
+    for (file, super::layout::Assigned { role, findings }) in differences {
+        let parsed = role.and_then(|_| texts.next());
+        let held = Held::new(file.clone(), role, findings, parsed);
+        let told = |held: &Held| held.role.is_some() || !held.layout.is_empty();
+        if told(&held) || !assigned.get(&file).is_some_and(told) {
+            assigned.insert(file, held);
+        }
+    }
+    for (file, next) in assigned {
+        let last = held.find(|held| held.file.cmp(&file));
+        if last.is_some_and(|last| last.is_same(&next)) {
+            continue;
+        }
+        if next.role.is_some() || !next.layout.is_empty() {
+            new.push(Arc::new(next));
+        } else if held.remove(|held| held.file.cmp(&file)).is_none() {
+            continue;
+        }
+        files.insert(file);
+    }
+    held.extend(new);
+    files
+}
+
+/// The tree skills to which these folders belong: whether their files are there may have changed.
+fn owners(held: &Sorted<Arc<Held>>, folders: &[RelPath]) -> BTreeSet<RelPath> {
+    let mut owners = BTreeSet::new();
+    for folder in folders {
+        let mut above = folder.clone();
+        while !above.is_root() {
+            let owner = above.folder().child(&format!("{}.md", above.name()));
+            owners.extend(owner.ok().filter(|file| {
+                held.find(|held| held.file.cmp(file))
+                    .is_some_and(|held| held.role == Some(Role::Tree))
+            }));
+            above = above.folder();
+        }
+    }
+    owners
+}
+
+/// Whether both are made of the same facts, whatever they are called.
+fn is_same_fact(a: &Skill, b: &Skill) -> bool {
+    a.is_same(b) && a.resources == b.resources && a.wanted == b.wanted && a.notes == b.notes
+}
+
+/// Facts of single skills, before anybody knows what others are called.
+impl Catalog {
+    fn fact(&self, number: usize, file: &RelPath) -> Option<Skill> {
+        let source = self.sources.get(number)?;
+        let held = source.held.find(|held| held.file.cmp(file))?;
+        let content = held.parsed.as_ref()?.skill.clone()?;
+        match held.role? {
+            Role::Tree => tree(source, number, &held.file, content),
+            Role::Bundle => Some(bundle(source, number, &held.file, content)),
+            Role::Resource => None,
         }
     }
 }
 
-/// Whether a bundle may have the name it wants.
-enum Claim {
-    /// Nobody has it.
-    Free,
-    /// This earlier bundle has it; in a source that somebody named the later one is found under its folder.
-    Taken(SkillId),
-    /// An earlier bundle has it, and this one is not served.
-    Shadowed,
+fn tree(
+    source: &Source,
+    number: usize,
+    file: &RelPath,
+    content: Arc<SkillDocument>,
+) -> Option<Skill> {
+    let path = SkillPath::of_file(file)?;
+    // Not parsed: names on disk are freer than names in requests.
+    let resources = file.folder().child(path.name()).ok();
+    let resources = resources.filter(|folder| source.root.folder(folder).is_some());
+    let mut missing = Missing { source, file, resources: resources.as_ref(), found: Vec::new() };
+    let assets = content.fields.assets.iter();
+    let asset_presence = assets.map(|a| missing.look("asset", &a.file, a.at)).collect();
+    let scripts = content.fields.scripts.iter();
+    let script_presence = scripts.map(|s| missing.look("script", &s.file, s.at)).collect();
+    let notes = missing.found;
+    Some(Skill {
+        id: SkillId::at(0),
+        kind: Kind::Tree,
+        source: number,
+        identity: Arc::clone(path.shared()),
+        label: Arc::clone(path.shared()),
+        wanted: Arc::clone(path.shared()),
+        path,
+        file: file.clone(),
+        resources,
+        content,
+        asset_presence,
+        script_presence,
+        notes,
+        standing: Standing::default(),
+    })
+}
+
+fn bundle(source: &Source, number: usize, file: &RelPath, content: Arc<SkillDocument>) -> Skill {
+    let folder = file.folder();
+    let (name, note) = bundle_name(source, file, &content);
+    let name = one_line(&name);
+    let path = SkillPath::of_bundle(&folder, &name);
+    let wanted: Arc<str> = match &source.origin {
+        Origin::Plugin(plugin) => format!("{plugin}:{name}").into(),
+        Origin::Named | Origin::Project | Origin::User if *name == *path.as_str() => {
+            Arc::clone(path.shared())
+        }
+        Origin::Named | Origin::Project | Origin::User => name.as_str().into(),
+    };
+    Skill {
+        id: SkillId::at(0),
+        kind: Kind::Bundle,
+        source: number,
+        identity: Arc::clone(&wanted),
+        label: Arc::clone(&wanted),
+        wanted,
+        path,
+        file: file.clone(),
+        resources: Some(folder),
+        content,
+        asset_presence: Vec::new(),
+        script_presence: Vec::new(),
+        notes: note.into_iter().collect(),
+        standing: Standing::default(),
+    }
+}
+
+/// What a bundle is called: by itself, by its folder, or, at the top of a source, by the source. And what is odd
+/// about it.
+fn bundle_name(
+    source: &Source,
+    file: &RelPath,
+    content: &SkillDocument,
+) -> (String, Option<Finding>) {
+    let folder = file.folder();
+    let by_source = match &source.origin {
+        Origin::Plugin(plugin) => plugin,
+        Origin::Named | Origin::Project | Origin::User => &source.name,
+    };
+    let unseen = one_line(folder.name()).is_empty();
+    let by_place = if folder.is_root() || unseen { by_source } else { folder.name() };
+    let Some(name) = &content.fields.name else {
+        let finding = (!content.document.has_name()).then(|| {
+            let message = format!("no `name`; called `{by_place}` by its folder");
+            let hint = format!("add `name: {by_place}` to the front matter");
+            Finding::whole(Code::NameMissing, message).hint(hint)
+        });
+        return (by_place.to_owned(), finding);
+    };
+    let odd = !is_conventional(name) || (!folder.is_root() && name != folder.name());
+    let finding = odd.then(|| {
+        let message = format!("`{name}` in a folder called `{by_place}`");
+        Finding::whole(Code::NameUnconventional, message)
+            .hint("use the folder's name, in lower-case words with hyphens")
+    });
+    (name.clone(), finding)
 }
 
 /// Lower-case words with hyphens, at most 64 characters: what the Agent Skills format asks for.
@@ -332,18 +384,18 @@ fn is_conventional(name: &str) -> bool {
 
 /// Looks whether the files one skill declares are there.
 struct Missing<'a> {
-    intake: &'a Intake,
+    source: &'a Source,
     file: &'a RelPath,
     resources: Option<&'a RelPath>,
-    found: &'a mut Vec<Diagnostic>,
+    found: Vec<Finding>,
 }
 
 impl Missing<'_> {
     fn look(&mut self, what: &str, declared: &RelPath, at: Position) -> Presence {
         let path = self.resources.map(|folder| folder.join(declared));
         let entry = path.and_then(|path| {
-            let folder = self.intake.root.folder(&path).map(|_| Entry::Special);
-            self.intake.root.file(&path).or(folder)
+            let folder = self.source.root.folder(&path).map(|_| Entry::Special);
+            self.source.root.file(&path).or(folder)
         });
         let (presence, finding) = match entry {
             Some(Entry::Regular { .. }) => return Presence::Present,
@@ -361,7 +413,7 @@ impl Missing<'_> {
                 )
             }
         };
-        self.found.push(finding.in_file(&self.intake.source, self.file.as_str()));
+        self.found.push(finding);
         presence
     }
 }

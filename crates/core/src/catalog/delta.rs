@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Catalog, Skill};
+use crate::diagnostic::Diagnostic;
 
 /// Identities of skills that came, went, or are not what they were, each sorted.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -13,17 +14,35 @@ pub struct Delta {
     pub removed: Vec<Arc<str>>,
     /// Ones whose text, or whose files' presence, differs.
     pub changed: Vec<Arc<str>>,
+    /// What is wrong that was not before.
+    pub found: Vec<Diagnostic>,
+    /// The numbers of the skills that are not what they were; of no use to anybody but an index over them.
+    pub numbers: Vec<super::SkillId>,
 }
 
 impl Delta {
-    /// Compares two catalogs.
+    /// Compares two catalogs of the same sources.
     pub fn between(old: &Catalog, new: &Catalog) -> Self {
+        let shared = |skill: &&Arc<Skill>, other: &Catalog| {
+            other.numbered(skill.id).is_some_and(|other| Arc::ptr_eq(other, skill))
+        };
+        Self::of(
+            old.by_id.iter().map(|skill| &skill.0).filter(|skill| !shared(skill, new)),
+            new.by_id.iter().map(|skill| &skill.0).filter(|skill| !shared(skill, old)),
+        )
+    }
+
+    /// Compares what some skills were with what they are.
+    pub(super) fn of<'a>(
+        old: impl Iterator<Item = &'a Arc<Skill>>,
+        new: impl Iterator<Item = &'a Arc<Skill>>,
+    ) -> Self {
         let (before, after) = (by_identity(old), by_identity(new));
         let mut delta = Self::default();
         for (identity, skill) in &after {
             match before.get(identity) {
                 None => delta.added.push(Arc::clone(identity)),
-                Some(was) if !same(was, skill) => delta.changed.push(Arc::clone(identity)),
+                Some(was) if !was.is_same(skill) => delta.changed.push(Arc::clone(identity)),
                 Some(_) => {}
             }
         }
@@ -32,18 +51,26 @@ impl Delta {
         delta
     }
 
-    /// Whether nothing changed.
+    /// Whether nothing changed that an agent would notice.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
+
+    /// This change and one that came after it, of another source.
+    #[must_use]
+    pub fn and(mut self, later: Self) -> Self {
+        self.added.extend(later.added);
+        self.removed.extend(later.removed);
+        self.changed.extend(later.changed);
+        self.found.extend(later.found);
+        self.numbers.extend(later.numbers);
+        self
+    }
 }
 
-fn by_identity(catalog: &Catalog) -> BTreeMap<Arc<str>, &Skill> {
-    catalog.skills().iter().map(|skill| (Arc::clone(&skill.identity), skill)).collect()
-}
-
-fn same(a: &Skill, b: &Skill) -> bool {
-    let same_text =
-        Arc::ptr_eq(&a.content, &b.content) || a.document().text() == b.document().text();
-    same_text && a.asset_presence == b.asset_presence && a.script_presence == b.script_presence
+fn by_identity<'a>(
+    skills: impl Iterator<Item = &'a Arc<Skill>>,
+) -> BTreeMap<Arc<str>, &'a Arc<Skill>> {
+    let served = skills.filter(|skill| skill.standing.served);
+    served.map(|skill| (Arc::clone(&skill.identity), skill)).collect()
 }

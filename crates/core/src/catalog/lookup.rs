@@ -1,64 +1,153 @@
 //! A name somebody asked for → one skill. Names are looked up, never joined to a path.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    cmp::Ordering,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::Arc,
+};
 
-use super::{Catalog, Skill, SkillId};
-use crate::diagnostic::one_line;
+use super::{Catalog, Kind, Origin, Skill, SkillId};
+use crate::{diagnostic::one_line, sorted::Sorts};
+
+/// Something that a skill may be asked for by: its letters, whatever their case, as a hash. Who has the name is
+/// decided among those that share it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Name {
+    pub(super) hash: u64,
+    pub(super) skill: SkillId,
+}
+
+impl Sorts for Name {
+    fn order(&self, other: &Self) -> Ordering {
+        (self.hash, self.skill).cmp(&(other.hash, other.skill))
+    }
+}
+
+/// The letters of a name, whatever their case.
+pub(super) fn folded(name: &str) -> String {
+    name.to_lowercase()
+}
+
+fn hash(folded: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    folded.hash(&mut hasher);
+    hasher.finish()
+}
 
 /// What a skill can be asked for by, in the order in which it is looked for.
-#[derive(Debug, Default)]
-pub(super) struct Names {
+#[derive(Clone, Copy)]
+enum Table {
     /// Tree paths, and `source:path`.
-    pub(super) paths: Table,
+    Paths,
     /// Bundles' folders, and `source:folder`.
-    pub(super) folders: Table,
-    /// Bundles' labels.
-    pub(super) labels: Table,
-    /// Plugin bundles by the name behind the colon, lower-cased.
-    pub(super) short: HashMap<String, Vec<SkillId>>,
+    Folders,
+    /// Bundles' names.
+    Labels,
 }
 
-/// Names by their exact spelling and by what a reader sees of them, whatever the case; of two that look the same, the
-/// first counts.
-#[derive(Debug, Default)]
-pub(super) struct Table {
-    exact: HashMap<Arc<str>, SkillId>,
-    folded: HashMap<String, SkillId>,
+/// A name somebody asks for.
+struct Asked<'a> {
+    written: &'a str,
+    folded: String,
 }
 
-impl Table {
-    /// Claims a name; `false` where it is taken.
-    pub(super) fn claim(&mut self, name: &Arc<str>, id: SkillId) -> bool {
-        if self.exact.contains_key(name) {
-            return false;
+impl<'a> Asked<'a> {
+    fn new(written: &'a str) -> Self {
+        Self { written, folded: folded(written) }
+    }
+
+    /// Whether a name is what is asked for: to the letter, or what a reader sees of it, whatever the case. Listings
+    /// show one line of visible text, and what they show must load.
+    fn is(&self, name: &str, to_the_letter: bool) -> bool {
+        if to_the_letter {
+            return name == self.written;
         }
-        self.exact.insert(Arc::clone(name), id);
-        self.folded.entry(name.to_lowercase()).or_insert(id);
-        // Listings show one line of visible text, and what they show must load.
-        self.folded.entry(one_line(name).to_lowercase()).or_insert(id);
-        true
-    }
-
-    /// Whether somebody has exactly this name.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.exact.contains_key(name)
-    }
-
-    /// Who has these letters, in whatever case.
-    pub(super) fn holder(&self, name: &str) -> Option<SkillId> {
-        self.folded.get(&name.to_lowercase()).copied()
+        folded(name) == self.folded || folded(&one_line(name)) == self.folded
     }
 }
 
-impl Names {
-    fn tables(&self) -> [&Table; 3] {
-        [&self.paths, &self.folders, &self.labels]
+impl Skill {
+    /// The name behind the colon, of a plugin's bundle.
+    fn short_name(&self) -> Option<&str> {
+        let (_, name) = self.wanted.split_once(':')?;
+        Some(name)
+    }
+}
+
+impl Catalog {
+    /// The hashes of everything that a skill may be asked for by.
+    pub(super) fn names_of(&self, skill: &Skill) -> Vec<u64> {
+        let path = skill.path.as_str();
+        let mut names = vec![path.to_owned(), self.qualified(skill)];
+        if skill.kind == Kind::Bundle {
+            names.push(skill.wanted.to_string());
+            names.extend(
+                self.is_plugin(skill).then(|| skill.short_name()).flatten().map(str::to_owned),
+            );
+        }
+        let plain = |name: &String| name.bytes().all(|byte| matches!(byte, b'!'..=b'~'));
+        let visible: Vec<String> =
+            names.iter().filter(|name| !plain(name)).map(|name| one_line(name)).collect();
+        let mut hashes: Vec<u64> =
+            names.iter().chain(&visible).map(|name| hash(&folded(name))).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        hashes
     }
 
-    /// Who has this path, as a tree skill or as a bundle's folder. Labels are looked for later, and take no path from
-    /// anybody.
-    pub(super) fn find_path(&self, path: &str) -> Option<SkillId> {
-        self.paths.exact.get(path).or_else(|| self.folders.exact.get(path)).copied()
+    /// `source:path`, which no other skill has.
+    pub(super) fn qualified(&self, skill: &Skill) -> String {
+        format!("{}:{}", self.source_name(skill), skill.path)
+    }
+
+    pub(super) fn source_name(&self, skill: &Skill) -> &str {
+        self.sources.get(skill.source).map(|source| &*source.name).unwrap_or_default()
+    }
+
+    pub(super) fn is_named(&self, skill: &Skill) -> bool {
+        self.sources.get(skill.source).is_some_and(|source| source.origin == Origin::Named)
+    }
+
+    fn is_plugin(&self, skill: &Skill) -> bool {
+        let origin = self.sources.get(skill.source).map(|source| &source.origin);
+        matches!(origin, Some(Origin::Plugin(_)))
+    }
+
+    /// Every skill, served or not, that may be asked for by these letters.
+    pub(super) fn sharing(&self, folded: &str) -> impl Iterator<Item = &Arc<Skill>> {
+        self.hashed(hash(folded))
+    }
+
+    pub(super) fn hashed(&self, hash: u64) -> impl Iterator<Item = &Arc<Skill>> {
+        let names = self.names.matching(move |name| name.hash.cmp(&hash));
+        names.filter_map(|name| self.numbered(name.skill))
+    }
+
+    /// Who has a name; of several, the first.
+    fn holder(&self, table: Table, asked: &Asked<'_>, to_the_letter: bool) -> Option<&Skill> {
+        let is = |name: &str| asked.is(name, to_the_letter);
+        let has = |skill: &&Arc<Skill>| {
+            let has_path = || &*skill.identity == skill.path.as_str() && is(skill.path.as_str());
+            match (table, skill.kind) {
+                (Table::Paths, Kind::Tree) => has_path() || is(&self.qualified(skill)),
+                (Table::Folders, Kind::Bundle) if skill.standing.served => {
+                    (self.is_named(skill) && has_path()) || is(&self.qualified(skill))
+                }
+                // The copy's folder still leads to what is served instead of it.
+                (Table::Folders, Kind::Bundle) => {
+                    skill.standing.identical && self.is_named(skill) && is(skill.path.as_str())
+                }
+                (Table::Labels, Kind::Bundle) => {
+                    skill.standing.served && skill.standing.winner.is_none() && is(&skill.wanted)
+                }
+                (Table::Paths, Kind::Bundle) | (Table::Folders | Table::Labels, Kind::Tree) => {
+                    false
+                }
+            }
+        };
+        let first =
+            self.sharing(&asked.folded).filter(has).min_by(|a, b| a.place().cmp(&b.place()))?;
+        if first.standing.served { Some(first) } else { self.skill(first.standing.winner?) }
     }
 }
 
@@ -82,17 +171,15 @@ impl Catalog {
         let bare = trimmed.strip_suffix(".md").unwrap_or(trimmed);
         let index = format!("{bare}/_index");
         // As it stands first: a file may be called `a.md.md`, or have blanks in its name.
-        let names = [asked, trimmed, bare, &index];
-        let tables = self.names.tables();
-        let exact =
-            tables.iter().find_map(|table| names.iter().find_map(|name| table.exact.get(*name)));
-        let folded = || {
+        let names = [asked, trimmed, bare, &index].map(Asked::new);
+        let tables = [Table::Paths, Table::Folders, Table::Labels];
+        let found = |to_the_letter| {
             tables.iter().find_map(|table| {
-                names.iter().find_map(|name| table.folded.get(&name.to_lowercase()))
+                names.iter().find_map(|name| self.holder(*table, name, to_the_letter))
             })
         };
-        if let Some(id) = exact.or_else(folded) {
-            return self.skill(*id);
+        if let Some(skill) = found(true).or_else(|| found(false)) {
+            return Some(skill);
         }
         match self.by_short_name(asked) {
             Named::One(skill) => Some(skill),
@@ -103,9 +190,9 @@ impl Catalog {
     /// The skill the `skill` tool loads by this name. A full name always wins over a short one.
     pub fn named(&self, asked: &str) -> Named<'_> {
         let asked = asked.trim();
-        let labels = &self.names.labels;
-        let label = labels.exact.get(asked).or_else(|| labels.folded.get(&asked.to_lowercase()));
-        match label.and_then(|id| self.skill(*id)) {
+        let name = Asked::new(asked);
+        let label = self.holder(Table::Labels, &name, true);
+        match label.or_else(|| self.holder(Table::Labels, &name, false)) {
             Some(skill) => Named::One(skill),
             None => match self.by_short_name(asked) {
                 Named::Nobody => self.find(asked).map_or(Named::Nobody, Named::One),
@@ -115,13 +202,14 @@ impl Catalog {
     }
 
     fn by_short_name(&self, asked: &str) -> Named<'_> {
-        let ids = self
-            .names
-            .short
-            .get(&asked.trim().to_lowercase())
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        let mut skills: Vec<&Skill> = ids.iter().filter_map(|id| self.skill(*id)).collect();
+        let asked = folded(asked.trim());
+        let has = |skill: &&Arc<Skill>| {
+            let short = self.is_plugin(skill).then(|| skill.short_name()).flatten();
+            skill.standing.served && short.is_some_and(|short| folded(short) == asked)
+        };
+        let mut skills: Vec<&Skill> =
+            self.sharing(&asked).filter(has).map(|skill| &**skill).collect();
+        skills.sort_by(|a, b| a.place().cmp(&b.place()));
         match (skills.pop(), skills.is_empty()) {
             (None, _) => Named::Nobody,
             (Some(only), true) => Named::One(only),
@@ -147,8 +235,7 @@ impl Catalog {
         let asked: String = asked.to_lowercase().chars().take(200).collect();
         let last = asked.rsplit(['/', ':']).next().unwrap_or_default();
         let mut scored: Vec<(f64, &str)> = self
-            .skills
-            .iter()
+            .skills()
             .map(|skill| {
                 let name = called(skill).to_lowercase();
                 let whole = name.strip_suffix("/_index").unwrap_or(&name);

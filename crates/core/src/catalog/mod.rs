@@ -1,40 +1,51 @@
 //! What the sources found → one immutable snapshot of skills, with diagnostics.
 //!
-//! In: [`Intake`]s in order of precedence. Out: a [`Catalog`] that everybody reads and nobody changes. Building
-//! never fails. Not here: how files were found (the sources), which skill fits a request (route), what an
-//! agent receives (resolve).
+//! In: [`Intake`]s, one source at a time. Out: a [`Catalog`] that everybody reads and nobody changes; the next one
+//! shares with it all that stayed the same. Building never fails. Not here: how files were found (the sources), which
+//! skill fits a request (route), what an agent receives (resolve).
 
 mod build;
 mod delta;
+mod folder;
 mod intake;
 mod layout;
 mod lookup;
 mod path;
+mod settle;
 mod skill;
 mod source;
 mod tree;
 
+use std::sync::Arc;
+
 pub use delta::Delta;
-pub use intake::{Entry, Folder, Intake, Origin};
-pub use layout::{Layout, Scope};
+pub use folder::{Entry, Folder, Node, Stamp};
+pub use intake::{Intake, Origin};
+pub use layout::Scope;
 pub use lookup::Named;
 pub use path::SkillPath;
 pub use skill::{Kind, Presence, ShadowedCopy, Skill, SkillId};
 pub use source::Source;
 pub use tree::TreeNode;
 
-use crate::diagnostic::Diagnostic;
+use crate::{
+    diagnostic::{Diagnostic, Finding},
+    sorted::Sorted,
+};
 
 /// Every skill that is served, at one moment.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Catalog {
     sources: Vec<Source>,
-    /// By source; within it tree skills by path, then bundles by folder.
-    skills: Vec<Skill>,
-    /// Bundles that are not served because an earlier one has their name.
-    shadowed: Vec<ShadowedCopy>,
-    names: lookup::Names,
-    diagnostics: Vec<Diagnostic>,
+    by_id: Sorted<skill::ById>,
+    by_place: Sorted<skill::ByPlace>,
+    names: Sorted<lookup::Name>,
+    /// Every number is below this one.
+    end: usize,
+    /// Numbers below it that no skill has.
+    free: Vec<SkillId>,
+    served: usize,
+    bundles: usize,
 }
 
 impl Catalog {
@@ -43,19 +54,61 @@ impl Catalog {
         &self.sources
     }
 
-    /// Bundles that are there and not served, because an earlier one has their name.
-    pub fn shadowed(&self) -> &[ShadowedCopy] {
-        &self.shadowed
+    /// All skills that are served: by source; within it tree skills by path, then bundles by folder.
+    pub fn skills(&self) -> impl Iterator<Item = &Skill> {
+        self.by_place.iter().map(|skill| &*skill.0).filter(|skill| skill.standing.served)
     }
 
-    /// All skills, by source and path.
-    pub fn skills(&self) -> &[Skill] {
-        &self.skills
+    /// How many skills are served.
+    pub fn len(&self) -> usize {
+        self.served
     }
 
-    /// The skill with this number.
+    /// Whether none is served.
+    pub fn is_empty(&self) -> bool {
+        self.served == 0
+    }
+
+    /// How many of the skills that are served are bundles.
+    pub fn bundles(&self) -> usize {
+        self.bundles
+    }
+
+    /// Every number is below this one.
+    pub fn end(&self) -> usize {
+        self.end
+    }
+
+    /// The skill with this number, if it is served.
     pub fn skill(&self, id: SkillId) -> Option<&Skill> {
-        self.skills.get(id.index())
+        self.numbered(id).filter(|skill| skill.standing.served).map(|skill| &**skill)
+    }
+
+    fn numbered(&self, id: SkillId) -> Option<&Arc<Skill>> {
+        self.by_id.find(|skill| skill.0.id.cmp(&id)).map(|skill| &skill.0)
+    }
+
+    fn placed(&self, place: (usize, Kind, &str)) -> Option<&Arc<Skill>> {
+        self.by_place.find(|skill| skill.0.place().cmp(&place)).map(|skill| &skill.0)
+    }
+
+    /// Bundles that do not have the name they want, because an earlier one has it.
+    pub fn shadowed(&self) -> Vec<ShadowedCopy> {
+        let copy = |skill: &skill::ByPlace| {
+            let skill = &skill.0;
+            Some(ShadowedCopy {
+                label: match skill.kind {
+                    Kind::Tree => skill.path.as_str().into(),
+                    Kind::Bundle => Arc::clone(&skill.wanted),
+                },
+                source: skill.source,
+                file: skill.file.clone(),
+                winner: skill.standing.winner?,
+                identical: skill.standing.identical,
+                served_as: skill.standing.served.then(|| Arc::clone(&skill.label)),
+            })
+        };
+        self.by_place.iter().filter_map(copy).collect()
     }
 
     /// The skill's ancestors, nearest first. They are always of the same source.
@@ -63,8 +116,15 @@ impl Catalog {
         std::iter::successors(self.parent(skill), |above| self.parent(above))
     }
 
+    /// A parent that does not exist is skipped for its own parent.
     fn parent(&self, skill: &Skill) -> Option<&Skill> {
-        skill.parent.and_then(|id| self.skill(id))
+        if skill.kind == Kind::Bundle {
+            return None;
+        }
+        let mut above = std::iter::successors(skill.path.parent(), SkillPath::parent);
+        above.find_map(|path| {
+            self.placed((skill.source, Kind::Tree, path.as_str())).map(|skill| &**skill)
+        })
     }
 
     /// The folder of a skill's own files, as it was listed.
@@ -73,7 +133,30 @@ impl Catalog {
     }
 
     /// What is wrong with the content, by file and line.
-    pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.diagnostics
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let diagnostic = |(source, file, finding): (&Source, &str, &Finding)| {
+            finding.clone().in_file(&source.name, file)
+        };
+        let mut diagnostics: Vec<Diagnostic> = self.findings().map(diagnostic).collect();
+        diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
+        diagnostics
+    }
+
+    /// The same in no order: source, file and finding.
+    pub fn findings(&self) -> impl Iterator<Item = (&Source, &str, &Finding)> {
+        let walked = self.sources.iter().flat_map(|source| {
+            let walked = source.walked.iter().map(|(file, finding)| (file.as_str(), finding));
+            let held = source
+                .held
+                .iter()
+                .flat_map(|held| held.findings().map(move |finding| (held.file.as_str(), finding)));
+            walked.chain(held).map(move |(file, finding)| (source, file, finding))
+        });
+        let skills = self.by_place.iter().filter_map(|skill| {
+            let source = self.sources.get(skill.0.source)?;
+            let findings = skill.0.findings();
+            Some(findings.map(move |finding| (source, skill.0.file.as_str(), finding)))
+        });
+        walked.chain(skills.flatten())
     }
 }

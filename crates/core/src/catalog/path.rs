@@ -25,6 +25,10 @@ impl SkillPath {
         Self(if folder.is_root() { Arc::from(name) } else { Arc::from(folder.as_str()) })
     }
 
+    pub(super) fn shared(&self) -> &Arc<str> {
+        &self.0
+    }
+
     /// The path as text.
     pub fn as_str(&self) -> &str {
         &self.0

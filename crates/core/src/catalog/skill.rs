@@ -1,21 +1,28 @@
 //! [`Skill`]: one skill as the catalog knows it.
 
-use std::sync::Arc;
+use std::{cmp::Ordering, sync::Arc};
 
 use super::SkillPath;
 use crate::{
+    diagnostic::Finding,
     document::{AssetDeclaration, Document, Fields, ScriptDeclaration, SkillDocument},
     relpath::RelPath,
+    sorted::Sorts,
 };
 
-/// A skill's number in its catalog; of no meaning in another.
+/// A skill's number. It stays the same for as long as the skill's file is there, and may then be another's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SkillId(pub(super) u32);
 
 impl SkillId {
-    /// Its place among the catalog's skills.
+    /// As an index.
     pub fn index(self) -> usize {
         self.0 as usize
+    }
+
+    /// From an index.
+    pub fn at(index: usize) -> Self {
+        Self(u32::try_from(index).unwrap_or(u32::MAX))
     }
 }
 
@@ -31,7 +38,7 @@ pub enum Presence {
 }
 
 /// Which of the two layouts a skill comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A Markdown file in a tree; inherits from its ancestors.
     Tree,
@@ -56,8 +63,8 @@ pub struct ShadowedCopy {
     pub served_as: Option<Arc<str>>,
 }
 
-/// One skill: where it is, what it says, what belongs to it.
-#[derive(Debug)]
+/// One skill: where it is, what it says, what belongs to it. Served, or in the shadow of another.
+#[derive(Debug, Clone)]
 pub struct Skill {
     /// Its number.
     pub id: SkillId,
@@ -76,34 +83,51 @@ pub struct Skill {
     pub file: RelPath,
     /// Its resource folder below the source's root, where there is one; for a bundle, the bundle's own.
     pub resources: Option<RelPath>,
-    pub(super) parent: Option<SkillId>,
+    /// The name a bundle wants to be called by.
+    pub(super) wanted: Arc<str>,
     pub(super) content: Arc<SkillDocument>,
     pub(super) asset_presence: Vec<Presence>,
     pub(super) script_presence: Vec<Presence>,
+    /// What is wrong with what it says of itself and its files.
+    pub(super) notes: Vec<Finding>,
+    pub(super) standing: Standing,
+}
+
+/// How a skill stands to others that want the same name.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Standing {
+    /// The skill that has what this one wants.
+    pub(super) winner: Option<SkillId>,
+    /// Whether an agent can get it.
+    pub(super) served: bool,
+    /// Whether the winner is the same, byte by byte.
+    pub(super) identical: bool,
+    /// What is said of it.
+    pub(super) finding: Option<Finding>,
 }
 
 impl Skill {
-    /// The front matter's fields.
+    /// Its front matter.
     pub fn fields(&self) -> &Fields {
         &self.content.fields
     }
 
-    /// The file, split.
+    /// Its file.
     pub fn document(&self) -> &Document {
         &self.content.document
     }
 
-    /// The declared assets and whether each is there.
+    /// Declared assets, and whether they were there.
     pub fn assets(&self) -> impl Iterator<Item = (&AssetDeclaration, Presence)> {
         self.content.fields.assets.iter().zip(self.asset_presence.iter().copied())
     }
 
-    /// The declared scripts and whether each is there.
+    /// Declared scripts, and whether they were there.
     pub fn scripts(&self) -> impl Iterator<Item = (&ScriptDeclaration, Presence)> {
         self.content.fields.scripts.iter().zip(self.script_presence.iter().copied())
     }
 
-    /// Every file it declares, as an asset or as a script.
+    /// Every file it declares.
     pub fn declared(&self) -> impl Iterator<Item = &RelPath> {
         let assets = self.assets().map(|(asset, _)| &asset.file);
         assets.chain(self.scripts().map(|(script, _)| &script.file))
@@ -112,5 +136,54 @@ impl Skill {
     /// Where a file of its resource folder lies below the source's root.
     pub fn resource(&self, file: &RelPath) -> Option<RelPath> {
         self.resources.as_ref().map(|folder| folder.join(file))
+    }
+
+    /// The same skill, with another content of its file.
+    #[must_use]
+    pub fn saying(&self, content: Arc<SkillDocument>) -> Self {
+        Self { content, ..self.clone() }
+    }
+
+    /// What is wrong with it, beside what its text says.
+    pub(super) fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.notes.iter().chain(&self.standing.finding)
+    }
+
+    /// By source; within it tree skills by path, then bundles by folder.
+    pub(super) fn place(&self) -> (usize, Kind, &str) {
+        let own = match (self.kind, &self.resources) {
+            (Kind::Bundle, Some(folder)) => folder.as_str(),
+            (Kind::Bundle | Kind::Tree, _) => self.path.as_str(),
+        };
+        (self.source, self.kind, own)
+    }
+
+    /// The same skill for whoever looks at it, whatever its number.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let same_text = Arc::ptr_eq(&self.content, &other.content)
+            || self.document().digest() == other.document().digest();
+        same_text
+            && self.asset_presence == other.asset_presence
+            && self.script_presence == other.script_presence
+    }
+}
+
+/// A skill in the list by number.
+#[derive(Debug, Clone)]
+pub(super) struct ById(pub(super) Arc<Skill>);
+
+impl Sorts for ById {
+    fn order(&self, other: &Self) -> Ordering {
+        self.0.id.cmp(&other.0.id)
+    }
+}
+
+/// A skill in the list by place.
+#[derive(Debug, Clone)]
+pub(super) struct ByPlace(pub(super) Arc<Skill>);
+
+impl Sorts for ByPlace {
+    fn order(&self, other: &Self) -> Ordering {
+        self.0.place().cmp(&other.0.place())
     }
 }

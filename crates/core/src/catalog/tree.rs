@@ -96,7 +96,7 @@ impl Catalog {
 
     fn branch(&self, source: usize) -> Branch<'_> {
         let mut root = Branch::default();
-        for skill in self.skills.iter().filter(|skill| skill.source == source) {
+        for skill in self.skills().filter(|skill| skill.source == source) {
             // A bundle stands for its folder, as an `_index` does for its own.
             let is_bundle = skill.kind == Kind::Bundle && !skill.file.folder().is_root();
             let place = if is_bundle { skill.path.as_str() } else { skill.path.folder() };

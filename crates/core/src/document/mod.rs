@@ -1,6 +1,7 @@
 //! Text → front matter and body, with positions, and the typed fields of a skill.
 //!
-//! In: one file's text. Out: a [`Parsed`] value that always exists, with findings about what is wrong. Not
+//! In: one file's text. Out: a [`Parsed`] value that always exists, with findings about what is wrong. The text itself
+//! is not kept: of ten thousand skills an agent reads a few, and each can be read again, known by its digest. Not
 //! here: where the file lies, what stands beside it, who its parent is; that is the catalog's business.
 
 mod declarations;
@@ -9,6 +10,8 @@ mod repair;
 mod split;
 
 use std::{ops::Range, sync::Arc};
+
+use sha2::{Digest as _, Sha256};
 
 pub use declarations::{Argument, AssetDeclaration, AssetKind, Execution, ScriptDeclaration};
 pub use fields::{Dialect, Fields};
@@ -19,35 +22,65 @@ use crate::{
     yaml::{self, Node},
 };
 
-/// A file's text, split. What is served is always this text's own bytes, never a mended copy.
-#[derive(Debug, Clone)]
+/// SHA-256 of a file's bytes.
+pub type Digest = [u8; 32];
+
+/// What is known of a file's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    text: Arc<str>,
+    digest: Digest,
     body: Range<usize>,
-    front: Node,
-    repaired: bool,
+    has_name: bool,
+}
+
+/// A file's text, as its author wrote it: never a mended copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    whole: String,
+    body: Range<usize>,
 }
 
 impl Document {
-    /// The whole file as it is.
-    pub fn text(&self) -> &Arc<str> {
-        &self.text
+    /// The digest of the file's bytes.
+    pub fn digest(&self) -> &Digest {
+        &self.digest
+    }
+
+    /// Whether the front matter says anything about a name.
+    pub fn has_name(&self) -> bool {
+        self.has_name
+    }
+
+    /// The text of these bytes, if they are those that the document was read from.
+    pub fn text(&self, bytes: Vec<u8>) -> Option<Text> {
+        let same = Digest::from(Sha256::digest(&bytes)) == self.digest;
+        let whole = same.then(|| String::from_utf8(bytes).ok()).flatten()?;
+        Some(Text { whole, body: self.body.clone() })
+    }
+}
+
+impl Text {
+    /// The whole file.
+    pub fn whole(&self) -> &str {
+        &self.whole
+    }
+
+    /// The whole file, and nothing else of it.
+    pub fn into_whole(self) -> String {
+        self.whole
     }
 
     /// What follows the front matter, without blank lines around it.
     pub fn body(&self) -> &str {
-        self.text.get(self.body.clone()).unwrap_or_default()
+        self.whole.get(self.body.clone()).unwrap_or_default()
     }
+}
 
-    /// The front matter. Positions are those of the file.
-    pub fn front(&self) -> &Node {
-        &self.front
-    }
-
-    /// Whether the front matter had to be mended to be read.
-    pub fn repaired(&self) -> bool {
-        self.repaired
-    }
+/// A document while it is read: its text and its front matter, whose positions are those of the file.
+struct Draft {
+    text: String,
+    body: Range<usize>,
+    front: Node,
 }
 
 /// A document with everything a skill needs. Shared by every catalog that holds it.
@@ -69,34 +102,33 @@ pub struct Parsed {
 }
 
 impl Parsed {
-    /// Reads a file's bytes as a tree skill. Never fails: the worst file is one finding.
-    pub fn tree(bytes: Vec<u8>) -> Self {
-        Self::read(bytes, Dialect::Tree)
-    }
-
     /// Reads a file's bytes as a skill of this dialect. Never fails: the worst file is one finding.
     pub fn read(bytes: Vec<u8>, dialect: Dialect) -> Self {
         let mut findings = Vec::new();
-        let skill = match decode(bytes).and_then(|text| read(text, dialect, &mut findings)) {
-            Ok(document) => fields::read(document.front(), dialect, &mut findings)
-                .map(|fields| Arc::new(SkillDocument { document, fields })),
-            Err(finding) => {
-                findings.push(finding);
-                None
-            }
-        };
-        if let Some(skill) = &skill {
-            findings.extend(hidden(skill));
-            findings.extend(forged(skill));
-        }
+        let digest = Digest::from(Sha256::digest(&bytes));
+        let draft = decode(bytes).and_then(|text| read(text, dialect, &mut findings));
+        let draft = draft.map_err(|finding| findings.push(finding)).ok();
+        let skill = draft.and_then(|Draft { text, body, front }| {
+            let fields = fields::read(&front, dialect, &mut findings)?;
+            findings.extend(hidden(&text));
+            findings.extend(forged(&text));
+            let has_name = front.get("name").is_some();
+            let document = Document { digest, body, has_name };
+            Some(Arc::new(SkillDocument { document, fields }))
+        });
+        findings.shrink_to_fit();
         Self { skill, findings }
     }
 
     /// Whether both say the same, and have the same wrong with them.
     pub fn is_same(&self, other: &Self) -> bool {
-        let text =
-            |parsed: &Self| parsed.skill.as_ref().map(|skill| Arc::clone(&skill.document.text));
-        self.findings == other.findings && text(self) == text(other)
+        let document = |parsed: &Self| parsed.skill.as_ref().map(|skill| skill.document.clone());
+        self.findings == other.findings && document(self) == document(other)
+    }
+
+    /// A file of a source that is not there any more.
+    pub fn gone() -> Self {
+        Self { skill: None, findings: Vec::new() }
     }
 
     /// A file that could not even be read.
@@ -107,8 +139,8 @@ impl Parsed {
 
 /// Characters that a reader does not see and a model does. They are served, since the bytes are the author's, but
 /// not without a word.
-fn hidden(skill: &SkillDocument) -> Option<Finding> {
-    let text = skill.document.text().trim_start_matches('\u{feff}');
+fn hidden(text: &str) -> Option<Finding> {
+    let text = text.trim_start_matches('\u{feff}');
     // Nearly every text is plain: letters, digits, marks, white space.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')) {
         return None;
@@ -128,11 +160,10 @@ fn hidden(skill: &SkillDocument) -> Option<Finding> {
 }
 
 /// A line that looks like the heading of a section (seed 000 §6.2), in a text that becomes one.
-fn forged(skill: &SkillDocument) -> Option<Finding> {
+fn forged(text: &str) -> Option<Finding> {
     let is_heading = |line: &str| {
         line.starts_with("=== ") && line.trim_end().ends_with(") ===") && line.contains(" (from ")
     };
-    let text = skill.document.text();
     let number = text.contains("\n=== ").then(|| text.lines().position(is_heading)).flatten()?;
     let at = Position { line: u32::try_from(number + 1).unwrap_or(u32::MAX), column: 1 };
     Some(
@@ -156,7 +187,7 @@ fn decode(bytes: Vec<u8>) -> Result<String, Finding> {
 
 /// Splits and parses; a front matter that is not YAML is mended line by line, a bundle's at last read for its name and
 /// description alone. Where nothing helps, the original error is the one reported.
-fn read(text: String, dialect: Dialect, findings: &mut Vec<Finding>) -> Result<Document, Finding> {
+fn read(text: String, dialect: Dialect, findings: &mut Vec<Finding>) -> Result<Draft, Finding> {
     let split = match split::split(&text) {
         Ok(split) => split,
         Err(unclosed)
@@ -174,8 +205,8 @@ fn read(text: String, dialect: Dialect, findings: &mut Vec<Finding>) -> Result<D
         Err(finding) => return Err(finding),
     };
     let front = text.get(split.front.clone()).unwrap_or_default();
-    let (mut front, repaired) = match yaml::parse_below(front, split.line_offset) {
-        Ok(node) => (node, false),
+    let mut front = match yaml::parse_below(front, split.line_offset) {
+        Ok(node) => node,
         Err(original) if original.refused => {
             return Err(Finding::new(Code::YamlInvalid, original.at, original.message)
                 .hint("write each key once, and keep values few and flat"));
@@ -194,7 +225,7 @@ fn read(text: String, dialect: Dialect, findings: &mut Vec<Finding>) -> Result<D
                 };
             };
             findings.push(repaired_finding(original.at, &original.message));
-            (node, true)
+            node
         }
     };
     if front.is_null() {
@@ -207,7 +238,7 @@ fn read(text: String, dialect: Dialect, findings: &mut Vec<Finding>) -> Result<D
             format!("front matter is {}, not `key: value` lines", front.kind()),
         ));
     }
-    Ok(Document { body: split.body, front, repaired, text: text.into() })
+    Ok(Draft { text, body: split.body, front })
 }
 
 /// What can be read of a bundle by its name and description lines alone, else the original finding.
@@ -216,7 +247,7 @@ fn salvaged(
     split: impl Fn(&str) -> Option<split::Split>,
     original: Finding,
     findings: &mut Vec<Finding>,
-) -> Result<Document, Finding> {
+) -> Result<Draft, Finding> {
     let read = || {
         let split = split(&text)?;
         let salvaged = repair::salvage(text.get(split.front.clone())?)?;
@@ -226,7 +257,7 @@ fn salvaged(
     let mut finding = repaired_finding(original.at, &original.message);
     finding.hint = original.hint;
     findings.push(finding);
-    Ok(Document { body, front, repaired: true, text: text.into() })
+    Ok(Draft { text, body, front })
 }
 
 fn repaired_finding(at: Position, message: &str) -> Finding {

@@ -1,6 +1,6 @@
 //! A chain of skills → one text with a heading for each (seed 000 §6.2), kept within a budget.
 
-use crate::{catalog::Skill, estimate};
+use crate::{catalog::Skill, document::Text, estimate};
 
 /// The text an agent reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,30 +13,37 @@ pub struct Composed {
     pub tokens: usize,
 }
 
+/// A skill of the chain with its text.
+#[derive(Debug)]
+pub(super) struct Told<'a> {
+    pub(super) skill: &'a Skill,
+    pub(super) text: Text,
+}
+
 /// Joins the sections, the most general first. Over budget, the skill itself is kept whole first, then its
 /// ancestors from near to far as they fit; one that does not fit keeps its heading and a line that says how to
 /// load it. A skill that does not inherit is its own text, without headings.
-pub(super) fn compose(ancestors: &[&Skill], skill: &Skill, max_tokens: usize) -> Composed {
-    let whole = whole(ancestors, skill);
+pub(super) fn compose(ancestors: &[Told<'_>], told: &Told<'_>, max_tokens: usize) -> Composed {
+    let whole = whole(ancestors, told);
     let tokens = estimate::tokens(&whole);
     if tokens <= max_tokens {
         return Composed { text: whole, truncated: false, tokens };
     }
-    let text = if skill.fields().inherit {
-        fitted(ancestors, skill, max_tokens)
+    let text = if told.skill.fields().inherit {
+        fitted(ancestors, told, max_tokens)
     } else {
-        cut(skill, max_tokens)
+        cut(told, max_tokens)
     };
     let tokens = estimate::tokens(&text);
     Composed { text, truncated: true, tokens }
 }
 
-fn whole(ancestors: &[&Skill], skill: &Skill) -> String {
-    if !skill.fields().inherit {
-        return skill.document().body().to_owned();
+fn whole(ancestors: &[Told<'_>], told: &Told<'_>) -> String {
+    if !told.skill.fields().inherit {
+        return told.text.body().to_owned();
     }
     let sections: Vec<String> =
-        ancestors.iter().chain([&skill]).map(|one| section(one, one.document().body())).collect();
+        ancestors.iter().chain([told]).map(|one| section(one.skill, one.text.body())).collect();
     sections.join("\n\n")
 }
 
@@ -44,25 +51,25 @@ fn section(skill: &Skill, content: &str) -> String {
     format!("=== {} (from {}) ===\n\n{content}", skill.path.title(), skill.file)
 }
 
-fn fitted(ancestors: &[&Skill], skill: &Skill, max_tokens: usize) -> String {
+fn fitted(ancestors: &[Told<'_>], told: &Told<'_>, max_tokens: usize) -> String {
     let stubs: Vec<String> =
-        ancestors.iter().map(|above| section(above, &left_out(above))).collect();
+        ancestors.iter().map(|above| section(above.skill, &left_out(above))).collect();
     // Every ancestor costs at least its stub and the blank line behind it, so the budget starts from there.
     let reserved: usize = stubs.iter().map(|stub| estimate::tokens(stub) + 1).sum();
-    let own = section(skill, skill.document().body());
+    let own = section(told.skill, told.text.body());
     let own_tokens = estimate::tokens(&own);
     let mut left = max_tokens.saturating_sub(reserved);
     // The skill itself is cut only where it is over by itself; a few notes above it are worth going over.
     let own = if own_tokens <= max_tokens {
         own
     } else {
-        let heading = estimate::tokens(&section(skill, ""));
-        section(skill, &cut(skill, left.saturating_sub(heading)))
+        let heading = estimate::tokens(&section(told.skill, ""));
+        section(told.skill, &cut(told, left.saturating_sub(heading)))
     };
     left = left.saturating_sub(estimate::tokens(&own));
     let mut sections = vec![own];
     for (above, stub) in ancestors.iter().zip(stubs).rev() {
-        let full = section(above, above.document().body());
+        let full = section(above.skill, above.text.body());
         let extra = estimate::tokens(&full).saturating_sub(estimate::tokens(&stub));
         if extra <= left {
             left -= extra;
@@ -75,18 +82,18 @@ fn fitted(ancestors: &[&Skill], skill: &Skill, max_tokens: usize) -> String {
     sections.join("\n\n")
 }
 
-fn left_out(skill: &Skill) -> String {
-    let tokens = estimate::tokens(skill.document().body());
+fn left_out(told: &Told<'_>) -> String {
+    let tokens = estimate::tokens(told.text.body());
     format!(
         "[skills-mcp] Left out to stay within the budget: about {tokens} tokens. \
          Load it by its path, \"{}\".",
-        skill.identity
+        told.skill.identity
     )
 }
 
 /// As many whole lines of the skill's own text as fit, and a line that says so.
-fn cut(skill: &Skill, max_tokens: usize) -> String {
-    let body = skill.document().body();
+fn cut(told: &Told<'_>, max_tokens: usize) -> String {
+    let body = told.text.body();
     let total = estimate::tokens(body);
     let mark = format!(
         "[skills-mcp] Cut here to stay within the budget: this skill is about {total} tokens. \

@@ -1,6 +1,6 @@
 //! A skill → what an agent receives: one text, and the files that come with it.
 //!
-//! In: a catalog and one of its skills. Out: a [`Resolved`]. Not here: reading the files (the store does), and
+//! In: a catalog, one of its skills, and texts. Out: a [`Resolved`]. Not here: reading the files (the store does), and
 //! how any of it is spelled as JSON (surface).
 
 mod compose;
@@ -8,12 +8,14 @@ mod files;
 mod media;
 
 pub use compose::Composed;
+use compose::Told;
 pub use files::{Declared, FoundFile, Inherited, find_file};
 pub use media::{is_binary, mime_type};
 
 use crate::{
     catalog::{Catalog, Presence, Skill},
-    document::{AssetDeclaration, ScriptDeclaration},
+    document::{AssetDeclaration, ScriptDeclaration, Text},
+    relpath::RelPath,
 };
 
 /// Everything an agent receives with a skill.
@@ -35,12 +37,20 @@ pub struct Resolved<'a> {
     pub inherited_scripts: Vec<Inherited<'a, ScriptDeclaration>>,
 }
 
-/// Resolves a skill; its text is kept within `max_tokens` estimated tokens.
-pub fn resolve<'a>(catalog: &'a Catalog, skill: &'a Skill, max_tokens: usize) -> Resolved<'a> {
+/// Resolves a skill; its text is kept within `max_tokens` estimated tokens. `read` gives the texts of the skill and its
+/// ancestors; whatever keeps it from doing so ends the attempt.
+pub fn resolve<'a, E>(
+    catalog: &'a Catalog,
+    skill: &'a Skill,
+    max_tokens: usize,
+    read: impl Fn(&Skill) -> Result<Text, E>,
+) -> Result<Resolved<'a>, E> {
     let mut ancestors = inherited_from(catalog, skill);
     ancestors.reverse();
-    Resolved {
-        content: compose::compose(&ancestors, skill, max_tokens),
+    let tell = |skill: &'a Skill| Ok(Told { skill, text: read(skill)? });
+    let above = ancestors.iter().map(|above| tell(above)).collect::<Result<Vec<_>, E>>()?;
+    Ok(Resolved {
+        content: compose::compose(&above, &tell(skill)?, max_tokens),
         assets: present(skill.assets()),
         scripts: present(skill.scripts()),
         inherited_assets: files::inherited(&ancestors, skill, Skill::assets, |asset| &asset.file),
@@ -49,7 +59,20 @@ pub fn resolve<'a>(catalog: &'a Catalog, skill: &'a Skill, max_tokens: usize) ->
         }),
         ancestors,
         skill,
-    }
+    })
+}
+
+/// Every file that comes with a skill: its own, then those it inherits.
+pub fn files<'a>(catalog: &'a Catalog, skill: &'a Skill) -> Vec<&'a RelPath> {
+    let mut ancestors = inherited_from(catalog, skill);
+    ancestors.reverse();
+    let own = present(skill.assets()).into_iter().map(|asset| &asset.file);
+    let own = own.chain(present(skill.scripts()).into_iter().map(|script| &script.file));
+    let assets = files::inherited(&ancestors, skill, Skill::assets, |asset| &asset.file);
+    let scripts = files::inherited(&ancestors, skill, Skill::scripts, |script| &script.file);
+    let assets = assets.into_iter().map(|found| &found.declaration.file);
+    let scripts = scripts.into_iter().map(|found| &found.declaration.file);
+    own.chain(assets).chain(scripts).collect()
 }
 
 /// The ancestors whose text and files come along, nearest first. Only the skill's own `inherit` decides.

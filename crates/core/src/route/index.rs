@@ -2,130 +2,191 @@
 //!
 //! A token that contains a keyword is found by looking up the token's pieces, one length at a time; a keyword
 //! that contains a token is found through the rarest of the token's trigrams. Both give exactly the pairs for
-//! which [`super::matches`] holds (a property test compares them).
+//! which [`super::matches`] holds (a property test compares them). The next router shares with this one all that did
+//! not change.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
 
 use super::{
     keyword::{SHORT, is_short},
     tokens::tokenize,
-    verdict::{Hit, Matching, Ruling, Score, Verdict, judge},
+    verdict::{Hit, Matching, Ruling, Score, Scored, Verdict, judge},
 };
-use crate::catalog::{Catalog, SkillId};
+use crate::{
+    catalog::{Catalog, Skill, SkillId},
+    sorted::{Sorted, Sorts},
+};
 
-/// The keyword index of one catalog.
-#[derive(Debug, Default)]
+/// An index over the keywords of a catalog.
+#[derive(Debug, Default, Clone)]
 pub struct Router {
-    /// Distinct keywords, lower-cased.
-    keywords: HashMap<Box<str>, u32>,
-    texts: Vec<Box<str>>,
-    /// Skills by keyword.
-    skills: Vec<Vec<SkillId>>,
-    /// Keywords by each three letters they contain.
-    trigrams: HashMap<[char; SHORT], Vec<u32>>,
-    /// The lengths, in characters, that keywords have.
-    lengths: Vec<usize>,
-    /// Each skill's keywords and priority, by skill number.
-    entries: Vec<(Vec<u32>, f64)>,
+    /// Which skills have a keyword, lower-cased.
+    listed: Sorted<Listed>,
+    /// Which keywords have three characters in a row.
+    trigrams: Sorted<Trigram>,
+    /// How many keywords have this many characters.
+    lengths: BTreeMap<usize, usize>,
+    /// What skills are scored by.
+    entries: Sorted<Entry>,
+}
+
+#[derive(Debug, Clone)]
+struct Listed {
+    keyword: Arc<str>,
+    skill: SkillId,
+}
+
+impl Sorts for Listed {
+    fn order(&self, other: &Self) -> Ordering {
+        self.keyword.cmp(&other.keyword).then(self.skill.cmp(&other.skill))
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Trigram {
+    letters: [char; SHORT],
+    keyword: Arc<str>,
+}
+
+impl Sorts for Trigram {
+    fn order(&self, other: &Self) -> Ordering {
+        self.letters.cmp(&other.letters).then_with(|| self.keyword.cmp(&other.keyword))
+    }
+}
+
+/// A skill's keywords as it lists them, and its priority.
+#[derive(Debug, Clone)]
+struct Entry {
+    skill: SkillId,
+    keywords: Arc<[Arc<str>]>,
+    priority: f64,
+}
+
+impl Sorts for Entry {
+    fn order(&self, other: &Self) -> Ordering {
+        self.skill.cmp(&other.skill)
+    }
 }
 
 impl Router {
     /// Indexes a catalog.
     pub fn new(catalog: &Catalog) -> Self {
-        let mut router = Self::default();
-        for skill in catalog.skills() {
-            let fields = skill.fields();
-            let mut own = Vec::with_capacity(fields.keywords.len());
-            for keyword in &fields.keywords {
-                let number = router.number(&keyword.to_lowercase());
-                if !own.contains(&number)
-                    && let Some(skills) = router.skills.get_mut(number as usize)
-                {
-                    skills.push(skill.id);
-                }
-                own.push(number);
+        Self::default().with(catalog, catalog.skills().map(|skill| skill.id))
+    }
+
+    /// The index after these skills have changed, come or gone.
+    #[must_use]
+    pub fn with(&self, catalog: &Catalog, changed: impl IntoIterator<Item = SkillId>) -> Self {
+        let mut next = self.clone();
+        let mut added = Added::default();
+        for number in changed {
+            next.take_out(number);
+            if let Some(skill) = catalog.skill(number) {
+                added.put(&next, skill);
             }
-            router.entries.push((own, fields.priority));
         }
-        router.lengths.sort_unstable();
-        router
+        for keyword in added.known.into_values() {
+            if next.has(&keyword) {
+                continue;
+            }
+            *next.lengths.entry(keyword.chars().count()).or_default() += 1;
+            added.trigrams.extend(trigrams_of(&keyword));
+        }
+        next.trigrams.extend(added.trigrams);
+        next.listed.extend(added.listed);
+        next.entries.extend(added.entries);
+        next
     }
 
-    fn number(&mut self, keyword: &str) -> u32 {
-        if let Some(number) = self.keywords.get(keyword) {
-            return *number;
+    fn take_out(&mut self, number: SkillId) {
+        let Some(entry) = self.entries.remove(|entry| entry.skill.cmp(&number)) else { return };
+        for keyword in &*entry.keywords {
+            let place =
+                |listed: &Listed| listed.keyword.cmp(keyword).then(listed.skill.cmp(&number));
+            if self.listed.remove(place).is_none() || self.has(keyword) {
+                continue;
+            }
+            for trigram in trigrams_of(keyword) {
+                self.trigrams.remove(|other| other.order(&trigram));
+            }
+            let length = keyword.chars().count();
+            if let Some(count) = self.lengths.get_mut(&length) {
+                *count -= 1;
+                if *count == 0 {
+                    self.lengths.remove(&length);
+                }
+            }
         }
-        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
-        let chars: Vec<char> = keyword.chars().collect();
-        let distinct: HashSet<[char; SHORT]> = trigrams(&chars).collect();
-        for trigram in distinct {
-            self.trigrams.entry(trigram).or_default().push(number);
-        }
-        if !self.lengths.contains(&chars.len()) {
-            self.lengths.push(chars.len());
-        }
-        self.keywords.insert(keyword.into(), number);
-        self.texts.push(keyword.into());
-        self.skills.push(Vec::new());
-        number
     }
 
-    /// Judges a request.
+    fn has(&self, keyword: &str) -> bool {
+        self.skills_of(keyword).next().is_some()
+    }
+
+    fn skills_of(&self, keyword: &str) -> impl Iterator<Item = &Listed> {
+        self.listed.matching(move |listed| (*listed.keyword).cmp(keyword))
+    }
+
+    /// Finds the skills that fit a request.
     pub fn route(&self, catalog: &Catalog, context: &str, matching: &Matching) -> Verdict {
         let matched = self.matched_keywords(&tokenize(context));
         let candidates: HashSet<SkillId> = matched
             .iter()
-            .filter_map(|number| self.skills.get(*number as usize))
-            .flatten()
-            .copied()
+            .flat_map(|keyword| self.skills_of(keyword))
+            .map(|listed| listed.skill)
             .collect();
-        let hits = candidates.into_iter().map(|skill| self.scored(skill, &matched)).collect();
-        let hit = |(skill, base, score): (SkillId, Score, Score)| Hit {
+        let hits = candidates
+            .into_iter()
+            .filter_map(|number| self.scored(catalog.skill(number)?, &matched))
+            .collect();
+        let hit = |Scored { skill, base, score, .. }: Scored<'_>| Hit {
             skill,
             base,
             score,
             matched: self.spelled(catalog, skill, &matched),
         };
-        let path = |skill| catalog.skill(skill).map(|skill| &*skill.identity);
-        match judge(hits, matching, path) {
+        match judge(hits, matching) {
             Ruling::NoMatch(closest) => Verdict::NoMatch { closest: closest.map(hit) },
             Ruling::Match(first) => Verdict::Match(hit(first)),
             Ruling::Ambiguous(hits) => Verdict::Ambiguous(hits.into_iter().map(hit).collect()),
         }
     }
 
-    fn scored(&self, skill: SkillId, matched: &HashSet<u32>) -> (SkillId, Score, Score) {
-        let Some((keywords, priority)) = self.entries.get(skill.index()) else {
-            return (skill, Score::default(), Score::default());
-        };
-        let count = keywords.iter().filter(|number| matched.contains(number)).count();
+    fn entry(&self, skill: SkillId) -> Option<&Entry> {
+        self.entries.find(|entry| entry.skill.cmp(&skill))
+    }
+
+    fn scored<'a>(&self, skill: &'a Skill, matched: &HashSet<&str>) -> Option<Scored<'a>> {
+        let Entry { keywords, priority, .. } = self.entry(skill.id)?;
+        let count = keywords.iter().filter(|keyword| matched.contains(&***keyword)).count();
         let base = Score::share(count, keywords.len());
-        (skill, base, base.with_priority(*priority))
+        let place = (&*skill.identity, skill.file.as_str());
+        Some(Scored { skill: skill.id, base, score: base.with_priority(*priority), place })
     }
 
     /// The skill's matched keywords as its author wrote them.
-    fn spelled(&self, catalog: &Catalog, skill: SkillId, matched: &HashSet<u32>) -> Vec<String> {
+    fn spelled(&self, catalog: &Catalog, skill: SkillId, matched: &HashSet<&str>) -> Vec<String> {
         let written = catalog
             .skill(skill)
             .map(|skill| skill.fields().keywords.as_slice())
             .unwrap_or_default();
-        let numbers = self
-            .entries
-            .get(skill.index())
-            .map(|(numbers, _)| numbers.as_slice())
-            .unwrap_or_default();
+        let keywords = self.entry(skill).map(|entry| &*entry.keywords).unwrap_or_default();
         written
             .iter()
-            .zip(numbers)
-            .filter(|(_, number)| matched.contains(number))
+            .zip(keywords)
+            .filter(|(_, keyword)| matched.contains(&***keyword))
             .map(|(word, _)| word.clone())
             .collect()
     }
 
-    fn matched_keywords(&self, tokens: &[String]) -> HashSet<u32> {
+    fn matched_keywords(&self, tokens: &[String]) -> HashSet<&str> {
         let mut matched = HashSet::new();
         for token in tokens {
-            matched.extend(self.keywords.get(token.as_str()));
+            matched.extend(self.known(token));
             if !is_short(token) {
                 self.keywords_inside(token, &mut matched);
                 self.keywords_around(token, &mut matched);
@@ -134,35 +195,80 @@ impl Router {
         matched
     }
 
-    /// Keywords that the token contains.
-    fn keywords_inside(&self, token: &str, matched: &mut HashSet<u32>) {
+    /// The keyword itself, where somebody has it.
+    fn known(&self, keyword: &str) -> Option<&str> {
+        self.skills_of(keyword).next().map(|listed| &*listed.keyword)
+    }
+
+    /// Keywords that are a part of the token.
+    fn keywords_inside<'a>(&'a self, token: &str, matched: &mut HashSet<&'a str>) {
         let starts: Vec<usize> =
             token.char_indices().map(|(at, _)| at).chain([token.len()]).collect();
-        for length in self.lengths.iter().copied().filter(|length| *length >= SHORT) {
+        for length in self.lengths.keys().copied().filter(|length| *length >= SHORT) {
             for (from, to) in starts.iter().zip(starts.iter().skip(length)) {
-                matched.extend(token.get(*from..*to).and_then(|piece| self.keywords.get(piece)));
+                matched.extend(token.get(*from..*to).and_then(|piece| self.known(piece)));
             }
         }
     }
 
-    /// Keywords that contain the token.
-    fn keywords_around(&self, token: &str, matched: &mut HashSet<u32>) {
+    /// Keywords that the token is a part of.
+    fn keywords_around<'a>(&'a self, token: &str, matched: &mut HashSet<&'a str>) {
         let chars: Vec<char> = token.chars().collect();
-        let mut rarest: Option<&Vec<u32>> = None;
-        for trigram in trigrams(&chars) {
-            match self.trigrams.get(&trigram) {
-                None => return,
-                Some(list) if rarest.is_none_or(|rarest| list.len() < rarest.len()) => {
-                    rarest = Some(list);
-                }
-                Some(_) => {}
+        let list = |letters| {
+            self.trigrams.matching(move |trigram: &Trigram| trigram.letters.cmp(&letters))
+        };
+        let mut rarest = None;
+        let mut fewest = usize::MAX;
+        for letters in trigrams(&chars) {
+            let count = list(letters).take(fewest).count();
+            if count < fewest {
+                (rarest, fewest) = (Some(letters), count);
             }
         }
-        let contains = |number: &&u32| {
-            self.texts.get(**number as usize).is_some_and(|text| text.contains(token))
-        };
-        matched.extend(rarest.into_iter().flatten().filter(contains));
+        let keywords = rarest.into_iter().flat_map(list).map(|trigram| &*trigram.keyword);
+        matched.extend(keywords.filter(|keyword| keyword.contains(token)));
     }
+}
+
+/// Skills on their way into a router.
+#[derive(Default)]
+struct Added {
+    listed: Vec<Listed>,
+    trigrams: Vec<Trigram>,
+    entries: Vec<Entry>,
+    /// Each keyword once.
+    known: HashMap<String, Arc<str>>,
+}
+
+impl Added {
+    fn put(&mut self, router: &Router, skill: &Skill) {
+        let fields = skill.fields();
+        if fields.keywords.is_empty() {
+            return;
+        }
+        let keywords: Arc<[Arc<str>]> =
+            fields.keywords.iter().map(|word| self.keyword(router, word.to_lowercase())).collect();
+        let listed = |keyword: &Arc<str>| Listed { keyword: Arc::clone(keyword), skill: skill.id };
+        self.listed.extend(keywords.iter().map(listed));
+        self.entries.push(Entry { skill: skill.id, keywords, priority: fields.priority });
+    }
+
+    fn keyword(&mut self, router: &Router, keyword: String) -> Arc<str> {
+        if let Some(known) = self.known.get(&keyword) {
+            return Arc::clone(known);
+        }
+        let known = router.skills_of(&keyword).next().map(|listed| Arc::clone(&listed.keyword));
+        let known = known.unwrap_or_else(|| keyword.as_str().into());
+        self.known.insert(keyword, Arc::clone(&known));
+        known
+    }
+}
+
+fn trigrams_of(keyword: &Arc<str>) -> Vec<Trigram> {
+    let chars: Vec<char> = keyword.chars().collect();
+    let distinct: HashSet<[char; SHORT]> = trigrams(&chars).collect();
+    let trigram = |letters| Trigram { letters, keyword: Arc::clone(keyword) };
+    distinct.into_iter().map(trigram).collect()
 }
 
 fn trigrams(chars: &[char]) -> impl Iterator<Item = [char; SHORT]> {

@@ -90,23 +90,28 @@ pub enum Verdict {
     Ambiguous(Vec<Hit>),
 }
 
-/// Ranks and judges. `hits` may come in any order; ties go to the earlier path.
-pub(super) fn judge<'a>(
-    mut hits: Vec<(SkillId, Score, Score)>,
-    matching: &Matching,
-    path: impl Fn(SkillId) -> Option<&'a str>,
-) -> Ruling {
-    let order = |a: &(SkillId, Score, Score), b: &(SkillId, Score, Score)| {
-        b.2.cmp(&a.2).then_with(|| path(a.0).cmp(&path(b.0)))
-    };
+/// A skill that has some matched keyword.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scored<'a> {
+    pub(super) skill: SkillId,
+    pub(super) base: Score,
+    pub(super) score: Score,
+    /// Its identity and file: ties go to the earlier.
+    pub(super) place: (&'a str, &'a str),
+}
+
+/// Ranks and judges. `hits` may come in any order.
+pub(super) fn judge<'a>(mut hits: Vec<Scored<'a>>, matching: &Matching) -> Ruling<'a> {
+    let order =
+        |a: &Scored<'_>, b: &Scored<'_>| b.score.cmp(&a.score).then_with(|| a.place.cmp(&b.place));
     let min = Score::new(matching.min_score);
-    let closest = hits.iter().copied().min_by(|a, b| b.1.cmp(&a.1).then_with(|| order(a, b)));
-    hits.retain(|(_, base, _)| *base >= min);
+    let closest = hits.iter().copied().min_by(|a, b| b.base.cmp(&a.base).then_with(|| order(a, b)));
+    hits.retain(|hit| hit.base >= min);
     hits.sort_by(order);
     match hits.as_slice() {
         [] => Ruling::NoMatch(closest),
         [first, second, ..]
-            if first.2.minus(second.2) < Score::new(matching.ambiguity_threshold) =>
+            if first.score.minus(second.score) < Score::new(matching.ambiguity_threshold) =>
         {
             hits.truncate(matching.max_results.max(1));
             Ruling::Ambiguous(hits)
@@ -116,10 +121,10 @@ pub(super) fn judge<'a>(
 }
 
 /// A verdict before the matched keywords are spelled out, which only the winners need.
-pub(super) enum Ruling {
-    NoMatch(Option<(SkillId, Score, Score)>),
-    Match((SkillId, Score, Score)),
-    Ambiguous(Vec<(SkillId, Score, Score)>),
+pub(super) enum Ruling<'a> {
+    NoMatch(Option<Scored<'a>>),
+    Match(Scored<'a>),
+    Ambiguous(Vec<Scored<'a>>),
 }
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
 //! File names and parsed files → one catalog: who is a skill, what it is called, who its parent is, which
 //! folder belongs to it, how it is found again, and what changed.
 
-use std::sync::Arc;
-
 use proptest::prelude::*;
-use skills_core::catalog::{Catalog, Delta, Entry, Presence, TreeNode};
+use skills_core::catalog::{Catalog, Delta, Entry, Node, Presence, TreeNode};
 
 use crate::support::{
-    catalog, catalog_from, catalog_of, diagnostics, identities, intake, intake_with, path_of,
-    skill, skill_file,
+    body, catalog, catalog_from, catalog_from_sources, catalog_of, diagnostics, identities, intake,
+    intake_with, looked, path_of, skill, skill_file,
 };
 
 /// A catalog of skills in these files, each with the same front matter.
@@ -18,14 +16,10 @@ fn skills(files: &[&str]) -> Catalog {
 
 /// Like [`skills`], for several sources.
 fn sources(sources: &[(&str, &[&str])]) -> Catalog {
-    let intakes: Vec<_> = sources
-        .iter()
-        .map(|(source, files)| {
-            let files = files.iter().map(|file| skill_file(file, "word", source)).collect();
-            Arc::new(intake(source, &files))
-        })
-        .collect();
-    Catalog::build(&intakes)
+    catalog_from_sources(sources.iter().map(|(source, files)| {
+        let files = files.iter().map(|file| skill_file(file, "word", source)).collect();
+        intake(source, &files)
+    }))
 }
 
 mod paths {
@@ -41,8 +35,7 @@ mod paths {
             ("ui/react/auth.md", "ui/react/auth"),
         ];
         let catalog = skills(&table.map(|(file, _)| file));
-        let found: Vec<_> =
-            catalog.skills().iter().map(|s| (s.file.as_str(), s.path.as_str())).collect();
+        let found: Vec<_> = catalog.skills().map(|s| (s.file.as_str(), s.path.as_str())).collect();
         assert_eq!(found, table);
         assert_eq!(identities(&catalog), table.map(|(_, path)| path));
         assert_eq!(diagnostics(&catalog), [""; 0]);
@@ -179,7 +172,7 @@ description: d
                 (format!("{name}/assets/x.ts"), String::new()),
             ];
             let catalog = catalog_from(&files);
-            assert_eq!(catalog.skills()[0].resources, Some(path_of(name)));
+            assert_eq!(catalog.skills().next().unwrap().resources, Some(path_of(name)));
         }
     }
 
@@ -364,9 +357,10 @@ scripts:
             "{DECLARES}//- ui/auth/assets/here.ts\n//- ui/auth/assets/gone.ts/a-folder-then\n"
         ));
         let intake = intake_with("main", &files, |root| {
-            root.insert(&path_of("ui/auth/scripts/here.sh"), Entry::Special);
+            let special = Some(Node::File(Entry::Special));
+            root.put(&path_of("ui/auth/scripts/here.sh"), special);
         });
-        let catalog = Catalog::build(&[Arc::new(intake)]);
+        let catalog = catalog_from_sources(vec![intake]);
         assert_eq!(
             diagnostics(&catalog),
             [
@@ -417,7 +411,7 @@ mod bundles {
     }
 
     fn labels(catalog: &Catalog) -> Vec<&str> {
-        catalog.skills().iter().map(|skill| &*skill.label).collect()
+        catalog.skills().map(|skill| &*skill.label).collect()
     }
 
     #[test]
@@ -431,7 +425,7 @@ mod bundles {
         ]);
         assert_eq!(identities(&catalog), ["office/excel", "office/word", "pdf", "pdf/nested"]);
         assert_eq!(labels(&catalog), ["office/excel", "word", "pdf", "nested"]);
-        assert!(catalog.skills().iter().skip(1).all(|skill| skill.kind == Kind::Bundle));
+        assert!(catalog.skills().skip(1).all(|skill| skill.kind == Kind::Bundle));
         assert_eq!(
             diagnostics(&catalog),
             ["office/word/Skill.md:0:0 info[file-name-unusual] should be called `SKILL.md`"]
@@ -463,8 +457,8 @@ mod bundles {
         assert_eq!(&*catalog.find("c/pdf").unwrap().identity, "a/pdf", "identical copies are one");
         assert!(matches!(catalog.named("PDF"), Named::One(skill) if &*skill.identity == "a/pdf"));
         assert!(matches!(catalog.named("b/pdf"), Named::One(skill) if &*skill.identity == "b/pdf"));
-        let copies: Vec<_> =
-            catalog.shadowed().iter().map(|copy| copy.served_as.as_deref()).collect();
+        let shadowed = catalog.shadowed();
+        let copies: Vec<_> = shadowed.iter().map(|copy| copy.served_as.as_deref()).collect();
         assert_eq!(copies, [Some("b/pdf"), None]);
         assert_eq!(
             diagnostics(&catalog),
@@ -491,8 +485,8 @@ mod bundles {
             intake_from("more", Origin::User, &vec![bundle("x/SKILL.md", "pdf", "same")]),
         ]);
         assert_eq!(identities(&catalog), ["git", "pdf"]);
-        let copies: Vec<_> =
-            catalog.shadowed().iter().map(|copy| (&*copy.label, copy.identical)).collect();
+        let shadowed = catalog.shadowed();
+        let copies: Vec<_> = shadowed.iter().map(|copy| (&*copy.label, copy.identical)).collect();
         assert_eq!(copies, [("git", false), ("pdf", true)]);
         let said = diagnostics(&catalog);
         assert!(
@@ -583,7 +577,7 @@ mod bundles {
             bundle("x/SKILL.md", "x", "exact"),
             bundle("x/skill.md", "x", "other"),
         ]);
-        assert_eq!(both.skills()[0].document().body(), "exact");
+        assert_eq!(body(both.skills().next().unwrap().document()), "exact");
         assert!(diagnostics(&both).iter().any(|line| line.contains("file-name-twice")));
     }
 
@@ -644,14 +638,14 @@ mod several_sources {
     fn every_skill_is_found_by_its_qualified_name_too() {
         let catalog =
             sources(&[("first", &["ui/auth.md"]), ("second", &["ui/auth.md", "ui/_index.md"])]);
-        let from = |name: &str| catalog.find(name).map(|skill| skill.document().body());
-        assert_eq!(from("ui/auth"), Some("first"));
-        assert_eq!(from("first:ui/auth"), Some("first"));
-        assert_eq!(from("second:ui/auth"), Some("second"));
-        assert_eq!(from("SECOND:UI/Auth"), Some("second"));
-        assert_eq!(from("second:ui"), Some("second"));
-        assert_eq!(from("ui"), Some("second"));
-        assert_eq!(from("third:ui/auth"), None);
+        let from = |name: &str| Some(body(catalog.find(name)?.document()));
+        assert_eq!(from("ui/auth").as_deref(), Some("first"));
+        assert_eq!(from("first:ui/auth").as_deref(), Some("first"));
+        assert_eq!(from("second:ui/auth").as_deref(), Some("second"));
+        assert_eq!(from("SECOND:UI/Auth").as_deref(), Some("second"));
+        assert_eq!(from("second:ui").as_deref(), Some("second"));
+        assert_eq!(from("ui").as_deref(), Some("second"));
+        assert_eq!(from("third:ui/auth").as_deref(), None);
     }
 
     #[test]
@@ -739,7 +733,7 @@ mod lookup {
     #[test]
     fn every_identity_finds_its_own_skill() {
         let catalog = skills(&["a.md", "a.md.md", " b .md", "b.md", "c/d.md.md", "d/e /_index.md"]);
-        assert_eq!(catalog.skills().len(), 6);
+        assert_eq!(catalog.len(), 6);
         for skill in catalog.skills() {
             assert_eq!(found(&catalog, &skill.identity), Some(&*skill.identity));
         }
@@ -946,6 +940,13 @@ description: d
 two
 ";
 
+    /// What changes when one source's files are replaced by others.
+    fn change(before: &str, after: &str) -> Delta {
+        let given = |fixture| intake("main", &skills_testkit::files(fixture));
+        let (before, _) = looked(&Catalog::default(), 0, &given(before));
+        looked(&before, 0, &given(after)).1
+    }
+
     fn names(delta: &Delta) -> [Vec<&str>; 3] {
         [&delta.added, &delta.removed, &delta.changed]
             .map(|names| names.iter().map(|name| &**name).collect())
@@ -953,7 +954,7 @@ two
 
     #[test]
     fn the_same_files_read_again_are_no_change() {
-        let delta = Delta::between(&catalog(BEFORE), &catalog(BEFORE));
+        let delta = change(BEFORE, BEFORE);
         assert!(delta.is_empty());
         assert_eq!(delta, Delta::default());
     }
@@ -962,7 +963,7 @@ two
     fn skills_come_go_and_change() {
         let after = BEFORE.replace("//- b.md", "//- c.md").replace("one", "another");
         let after = format!("{after}//- 0.md\n---\nkeywords: [x]\ndescription: d\n---\n");
-        let delta = Delta::between(&catalog(BEFORE), &catalog(&after));
+        let delta = change(BEFORE, &after);
         assert!(!delta.is_empty());
         assert_eq!(names(&delta), [vec!["0", "c"], vec!["b"], vec!["a"]]);
     }
@@ -970,30 +971,29 @@ two
     #[test]
     fn front_matter_is_part_of_the_text() {
         let after = BEFORE.replace("[b]", "[b, c]");
-        let delta = Delta::between(&catalog(BEFORE), &catalog(&after));
+        let delta = change(BEFORE, &after);
         assert_eq!(names(&delta), [vec![], vec![], vec!["b"]]);
     }
 
     #[test]
     fn a_declared_file_that_comes_or_goes_is_a_change_of_its_skill() {
-        let without = catalog(BEFORE);
         for file in ["a/x.ts", "a/x.sh"] {
-            let with = catalog(&format!("{BEFORE}//- {file}\n"));
-            assert_eq!(names(&Delta::between(&without, &with)), [vec![], vec![], vec!["a"]]);
-            assert_eq!(names(&Delta::between(&with, &without)), [vec![], vec![], vec!["a"]]);
+            let with = format!("{BEFORE}//- {file}\n");
+            assert_eq!(names(&change(BEFORE, &with)), [vec![], vec![], vec!["a"]]);
+            assert_eq!(names(&change(&with, BEFORE)), [vec![], vec![], vec!["a"]]);
         }
     }
 
     #[test]
     fn a_file_that_nobody_declares_is_no_change() {
         let after = format!("{BEFORE}//- a/undeclared.ts\n//- README.md\n# Hello\n");
-        assert!(Delta::between(&catalog(BEFORE), &catalog(&after)).is_empty());
+        assert!(change(BEFORE, &after).is_empty());
     }
 
     #[test]
     fn a_skill_that_becomes_unreadable_is_gone() {
         let after = BEFORE.replace("keywords: [b]", "keywords: []");
-        let delta = Delta::between(&catalog(BEFORE), &catalog(&after));
+        let delta = change(BEFORE, &after);
         assert_eq!(names(&delta), [vec![], vec!["b"], vec![]]);
     }
 }
@@ -1038,12 +1038,15 @@ proptest! {
         let (expected, got) = (catalog_from(&odd_source()), catalog_from(&shuffled));
         prop_assert_eq!(identities(&got), identities(&expected));
         prop_assert_eq!(diagnostics(&got), diagnostics(&expected));
-        for (a, b) in expected.skills().iter().zip(got.skills()) {
+        for (a, b) in expected.skills().zip(got.skills()) {
             let above = |catalog: &Catalog, skill| {
                 catalog.ancestors(skill).map(|above| above.identity.to_string()).collect::<Vec<_>>()
             };
             prop_assert_eq!(above(&expected, a), above(&got, b));
         }
-        prop_assert!(Delta::between(&expected, &got).is_empty());
+        let digests = |catalog: &Catalog| -> Vec<_> {
+            catalog.skills().map(|skill| *skill.document().digest()).collect()
+        };
+        prop_assert_eq!(digests(&got), digests(&expected));
     }
 }

@@ -2,13 +2,15 @@
 //! so. Lines and columns are those of the file.
 
 use proptest::prelude::*;
-use skills_core::document::{AssetKind, Execution, MAX_FRONT_MATTER_BYTES, Parsed, SkillDocument};
+use skills_core::document::{
+    AssetKind, Dialect, Execution, MAX_FRONT_MATTER_BYTES, Parsed, SkillDocument,
+};
 use std::sync::Arc;
 
-use crate::support::findings;
+use crate::support::{self, body, findings, parse};
 
 fn parsed(text: &str) -> Parsed {
-    Parsed::tree(text.as_bytes().to_vec())
+    parse(text.as_bytes().to_vec(), Dialect::Tree)
 }
 
 /// The skill of a text that must be served without a word.
@@ -44,7 +46,7 @@ mod fences {
     fn a_bom_and_crlf_are_ordinary_and_positions_still_count_lines() {
         let text = "\u{feff}---\r\nkeywords: [one]\r\ndescription: d\r\ninherit: no\r\n---\r\n\r\n# A\r\nb\r\n";
         let (skill, said) = served(text);
-        assert_eq!(skill.document.body(), "# A\r\nb");
+        assert_eq!(body(&skill.document), "# A\r\nb");
         assert_eq!(skill.fields.description, "d");
         assert_eq!(
             said,
@@ -58,37 +60,37 @@ mod fences {
     #[test]
     fn a_bom_and_crlf_are_served_as_they_are() {
         let text = "\u{feff}---\r\nkeywords: [one]\r\ndescription: d\r\n---\r\nbody\r\n";
-        assert_eq!(&**clean(text).document.text(), text);
+        assert_eq!(support::text(&clean(text).document).whole(), text);
     }
 
     #[test]
     fn blanks_behind_a_fence_do_not_matter() {
         let skill = clean("---  \nkeywords: [one]\ndescription: d\n---\t \nbody");
-        assert_eq!(skill.document.body(), "body");
+        assert_eq!(body(&skill.document), "body");
     }
 
     #[test]
     fn a_fence_inside_a_block_scalar_is_text() {
         let skill = clean("---\nkeywords: [one]\ndescription: |\n  a\n  ---\n  b\n---\nbody\n");
         assert_eq!(skill.fields.description, "a\n---\nb");
-        assert_eq!(skill.document.body(), "body");
+        assert_eq!(body(&skill.document), "body");
     }
 
     #[test]
     fn a_rule_in_the_body_stays_in_the_body() {
         let skill = clean(&with("").replace("body", "a\n\n---\n\nb"));
-        assert_eq!(skill.document.body(), "a\n\n---\n\nb");
+        assert_eq!(body(&skill.document), "a\n\n---\n\nb");
     }
 
     #[test]
     fn the_body_keeps_its_first_indentation_and_loses_the_blank_lines_around_it() {
         let skill = clean(&with("").replace("body\n", "\n \n    code\n\n\n"));
-        assert_eq!(skill.document.body(), "    code");
+        assert_eq!(body(&skill.document), "    code");
     }
 
     #[test]
     fn an_empty_body_is_a_skill_too() {
-        assert_eq!(clean("---\nkeywords: [one]\ndescription: d\n---").document.body(), "");
+        assert_eq!(body(&clean("---\nkeywords: [one]\ndescription: d\n---").document), "");
     }
 
     #[test]
@@ -105,7 +107,7 @@ mod fences {
         let text =
             "\n<!-- where from -->\n---\nkeywords: [one]\ndescription: x\ninherit: no\n---\nbody\n";
         let (skill, found) = served(text);
-        assert_eq!(skill.document.body(), "body");
+        assert_eq!(body(&skill.document), "body");
         assert!(found[0].starts_with("x.md:6:"), "lines are the file's: {found:?}");
     }
 
@@ -130,7 +132,7 @@ mod fences {
 
     #[test]
     fn front_matter_of_64_kib_is_read_and_a_byte_more_is_refused() {
-        assert_eq!(clean(&of_size(MAX_FRONT_MATTER_BYTES)).document.body(), "body");
+        assert_eq!(body(&clean(&of_size(MAX_FRONT_MATTER_BYTES)).document), "body");
         assert_eq!(
             refused(&of_size(MAX_FRONT_MATTER_BYTES + 1)),
             [
@@ -145,14 +147,14 @@ mod fences {
     fn the_body_may_be_larger_than_the_front_matter() {
         let body = "word ".repeat(40_000);
         let skill = clean(&with("").replace("body", &body));
-        assert_eq!(skill.document.body(), body.trim_end());
+        assert_eq!(support::body(&skill.document), body.trim_end());
     }
 
     #[test]
     fn invalid_utf_8_is_an_error_on_its_line() {
         let mut bytes = b"---\nkeywords: [one]\ndescription: caf".to_vec();
         bytes.extend([0xe9, b'\n']);
-        let parsed = Parsed::tree(bytes);
+        let parsed = parse(bytes, Dialect::Tree);
         assert!(parsed.skill.is_none());
         assert_eq!(
             findings(&parsed),
@@ -268,13 +270,12 @@ mod yaml {
             "{said:?}"
         );
         assert!(said[1].starts_with("x.md:5:10 warning[field-invalid] `inherit`"), "{said:?}");
-        assert!(skill.document.repaired());
     }
 
     #[test]
     fn what_is_served_is_the_file_and_not_its_mended_copy() {
         let text = "---\nkeywords: [one]\ndescription: Use when: asked\n---\nbody\n";
-        assert_eq!(&**served(text).0.document.text(), text);
+        assert_eq!(support::text(&served(text).0.document).whole(), text);
     }
 
     #[test]
@@ -431,7 +432,7 @@ scripts:               # optionnel — liste des scripts associés avec métadon
         let provider = &fields.scripts[0].arguments[1];
         assert_eq!((provider.name.as_str(), provider.required), ("provider", false));
         assert_eq!(provider.default.as_deref(), Some("custom"));
-        assert_eq!(skill.document.body(), "# Composants React");
+        assert_eq!(body(&skill.document), "# Composants React");
     }
 
     #[test]
@@ -823,7 +824,7 @@ proptest! {
 
     #[test]
     fn no_bytes_make_reading_panic(bytes in prop::collection::vec(any::<u8>(), 0..256)) {
-        let parsed = Parsed::tree(bytes);
+        let parsed = parse(bytes, Dialect::Tree);
         prop_assert!(parsed.skill.is_some() || !parsed.findings.is_empty(), "skipped in silence");
     }
 
@@ -836,8 +837,9 @@ proptest! {
         }
         match parsed.skill {
             Some(skill) => {
-                prop_assert_eq!(&**skill.document.text(), &text);
-                prop_assert!(text.contains(skill.document.body()));
+                let whole = support::text(&skill.document).whole().to_owned();
+                prop_assert_eq!(&whole, &text);
+                prop_assert!(text.contains(&body(&skill.document)));
                 prop_assert!(!skill.fields.keywords.is_empty());
                 prop_assert!(!skill.fields.description.is_empty());
             }

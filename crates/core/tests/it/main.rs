@@ -12,6 +12,7 @@
 mod catalog;
 mod document;
 mod estimate;
+mod incremental;
 mod ranked;
 mod resolve;
 mod route;

@@ -8,7 +8,8 @@ use skills_core::route::ranked::{Entry, Hit, Ranked, Ranking, Text, Tokenizer};
 
 /// An index over `(name, description, body)`.
 fn ranked(skills: &[(&str, &str, &str)]) -> Ranked {
-    Ranked::new(skills.iter().map(|(name, description, body)| entry(name, description, body, &[])))
+    let skills = skills.iter().map(|(name, description, body)| entry(name, description, body, &[]));
+    Ranked::new(skills.map(Some))
 }
 
 fn entry(name: &str, description: &str, body: &str, clauses: &[&str]) -> Arc<Entry> {
@@ -161,13 +162,15 @@ mod finding {
 
     #[test]
     fn authors_words_are_clauses_and_findable() {
+        let clauses = ["the", "rotate my keys", "oauth"].map(str::to_owned);
+        let one = Text { name: "one", description: "Does things", body: "", clauses: &clauses };
         let index = Ranked::new([
-            entry("one", "Does things", "", &["rotate my keys", "oauth"]),
-            entry("two", "Does keys and other things to rotate", "", &[]),
+            Some(Arc::new(Entry::new(&one))),
+            Some(entry("two", "Does keys and other things to rotate", "", &[])),
         ]);
         let ranking = index.search("please rotate my keys", 10);
         assert_eq!(order(&ranking), [0, 1]);
-        assert_eq!(ranking.hits[0].clause.as_deref(), Some("rotate my keys"));
+        assert_eq!(ranking.hits[0].clause.and_then(|n| one.clause(n)), Some("rotate my keys"));
         let ranking = index.search("oauth", 10);
         assert_eq!((ranking.total, order(&ranking)), (1, vec![0]));
     }
@@ -206,21 +209,37 @@ mod answers {
 
     #[test]
     fn the_clause_that_matched_best_comes_as_written() {
-        assert_eq!(hit("merge files", 0).clause.as_deref(), Some("merge files"));
-        assert_eq!(hit("fill a pdf form", 0).clause.as_deref(), Some("Fill PDF forms"));
-        assert_eq!(hit("deploy", 1).clause.as_deref(), Some("deploy"));
-        assert_eq!(hit("cargo advisories", 3).clause.as_deref(), Some("advisories"));
-        // Only the body has it.
-        assert_eq!(hit("npm", 3).clause, None);
+        let table = [
+            ("merge files", 0, Some("merge files")),
+            ("fill a pdf form", 0, Some("Fill PDF forms")),
+            ("deploy", 1, Some("deploy")),
+            ("cargo advisories", 3, Some("advisories")),
+            // Only the body has it.
+            ("npm", 3, None),
+        ];
+        for (query, entry, expected) in table {
+            let (name, description, ..) = OFFICE[entry];
+            let text = Text { name, description, ..Text::default() };
+            let clause = hit(query, entry).clause.and_then(|number| text.clause(number));
+            assert_eq!(clause, expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn a_clause_that_the_text_does_not_have_is_none() {
+        let text = Text { name: "x", description: "one, the, two", ..Text::default() };
+        let told: Vec<_> = (0..6).map(|number| text.clause(number)).collect();
+        assert_eq!(told, [None, Some("x"), Some("one"), Some("the"), Some("two"), None]);
     }
 
     #[test]
     fn a_long_clause_is_cut_between_characters() {
         let long = "é".repeat(100) + " merge " + &"à".repeat(100);
         let ranking = ranked(&[("x", &long, "")]).search("merge", 1);
-        let clause = ranking.hits[0].clause.clone().unwrap();
+        let text = Text { name: "x", description: &long, ..Text::default() };
+        let clause = text.clause(ranking.hits[0].clause.unwrap()).unwrap();
         assert_eq!(clause.chars().count(), 160);
-        assert!(long.starts_with(&clause));
+        assert!(long.starts_with(clause));
     }
 
     #[test]
@@ -293,9 +312,93 @@ mod order {
         let query = "merge third-party files, edit charts, ship";
         let mut tokenizer = Tokenizer::new();
         let shared = OFFICE.map(|(name, description, body)| {
-            Arc::new(Entry::read(&Text { name, description, body, clauses: &[] }, &mut tokenizer))
+            let text = Text { name, description, body, clauses: &[] };
+            Some(Arc::new(Entry::read(&text, &mut tokenizer)))
         });
         assert_eq!(Ranked::new(shared).search(query, 10), ranked(&OFFICE).search(query, 10));
+    }
+}
+
+mod changes {
+    use super::*;
+
+    fn office() -> Ranked {
+        ranked(&OFFICE)
+    }
+
+    /// So many words that no skill has.
+    fn words(count: usize) -> String {
+        let words: Vec<String> = (0..count).map(|n| format!("word{n}")).collect();
+        words.join(" ")
+    }
+
+    fn totals(index: &Ranked, query: &str) -> (usize, Vec<usize>) {
+        let ranking = index.search(query, 100);
+        let mut found = order(&ranking);
+        found.sort_unstable();
+        (ranking.total, found)
+    }
+
+    #[test]
+    fn what_is_gone_is_no_hit_and_what_is_fresh_is_one() {
+        let (base, brew) = (office(), entry("brew", "Make files of tea", "kettle", &["samovar"]));
+        let index = base.with([(1, None), (3, Some(Arc::clone(&brew))), (9, Some(brew))]);
+        assert_eq!((index.pending(), index.len(), base.len()), (3, 4, 4));
+        for index in [&index, &index.merged()] {
+            for (query, expected) in [
+                ("ship", vec![]),
+                ("npm audit", vec![]),
+                ("samovar", vec![3, 9]),
+                ("kettle", vec![3, 9]),
+                ("files", vec![0, 3, 9]),
+            ] {
+                assert_eq!(totals(index, query), (expected.len(), expected), "{query}");
+            }
+        }
+        assert_eq!(totals(&base, "samovar ship"), (1, vec![1]));
+    }
+
+    #[test]
+    fn fresh_hits_tell_their_words_and_clause() {
+        let text = Text { name: "brew", description: "Make tea, or coffee", ..Text::default() };
+        let index = office().with([(0, Some(Arc::new(Entry::new(&text))))]);
+        let many = words(80);
+        for query in ["merge COFFEE and tea", &format!("{many} merge COFFEE and tea")] {
+            let hits = index.search(query, 1).hits;
+            assert_eq!(
+                (hits[0].entry, &*hits[0].matched_terms),
+                (0, &["coffee", "tea"].map(String::from)[..])
+            );
+            let clause = hits[0].clause.and_then(|number| text.clause(number));
+            assert_eq!(clause, Some("coffee"));
+        }
+    }
+
+    #[test]
+    fn numbers_may_have_holes() {
+        let skills = OFFICE.iter().map(|(name, about, body)| Some(entry(name, about, body, &[])));
+        let apart = Ranked::new(skills.flat_map(|skill| [None, skill, None]));
+        let query = "merge third-party files, edit charts, ship";
+        let mut expected = office().search(query, 10);
+        for hit in &mut expected.hits {
+            hit.entry = hit.entry * 3 + 1;
+        }
+        assert_eq!((apart.len(), apart.search(query, 10)), (4, expected));
+    }
+
+    #[test]
+    fn an_index_can_start_from_nothing() {
+        let skills = OFFICE.iter().map(|(name, about, body)| Some(entry(name, about, body, &[])));
+        let index = Ranked::default().with(skills.enumerate());
+        let query = "merge third-party files, edit charts, ship";
+        assert_eq!(totals(&index, query), totals(&office(), query));
+        assert_eq!(index.merged().search(query, 10), office().search(query, 10));
+    }
+
+    #[test]
+    fn words_far_back_in_a_long_request_are_told() {
+        let hits = office().search(&(words(200) + " merge pdf"), 10).hits;
+        assert_eq!(hits[0].matched_terms, ["merge", "pdf"]);
     }
 }
 
@@ -319,7 +422,7 @@ proptest! {
         limit in 0_usize..12,
     ) {
         let entries = skills.iter().map(|(name, description, body, clauses)| {
-            Arc::new(Entry::new(&Text { name, description, body, clauses }))
+            Some(Arc::new(Entry::new(&Text { name, description, body, clauses })))
         });
         let index = Ranked::new(entries);
         let ranking = index.search(&query, limit);
@@ -331,14 +434,50 @@ proptest! {
             prop_assert!((0.0..=1.0).contains(&hit.bm25) && hit.bm25 > 0.0);
             prop_assert!((0.0..=0.2).contains(&hit.name) && (0.0..=0.4).contains(&hit.clauses));
             prop_assert!(hit.clause.is_some() == (hit.clauses > 0.0));
+            let (name, description, _, clauses) = &skills[hit.entry];
+            let text = Text { name, description, body: "", clauses };
+            let clause = hit.clause.map(|number| text.clause(number));
+            prop_assert!(clause.is_none_or(|words| words.is_some_and(|words| !words.is_empty())));
         }
         prop_assert_eq!(index.search(&query, limit), ranking);
+    }
+
+    #[test]
+    fn what_is_merged_ranks_as_what_is_built_at_once(
+        first in prop::collection::vec(prop::option::of((text(), text(), text())), 0..8),
+        scripts in prop::collection::vec(
+            prop::collection::vec((0_usize..12, prop::option::of((text(), text(), text()))), 0..6),
+            0..4,
+        ),
+        query in text(),
+    ) {
+        let of = |(name, description, body): &(String, String, String)| entry(name, description, body, &[]);
+        let mut last: Vec<_> = first.iter().map(|texts| texts.as_ref().map(of)).collect();
+        let mut index = Ranked::new(last.iter().cloned());
+        last.resize(12, None);
+        for script in &scripts {
+            let changes = script.iter().map(|(number, texts)| (*number, texts.as_ref().map(of)));
+            for (number, entry) in changes.clone() {
+                last[number] = entry;
+            }
+            index = index.with(changes);
+        }
+        let expected = Ranked::new(last).search(&query, 20);
+        prop_assert_eq!(index.merged().search(&query, 20), expected.clone());
+        let found = index.search(&query, 20);
+        let set = |ranking: &Ranking| {
+            let mut set: Vec<_> =
+                ranking.hits.iter().map(|hit| (hit.entry, hit.matched_terms.clone())).collect();
+            set.sort_unstable();
+            set
+        };
+        prop_assert_eq!((found.total, set(&found)), (expected.total, set(&expected)));
     }
 
     /// No stop word is that long.
     #[test]
     fn a_skill_is_found_by_its_name(name in "[b-z]{8,12}", description in text(), body in text()) {
-        let index = Ranked::new([entry(&name, &description, &body, &[])]);
+        let index = Ranked::new([Some(entry(&name, &description, &body, &[]))]);
         prop_assert_eq!(index.search(&name, 1).total, 1);
     }
 }

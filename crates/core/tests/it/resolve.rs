@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use skills_core::{
     catalog::{Catalog, Presence},
     estimate,
-    resolve::{Declared, FoundFile, Inherited, Resolved, find_file, resolve},
+    resolve::{Declared, FoundFile, Inherited, Resolved, find_file},
 };
 
-use crate::support::{catalog, catalog_from, catalog_of, path_of, skill, skill_file};
+use crate::support::{catalog, catalog_from, catalog_of, path_of, resolve, skill, skill_file};
 
 /// More than any text here.
 const PLENTY: usize = 1_000_000;

@@ -467,7 +467,7 @@ proptest! {
             .map(|(skill, words)| (skill.path.as_str(), words.as_slice(), skill.priority))
             .collect();
         let catalog = skills(&listed);
-        prop_assert_eq!(catalog.skills().len(), some.len());
+        prop_assert_eq!(catalog.len(), some.len());
         let matching = Matching {
             min_score: f64::from(thresholds.min_score) / 1_000.0,
             ambiguity_threshold: f64::from(thresholds.ambiguity_threshold) / 1_000.0,

@@ -1,12 +1,18 @@
 //! One string → a catalog, and findings → lines, so that a test shows its whole content on one screen.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, HashMap},
+    convert::Infallible,
+    sync::Arc,
+};
 
 use skills_core::{
-    catalog::{Catalog, Entry, Folder, Intake, Origin, Skill},
+    catalog::{Catalog, Delta, Entry, Folder, Intake, Node, Origin, Skill, Stamp},
     diagnostic::Finding,
-    document::{Dialect, Parsed},
+    document::{Dialect, Digest, Document, Parsed, Text},
     relpath::RelPath,
+    resolve::{self, Resolved},
 };
 
 /// Files by path, as `skills_testkit::files` gives them.
@@ -19,48 +25,96 @@ pub(crate) fn catalog(fixture: &str) -> Catalog {
 
 /// The catalog of several sources, the first-named first.
 pub(crate) fn catalog_of(sources: &[(&str, &str)]) -> Catalog {
-    let intakes: Vec<_> = sources
-        .iter()
-        .map(|(source, fixture)| Arc::new(intake(source, &skills_testkit::files(fixture))))
-        .collect();
-    Catalog::build(&intakes)
+    catalog_from_sources(
+        sources.iter().map(|(source, fixture)| intake(source, &skills_testkit::files(fixture))),
+    )
+}
+
+/// A source's intake, and what its files say.
+pub(crate) struct Given {
+    pub(crate) intake: Intake,
+    pub(crate) texts: BTreeMap<String, String>,
 }
 
 /// What a source of these files hands over, inserted in the order given.
-pub(crate) fn intake(source: &str, files: &Files) -> Intake {
+pub(crate) fn intake(source: &str, files: &Files) -> Given {
     intake_with(source, files, |_| {})
 }
 
 /// Like [`intake`], but `change` may put things into the folder that a fixture cannot spell.
-pub(crate) fn intake_with(source: &str, files: &Files, change: impl FnOnce(&mut Folder)) -> Intake {
+pub(crate) fn intake_with(source: &str, files: &Files, change: impl FnOnce(&mut Folder)) -> Given {
     made(source, Origin::Named, files, change)
 }
 
 /// The intake of a source of this origin with these files.
-pub(crate) fn intake_from(source: &str, origin: Origin, files: &Files) -> Intake {
+pub(crate) fn intake_from(source: &str, origin: Origin, files: &Files) -> Given {
     made(source, origin, files, |_| {})
 }
 
-fn made(source: &str, origin: Origin, files: &Files, change: impl FnOnce(&mut Folder)) -> Intake {
+fn made(source: &str, origin: Origin, files: &Files, change: impl FnOnce(&mut Folder)) -> Given {
     let mut root = Folder::default();
     for (path, text) in files {
-        root.insert(&path_of(path), Entry::Regular { bytes: text.len() as u64 });
+        root.put(&path_of(path), Some(Node::File(entry(text))));
     }
     change(&mut root);
-    let texts: BTreeMap<&str, &str> =
-        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    Intake::new(source.into(), origin, root, Vec::new(), |wanted| {
-        let read = |(file, dialect): (RelPath, Dialect)| {
-            let bytes = texts[file.as_str()].as_bytes().to_vec();
-            (file, Arc::new(Parsed::read(bytes, dialect)))
+    let intake = Intake::new(source.into(), origin, Arc::new(root));
+    Given { intake, texts: files.iter().cloned().collect() }
+}
+
+/// A file of this text, as a disk would list it.
+pub(crate) fn entry(text: &str) -> Entry {
+    let known: Vec<i128> = text.bytes().map(i128::from).collect();
+    Entry::Regular { bytes: text.len() as u64, stamp: Stamp::of(&known) }
+}
+
+/// The catalog after a source has been looked at.
+pub(crate) fn looked(catalog: &Catalog, number: usize, given: &Given) -> (Catalog, Delta) {
+    catalog.with(number, &given.intake, |wanted| {
+        let read = |(file, dialect): &(RelPath, Dialect)| {
+            Arc::new(parse(given.texts[file.as_str()].clone().into_bytes(), *dialect))
         };
-        wanted.into_iter().map(read).collect()
+        wanted.iter().map(read).collect()
     })
 }
 
 /// The catalog of these intakes, the first-named first.
-pub(crate) fn catalog_from_sources(intakes: Vec<Intake>) -> Catalog {
-    Catalog::build(&intakes.into_iter().map(Arc::new).collect::<Vec<_>>())
+pub(crate) fn catalog_from_sources(sources: impl IntoIterator<Item = Given>) -> Catalog {
+    let look = |catalog: Catalog, (number, given)| looked(&catalog, number, &given).0;
+    sources.into_iter().enumerate().fold(Catalog::default(), look)
+}
+
+thread_local! {
+    /// Every text that this test has read, by its digest: documents do not keep theirs.
+    static TEXTS: RefCell<HashMap<Digest, Vec<u8>>> = RefCell::default();
+}
+
+/// Reads a file's bytes, and remembers them.
+pub(crate) fn parse(bytes: Vec<u8>, dialect: Dialect) -> Parsed {
+    let parsed = Parsed::read(bytes.clone(), dialect);
+    if let Some(skill) = &parsed.skill {
+        TEXTS.with_borrow_mut(|texts| texts.insert(*skill.document.digest(), bytes));
+    }
+    parsed
+}
+
+/// The text of a document that was read before.
+pub(crate) fn text(document: &Document) -> Text {
+    TEXTS.with_borrow(|texts| document.text(texts[document.digest()].clone()).unwrap())
+}
+
+/// What follows a document's front matter.
+pub(crate) fn body(document: &Document) -> String {
+    text(document).body().to_owned()
+}
+
+/// Resolves a skill.
+pub(crate) fn resolve<'a>(
+    catalog: &'a Catalog,
+    skill: &'a Skill,
+    max_tokens: usize,
+) -> Resolved<'a> {
+    let read = |skill: &Skill| Ok::<_, Infallible>(text(skill.document()));
+    resolve::resolve(catalog, skill, max_tokens, read).unwrap()
 }
 
 /// A skill file with these keywords.
@@ -73,7 +127,7 @@ pub(crate) fn skill_file(path: &str, keywords: &str, body: &str) -> (String, Str
 
 /// The catalog of one source with these files.
 pub(crate) fn catalog_from(files: &Files) -> Catalog {
-    Catalog::build(&[Arc::new(intake("main", files))])
+    catalog_from_sources([intake("main", files)])
 }
 
 /// A path below the root, `/`-separated; names may hold what a directory may hold.
@@ -83,7 +137,7 @@ pub(crate) fn path_of(path: &str) -> RelPath {
 
 /// What every skill is called, in the catalog's order.
 pub(crate) fn identities(catalog: &Catalog) -> Vec<&str> {
-    catalog.skills().iter().map(|skill| &*skill.identity).collect()
+    catalog.skills().map(|skill| &*skill.identity).collect()
 }
 
 /// The skill of this name.

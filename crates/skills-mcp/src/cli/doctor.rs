@@ -6,10 +6,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_core::{
-    catalog::Kind,
-    diagnostic::{Diagnostic, Severity},
-};
+use skills_core::diagnostic::{Diagnostic, Severity};
 
 use super::{
     Context, Failure, NO_SOURCE, Output, finding,
@@ -18,7 +15,7 @@ use super::{
 use crate::{
     config::{Key, Value as KeyValue},
     source::Directory,
-    store::{Cause, Refreshed, Snapshot, Store},
+    store::{Refreshed, Snapshot, Store},
     transport::{Client, ClientError, Era, Tried},
 };
 
@@ -32,7 +29,7 @@ pub(super) struct Options {
 pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
     let store = context.store()?;
     context.face()?;
-    let refreshed = store.refresh(Cause::Start);
+    let refreshed = store.look_and_watch();
     let tried = [Era::Handshake, Era::Stateless].map(|era| try_out(context, era));
     let examined = Examined { warnings: context.warnings()?, store, refreshed, tried };
     let mut out = Output::new();
@@ -73,9 +70,10 @@ impl Examined {
             "healthy": self.healthy(),
             "version": env!("CARGO_PKG_VERSION"),
             "sources": self.there().map(source).collect::<Vec<_>>(),
+            "watching": self.store.watching().ok(),
             "counts": counts(snapshot),
             "warnings": self.warnings,
-            "diagnostics": snapshot.diagnostics().map(|found| diagnostic_json(snapshot, found)).collect::<Vec<_>>(),
+            "diagnostics": snapshot.diagnostics().iter().map(|found| diagnostic_json(snapshot, found)).collect::<Vec<_>>(),
             "protocol": self.tried.iter().map(tried_json).collect::<Vec<_>>(),
         })
     }
@@ -94,6 +92,10 @@ impl Examined {
         }
         let took = self.refreshed.took.as_millis();
         out.line(dim(&format!("  read and indexed in {took} ms")));
+        out.line(match self.store.watching() {
+            Ok(folders) => dim(&format!("  watching {}", counted(folders, "folder"))),
+            Err(why) => format!("  not watched: {}", safe(&why)),
+        });
         for warning in &self.warnings {
             out.line(format!("  {}", safe(warning)));
         }
@@ -118,7 +120,7 @@ impl Examined {
 /// What became of the bundles that were found, and how often each diagnostic was made.
 fn counts(snapshot: &Snapshot) -> Value {
     let catalog = &snapshot.catalog;
-    let bundles = catalog.skills().iter().filter(|skill| skill.kind == Kind::Bundle).count();
+    let bundles = catalog.bundles();
     let merged = catalog.shadowed().iter().filter(|copy| copy.identical).count();
     let is_bundle = |file: &str| {
         file.rsplit('/').next().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"))
@@ -126,17 +128,18 @@ fn counts(snapshot: &Snapshot) -> Value {
     let refused = |found: &&Diagnostic| {
         found.finding.code.severity() == Severity::Error && is_bundle(&found.file)
     };
+    let diagnostics = snapshot.diagnostics();
     let skipped: BTreeSet<&str> =
-        snapshot.diagnostics().filter(refused).map(|found| found.file.as_str()).collect();
+        diagnostics.iter().filter(refused).map(|found| found.file.as_str()).collect();
     let mut codes: BTreeMap<&str, usize> = BTreeMap::new();
-    for diagnostic in snapshot.diagnostics() {
+    for diagnostic in &diagnostics {
         *codes.entry(diagnostic.finding.code.name()).or_default() += 1;
     }
-    json!({"skills": catalog.skills().len(), "bundles": bundles, "merged": merged, "skipped": skipped.len(), "codes": codes})
+    json!({"skills": catalog.len(), "bundles": bundles, "merged": merged, "skipped": skipped.len(), "codes": codes})
 }
 
 fn skills_of(snapshot: &Snapshot, source: usize) -> usize {
-    snapshot.catalog.skills().iter().filter(|skill| skill.source == source).count()
+    snapshot.catalog.skills().filter(|skill| skill.source == source).count()
 }
 
 /// Only what differs from the defaults: a file that repeats them changes nothing.
@@ -165,7 +168,7 @@ fn content(out: &mut Output, snapshot: &Snapshot) {
     let summary: Vec<String> =
         counts.iter().map(|(severity, name)| counted(snapshot.count(*severity), name)).collect();
     out.line(format!("  {}", summary.join(", ")));
-    for diagnostic in snapshot.diagnostics() {
+    for diagnostic in &snapshot.diagnostics() {
         finding::print(out, snapshot, diagnostic);
     }
 }

@@ -104,22 +104,24 @@ fn not_served(out: &mut Output, snapshot: &Snapshot) {
         out.line(dim("  none"));
     }
     out.heading("Not served");
-    let mut skipped = refused(snapshot).peekable();
-    if skipped.peek().is_none() {
+    let skipped = refused(snapshot);
+    if skipped.is_empty() {
         out.line(dim("  none"));
     }
-    for diagnostic in skipped {
+    for diagnostic in &skipped {
         finding::print(out, snapshot, diagnostic);
     }
 }
 
-fn refused(snapshot: &Snapshot) -> impl Iterator<Item = &Diagnostic> {
-    snapshot.diagnostics().filter(|found| found.finding.code.refuses())
+fn refused(snapshot: &Snapshot) -> Vec<Diagnostic> {
+    let mut found = snapshot.diagnostics();
+    found.retain(|found| found.finding.code.refuses());
+    found
 }
 
 fn all_json(snapshot: &Snapshot) -> Value {
     let catalog = &snapshot.catalog;
-    let served: Vec<&str> = catalog.skills().iter().map(|skill| &*skill.label).collect();
+    let served: Vec<&str> = catalog.skills().map(|skill| &*skill.label).collect();
     let shadowed: Vec<Value> = catalog
         .shadowed()
         .iter()
@@ -132,6 +134,7 @@ fn all_json(snapshot: &Snapshot) -> Value {
         })
         .collect();
     let not_served: Vec<Value> = refused(snapshot)
+        .iter()
         .map(|found| json!({"path": snapshot.file_of(found), "code": found.finding.code.name(), "message": found.finding.message}))
         .collect();
     json!({"served": served, "shadowed": shadowed, "not_served": not_served})

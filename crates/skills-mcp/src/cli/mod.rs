@@ -262,6 +262,7 @@ impl Context {
             sink: Sink::silent(),
             session: Arc::new(Session::default()),
             face: Arc::new(self.face()?),
+            last_try: true,
         };
         let tool = TOOLS
             .iter()
@@ -270,9 +271,12 @@ impl Context {
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         match tool.call(&call, arguments) {
             Ok(reply) => Ok(reply.text),
-            Err(Refusal::Tool(message) | Refusal::Plain(message) | Refusal::Params(message)) => {
-                Err(Failure::finding(message))
-            }
+            Err(
+                Refusal::Tool(message)
+                | Refusal::Plain(message)
+                | Refusal::Params(message)
+                | Refusal::Stale(message),
+            ) => Err(Failure::finding(message)),
             Err(Refusal::Internal(message)) => Err(Failure::bug(message)),
         }
     }

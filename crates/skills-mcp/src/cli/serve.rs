@@ -4,13 +4,12 @@ use std::{
     io::{IsTerminal as _, stdin},
     process::ExitCode,
     sync::Arc,
-    time::Duration,
 };
 
 use super::{Context, Failure, NO_SOURCE};
 use crate::{
     event::Sink,
-    store::{Cause, Store},
+    store::{Store, keep},
     surface::Face,
     transport::{self, Handler},
 };
@@ -44,35 +43,11 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let ended = runtime.block_on(async {
-        tokio::spawn(look_again(Arc::clone(&store), !face.rescan));
-        transport::serve(Handler::new(store, sink, face)).await
+        tokio::spawn(keep(Arc::clone(&store)));
+        transport::serve(Handler::new(Arc::clone(&store), sink, face)).await
     });
-    tracing::info!("stopped: {ended}");
+    tracing::info!(late = store.late(), "stopped: {ended}");
     // A read of standard input may still block a thread, and nothing is left to wait for.
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)
-}
-
-/// How long until the next look after one that failed.
-const PATIENCE_SECONDS: u64 = 30;
-
-/// Looks at the sources now, beside the handshake, so that the first answer does not wait for the disk; and then every
-/// so often. The ranked index is made ready too, before somebody waits for it.
-async fn look_again(store: Arc<Store>, periodically: bool) {
-    let mut cause = Cause::Start;
-    loop {
-        let looking = Arc::clone(&store);
-        let looked = tokio::task::spawn_blocking(move || {
-            let snapshot = looking.refresh(cause).snapshot;
-            snapshot.ranked();
-            snapshot.settings().refresh.scan_seconds
-        });
-        // A look that panics is one that found nothing; the next may fare better.
-        let seconds = looked.await.unwrap_or(PATIENCE_SECONDS);
-        if !periodically {
-            return;
-        }
-        cause = Cause::Periodic;
-        tokio::time::sleep(Duration::from_secs(seconds)).await;
-    }
 }

@@ -39,7 +39,13 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
         };
         Failure::usage(format!("there is no skill `{}`", safe(&options.path)), hint)
     })?;
-    let resolved = resolve(catalog, skill, snapshot.settings().content.max_tokens);
+    let max_tokens = snapshot.settings().content.max_tokens;
+    let resolved = resolve(catalog, skill, max_tokens, |skill| {
+        snapshot.text(skill).map_err(|error| {
+            let message = format!("{} {error}", safe(skill.file.as_str()));
+            Failure::usage(message, "somebody changes it; try again")
+        })
+    })?;
     out.line(format!(
         "{}  {}",
         bold(&safe(&skill.identity)),

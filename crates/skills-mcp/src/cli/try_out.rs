@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use skills_core::{
-    catalog::Catalog,
+    catalog::{Catalog, SkillId},
     route::{Hit, Verdict, ranked},
 };
 
@@ -12,6 +12,7 @@ use super::{
     Context, Failure, Output,
     output::{bold, counted, dim, fitted, safe},
 };
+use crate::store::clause_of;
 
 #[derive(clap::Args)]
 pub(super) struct Options {
@@ -28,7 +29,7 @@ pub(super) struct Options {
 pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
     let (_, snapshot) = context.opened()?;
     let catalog = &snapshot.catalog;
-    let ranking = snapshot.ranked().search(&options.request, options.limit);
+    let ranking = snapshot.search(&options.request, options.limit);
     let mut out = Output::new();
     if options.json {
         let hits: Vec<Value> = ranking.hits.iter().map(|hit| hit_json(catalog, hit)).collect();
@@ -63,8 +64,8 @@ fn ranked(out: &mut Output, catalog: &Catalog, ranking: &ranked::Ranking) {
             hit.bm25, hit.name, hit.clauses
         ));
         out.line(format!("   matched: {}", safe(&hit.matched_terms.join(", "))));
-        if let Some(clause) = &hit.clause {
-            out.line(format!("   best clause: {}", fitted(clause, out.width.saturating_sub(16))));
+        if let Some(clause) = clause(catalog, hit) {
+            out.line(format!("   best clause: {}", fitted(&clause, out.width.saturating_sub(16))));
         }
     }
 }
@@ -97,7 +98,11 @@ fn formula(out: &mut Output, catalog: &Catalog, verdict: &Verdict) {
 }
 
 fn label(catalog: &Catalog, hit: &ranked::Hit) -> String {
-    catalog.skills().get(hit.entry).map(|skill| skill.label.to_string()).unwrap_or_default()
+    catalog.skill(SkillId::at(hit.entry)).map(|skill| skill.label.to_string()).unwrap_or_default()
+}
+
+fn clause(catalog: &Catalog, hit: &ranked::Hit) -> Option<String> {
+    clause_of(catalog.skill(SkillId::at(hit.entry))?, hit.clause?)
 }
 
 fn hit_json(catalog: &Catalog, hit: &ranked::Hit) -> Value {
@@ -108,6 +113,6 @@ fn hit_json(catalog: &Catalog, hit: &ranked::Hit) -> Value {
         "name": hit.name,
         "clauses": hit.clauses,
         "matched_terms": hit.matched_terms,
-        "clause": hit.clause,
+        "clause": clause(catalog, hit),
     })
 }

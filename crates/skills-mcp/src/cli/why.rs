@@ -62,7 +62,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
 }
 
 fn nobody(snapshot: &Snapshot, name: &str) -> Failure {
-    let skipped = snapshot.diagnostics().find(|diagnostic| {
+    let skipped = snapshot.diagnostics().into_iter().find(|diagnostic| {
         let named = diagnostic
             .file
             .split('/')

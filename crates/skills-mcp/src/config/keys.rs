@@ -140,6 +140,13 @@ pub const KEYS: &[Key] = &[
         "whether a git source is fetched periodically",
     ),
     key(
+        "refresh.watch",
+        Kind::Flag,
+        "true",
+        Strict::Free,
+        "whether the system is asked to tell of changes; without, a call looks at directories again",
+    ),
+    key(
         "refresh.scan_seconds",
         Kind::Count(1, 3_600),
         "30",

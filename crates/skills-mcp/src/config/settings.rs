@@ -64,6 +64,8 @@ pub struct Scripts {
 pub struct Refresh {
     /// Whether git sources are fetched periodically.
     pub enabled: bool,
+    /// Whether the system is asked to tell of changes.
+    pub watch: bool,
     /// How often directories are looked at again.
     pub scan_seconds: u64,
     /// How often.
@@ -113,6 +115,7 @@ impl Settings {
             },
             refresh: Refresh {
                 enabled: values.flag("refresh.enabled"),
+                watch: values.flag("refresh.watch"),
                 scan_seconds: values.count("refresh.scan_seconds"),
                 interval_minutes: values.count("refresh.interval_minutes"),
             },

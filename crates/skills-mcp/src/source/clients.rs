@@ -376,7 +376,7 @@ mod tests {
         let broken: Vec<String> = default_directories(&environment, None)
             .into_iter()
             .map(Directory::agents)
-            .filter(|directory| directory.read().is_err())
+            .filter(|directory| directory.missed().is_some())
             .map(|directory| directory.name().to_string())
             .collect();
         assert_eq!(broken, ["project-agents", "user-agents"]);

@@ -1,13 +1,12 @@
 //! [`Directory`]: one folder of skills that somebody named.
 
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use skills_core::{
-    catalog::{Folder, Intake, Origin, Scope},
+    catalog::{Origin, Scope, Stamp},
     diagnostic::{Code, Finding},
     document::{Dialect, Parsed},
     relpath::RelPath,
@@ -16,13 +15,12 @@ use thiserror::Error;
 
 use super::{
     clients::AgentDirectory,
-    disk::{DiskError, Links, Root},
-    walk::walk,
+    disk::{DiskError, Identity, Links, Root, identity, stamp_of},
 };
 use crate::config::{ContentConfig, NamedSource, Trust, read_optional};
 
 /// A skill's file may be this large.
-const MAX_SKILL_BYTES: usize = 1024 * 1024;
+pub const MAX_SKILL_BYTES: usize = 1024 * 1024;
 
 /// A folder of skills.
 #[derive(Debug)]
@@ -137,64 +135,63 @@ impl Directory {
         self.path.is_dir() || self.path.is_symlink()
     }
 
-    /// Walks the folder and reads what may be a skill. The root comes along, to read files of this very moment's
-    /// folder later; there is none where an optional folder is not there.
-    pub fn read(&self) -> Result<(Option<Arc<Root>>, Intake), SourceError> {
-        let closed = |error| SourceError::Closed { path: self.path.clone(), error };
-        let opened =
-            Root::within(&self.boundary, self.inside.clone(), self.links).and_then(|root| {
-                let walked = walk(&root)?;
-                Ok((root, walked))
-            });
-        let (root, walked) = match opened {
-            Ok(opened) => opened,
-            // A link to nowhere is a disk that is not mounted, or a checkout that moved: somebody should hear of it.
-            Err(DiskError::NotFound) if self.optional && !self.path.is_symlink() => {
-                return Ok((None, self.empty()));
-            }
-            Err(error) => return Err(closed(error)),
-        };
-        let read = |files: Vec<(RelPath, Dialect)>| -> BTreeMap<RelPath, Arc<Parsed>> {
-            let read = |(file, dialect)| {
-                let parsed = read_skill(&root, &file, dialect);
-                (file, Arc::new(parsed))
-            };
-            files.into_iter().map(read).collect()
-        };
-        let intake = self.intake(walked.folder, walked.findings, read);
-        Ok((Some(Arc::new(root)), intake))
+    /// Where it comes from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
     }
 
-    /// What it gives when there is nothing to read.
-    pub fn empty(&self) -> Intake {
-        self.intake(Folder::default(), Vec::new(), |_| BTreeMap::new())
+    /// What is looked for in it.
+    pub fn scope(&self) -> Scope {
+        self.scope
     }
 
-    fn intake(
-        &self,
-        folder: Folder,
-        findings: Vec<(String, Finding)>,
-        read: impl FnOnce(Vec<(RelPath, Dialect)>) -> BTreeMap<RelPath, Arc<Parsed>>,
-    ) -> Intake {
-        Intake::scoped(
-            Arc::clone(&self.name),
-            self.origin.clone(),
-            self.scope,
-            folder,
-            findings,
-            read,
-        )
+    /// Which folder its path leads to now.
+    pub fn identity(&self) -> Option<Identity> {
+        identity(&self.path)
     }
 
-    /// Its `config.yaml`: in the folder, or beside it where the folder is called `skills`.
-    pub fn config(&self) -> Option<ContentConfig> {
+    /// Opens the folder. There is none where an optional folder is not there.
+    pub(super) fn root(&self) -> Result<Option<(Root, Identity)>, SourceError> {
+        // Before it is opened: of a folder that is replaced meanwhile we then hold the new one under the old one's
+        // identity, and look again.
+        let before = self.identity();
+        let opened = Root::within(&self.boundary, self.inside.clone(), self.links);
+        match (opened, before) {
+            (Ok(root), Some(identity)) => Ok(Some((root, identity))),
+            (Ok(_) | Err(DiskError::NotFound), None) => Ok(None),
+            (Err(error), _) => Err(self.closed(error)),
+        }
+    }
+
+    /// What there is to say if it is not there. A link to nowhere is a disk that is not mounted, or a checkout that
+    /// moved: somebody should hear of it.
+    pub fn missed(&self) -> Option<SourceError> {
+        let matters = !self.optional || self.path.is_symlink();
+        (matters && self.identity().is_none()).then(|| self.closed(DiskError::NotFound))
+    }
+
+    pub(super) fn closed(&self, error: DiskError) -> SourceError {
+        SourceError::Closed { path: self.path.clone(), error }
+    }
+
+    /// What its `config.yaml` looks like, wherever it may lie: not the same once it changed.
+    pub fn config_stamps(&self) -> [Option<Stamp>; 2] {
+        self.config_places().map(|place| stamp_of(&place?))
+    }
+
+    /// In the folder, or beside it where the folder is called `skills`.
+    fn config_places(&self) -> [Option<PathBuf>; 2] {
         // Only somebody's own choice is trusted with settings.
         if self.scope == Scope::Bundles {
-            return None;
+            return [None, None];
         }
         let beside = self.path.parent().filter(|_| self.path.ends_with("skills"));
-        let places = [Some(self.path.as_path()), beside];
-        for file in places.into_iter().flatten().map(|folder| folder.join("config.yaml")) {
+        [Some(self.path.as_path()), beside].map(|folder| Some(folder?.join("config.yaml")))
+    }
+
+    /// Its `config.yaml`.
+    pub fn config(&self) -> Option<ContentConfig> {
+        for file in self.config_places().into_iter().flatten() {
             // A link could make any file's text a message of ours.
             if self.links != Links::Follow && file.is_symlink() {
                 let text =
@@ -220,7 +217,7 @@ fn content_of(path: &Path) -> PathBuf {
     if is_repository && !is_tree { skills } else { path.to_path_buf() }
 }
 
-fn read_skill(root: &Root, file: &RelPath, dialect: Dialect) -> Parsed {
+pub(super) fn read_skill(root: &Root, file: &RelPath, dialect: Dialect) -> Parsed {
     match root.read(file, MAX_SKILL_BYTES) {
         Ok(bytes) => Parsed::read(bytes, dialect),
         Err(error @ DiskError::TooLarge { .. }) => Parsed::unread(

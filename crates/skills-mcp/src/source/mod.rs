@@ -1,15 +1,21 @@
 //! Where skills come from, and the one door to their files.
 //!
-//! In: directories somebody named. Out: [`Intake`](skills_core::catalog::Intake)s for the catalog, and bytes of
-//! files that a catalog knows. Not here: which file is a skill (core), when to look again (store).
+//! In: directories somebody named. Out: [`Intake`](skills_core::catalog::Intake)s for the catalog, bytes of files that
+//! a catalog knows, and word of what changes. Not here: which file is a skill (core), when to look again (store).
 
 mod clients;
 mod directory;
 mod disk;
+mod follow;
+mod parallel;
 mod plugins;
 mod walk;
+mod watch;
 
 pub use clients::{AgentDirectory, CLIENTS, Client, client, default_directories};
-pub use directory::{Directory, SourceError};
-pub use disk::{DiskError, Links, Root};
+pub use directory::{Directory, MAX_SKILL_BYTES, SourceError};
+pub use disk::{DiskError, Identity, Links, Root, identity};
+pub use follow::{Followed, Look};
+pub use parallel::map;
 pub use plugins::{Plugin, Plugins, installed};
+pub use watch::{Changes, Queue, Watch};

@@ -1,21 +1,32 @@
 //! Lists a source: every folder and file below its root, bounded, in an order of its own.
+//!
+//! Level by level, each level on every core. A folder that looks as it did is not read again; what comes out shares
+//! with the listing before all that stayed the same.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+    sync::Arc,
+};
 
 use skills_core::{
-    catalog::{Entry, Folder, SkillPath},
+    catalog::{Entry, Folder, SkillPath, Stamp},
     diagnostic::{Code, Finding, escaped},
     relpath::RelPath,
 };
 
-use super::disk::{DiskError, Listed, Listing, Root};
+use super::{
+    disk::{DiskError, Identity, Listed, Listing, Root},
+    parallel::map,
+    watch::{Descriptor, Queue},
+};
 
 /// Deeper folders are not looked at. Answers nest as deep as folders do, and clients have limits of their own.
 const MAX_DEPTH: usize = 256;
 /// More entries than this are not looked at.
 const MAX_ENTRIES: usize = 500_000;
-/// One folder is looked at this often, whatever links lead to it: links between folders multiply.
-const MAX_VISITS: u32 = 8;
+/// One folder is looked at this often through links, whatever links lead to it: links between folders multiply.
+const MAX_VISITS: u32 = 16;
 /// Tools' own folders, large and without skills.
 const SKIPPED: &[&str] = &[".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"];
 
@@ -33,116 +44,340 @@ const HINTS: &[(Code, &str)] = &[
 /// What the walk found, and what it ran into: file (as text) and finding.
 #[derive(Debug, Default)]
 pub(super) struct Walked {
-    pub(super) folder: Folder,
+    pub(super) folder: Arc<Folder>,
     pub(super) findings: Vec<(String, Finding)>,
+    /// The watches that were set.
+    pub(super) watches: Vec<(Descriptor, RelPath)>,
+    /// Why not all of it is watched.
+    pub(super) unwatched: Option<io::Error>,
+    /// Whether folders were reached through links, or not all was looked at: then a part cannot be walked by itself.
+    pub(super) whole_only: bool,
+}
+
+/// A file by its name.
+type File = (Arc<str>, Entry);
+/// A folder by its name.
+type Below = (Arc<str>, Arc<Folder>);
+
+/// A folder that is to be looked at.
+struct Visit {
+    path: RelPath,
+    /// What it held the last time.
+    before: Option<Arc<Folder>>,
+    /// The number of the folder that it is in, on the level above.
+    parent: usize,
+    /// Reached through a link, by itself or further up.
+    linked: bool,
+}
+
+/// A folder that was looked at.
+struct Visited {
+    identity: Identity,
+    parent: usize,
+    stamp: Stamp,
+    files: Vec<File>,
+    before: Option<Arc<Folder>>,
+    name: Arc<str>,
+}
+
+/// What looking at a folder came to.
+enum Looked {
+    /// It looks as it did; its files were glanced at.
+    Same(Vec<File>),
+    Read(Listing),
+    Refused(DiskError),
+}
+
+/// Walks a folder of a source and everything below it. `before` is what it held the last time.
+pub(super) fn walk(
+    root: &Root,
+    path: &RelPath,
+    before: Option<&Arc<Folder>>,
+    queue: Option<&Queue>,
+) -> Result<Walked, DiskError> {
+    let mut walk = Walk::new(root, queue);
+    let mut level =
+        vec![Visit { path: path.clone(), before: before.cloned(), parent: 0, linked: false }];
+    let mut levels: Vec<Vec<Visited>> = Vec::new();
+    while !level.is_empty() {
+        let looked = map(&level, || (), |(), visit| look(root, queue, visit));
+        let mut visited = Vec::with_capacity(level.len());
+        let mut below = Vec::new();
+        for (visit, looked) in level.into_iter().zip(looked) {
+            // Where it starts must be readable; everything below may fail by itself.
+            if levels.is_empty()
+                && let Looked::Refused(error) = looked
+            {
+                return Err(error);
+            }
+            let number = visited.len();
+            let parent = visit.parent;
+            let taken = walk.take(&visit, looked, number, &levels, &mut below);
+            if taken.is_none()
+                && let Some(above) = levels.last_mut().and_then(|above| above.get_mut(parent))
+            {
+                // Looked at anew the next time, to say it again or to find it mended.
+                above.stamp = Stamp::UNSURE;
+            }
+            visited.extend(taken);
+        }
+        levels.push(visited);
+        level = below;
+    }
+    walk.walked.folder = assembled(levels);
+    Ok(walk.walked)
+}
+
+/// Looks at one folder, on whatever thread.
+fn look(root: &Root, queue: Option<&Queue>, visit: &Visit) -> Looked {
+    if let Some(before) = &visit.before
+        && root.glance(&visit.path).is_some_and(|(_, stamp)| stamp.is_same(before.stamp))
+        && let Some(files) = glanced(root, &visit.path, before)
+    {
+        return Looked::Same(files);
+    }
+    root.list(&visit.path, queue).map_or_else(Looked::Refused, Looked::Read)
+}
+
+/// The files of a folder that holds the same names as before; none if one of them is not there.
+fn glanced(root: &Root, path: &RelPath, before: &Folder) -> Option<Vec<File>> {
+    let glance = |(name, _): &File| {
+        let (bytes, stamp) = root.glance(&path.child(name).ok()?)?;
+        Some((Arc::clone(name), Entry::Regular { bytes, stamp }))
+    };
+    before.files().iter().map(glance).collect()
+}
+
+/// Puts folders into those that they are in, from the deepest level up.
+fn assembled(mut levels: Vec<Vec<Visited>>) -> Arc<Folder> {
+    let mut below: Vec<(usize, Arc<str>, Arc<Folder>)> = Vec::new();
+    while let Some(level) = levels.pop() {
+        let mut inside: Vec<Vec<Below>> = vec![Vec::new(); level.len()];
+        for (parent, name, folder) in below {
+            if let Some(inside) = inside.get_mut(parent) {
+                inside.push((name, folder));
+            }
+        }
+        let folder = |(visited, inside): (Visited, Vec<Below>)| {
+            let folder = Folder::new(visited.files, inside, visited.stamp);
+            let same = visited.before.filter(|before| is_same(before, &folder));
+            (visited.parent, visited.name, same.unwrap_or_else(|| Arc::new(folder)))
+        };
+        below = level.into_iter().zip(inside).map(folder).collect();
+    }
+    below.pop().map(|(_, _, folder)| folder).unwrap_or_default()
+}
+
+fn is_same(before: &Folder, now: &Folder) -> bool {
+    let same_file = |(a, b): (&File, &File)| a.0 == b.0 && a.1.is_same(b.1);
+    let same_folder = |(a, b): (&Below, &Below)| Arc::ptr_eq(&a.1, &b.1) && a.0 == b.0;
+    before.stamp == now.stamp
+        && before.files().len() == now.files().len()
+        && before.folders().len() == now.folders().len()
+        && before.files().iter().zip(now.files()).all(same_file)
+        && before.folders().iter().zip(now.folders()).all(same_folder)
+}
+
+/// One walk: what it has found so far, and what it counts.
+struct Walk<'a> {
+    root: &'a Root,
+    queue: Option<&'a Queue>,
+    walked: Walked,
     entries: usize,
-    visits: HashMap<(u64, u64), u32>,
+    visits: HashMap<Identity, u32>,
+    /// Names that many files have, once each.
+    names: HashSet<Arc<str>>,
 }
 
-/// Walks the whole source.
-pub(super) fn walk(root: &Root) -> Result<Walked, DiskError> {
-    let mut walked = Walked::default();
-    // The root itself must be readable; everything below it may fail by itself.
-    root.list(&RelPath::root())?;
-    walked.folder = walked.visit(root, &RelPath::root(), &mut Vec::new());
-    Ok(walked)
-}
+impl<'a> Walk<'a> {
+    fn new(root: &'a Root, queue: Option<&'a Queue>) -> Self {
+        Self {
+            root,
+            queue,
+            walked: Walked::default(),
+            entries: 0,
+            visits: HashMap::new(),
+            names: HashSet::new(),
+        }
+    }
 
-impl Walked {
-    /// `above` holds the identities of the folders on the way here: meeting one again is a loop of links.
-    fn visit(&mut self, root: &Root, path: &RelPath, above: &mut Vec<(u64, u64)>) -> Folder {
-        let mut folder = Folder::default();
-        let Some(mut listing) = self.list(root, path, above) else { return folder };
-        above.push(listing.identity);
-        // Whatever order the disk has, ours is by name.
-        listing.entries.sort_by(|a, b| a.0.cmp(&b.0));
-        for (name, listed) in listing.entries {
-            self.entries += 1;
-            if self.entries > MAX_ENTRIES {
-                if self.entries == MAX_ENTRIES + 1 {
-                    let message = format!(
-                        "more than {MAX_ENTRIES} files and folders; the rest is not looked at"
-                    );
-                    self.found("", Code::TooMany, message);
+    /// Takes what one folder held; `below` are the folders to visit next.
+    fn take(
+        &mut self,
+        visit: &Visit,
+        looked: Looked,
+        number: usize,
+        levels: &[Vec<Visited>],
+        below: &mut Vec<Visit>,
+    ) -> Option<Visited> {
+        let name = self.name(visit.path.name());
+        let mut visited = Visited {
+            identity: (0, 0),
+            parent: visit.parent,
+            stamp: Stamp::UNSURE,
+            files: Vec::new(),
+            before: visit.before.clone(),
+            name,
+        };
+        let listing = match looked {
+            Looked::Same(files) => {
+                let before = visit.before.as_ref()?;
+                self.entries += files.len() + before.folders().len();
+                visited.stamp = before.stamp;
+                visited.files = files;
+                for (name, folder) in before.folders() {
+                    let path = visit.path.child(name).ok()?;
+                    below.push(Visit {
+                        path,
+                        before: Some(Arc::clone(folder)),
+                        parent: number,
+                        linked: false,
+                    });
                 }
+                return Some(visited);
+            }
+            Looked::Refused(error) => {
+                self.refused(visit.path.as_str(), &error);
+                return None;
+            }
+            Looked::Read(listing) => listing,
+        };
+        if let Some((code, message)) = self.met_before(visit, &listing, levels) {
+            self.found(visit.path.as_str(), code, message);
+            self.walked.whole_only = true;
+            return None;
+        }
+        self.watched(&visit.path, listing.watch);
+        visited.identity = listing.identity;
+        visited.stamp = listing.stamp;
+        for (name, listed) in listing.entries {
+            if self.is_over() {
                 break;
             }
-            let unusable = match name.to_str().map(|name| path.child(name)) {
-                Some(Ok(below)) => {
-                    self.take(root, &mut folder, &below, listed, above);
+            let unusable = match name.to_str().map(|name| visit.path.child(name)) {
+                Some(Ok(path)) => {
+                    self.entry(visit, path, listed, number, &mut visited, below);
                     continue;
                 }
                 Some(Err(_)) => "the name holds control characters; not served",
                 None => "the name is not UTF-8; not served",
             };
-            let slash = if path.is_root() { "" } else { "/" };
-            let shown = format!("{path}{slash}{}", name.to_string_lossy());
+            let slash = if visit.path.is_root() { "" } else { "/" };
+            let shown = format!("{}{slash}{}", visit.path, name.to_string_lossy());
+            visited.stamp = Stamp::UNSURE;
             self.found(&shown, Code::NameUnusable, unusable);
         }
-        above.pop();
-        folder
+        Some(visited)
     }
 
-    /// The folder's entries, unless it lies too deep, cannot be read, or was met before.
-    fn list(&mut self, root: &Root, path: &RelPath, above: &[(u64, u64)]) -> Option<Listing> {
-        let (code, message) = if above.len() >= MAX_DEPTH {
-            (Code::TooDeep, format!("lies deeper than {MAX_DEPTH} folders; not looked at"))
-        } else {
-            let listing = match root.list(path) {
-                Ok(listing) => listing,
-                Err(error) => {
-                    self.refused(path.as_str(), &error);
-                    return None;
-                }
-            };
-            let visits = self.visits.entry(listing.identity).or_default();
-            *visits += 1;
-            if above.contains(&listing.identity) {
-                (Code::LinkLoop, "a symbolic link to a folder above it; not followed".to_owned())
-            } else if *visits > MAX_VISITS {
-                (
-                    Code::LinkLoop,
-                    "one of too many links to the same folder; not followed".to_owned(),
-                )
-            } else {
-                return Some(listing);
-            }
-        };
-        self.found(path.as_str(), code, message);
-        None
-    }
-
-    fn take(
+    /// Whether a folder lies too deep, or was met before.
+    fn met_before(
         &mut self,
-        root: &Root,
-        folder: &mut Folder,
-        path: &RelPath,
+        visit: &Visit,
+        listing: &Listing,
+        levels: &[Vec<Visited>],
+    ) -> Option<(Code, String)> {
+        if levels.len() >= MAX_DEPTH {
+            let message = format!("lies deeper than {MAX_DEPTH} folders; not looked at");
+            return Some((Code::TooDeep, message));
+        }
+        if !visit.linked {
+            return None;
+        }
+        self.walked.whole_only = true;
+        let mut above = levels.iter().rev().scan(visit.parent, |number, level| {
+            let visited = level.get(*number)?;
+            *number = visited.parent;
+            Some(visited.identity)
+        });
+        if above.any(|above| above == listing.identity) {
+            let message = "a symbolic link to a folder above it; not followed".to_owned();
+            return Some((Code::LinkLoop, message));
+        }
+        let visits = self.visits.entry(listing.identity).or_default();
+        *visits += 1;
+        (*visits > MAX_VISITS).then(|| {
+            let message = "one of too many links to the same folder; not followed".to_owned();
+            (Code::LinkLoop, message)
+        })
+    }
+
+    fn entry(
+        &mut self,
+        visit: &Visit,
+        path: RelPath,
         listed: Listed,
-        above: &mut Vec<(u64, u64)>,
+        number: usize,
+        visited: &mut Visited,
+        below: &mut Vec<Visit>,
     ) {
-        let name: Box<str> = path.name().into();
         match listed {
-            Listed::File { bytes } => {
-                folder.files.insert(name, Entry::Regular { bytes });
+            Listed::File { bytes, stamp, linked } => {
+                if linked {
+                    // The folder looks the same when what its link leads to does not.
+                    visited.stamp = Stamp::UNSURE;
+                    let watch = self.queue.and_then(|queue| self.root.watch(&path, queue));
+                    self.watched(&path, watch);
+                }
+                let name = self.name(path.name());
+                visited.files.push((name, Entry::Regular { bytes, stamp }));
             }
             Listed::Special => {
                 // Whoever wants to read it will be told what it is.
-                folder.files.insert(name, Entry::Special);
+                visited.stamp = Stamp::UNSURE;
+                visited.files.push((self.name(path.name()), Entry::Special));
             }
-            Listed::Folder if SKIPPED.contains(&path.name()) => {}
-            Listed::Folder => {
-                if SkillPath::of_file(path).is_some() {
-                    self.found(
-                        path.as_str(),
-                        Code::NotRegular,
-                        "is a folder named like a skill's file",
-                    );
+            Listed::Folder { .. } if is_skipped(path.name()) => {}
+            Listed::Folder { linked } => {
+                if SkillPath::of_file(&path).is_some() {
+                    let message = "is a folder named like a skill's file";
+                    self.found(path.as_str(), Code::NotRegular, message);
+                    visited.stamp = Stamp::UNSURE;
                 }
-                let below = self.visit(root, path, above);
-                folder.folders.insert(name, below);
+                if linked {
+                    visited.stamp = Stamp::UNSURE;
+                }
+                let linked = linked || visit.linked;
+                let before =
+                    visit.before.as_ref().and_then(|before| before.own_folder(path.name()));
+                let before = before.filter(|_| !linked).cloned();
+                below.push(Visit { path, before, parent: number, linked });
             }
-            Listed::Refused(error) => self.refused(path.as_str(), &error),
+            Listed::Refused(error) => {
+                visited.stamp = Stamp::UNSURE;
+                self.refused(path.as_str(), &error);
+            }
         }
+    }
+
+    /// Whether there are too many entries; said once.
+    fn is_over(&mut self) -> bool {
+        self.entries += 1;
+        if self.entries == MAX_ENTRIES + 1 {
+            let message =
+                format!("more than {MAX_ENTRIES} files and folders; the rest is not looked at");
+            self.found("", Code::TooMany, message);
+            self.walked.whole_only = true;
+        }
+        self.entries > MAX_ENTRIES
+    }
+
+    fn watched(&mut self, path: &RelPath, watch: Option<io::Result<Descriptor>>) {
+        match watch {
+            Some(Ok(watch)) => self.walked.watches.push((watch, path.clone())),
+            Some(Err(error)) => self.walked.unwatched = Some(error),
+            None => {}
+        }
+    }
+
+    /// Of a name that many files have, one copy is enough.
+    fn name(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.names.get(name) {
+            return Arc::clone(known);
+        }
+        let known: Arc<str> = name.into();
+        self.names.insert(Arc::clone(&known));
+        known
     }
 
     fn refused(&mut self, file: &str, error: &DiskError) {
@@ -155,6 +390,11 @@ impl Walked {
         let mut finding = Finding::whole(code, message);
         finding.hint =
             HINTS.iter().find(|(known, _)| *known == code).map(|(_, hint)| (*hint).to_owned());
-        self.findings.push((escaped(file), finding));
+        self.walked.findings.push((escaped(file), finding));
     }
+}
+
+/// Whether a folder of this name is passed by.
+pub(super) fn is_skipped(name: &str) -> bool {
+    SKIPPED.contains(&name)
 }

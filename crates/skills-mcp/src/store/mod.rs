@@ -1,20 +1,40 @@
 //! What we know now: the current [`Snapshot`], replaced whole and never changed.
 //!
-//! The first scan runs beside the handshake, and calls wait for it. One refresh runs at a time, each with a
-//! cause; a source that fails keeps what it gave last. Not here: how sources read, what a call does.
+//! The first look runs beside the handshake, and calls wait for it. After that whoever asks for a [fresh](Store::fresh)
+//! snapshot gets every change that was on disk before: where the system tells of changes the queue is empty, or is
+//! emptied first; elsewhere sources are looked at anew once a second. One look runs at a time; a source that fails
+//! keeps what it gave last. Not here: how sources read, what a call does.
 
-mod refresh;
+mod keep;
+mod look;
 mod snapshot;
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use arc_swap::ArcSwapOption;
-pub use refresh::{Cause, Refreshed};
+pub use keep::keep;
+pub use look::{Cause, Refreshed};
 use skills_core::diagnostic::Diagnostic;
-pub use snapshot::{ContentError, SkillFile, Snapshot};
-use tokio::sync::watch;
+pub use snapshot::{ContentError, SkillFile, Snapshot, clause_of};
+use tokio::{sync::watch, task::spawn_blocking, time::timeout};
 
-use crate::{config::Stack, source::Directory};
+use crate::{
+    config::Stack,
+    source::{Directory, Queue},
+};
+
+/// A call waits this long for the changes that the system has told of.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// A call waits this long for sources of which nobody tells to be looked at.
+const LONG_PATIENCE: Duration = Duration::from_secs(1);
+/// Sources of which nobody tells are looked at again by a call that comes this long after the last look.
+const STALE: Duration = Duration::from_secs(1);
 
 /// The sources and what they hold.
 #[derive(Debug)]
@@ -26,21 +46,26 @@ pub struct Store {
     current: ArcSwapOption<Snapshot>,
     /// How many snapshots there have been.
     generations: watch::Sender<u64>,
-    /// Held by the refresh that runs, with what each source gave last.
-    taken: Mutex<Vec<refresh::Taken>>,
+    /// Held by the look that runs, with what each source gave last.
+    state: Mutex<look::State>,
+    /// Where the system tells of changes; none where it does not.
+    queue: ArcSwapOption<Queue>,
+    /// How many calls were answered before all changes were taken in.
+    late: AtomicU64,
 }
 
 impl Store {
-    /// A store that has not looked yet.
+    /// A store that has not looked yet, and looks when it is told to.
     pub fn new(sources: Vec<Directory>, stack: Stack) -> Self {
-        let taken = Mutex::new(Vec::new());
         Self {
             standing: Vec::new(),
             sources,
             stack,
             current: ArcSwapOption::empty(),
             generations: watch::Sender::new(0),
-            taken,
+            state: Mutex::default(),
+            queue: ArcSwapOption::empty(),
+            late: AtomicU64::new(0),
         }
     }
 
@@ -65,6 +90,45 @@ impl Store {
             // The sender lives in `self`, so waiting can only end with a value.
             let _ = self.generations().wait_for(|generation| *generation > 0).await;
         }
+    }
+
+    /// A snapshot with every change that was on disk when it was asked for. Waiting for that has an end, and is
+    /// counted when it comes to it.
+    pub async fn fresh(self: &Arc<Self>) -> Arc<Snapshot> {
+        if let Some(snapshot) = self.up_to_date() {
+            return snapshot;
+        }
+        self.snapshot().await;
+        let patience = if self.queue.load().is_some() { PATIENCE } else { LONG_PATIENCE };
+        let store = Arc::clone(self);
+        let looking = spawn_blocking(move || store.catch_up(Cause::Call));
+        match timeout(patience, looking).await {
+            Ok(Ok(snapshot)) => snapshot,
+            // It panicked, and was logged by whoever catches panics; what we have is what we have.
+            Ok(Err(_)) => self.snapshot().await,
+            Err(_) => {
+                let late = self.late.fetch_add(1, Ordering::Relaxed) + 1;
+                tracing::warn!(late, "answered before all changes were taken in");
+                self.snapshot().await
+            }
+        }
+    }
+
+    /// The current snapshot, if nothing has changed since. Asks the queue first and who is at work last: what is not in
+    /// the queue any more is with them.
+    fn up_to_date(&self) -> Option<Arc<Snapshot>> {
+        let told = self.queue.load().as_ref().is_some_and(|queue| queue.waiting() > 0);
+        if told {
+            return None;
+        }
+        let watched = self.state.try_lock().ok()?.is_current(Instant::now());
+        let snapshot = self.current.load_full()?;
+        (watched && snapshot.is_in_place(&self.sources)).then_some(snapshot)
+    }
+
+    /// How many calls were answered before all changes were taken in.
+    pub fn late(&self) -> u64 {
+        self.late.load(Ordering::Relaxed)
     }
 
     /// How many snapshots there have been, zero before the first: whoever waits on it hears of each new one.

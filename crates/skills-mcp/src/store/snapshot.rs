@@ -7,19 +7,20 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 use skills_core::{
-    catalog::{Catalog, Folder, Kind, Skill},
+    catalog::{Catalog, Folder, Kind, Skill, SkillId, Stamp},
     diagnostic::{Diagnostic, escaped},
+    document::{Dialect, Parsed, Text},
     relpath::RelPath,
     route::{
         Router,
-        ranked::{Entry, Ranked, Text, Tokenizer},
+        ranked::{self, Entry, Ranked, Ranking, Tokenizer},
     },
 };
 use thiserror::Error;
 
 use crate::{
     config::{Settings, Settled},
-    source::{DiskError, Root},
+    source::{Directory, DiskError, Followed, Identity, MAX_SKILL_BYTES, Root, map},
 };
 
 /// Larger files have no digest.
@@ -55,17 +56,21 @@ pub struct Snapshot {
     /// The index over them.
     pub router: Router,
     /// The settings, with where each came from.
-    pub settled: Settled,
+    pub settled: Arc<Settled>,
     pub(super) roots: Vec<SourceRoot>,
     pub(super) ranked: OnceLock<Ranked>,
 }
 
 /// Where a source's files are.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct SourceRoot {
     pub(super) path: PathBuf,
     /// The open folder; none where the source could not be read.
     pub(super) root: Option<Arc<Root>>,
+    /// Which folder that is.
+    pub(super) identity: Option<Identity>,
+    /// What its configuration looked like.
+    pub(super) config: [Option<Stamp>; 2],
 }
 
 /// Why a file of a skill could not be served.
@@ -74,6 +79,9 @@ pub enum ContentError {
     /// It was declared, or even there, and is not now.
     #[error("is missing on disk")]
     Missing,
+    /// It does not say what it said when it was indexed.
+    #[error("is being changed at this moment")]
+    Changed,
     /// It is over the limit.
     #[error("is {bytes} bytes, over the limit of {limit} bytes")]
     TooLarge {
@@ -100,10 +108,37 @@ impl Snapshot {
         file: &RelPath,
         limit: usize,
     ) -> Result<Vec<u8>, ContentError> {
+        let path = skill.resource(file).ok_or(ContentError::Missing)?;
+        self.read_file(skill, &path, limit)
+    }
+
+    /// What a skill says: the very text that was indexed. It is read again, because of many skills few are asked for.
+    pub fn text(&self, skill: &Skill) -> Result<Text, ContentError> {
+        let bytes = self.read_file(skill, &skill.file, MAX_SKILL_BYTES)?;
+        skill.document().text(bytes).ok_or(ContentError::Changed)
+    }
+
+    /// What a skill is and says at this moment, if its file still is a skill's.
+    pub fn newest(&self, skill: &Skill) -> Result<(Skill, Text), ContentError> {
+        let bytes = self.read_file(skill, &skill.file, MAX_SKILL_BYTES)?;
+        let dialect = match skill.kind {
+            Kind::Tree => Dialect::Tree,
+            Kind::Bundle => Dialect::Bundle,
+        };
+        let content = Parsed::read(bytes.clone(), dialect).skill.ok_or(ContentError::Changed)?;
+        let text = content.document.text(bytes).ok_or(ContentError::Changed)?;
+        Ok((skill.saying(content), text))
+    }
+
+    fn read_file(
+        &self,
+        skill: &Skill,
+        path: &RelPath,
+        limit: usize,
+    ) -> Result<Vec<u8>, ContentError> {
         let source = self.roots.get(skill.source);
         let root = source.and_then(|source| source.root.as_ref()).ok_or(ContentError::Missing)?;
-        let path = skill.resource(file).ok_or(ContentError::Missing)?;
-        root.read(&path, limit).map_err(|error| match error {
+        root.read(path, limit).map_err(|error| match error {
             DiskError::NotFound => ContentError::Missing,
             DiskError::TooLarge { bytes, limit } => ContentError::TooLarge { bytes, limit },
             error @ (DiskError::NotRegular | DiskError::Link(_) | DiskError::Io(_)) => {
@@ -112,12 +147,82 @@ impl Snapshot {
         })
     }
 
+    /// Whether the sources are the folders that this was read from, and their configurations what they were.
+    pub(super) fn is_in_place(&self, sources: &[Directory]) -> bool {
+        let same = |(root, source): (&SourceRoot, &Directory)| root.identity == source.identity();
+        self.roots.iter().zip(sources).all(same) && self.has_same_configuration(sources)
+    }
+
+    pub(super) fn has_same_configuration(&self, sources: &[Directory]) -> bool {
+        let same = |(before, now): (&Option<Stamp>, &Option<Stamp>)| match (before, now) {
+            (Some(before), Some(now)) => before.is_same(*now),
+            (before, now) => before.is_none() && now.is_none(),
+        };
+        self.roots
+            .iter()
+            .zip(sources)
+            .all(|(root, source)| root.config.iter().zip(&source.config_stamps()).all(same))
+    }
+
+    /// Whether its files are read from the folders that are followed now.
+    pub(super) fn is_rooted_in(&self, followed: &[Followed]) -> bool {
+        let same =
+            |(root, followed): (&SourceRoot, &Followed)| root.identity == followed.identity();
+        self.roots.len() == followed.len() && self.roots.iter().zip(followed).all(same)
+    }
+
+    /// The skills that a request most likely means.
+    pub fn search(&self, query: &str, limit: usize) -> Ranking {
+        let mut ranking = self.ranked().search(query, limit);
+        // Numbers are given as skills come; what is as good as another goes by its place.
+        let place = |hit: &ranked::Hit| {
+            let skill = self.catalog.skill(SkillId::at(hit.entry));
+            skill.map(|skill| (skill.source, skill.kind, &skill.path))
+        };
+        ranking
+            .hits
+            .sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b))));
+        ranking
+    }
+
     /// The ranked index. Built beside the first calls; whoever needs it earlier waits for it.
-    pub fn ranked(&self) -> &Ranked {
+    pub(super) fn ranked(&self) -> &Ranked {
         self.ranked.get_or_init(|| {
-            let mut tokenizer = Tokenizer::new();
-            Ranked::new(self.catalog.skills().iter().map(|skill| entry(skill, &mut tokenizer)))
+            let numbers: Vec<SkillId> = (0..self.catalog.end()).map(SkillId::at).collect();
+            Ranked::new(map(&numbers, Tokenizer::new, |tokenizer, number| {
+                self.entry(*number, tokenizer)
+            }))
         })
+    }
+
+    /// Makes the index from the one before: these skills changed since.
+    pub(super) fn index_after(&self, before: &Ranked, changed: impl Iterator<Item = SkillId>) {
+        let mut tokenizer = Tokenizer::new();
+        let changed = changed.map(|number| (number.index(), self.entry(number, &mut tokenizer)));
+        // Nobody else has seen this snapshot yet.
+        let _ = self.ranked.set(before.with(changed));
+    }
+
+    /// The same snapshot with an index that is exact again, if too much of it is not.
+    pub(super) fn with_merged_index(&self) -> Option<Self> {
+        let ranked = self.ranked.get().filter(|ranked| ranked.pending() > 0)?;
+        let Self { catalog, router, settled, roots, .. } = self;
+        Some(Self {
+            catalog: catalog.clone(),
+            router: router.clone(),
+            settled: Arc::clone(settled),
+            roots: roots.clone(),
+            ranked: OnceLock::from(ranked.merged()),
+        })
+    }
+
+    /// A skill as the index takes it; without its text where that cannot be read now, until somebody tells of it.
+    fn entry(&self, number: SkillId, tokenizer: &mut Tokenizer) -> Option<Arc<Entry>> {
+        let skill = self.catalog.skill(number)?;
+        let text = self.text(skill).ok();
+        let body = text.as_ref().map(Text::body).unwrap_or_default();
+        let clauses = clauses(skill);
+        Some(Arc::new(Entry::read(&ranked::Text { body, ..offered(skill, &clauses) }, tokenizer)))
     }
 
     /// The folder a skill's files are in, as an agent would name it: its resource folder, else its file's.
@@ -197,19 +302,22 @@ fn shown(path: &Path) -> String {
     if shown.is_empty() { ".".to_owned() } else { shown }
 }
 
-/// What a skill offers to be found by.
-fn entry(skill: &Skill, tokenizer: &mut Tokenizer) -> Arc<Entry> {
+/// The clause of a skill that a search found it by.
+pub fn clause_of(skill: &Skill, number: usize) -> Option<String> {
+    offered(skill, &clauses(skill)).clause(number).map(str::to_owned)
+}
+
+fn clauses(skill: &Skill) -> Vec<String> {
     let fields = skill.fields();
-    let clauses: Vec<String> = fields.phrases.iter().chain(&fields.keywords).cloned().collect();
+    fields.phrases.iter().chain(&fields.keywords).cloned().collect()
+}
+
+/// What a skill offers to be found by, beside its text.
+fn offered<'a>(skill: &'a Skill, clauses: &'a [String]) -> ranked::Text<'a> {
+    let fields = skill.fields();
     let name = match skill.kind {
         Kind::Bundle => fields.name.as_deref().unwrap_or(skill.path.name()),
         Kind::Tree => &skill.identity,
     };
-    let text = Text {
-        name,
-        description: &fields.description,
-        body: skill.document().body(),
-        clauses: &clauses,
-    };
-    Arc::new(Entry::read(&text, tokenizer))
+    ranked::Text { name, description: &fields.description, body: "", clauses }
 }

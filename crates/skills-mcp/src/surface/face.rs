@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use skills_core::catalog::Kind;
-
 use crate::store::Snapshot;
 
 /// A set of tools that belong together.
@@ -54,8 +52,7 @@ impl Doors {
 
     /// Whether this door is open over this catalog.
     pub(super) fn open(&self, door: Door, snapshot: &Snapshot, named: bool) -> bool {
-        let has_bundles =
-            || snapshot.catalog.skills().iter().any(|skill| skill.kind == Kind::Bundle);
+        let has_bundles = || snapshot.catalog.bundles() > 0;
         match (self, door) {
             (Self::Chosen(doors), _) => doors.contains(&door),
             (Self::Fitting, Door::Tree) => named,
@@ -136,8 +133,6 @@ pub struct Face {
     pub page: Option<usize>,
     /// Paths in flat answers are relative to this folder, where they lie below it.
     pub project: PathBuf,
-    /// Whether every call looks at the sources again.
-    pub rescan: bool,
     /// What it is told of.
     pub tells: Tells,
 }
@@ -165,7 +160,6 @@ impl Face {
             matching: Match::Ranked,
             page: Some(50),
             project,
-            rescan: false,
             tells: Tells::Lists,
         }
     }
@@ -197,7 +191,6 @@ impl Face {
             dotted: true,
             matching: Match::All,
             page: None,
-            rescan: true,
             tells: Tells::Skills,
             ..Self::skills_mcp(true, project)
         }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use skills_core::{
     catalog::{Catalog, Folder, Kind, Presence, Skill},
     relpath::RelPath,
-    resolve::{Declared, find_file, is_binary, mime_type, resolve},
+    resolve::{self, Declared, find_file, is_binary, mime_type},
 };
 
 use super::{Call, Door, Refusal, Reply, Tool, arguments, refusal};
@@ -77,7 +77,9 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         ContentError::TooLarge { .. } => {
             Refusal::tool(format!("Asset '{file}' {error} (assets.max_size_bytes)."))
         }
-        ContentError::Refused(error) => Refusal::tool(format!("Asset '{file}' {error}.")),
+        ContentError::Refused(_) | ContentError::Changed => {
+            Refusal::tool(format!("Asset '{file}' {error}."))
+        }
     })?;
     answer(call, skill, &found, &file, bytes)
 }
@@ -188,10 +190,5 @@ fn unknown(catalog: &Catalog, skill: &Skill, file: &RelPath) -> String {
 }
 
 fn declared(catalog: &Catalog, skill: &Skill) -> Vec<String> {
-    let resolved = resolve(catalog, skill, usize::MAX);
-    let own =
-        resolved.assets.iter().map(|a| &a.file).chain(resolved.scripts.iter().map(|s| &s.file));
-    let assets = resolved.inherited_assets.iter().map(|a| &a.declaration.file);
-    let scripts = resolved.inherited_scripts.iter().map(|s| &s.declaration.file);
-    own.chain(assets).chain(scripts).map(ToString::to_string).take(10).collect()
+    resolve::files(catalog, skill).into_iter().map(ToString::to_string).take(10).collect()
 }

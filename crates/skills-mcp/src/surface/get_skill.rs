@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skills_core::{
-    catalog::Skill,
+    catalog::{Skill, SkillId},
     document::{Argument, AssetDeclaration, ScriptDeclaration},
     resolve::{Resolved, is_binary, resolve},
     route::{Hit, Verdict},
@@ -179,8 +179,8 @@ fn no_match(call: &Call, context: &str, closest: Option<&Hit>) -> Result<Reply, 
         .transpose()?;
     // Where no keyword matches, the ranked search may still know what was meant; its formula score is then zero.
     let by_rank = || {
-        let hit = call.snapshot.ranked().search(context, 1).hits.pop()?;
-        let skill = call.snapshot.catalog.skills().get(hit.entry)?;
+        let hit = call.snapshot.search(context, 1).hits.pop()?;
+        let skill = call.snapshot.catalog.skill(SkillId::at(hit.entry))?;
         Some((&*skill.identity, 0.0))
     };
     let ranked = if by_formula.is_none() { by_rank() } else { None };
@@ -227,7 +227,9 @@ fn serve(
     include_assets: bool,
 ) -> Result<Reply, Refusal> {
     let snapshot = &call.snapshot;
-    let resolved = resolve(&snapshot.catalog, skill, snapshot.settings().content.max_tokens);
+    let max_tokens = snapshot.settings().content.max_tokens;
+    let resolved =
+        resolve(&snapshot.catalog, skill, max_tokens, |skill| refusal::text(call, skill))?;
     let matched = hit.map(|hit| hit.matched.as_slice()).unwrap_or_default();
     let reply = Reply::json(&One {
         skill_path: &skill.identity,
@@ -315,7 +317,9 @@ fn inline(call: &Call, owner: &Skill, asset: &AssetDeclaration) -> Result<String
         Err(ContentError::TooLarge { bytes, .. }) => {
             Err(format!("{bytes} bytes, over {limit}; use get_asset"))
         }
-        Err(error @ (ContentError::Missing | ContentError::Refused(_))) => Err(error.to_string()),
+        Err(error @ (ContentError::Missing | ContentError::Changed | ContentError::Refused(_))) => {
+            Err(error.to_string())
+        }
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Entry {
 
 /// Every skill by precedence: its source, then its name. Bundles before tree skills, which have doors of their own.
 pub(super) fn entries(catalog: &Catalog) -> Vec<Entry> {
-    let mut skills: Vec<&Skill> = catalog.skills().iter().collect();
+    let mut skills: Vec<&Skill> = catalog.skills().collect();
     skills.sort_by(|a, b| {
         let order = |skill: &Skill| (skill.kind == Kind::Tree, skill.source);
         order(a).cmp(&order(b)).then_with(|| a.label.cmp(&b.label))

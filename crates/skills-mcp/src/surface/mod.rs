@@ -109,6 +109,8 @@ pub struct Call {
     pub session: Arc<Session>,
     /// What the caller is shown.
     pub face: Arc<Face>,
+    /// A text that is not what was indexed is served as it is now: it changes faster than we look.
+    pub last_try: bool,
 }
 
 /// What a tool answers.

@@ -25,7 +25,7 @@ struct Input {}
 
 fn run(call: &Call, _: Map<String, Value>) -> Result<Reply, Refusal> {
     let refreshed = call.store.refresh(Cause::Asked);
-    let skills_reindexed = refreshed.snapshot.catalog.skills().len();
+    let skills_reindexed = refreshed.snapshot.catalog.len();
     let success = refreshed.failures.is_empty();
     call.sink.tell(|| Event::Refresh {
         mode: "local",

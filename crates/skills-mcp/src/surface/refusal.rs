@@ -1,7 +1,15 @@
 //! Every way a call can be refused, and which of them a model can act on.
 
+use std::borrow::Cow;
+
 use serde_json::json;
-use skills_core::catalog::{Catalog, Skill};
+use skills_core::{
+    catalog::{Catalog, Skill},
+    document::Text,
+};
+
+use super::Call;
+use crate::store::ContentError;
 
 /// A call that is not answered as asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +20,8 @@ pub enum Refusal {
     Plain(String),
     /// The request is malformed: a JSON-RPC error -32602.
     Params(String),
+    /// A skill's text is not what was indexed: somebody is changing it. Worth another try with what is there then.
+    Stale(String),
     /// Our fault: a JSON-RPC error -32603.
     Internal(String),
 }
@@ -26,6 +36,27 @@ impl Refusal {
     pub fn text(message: &str) -> String {
         json!({"error": true, "message": message}).to_string()
     }
+}
+
+/// What a skill says.
+pub(super) fn text(call: &Call, skill: &Skill) -> Result<Text, Refusal> {
+    told(call, skill).map(|(_, text)| text)
+}
+
+/// A skill and what it says, both of one moment.
+pub(super) fn told<'a>(call: &Call, skill: &'a Skill) -> Result<(Cow<'a, Skill>, Text), Refusal> {
+    let told = match call.snapshot.text(skill) {
+        Err(ContentError::Changed) if call.last_try => {
+            call.snapshot.newest(skill).map(|(skill, text)| (Cow::Owned(skill), text))
+        }
+        text => text.map(|text| (Cow::Borrowed(skill), text)),
+    };
+    told.map_err(|error| {
+        Refusal::Stale(format!(
+            "Skill '{}' cannot be read now: its file {error}. Try again in a moment.",
+            skill.identity
+        ))
+    })
 }
 
 /// The skill of this name, or a refusal with near names.

@@ -11,6 +11,7 @@ use skills_core::{
 use super::{
     Budget, Call, Door, Face, ListingStyle, Refusal, Reply, Tool, arguments,
     listing::{self, Entry},
+    refusal,
 };
 use crate::event::Event;
 
@@ -130,7 +131,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: Input = arguments::read(arguments)?;
     let catalog = &call.snapshot.catalog;
     match catalog.named(&input.name) {
-        Named::One(skill) => Ok(load(call, skill)),
+        Named::One(skill) => load(call, skill),
         Named::Several(skills) => {
             let names: Vec<&str> = skills.iter().map(|skill| &*skill.label).collect();
             let message = format!(
@@ -144,11 +145,11 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     }
 }
 
-fn load(call: &Call, skill: &Skill) -> Reply {
+fn load(call: &Call, skill: &Skill) -> Result<Reply, Refusal> {
     let base = call.snapshot.place(skill);
     let (content, inherited_from) = match skill.kind {
-        Kind::Bundle => (skill.document().text().to_string(), Vec::new()),
-        Kind::Tree => tree(call, skill),
+        Kind::Bundle => (refusal::text(call, skill)?.into_whole(), Vec::new()),
+        Kind::Tree => tree(call, skill)?,
     };
     call.sink.tell(|| Event::SkillServed {
         context: None,
@@ -159,13 +160,15 @@ fn load(call: &Call, skill: &Skill) -> Reply {
         inherited_from,
         content_length_tokens: skills_core::estimate::tokens(&content),
     });
-    Reply::text(format!("Loading: {}\nBase directory: {base}\n\n{content}", skill.label))
+    Ok(Reply::text(format!("Loading: {}\nBase directory: {base}\n\n{content}", skill.label)))
 }
 
 /// A tree skill's composed text, and where its files are: its own below the base directory, inherited ones elsewhere.
-fn tree(call: &Call, skill: &Skill) -> (String, Vec<String>) {
+fn tree(call: &Call, skill: &Skill) -> Result<(String, Vec<String>), Refusal> {
     let snapshot = &call.snapshot;
-    let resolved = resolve(&snapshot.catalog, skill, snapshot.settings().content.max_tokens);
+    let max_tokens = snapshot.settings().content.max_tokens;
+    let resolved =
+        resolve(&snapshot.catalog, skill, max_tokens, |skill| refusal::text(call, skill))?;
     let own =
         resolved.assets.iter().map(|a| &a.file).chain(resolved.scripts.iter().map(|s| &s.file));
     let assets = resolved.inherited_assets.iter().map(|a| (a.from, &a.declaration.file));
@@ -187,7 +190,7 @@ fn tree(call: &Call, skill: &Skill) -> (String, Vec<String>) {
             files.join("\n")
         );
     }
-    (text, resolved.ancestors.iter().map(|above| above.identity.to_string()).collect())
+    Ok((text, resolved.ancestors.iter().map(|above| above.identity.to_string()).collect()))
 }
 
 /// Decision 21: what was asked, near names, what there is, and how to ask.

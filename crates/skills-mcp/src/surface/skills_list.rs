@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use skills_core::catalog::Skill;
 
-use super::{Call, Door, Refusal, Reply, Tool, arguments, listing::one_line, summary::Summary};
+use super::{
+    Call, Door, Refusal, Reply, Tool, arguments, listing::one_line, refusal, summary::Summary,
+};
 
 pub(super) const TOOL: Tool = Tool {
     name: "skills_list",
@@ -70,7 +72,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let catalog = &call.snapshot.catalog;
     let after = input.cursor.as_deref().map(decode).transpose()?;
     let mut skills: Vec<&Skill> =
-        catalog.skills().iter().filter(|skill| matches(skill, input.query.as_deref())).collect();
+        catalog.skills().filter(|skill| matches(skill, input.query.as_deref())).collect();
     skills.sort_by(|a, b| a.identity.cmp(&b.identity));
     let total = skills.len();
     // By name, not by number: what is added or removed meanwhile neither repeats nor hides a skill.
@@ -82,11 +84,15 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let more = page.len() > limit;
     page.truncate(limit);
     let next_cursor = page.last().filter(|_| more).map(|last| encode(&last.identity));
-    let listed = |skill: &&Skill| Listed {
-        summary: Summary::of(call, skill),
-        body: input.include_body.then(|| skill.document().body().to_owned()),
+    let listed = |skill: &&Skill| {
+        if !input.include_body {
+            return Ok(Listed { summary: Summary::of(call, skill), body: None });
+        }
+        let (skill, text) = refusal::told(call, skill)?;
+        let body = Some(text.body().to_owned());
+        Ok(Listed { summary: Summary::of(call, &skill), body })
     };
-    let skills: Vec<Listed> = page.iter().map(listed).collect();
+    let skills = page.iter().map(listed).collect::<Result<Vec<Listed>, Refusal>>()?;
     let line = |listed: &Listed| {
         format!("- {}: {}", one_line(listed.summary.name()), one_line(listed.summary.description()))
     };

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use skills_core::{
-    catalog::Skill,
+    catalog::{Skill, SkillId},
+    document::Text,
     route::{excerpt, ranked},
 };
 
@@ -13,6 +14,7 @@ use super::{
     listing::one_line,
     summary::{Summary, haystack},
 };
+use crate::{source::map, store::clause_of};
 
 pub(super) const TOOL: Tool = Tool {
     name: "skills_search",
@@ -113,20 +115,23 @@ fn all(call: &Call, input: Input) -> Output {
     let mut tokens: Vec<&str> = lowered.split_ascii_whitespace().collect();
     tokens.sort_unstable();
     tokens.dedup();
-    let found: Vec<&Skill> = call
-        .snapshot
-        .catalog
-        .skills()
-        .iter()
-        .filter(|skill| {
-            let text = haystack(skill);
+    let skills: Vec<&Skill> = call.snapshot.catalog.skills().collect();
+    // Every text is read, so every core reads. One that cannot be read now is looked for by what is known of it.
+    let has = map(
+        &skills,
+        || (),
+        |(), skill| {
+            let text = call.snapshot.text(skill).ok();
+            let text = haystack(skill, text.as_ref().map(Text::body).unwrap_or_default());
             !tokens.is_empty() && tokens.iter().all(|token| text.contains(token))
-        })
-        .collect();
+        },
+    );
+    let found: Vec<&Skill> =
+        skills.into_iter().zip(has).filter(|(_, has)| *has).map(|(skill, _)| skill).collect();
     let hit = |skill: &&Skill| Hit {
         summary: Summary::of(call, skill),
         score: json!(tokens.len()),
-        excerpt: excerpt_of(skill, &tokens),
+        excerpt: excerpt_of(call, skill, &tokens),
         matched_terms: None,
         clause: None,
     };
@@ -135,17 +140,16 @@ fn all(call: &Call, input: Input) -> Output {
 }
 
 fn ranked(call: &Call, input: Input) -> Output {
-    let ranking = call.snapshot.ranked().search(&input.query, input.limit);
-    let skills = call.snapshot.catalog.skills();
+    let ranking = call.snapshot.search(&input.query, input.limit);
     let hit = |hit: ranked::Hit| {
-        let skill = skills.get(hit.entry)?;
+        let skill = call.snapshot.catalog.skill(SkillId::at(hit.entry))?;
         let terms: Vec<&str> = hit.matched_terms.iter().map(String::as_str).collect();
         Some(Hit {
             summary: Summary::of(call, skill),
             score: json!((hit.score * 1e4).round() / 1e4),
-            excerpt: excerpt_of(skill, &terms),
+            excerpt: excerpt_of(call, skill, &terms),
             matched_terms: Some(hit.matched_terms),
-            clause: hit.clause,
+            clause: hit.clause.and_then(|number| clause_of(skill, number)),
         })
     };
     let results = ranking.hits.into_iter().filter_map(hit).collect();
@@ -159,12 +163,13 @@ fn ranked(call: &Call, input: Input) -> Output {
 }
 
 /// About 160 characters around the first word that matches: in the description if it is there, else in the text.
-fn excerpt_of(skill: &Skill, words: &[&str]) -> String {
+fn excerpt_of(call: &Call, skill: &Skill, words: &[&str]) -> String {
     let description = skill.fields().description.as_str();
     let lowered = description.to_lowercase();
-    if words.iter().any(|word| lowered.contains(&word.to_lowercase())) {
-        excerpt(description, words)
+    let text = if words.iter().any(|word| lowered.contains(&word.to_lowercase())) {
+        None
     } else {
-        excerpt(skill.document().body(), words)
-    }
+        call.snapshot.text(skill).ok()
+    };
+    excerpt(text.as_ref().map_or(description, Text::body), words)
 }

@@ -62,8 +62,7 @@ impl Summary {
 }
 
 /// Everything a flat tool looks at: install name, name, description and text.
-pub(super) fn haystack(skill: &Skill) -> String {
+pub(super) fn haystack(skill: &Skill, body: &str) -> String {
     let name = skill.fields().name.as_deref().unwrap_or_default();
-    format!("{}\n{name}\n{}\n{}", skill.path, skill.fields().description, skill.document().body())
-        .to_lowercase()
+    format!("{}\n{name}\n{}\n{body}", skill.path, skill.fields().description).to_lowercase()
 }

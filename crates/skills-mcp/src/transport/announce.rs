@@ -158,14 +158,6 @@ impl Announcer {
         }
     }
 
-    /// The same with the current snapshot, where there is one; does not wait for it.
-    pub(super) async fn look(&self) {
-        let Inner { store, .. } = &*self.0;
-        if *store.generations().borrow() > 0 {
-            self.saw(&store.snapshot().await);
-        }
-    }
-
     /// A client says that its handshake is over. Only now may it be told anything.
     pub(super) fn initialized(&self, peer: Peer<RoleServer>) {
         // A stray word from a client without a handshake, which listens on streams or not at all.
@@ -220,7 +212,7 @@ impl Announcer {
         // The first snapshot is nothing new to anybody, but whatever follows it is. (The store is ours too and holds
         // the sender, so that waiting ends only with another snapshot.)
         let _ = generations.wait_for(|generation| *generation > 0).await;
-        self.look().await;
+        self.saw(&self.0.store.snapshot().await);
         loop {
             let _ = generations.changed().await;
             quiet(&mut generations, QUIET, LONGEST).await;
@@ -361,7 +353,8 @@ mod tests {
     #[test]
     fn a_reason_counts_and_names_nobody() {
         let some = |names: &[&str]| names.iter().map(|name| Arc::from(*name)).collect();
-        let delta = Delta { added: some(&["a", "b"]), removed: some(&[]), changed: some(&["c"]) };
+        let (added, changed) = (some(&["a", "b"]), some(&["c"]));
+        let delta = Delta { added, changed, ..Delta::default() };
         assert_eq!(reason(&delta), "skills: 2 added, 1 changed");
         assert!(reason(&Delta::default()).starts_with("the configuration"));
     }

@@ -3,6 +3,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
+    time::Duration,
 };
 
 use rmcp::{
@@ -17,7 +18,7 @@ use rmcp::{
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use skills_core::diagnostic::escaped;
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use super::announce::Announcer;
 use crate::{
@@ -30,6 +31,13 @@ use crate::{
 const MAX_RUNNING: usize = 32;
 /// How long clients may keep the list of tools and the description of the server.
 const TTL_MS: u64 = 60_000;
+
+/// A text that is being changed is asked for so often, and so long is waited in between.
+const MAX_TRIES: usize = 5;
+const MOMENT: Duration = Duration::from_millis(5);
+
+/// A tool's name and what it answers.
+type Answered = (&'static str, Result<Reply, Refusal>);
 
 /// Core methods whose parameters, when malformed, reach us as an unknown request: they are -32602, not -32601.
 const CORE_METHODS: &[&str] = &[
@@ -67,44 +75,61 @@ impl Handler {
         Self { store, sink, session: Arc::default(), face, running, menu, announcer }
     }
 
-    /// The current snapshot; a face that wants every call fresh looks again first.
-    async fn snapshot(&self) -> Result<Arc<Snapshot>, Refusal> {
-        if !self.face.rescan {
-            let snapshot = self.store.snapshot().await;
-            self.announcer.saw(&snapshot);
-            return Ok(snapshot);
-        }
-        self.announcer.look().await;
-        let store = Arc::clone(&self.store);
-        let looked = tokio::task::spawn_blocking(move || store.refresh(Cause::Call).snapshot).await;
-        looked.map_err(|error| Refusal::Internal(format!("looking again failed: {error}")))
+    /// A snapshot with every change that was on disk when the request came.
+    async fn snapshot(&self) -> Arc<Snapshot> {
+        let snapshot = self.store.fresh().await;
+        self.announcer.saw(&snapshot);
+        snapshot
     }
 
-    /// Runs a tool, where it may block if it has to. A panic ends the call and nothing else.
-    async fn run(
-        &self,
-        offered: &Arc<Offered>,
-        snapshot: Arc<Snapshot>,
-        arguments: JsonObject,
-    ) -> Result<Reply, Refusal> {
+    /// Runs a tool over a fresh snapshot; again, if a text it needs is being changed at that moment.
+    async fn answer(&self, name: &str, arguments: JsonObject) -> Result<Answered, ErrorData> {
+        let mut tries = 0;
+        loop {
+            let snapshot = self.snapshot().await;
+            let Some(offered) = self.menu.offered(name, &snapshot) else {
+                let listed = self.menu.listed(&snapshot);
+                let message =
+                    format!("unknown tool '{name:.200}'; there are {}", listed.names().join(", "));
+                return Err(ErrorData::invalid_params(message, None));
+            };
+            let last_try = tries == MAX_TRIES;
+            let call = self.call(snapshot, last_try);
+            let reply = run(offered, call, arguments.clone()).await;
+            if last_try || !matches!(reply, Err(Refusal::Stale(_))) {
+                return Ok((offered.tool.name, reply));
+            }
+            tries += 1;
+            tokio::time::sleep(MOMENT).await;
+            // Whoever changes it will be heard of, unless nobody tells of changes.
+            let store = Arc::clone(&self.store);
+            let _ = spawn_blocking(move || store.refresh(Cause::Call)).await;
+        }
+    }
+
+    fn call(&self, snapshot: Arc<Snapshot>, last_try: bool) -> Call {
         let counted = snapshot.settings().analytics.enabled;
-        let call = Call {
+        Call {
             snapshot,
             store: Arc::clone(&self.store),
             sink: if counted { self.sink.clone() } else { Sink::silent() },
             session: Arc::clone(&self.session),
             face: Arc::clone(&self.face),
-        };
-        let name = offered.tool.name;
-        if !offered.tool.blocks {
-            let ran = catch_unwind(AssertUnwindSafe(|| offered.call(&call, arguments)));
-            return ran
-                .unwrap_or_else(|_| Err(Refusal::Internal(format!("{name} failed: a panic"))));
+            last_try,
         }
-        let offered = Arc::clone(offered);
-        let ran = tokio::task::spawn_blocking(move || offered.call(&call, arguments)).await;
-        ran.unwrap_or_else(|error| Err(Refusal::Internal(format!("{name} failed: {error}"))))
     }
+}
+
+/// Runs a tool, where it may block if it has to. A panic ends the call and nothing else.
+async fn run(offered: &Arc<Offered>, call: Call, arguments: JsonObject) -> Result<Reply, Refusal> {
+    let name = offered.tool.name;
+    if !offered.tool.blocks {
+        let ran = catch_unwind(AssertUnwindSafe(|| offered.call(&call, arguments)));
+        return ran.unwrap_or_else(|_| Err(Refusal::Internal(format!("{name} failed: a panic"))));
+    }
+    let offered = Arc::clone(offered);
+    let ran = spawn_blocking(move || offered.call(&call, arguments)).await;
+    ran.unwrap_or_else(|error| Err(Refusal::Internal(format!("{name} failed: {error}"))))
 }
 
 impl ServerHandler for Handler {
@@ -135,7 +160,7 @@ impl ServerHandler for Handler {
                 None,
             ));
         }
-        let snapshot = self.snapshot().await.map_err(answered)?;
+        let snapshot = self.snapshot().await;
         let tools = self.menu.listed(&snapshot).0.iter().map(described).collect();
         let mut result = ListToolsResult::with_all_items(tools)
             .with_ttl_ms(TTL_MS)
@@ -153,24 +178,19 @@ impl ServerHandler for Handler {
         let closed =
             |error: tokio::sync::AcquireError| ErrorData::internal_error(error.to_string(), None);
         let _turn = self.running.acquire().await.map_err(closed)?;
-        let snapshot = self.snapshot().await.map_err(answered)?;
-        let Some(offered) = self.menu.offered(&request.name, &snapshot) else {
-            let known = self.menu.listed(&snapshot).names().join(", ");
-            let message = format!("unknown tool '{:.200}'; there are {known}", request.name);
-            return Err(ErrorData::invalid_params(message, None));
-        };
-        let arguments = request.arguments.unwrap_or_default();
-        let mut result = match self.run(offered, snapshot, arguments).await {
+        let (tool, reply) =
+            self.answer(&request.name, request.arguments.unwrap_or_default()).await?;
+        let mut result = match reply {
             Ok(reply) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
                 result.structured_content = reply.structured;
                 result
             }
             Err(Refusal::Tool(message)) => {
-                tracing::debug!(tool = offered.tool.name, "refused: {}", escaped(&message));
+                tracing::debug!(tool, "refused: {}", escaped(&message));
                 CallToolResult::error(vec![ContentBlock::text(Refusal::text(&message))])
             }
-            Err(Refusal::Plain(message)) => {
+            Err(Refusal::Plain(message) | Refusal::Stale(message)) => {
                 CallToolResult::error(vec![ContentBlock::text(message)])
             }
             Err(refusal) => return Err(answered(refusal)),
@@ -269,9 +289,10 @@ impl Handler {
 /// A refusal that is no tool's answer.
 fn answered(refusal: Refusal) -> ErrorData {
     match refusal {
-        Refusal::Params(message) | Refusal::Tool(message) | Refusal::Plain(message) => {
-            ErrorData::invalid_params(message, None)
-        }
+        Refusal::Params(message)
+        | Refusal::Tool(message)
+        | Refusal::Plain(message)
+        | Refusal::Stale(message) => ErrorData::invalid_params(message, None),
         Refusal::Internal(message) => {
             tracing::error!("{message}");
             ErrorData::internal_error(message, None)
@@ -345,7 +366,8 @@ mod tests {
                 description: "".into(),
                 input: JsonObject::new(),
             });
-            let ran = handler.run(&offered, Arc::clone(&snapshot), JsonObject::new()).await;
+            let ran =
+                run(&offered, handler.call(Arc::clone(&snapshot), false), JsonObject::new()).await;
             match number {
                 0 | 1 => assert!(matches!(ran, Err(Refusal::Internal(_))), "{ran:?}"),
                 _ => assert_eq!(ran, Ok(Reply::text("still here"))),

@@ -407,7 +407,7 @@ fn get_asset_reads_any_regular_file_of_a_bundle_and_nothing_else() {
     assert!(unknown.text.contains("scripts/fill.py"), "it says what there is: {}", unknown.text);
     fs::remove_file(home.skills().join("tools/pdf/scripts/fill.py")).unwrap();
     let gone = asset("tools/pdf", "scripts/fill.py");
-    assert!(gone.is_error && gone.text.contains("missing on disk"), "{}", gone.text);
+    assert!(gone.is_error && gone.text.contains("not found"), "{}", gone.text);
 }
 
 /// A node's name, its path and what lies below it.

@@ -747,29 +747,38 @@ fn an_asset_deleted_after_the_start_is_missing_on_disk() {
 // The ground shifts.
 
 #[test]
-fn f15_a_directory_that_goes_away_is_served_as_it_was_until_it_is_back() {
+fn f15_a_directory_that_goes_away_is_empty_until_it_is_back_and_nobody_has_to_ask() {
     let home = Home::with(GOOD);
     let mut client = client(&home);
     assert_good_is_served(&mut client);
     let aside = home.path().join("aside");
     fs::rename(home.skills(), &aside).unwrap();
+    let gone = |client: &mut Client| client.call("get_skill", &json!({"context": "brindle"}));
+    assert_eq!(gone(&mut client).json["no_match"], true);
     let reply = client.call("refresh_skills", &json!({}));
-    assert_eq!(reply.json["skills_reindexed"], 1, "{}", reply.text);
-    assert_good_is_served(&mut client);
+    assert_eq!(reply.json["success"], false, "{}", reply.text);
+    assert!(reply.text.contains("does not exist"), "{}", reply.text);
+    // What comes in its place is no folder, or another folder.
     fs::write(home.skills(), "a file in its place").unwrap();
-    client.call("refresh_skills", &json!({}));
-    assert_good_is_served(&mut client);
+    assert_eq!(gone(&mut client).json["no_match"], true);
     fs::remove_file(home.skills()).unwrap();
-    fs::remove_dir_all(&aside).unwrap();
-    client.call("refresh_skills", &json!({}));
+    fs::rename(&aside, home.skills()).unwrap();
     assert_good_is_served(&mut client);
+    fs::rename(home.skills(), &aside).unwrap();
     home.write("skills/new.md", skill("brindle", "d", "Text."));
-    let reply = client.call("refresh_skills", &json!({}));
-    assert_eq!(reply.json["skills_reindexed"], 1, "{}", reply.text);
+    let found = client.call("get_skill", &json!({"context": "brindle"}));
+    assert_eq!(found.json["skill_path"], "new", "{}", found.text);
+    // A link in its place, led to another folder at one stroke, as deployments do.
+    fs::remove_dir_all(home.skills()).unwrap();
+    symlink(&aside, home.skills()).unwrap();
+    assert_good_is_served(&mut client);
+    home.write("next/new.md", skill("brindle", "d", "Text."));
+    symlink(home.path().join("next"), home.path().join("link")).unwrap();
+    fs::rename(home.path().join("link"), home.skills()).unwrap();
     let found = client.call("get_skill", &json!({"context": "brindle"}));
     assert_eq!(found.json["skill_path"], "new", "{}", found.text);
     let (_, _, log) = client.close();
-    assert!(log.contains("what it held before is still served"), "{log}");
+    assert!(log.contains("does not exist"), "{log}");
 }
 
 #[test]

@@ -9,10 +9,19 @@ use std::{
 const ROOMS: &[&str] =
     &["clock", "event", "config", "source", "store", "surface", "transport", "cli"];
 /// The rooms of the core, likewise. `route` and `resolve` stand side by side.
-const CORE_ROOMS: &[&str] =
-    &["relpath", "diagnostic", "estimate", "yaml", "document", "catalog", "route", "resolve"];
+const CORE_ROOMS: &[&str] = &[
+    "sorted",
+    "relpath",
+    "diagnostic",
+    "estimate",
+    "yaml",
+    "document",
+    "catalog",
+    "route",
+    "resolve",
+];
 /// All that the core may depend on.
-const CORE_DEPENDENCIES: &[&str] = &["rust-stemmers", "saphyr-parser", "strsim"];
+const CORE_DEPENDENCIES: &[&str] = &["rust-stemmers", "saphyr-parser", "sha2", "strsim"];
 /// The only files that hold a key to files, processes, the environment or the clock.
 const KEY_HOLDERS: &[&str] = &[
     "cli/example.rs",

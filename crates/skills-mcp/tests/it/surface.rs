@@ -65,6 +65,7 @@ impl Desk {
                 sink,
                 session: Arc::new(Session::default()),
                 face: Arc::new(Face::skills_mcp(true, home.path().into())),
+                last_try: false,
             },
             told,
             _home: home,

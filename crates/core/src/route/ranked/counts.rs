@@ -104,20 +104,27 @@ impl Terms {
     }
 
     /// Calls `found` with the number of each of `wanted`, which must ascend, that is here.
-    pub(super) fn find(&self, wanted: &[(Term, usize)], found: &mut impl FnMut(usize)) {
+    pub(super) fn find(&self, wanted: &[(Term, usize)], found: &mut impl FnMut(usize, Counts)) {
         let mut rest = &*self.terms;
+        let mut counts = Numbers(&self.counts);
+        // How many terms are ahead of the counts that come next.
+        let mut ahead = 0;
         for (term, number) in wanted {
             let term = term.pack();
-            rest = rest.get(gallop(rest, |other| *other < term)..).unwrap_or_default();
+            let skipped = gallop(rest, |other| *other < term);
+            rest = rest.get(skipped..).unwrap_or_default();
+            ahead += skipped;
             if rest.first() == Some(&term) {
-                found(*number);
+                let own = (0..=ahead).map_while(|_| Counts::read(&mut counts)).last();
+                (rest, ahead) = (rest.get(1..).unwrap_or_default(), 0);
+                found(*number, own.unwrap_or_default());
             }
         }
     }
 
     /// About how many bytes it takes to list the skill under all of these.
     pub(super) fn listed_len(&self) -> usize {
-        self.terms.len() * 2 + self.counts.len()
+        self.terms.len() + self.counts.len()
     }
 }
 
@@ -160,6 +167,27 @@ mod tests {
             let terms = Terms::new(&[(Term::new("x"), counts)]);
             assert!(terms.counted().eq([(Term::new("x"), counts)]));
             assert_eq!(terms.counts.len(), bytes, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn wanted_terms_are_found_with_their_counts() {
+        let mut own: Vec<(Term, Counts)> = (0..40)
+            .map(|n| (Term::new(&n.to_string()), Counts { name: n % 3, body: n, ..Counts::NONE }))
+            .collect();
+        own.sort_unstable_by_key(|(term, _)| *term);
+        let terms = Terms::new(&own);
+        for step in 1..9 {
+            let mut wanted: Vec<(Term, usize)> =
+                (0..60).step_by(step).map(|n| (Term::new(&n.to_string()), n)).collect();
+            wanted.sort_unstable();
+            let mut found = Vec::new();
+            terms.find(&wanted, &mut |number, counts| found.push((number, counts)));
+            let there = wanted.iter().filter_map(|(term, number)| {
+                let counts = own.iter().find(|(other, _)| other == term)?.1;
+                Some((*number, counts))
+            });
+            assert!(there.eq(found), "every {step}");
         }
     }
 }

@@ -1,8 +1,6 @@
 //! One skill, tokenised: [`Entry`]. It knows nothing of other skills, so it can be made anywhere and shared by
 //! catalogs that differ in others.
 
-use std::ops::Range;
-
 use super::{
     clauses::clauses,
     counts::{Counts, Field, Terms},
@@ -30,7 +28,36 @@ pub struct Text<'a> {
     pub clauses: &'a [String],
 }
 
+impl<'a> Text<'a> {
+    /// The words of a clause that a search named, as their author wrote them, shortened. An index keeps no texts:
+    /// whoever shows a hit gives them again. The body does not matter here.
+    pub fn clause(&self, number: usize) -> Option<&'a str> {
+        let mut all = self.all_clauses();
+        let found = if number == Entry::NAME { None } else { all.nth(number) };
+        found.map(|clause| first(clause.trim(), LONGEST_SHOWN))
+    }
+
+    /// Every clause in the order of an entry's, those without a term included: so they can be counted without
+    /// looking for terms.
+    fn all_clauses(&self) -> impl Iterator<Item = &'a str> {
+        let name = first(self.name, LONGEST);
+        let described = clauses(first(self.description, LONGEST)).into_iter();
+        [name, name].into_iter().chain(described).chain(self.authored())
+    }
+
+    fn authored(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let mut left = LONGEST;
+        self.clauses.iter().map(move |clause| {
+            let clause = first(clause, left);
+            left -= clause.chars().count();
+            clause
+        })
+    }
+}
+
 /// One skill, tokenised once, by itself.
+///
+/// An index over it keeps what it needs, and not the entry: it can be dropped then.
 #[derive(Debug)]
 pub struct Entry {
     /// The terms of name, description and clauses: few, and looked at again for each candidate.
@@ -38,36 +65,33 @@ pub struct Entry {
     /// The terms that only the body has.
     further: Terms,
     lengths: Lengths,
-    /// The terms of the name, then of each clause: length of the text, bytes of the list, then the list, which
-    /// is the steps between ascending places in `offered`.
+    /// The terms of the name, joined form included; then of each clause, of which the name is the first. Each is
+    /// the bytes of the list, then the list, which is the steps between ascending places in `offered`.
     clauses: Box<[u8]>,
-    /// The texts of the clauses, one behind the other.
-    texts: Box<str>,
 }
 
 /// How many terms each field has.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Lengths {
     pub(super) description: u32,
     pub(super) headings: u32,
     pub(super) body: u32,
 }
 
-/// One clause of an entry.
-#[derive(Debug, Clone)]
-pub(super) struct Clause<'a> {
-    /// Where its text stands in the entry's. Taken out only when it is wanted: texts lie elsewhere in memory.
-    text: Range<usize>,
-    steps: Numbers<'a>,
-}
+/// Where the terms of one clause stand among those offered, ascending: as steps.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Clause<'a>(pub(super) Numbers<'a>);
 
 impl Clause<'_> {
-    /// Where its terms stand among [`Entry::offered`], ascending.
-    pub(super) fn places(self) -> impl Iterator<Item = usize> {
-        self.steps.scan(0, |place, step| {
-            *place += step as usize;
-            Some(*place)
-        })
+    /// What is kept of each term, added up over the terms of the clause.
+    pub(super) fn sum(self, by_place: &[f64]) -> f64 {
+        let mut place = 0;
+        self.0
+            .filter_map(|step| {
+                place += step as usize;
+                by_place.get(place)
+            })
+            .sum()
     }
 }
 
@@ -100,7 +124,7 @@ impl Entry {
     }
 
     /// Calls `found` with the number of each of these terms, which must ascend, that occurs in it.
-    pub(super) fn find(&self, terms: &[(Term, usize)], mut found: impl FnMut(usize)) {
+    pub(super) fn find(&self, terms: &[(Term, usize)], mut found: impl FnMut(usize, Counts)) {
         self.offered.find(terms, &mut found);
         self.further.find(terms, &mut found);
     }
@@ -110,22 +134,13 @@ impl Entry {
         self.offered.iter()
     }
 
-    /// First the whole name, joined form included, without a text; then the clauses, of which the name is the
-    /// first.
+    /// First the whole name, joined form included; then the clauses, of which the name is the first.
     pub(super) fn clauses(&self) -> impl Iterator<Item = Clause<'_>> {
         let mut numbers = Numbers(&self.clauses);
-        let mut end = 0;
         std::iter::from_fn(move || {
-            let start = end;
-            end += numbers.next()? as usize;
             let bytes = numbers.next()?;
-            Some(Clause { text: start..end, steps: numbers.within(bytes)? })
+            numbers.within(bytes).map(Clause)
         })
-    }
-
-    /// A clause as the author wrote it, shortened.
-    pub(super) fn text(&self, clause: Clause<'_>) -> &str {
-        self.texts.get(clause.text).unwrap_or_default()
     }
 }
 
@@ -134,11 +149,11 @@ struct Draft<'a> {
     tokenizer: &'a mut Tokenizer,
     found: Vec<(Term, Field)>,
     lengths: Lengths,
-    clauses: Vec<(&'a str, Vec<Term>)>,
+    clauses: Vec<Vec<Term>>,
 }
 
 impl<'a> Draft<'a> {
-    fn new(text: &Text<'a>, tokenizer: &'a mut Tokenizer) -> Self {
+    fn new(text: &Text<'_>, tokenizer: &'a mut Tokenizer) -> Self {
         let mut draft =
             Self { tokenizer, found: Vec::new(), lengths: Lengths::default(), clauses: Vec::new() };
         draft.name(first(text.name, LONGEST));
@@ -147,7 +162,12 @@ impl<'a> Draft<'a> {
         for clause in clauses(description) {
             draft.clause(clause);
         }
-        draft.authored(text.clauses);
+        // Authors' own words count as description too: a skill must be found by a keyword that its text does not
+        // repeat.
+        for clause in text.authored() {
+            draft.lengths.description += draft.read(clause, Field::Description);
+            draft.clause(clause);
+        }
         let body = first(text.body, LONGEST);
         for heading in headings(body) {
             draft.lengths.headings += draft.read(heading, Field::Headings);
@@ -163,7 +183,7 @@ impl<'a> Draft<'a> {
         narrow(self.found.len() - before)
     }
 
-    fn name(&mut self, name: &'a str) {
+    fn name(&mut self, name: &str) {
         let is_gap = |c: char| matches!(c, '-' | '_' | '/' | ':');
         let spaced = name.replace(is_gap, " ");
         self.read(&spaced, Field::Name);
@@ -176,29 +196,15 @@ impl<'a> Draft<'a> {
             self.found.push((joined, Field::Name));
             whole.push(joined);
         }
-        self.clauses.push(("", distinct(whole)));
-        self.clauses.push((name, distinct(own)));
+        self.clauses.push(distinct(whole));
+        self.clauses.push(distinct(own));
     }
 
-    /// Authors' own words count as description too: a skill must be found by a keyword that its text does not
-    /// repeat.
-    fn authored(&mut self, clauses: &'a [String]) {
-        let mut left = LONGEST;
-        for clause in clauses {
-            let clause = first(clause, left);
-            left -= clause.chars().count();
-            self.lengths.description += self.read(clause, Field::Description);
-            self.clause(clause);
-        }
-    }
-
-    fn clause(&mut self, clause: &'a str) {
+    fn clause(&mut self, clause: &str) {
         let mut terms = Vec::new();
         self.tokenizer.scan(&spoken(clause), &mut |token| terms.push(token.term));
-        if !terms.is_empty() {
-            self.found.extend(terms.iter().map(|term| (*term, Field::Clause)));
-            self.clauses.push((clause, distinct(terms)));
-        }
+        self.found.extend(terms.iter().map(|term| (*term, Field::Clause)));
+        self.clauses.push(distinct(terms));
     }
 
     fn pack(mut self) -> Entry {
@@ -212,12 +218,8 @@ impl<'a> Draft<'a> {
             }
         }
         let offered = Terms::new(&offered);
-        let mut texts = String::new();
         let mut clauses = Vec::new();
-        for (text, own) in &self.clauses {
-            let text = first(text.trim(), LONGEST_SHOWN);
-            texts.push_str(text);
-            put(&mut clauses, narrow(text.len()));
+        for own in &self.clauses {
             let steps = steps(own, &offered);
             put(&mut clauses, narrow(steps.len()));
             clauses.extend(steps);
@@ -227,7 +229,6 @@ impl<'a> Draft<'a> {
             further: Terms::new(&further),
             lengths: self.lengths,
             clauses: clauses.into(),
-            texts: texts.into(),
         }
     }
 }

@@ -1,90 +1,194 @@
-//! [`Ranked`]: which skills have a term, and what terms and clauses are worth among all of them.
+//! [`Ranked`]: the index as it stands, which is a base and what has changed since.
 //!
 //! Lists keep counts rather than impacts: an impact is a few multiplications away, and the list takes a third
 //! of the memory. How lists become a ranking is told in `search`.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    dictionary::{Dictionary, List},
+    base::Base,
     entry::Entry,
-    numbers::narrow,
-    scale::Scale,
-    term::Term,
+    scale::{Scale, worth},
 };
 
-/// The index over many entries, in the order given.
-#[derive(Debug)]
+/// The index over many skills, by number.
+///
+/// Numbers should be small: there is room for each up to the greatest, taken or not. A clone costs next to nothing.
+#[derive(Debug, Clone, Default)]
 pub struct Ranked {
-    entries: Box<[Arc<Entry>]>,
-    scales: Box<[Scale]>,
-    dictionary: Dictionary,
-    /// For each entry, where its numbers start in `totals`.
-    starts: Box<[u32]>,
-    /// What the terms of each clause are worth together, entry after entry.
-    totals: Box<[f64]>,
+    pub(super) base: Arc<Base>,
+    /// What is otherwise than in the base: a fresh skill, or none any more.
+    pub(super) changes: BTreeMap<usize, Option<Arc<Fresh>>>,
+}
+
+/// A skill that is not in the base yet. A search looks at each.
+///
+/// What its lengths mean and its clauses are worth is reckoned among the skills of the base and itself, once, and
+/// not among those that came beside it: close enough until the next merge, which reckons all anew.
+#[derive(Debug)]
+pub(super) struct Fresh {
+    pub(super) entry: Arc<Entry>,
+    pub(super) scale: Scale,
+    /// What the terms of each clause are worth together.
+    pub(super) totals: Box<[f64]>,
+}
+
+impl Fresh {
+    fn new(entry: Arc<Entry>, base: &Base) -> Self {
+        let all = base.means.entries() + 1;
+        let worths: Vec<f64> = entry
+            .offered()
+            .map(|term| {
+                let known = base.dictionary.find(term);
+                worth(all, 1 + known.map_or(0, |term| base.dictionary.list(term).len() as usize))
+            })
+            .collect();
+        let totals = entry.clauses().map(|clause| clause.sum(&worths)).collect();
+        Self { scale: base.means.scale(entry.lengths()), totals, entry }
+    }
 }
 
 impl Ranked {
-    /// Indexes entries.
-    pub fn new(entries: impl IntoIterator<Item = Arc<Entry>>) -> Self {
-        let entries: Box<[Arc<Entry>]> = entries.into_iter().collect();
-        let scales = Scale::of_all(&entries);
-        let dictionary = Dictionary::new(&entries);
-        let mut ranked =
-            Self { entries, scales, dictionary, starts: Box::default(), totals: Box::default() };
-        ranked.weigh_clauses();
-        ranked
+    /// Indexes entries by their places; `None` is a number that no skill has. The entries are not kept.
+    pub fn new(entries: impl IntoIterator<Item = Option<Arc<Entry>>>) -> Self {
+        let entries: Vec<Option<Arc<Entry>>> = entries.into_iter().collect();
+        let changes = entries.iter().map(Option::as_deref).enumerate();
+        Self { base: Arc::new(Base::default().merged(changes)), changes: BTreeMap::new() }
     }
 
-    /// How many entries it has.
+    /// The index with these skills instead of those that had their numbers. It shares the base with this one, so it
+    /// costs what the changes cost, its own and those since the base.
+    ///
+    /// What is gone is found no more, and what is fresh is found at once. Until [`Self::merged`] the skills that are
+    /// gone still count where it matters how many have a word, as in every search engine that works in segments.
+    #[must_use]
+    pub fn with(&self, changes: impl IntoIterator<Item = (usize, Option<Arc<Entry>>)>) -> Self {
+        let mut next = self.clone();
+        for (number, entry) in changes {
+            match entry.map(|entry| Arc::new(Fresh::new(entry, &self.base))) {
+                None if !self.base.has(number) => next.changes.remove(&number),
+                fresh => next.changes.insert(number, fresh),
+            };
+        }
+        next
+    }
+
+    /// Under how many numbers it differs from its base. Each costs a search about a microsecond.
+    pub fn pending(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// The same skills in a base of their own: exactly what [`Self::new`] makes of their entries.
+    #[must_use]
+    pub fn merged(&self) -> Self {
+        if self.changes.is_empty() {
+            return self.clone();
+        }
+        let changes = self
+            .changes
+            .iter()
+            .map(|(number, fresh)| (*number, fresh.as_ref().map(|fresh| &*fresh.entry)));
+        Self { base: Arc::new(self.base.merged(changes)), changes: BTreeMap::new() }
+    }
+
+    /// How many skills it has.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        let replaced = self.changes.keys().filter(|number| self.base.has(**number)).count();
+        self.base.means.entries() - replaced + self.fresh().count()
     }
 
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.len() == 0
     }
 
-    fn weigh_clauses(&mut self) {
-        let mut starts = Vec::with_capacity(self.entries.len());
-        let mut totals = Vec::new();
-        for entry in &self.entries {
-            starts.push(narrow(totals.len()));
-            let worth = |term| self.worth(self.list(term).len());
-            let worths: Vec<f64> = entry.offered().map(worth).collect();
-            for clause in entry.clauses() {
-                totals.push(clause.places().filter_map(|place| worths.get(place)).sum());
-            }
+    /// The skills that are not in the base yet, ascending.
+    pub(super) fn fresh(&self) -> impl Iterator<Item = (usize, &Fresh)> {
+        self.changes.iter().filter_map(|(number, fresh)| Some((*number, &**fresh.as_ref()?)))
+    }
+
+    /// Behind the greatest number.
+    pub(super) fn end(&self) -> usize {
+        let last = self.changes.last_key_value().map_or(0, |(number, _)| number + 1);
+        last.max(self.base.end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{
+        super::{Text, base::Base},
+        *,
+    };
+
+    fn entry(name: &str, description: &str, body: &str) -> Arc<Entry> {
+        Arc::new(Entry::new(&Text { name, description, body, clauses: &[] }))
+    }
+
+    #[test]
+    fn numbers_that_differ_from_the_base_are_counted_once() {
+        let tea = || Some(entry("tea", "", ""));
+        let base = Ranked::new([tea(), None, tea()]);
+        let table = [
+            (vec![], 0, 2),
+            (vec![(0, false)], 1, 1),
+            (vec![(0, false), (0, true)], 1, 2),
+            (vec![(1, false), (7, false)], 0, 2),
+            (vec![(1, true), (7, true), (7, true)], 2, 4),
+            (vec![(1, true), (7, true), (1, false), (7, false)], 0, 2),
+            (vec![(0, false), (2, false)], 2, 0),
+        ];
+        for (script, pending, length) in table {
+            let step = |index: Ranked, change: &(usize, bool)| {
+                index.with([(change.0, change.1.then(tea).flatten())])
+            };
+            let index = script.iter().fold(base.clone(), step);
+            let at_once =
+                base.with(script.iter().map(|change| (change.0, change.1.then(tea).flatten())));
+            assert_eq!((index.pending(), index.len()), (pending, length), "{script:?}");
+            assert_eq!((at_once.pending(), at_once.len()), (pending, length), "{script:?}");
+            assert_eq!((index.merged().pending(), index.merged().len()), (0, length));
+            assert_eq!(index.is_empty(), length == 0);
         }
-        self.starts = starts.into();
-        self.totals = totals.into();
     }
 
-    pub(super) fn entry(&self, number: usize) -> Option<&Entry> {
-        self.entries.get(number).map(|entry| &**entry)
+    #[test]
+    fn nothing_of_what_is_gone_remains() {
+        let index = Ranked::new([Some(entry("tea", "Make tea (don't), or brew", "# hot\nwater"))]);
+        assert_eq!(*index.with([(0, None)]).merged().base, Base::default().merged([].into_iter()));
     }
 
-    /// What the clauses of an entry are worth, in their order.
-    pub(super) fn totals(&self, number: usize) -> impl Iterator<Item = f64> {
-        let start = self.starts.get(number).map_or(usize::MAX, |start| *start as usize);
-        self.totals.get(start..).unwrap_or_default().iter().copied()
-    }
-
-    pub(super) fn scales(&self) -> &[Scale] {
-        &self.scales
-    }
-
-    /// The skills that have a term.
-    pub(super) fn list(&self, term: Term) -> List<'_> {
-        self.dictionary.list(term)
-    }
-
-    /// What a term is worth that this many skills have: idf, flattened.
-    pub(super) fn worth(&self, skills: u32) -> f64 {
-        const FLATTENED: f64 = 2.0;
-        let (all, with) = (f64::from(narrow(self.entries.len())), f64::from(skills));
-        (1.0 + (all - with + 0.5) / (with + 0.5)).ln() + FLATTENED
+    proptest! {
+        /// Words are few, so that lists are shared, and now and then there is one that a cut makes.
+        #[test]
+        fn what_is_merged_is_what_is_built_at_once(
+            first in prop::collection::vec(prop::option::of("[a-d ,'#\n]{0,20}"), 0..8),
+            scripts in prop::collection::vec(
+                prop::collection::vec((0_usize..10, prop::option::of("[a-f ,'#\n]{0,20}")), 0..6),
+                0..4,
+            ),
+        ) {
+            let of = |text: &String| entry(text.get(..2).unwrap_or("x"), text, &text.replace(',', " z "));
+            let mut last: Vec<_> = first.iter().map(|text| text.as_ref().map(of)).collect();
+            let mut index = Ranked::new(last.iter().cloned());
+            let (mut often, base) = (index.clone(), Arc::clone(&index.base));
+            last.resize(10, None);
+            for script in &scripts {
+                let changes: Vec<_> =
+                    script.iter().map(|(number, text)| (*number, text.as_ref().map(of))).collect();
+                for (number, entry) in &changes {
+                    last[*number].clone_from(entry);
+                }
+                index = index.with(changes.iter().cloned());
+                often = often.with(changes).merged();
+            }
+            let built = Ranked::new(last);
+            prop_assert!(Arc::ptr_eq(&index.base, &base));
+            prop_assert_eq!(index.len(), built.len());
+            prop_assert_eq!(&*index.merged().base, &*built.base);
+            prop_assert_eq!(&*often.base, &*built.base);
+        }
     }
 }

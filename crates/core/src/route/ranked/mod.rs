@@ -6,12 +6,17 @@
 //! [`Text`] → [`Entry`] → [`Ranked`] → [`Ranking`]. Not here: models, learning, and the decision that nothing
 //! fits, which scores of words cannot carry.
 
+mod asked;
+mod base;
 mod clauses;
 mod counts;
 mod dictionary;
 mod entry;
 mod index;
+mod lists;
+mod masses;
 mod numbers;
+mod outlines;
 mod request;
 mod scale;
 mod search;

@@ -33,21 +33,16 @@ impl Numbers<'_> {
             self.0 = rest;
             return first.map(u32::from);
         }
-        [(); N].map(|()| self.next().unwrap_or_default())
+        let (numbers, rest) = several_longer(self.0);
+        self.0 = rest;
+        numbers
     }
 
-    /// The number that starts with `first` and goes on.
-    fn longer(&mut self, first: u8) -> Option<u32> {
-        let mut number = u32::from(first & 0x7f);
-        for shift in [7, 14, 21, 28] {
-            let (&byte, rest) = self.0.split_first()?;
-            self.0 = rest;
-            number |= u32::from(byte & 0x7f) << shift;
-            if byte <= 0x7f {
-                break;
-            }
-        }
-        Some(number)
+    /// Eight bytes that are not [`put`]'s but a fraction's.
+    pub(super) fn float(&mut self) -> Option<f64> {
+        let (bytes, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(f64::from_le_bytes(*bytes))
     }
 }
 
@@ -57,9 +52,39 @@ impl Iterator for Numbers<'_> {
     #[inline]
     fn next(&mut self) -> Option<u32> {
         let (&byte, rest) = self.0.split_first()?;
+        if byte <= 0x7f {
+            self.0 = rest;
+            return Some(u32::from(byte));
+        }
+        let (number, rest) = longer(self.0)?;
         self.0 = rest;
-        if byte <= 0x7f { Some(u32::from(byte)) } else { self.longer(byte) }
+        Some(number)
     }
+}
+
+// The slow ways are apart and take and give slices: so the quick ones are short, and a loop over numbers keeps its
+// place in a register. It is worth a tenth of the time of a search.
+
+/// A number, and what is behind it.
+#[inline(never)]
+fn longer(mut bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let mut number = 0;
+    for shift in [0, 7, 14, 21, 28] {
+        let (&byte, rest) = bytes.split_first()?;
+        bytes = rest;
+        number |= u32::from(byte & 0x7f) << shift;
+        if byte <= 0x7f {
+            break;
+        }
+    }
+    Some((number, bytes))
+}
+
+/// As many numbers, 0 for each that is missing, and what is behind them.
+#[inline(never)]
+fn several_longer<const N: usize>(bytes: &[u8]) -> ([u32; N], &[u8]) {
+    let mut numbers = Numbers(bytes);
+    ([(); N].map(|()| numbers.next().unwrap_or_default()), numbers.0)
 }
 
 /// A count as the index keeps it. Texts are bounded, so this cuts nothing that exists.

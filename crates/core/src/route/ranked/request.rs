@@ -6,7 +6,6 @@
 use std::{borrow::Cow, ops::Range};
 
 use super::{
-    entry::Entry,
     term::{Term, TermMap},
     tokens::Tokenizer,
     words::{is_word, spoken},
@@ -30,7 +29,7 @@ pub(super) struct Request {
     pub(super) terms: Vec<(Term, f64)>,
     numbers: TermMap<usize>,
     /// The terms and their numbers, ascending by term.
-    ascending: Vec<(Term, usize)>,
+    pub(super) ascending: Vec<(Term, usize)>,
     /// Every token, in order.
     words: Vec<Word>,
     /// What the tokens look like, lower-cased, each once.
@@ -106,19 +105,13 @@ impl Request {
         number
     }
 
-    /// The words, lower-cased, that occur in a skill, each once; a whole that occurs stands for its parts.
-    pub(super) fn words_in(&self, skill: &Entry) -> Vec<String> {
-        let mut occurs = vec![false; self.terms.len()];
-        skill.find(&self.ascending, |number| {
-            if let Some(occurs) = occurs.get_mut(number) {
-                *occurs = true;
-            }
-        });
+    /// The words, lower-cased, whose terms occur in a skill, each once; a whole that occurs stands for its parts.
+    pub(super) fn words(&self, occurs: impl Fn(usize) -> bool) -> Vec<String> {
         let mut words = Vec::new();
         let mut listed = vec![false; self.spellings.len()];
         let mut said = 0;
         for Word { term, spelling, at } in &self.words {
-            if at.start < said || occurs.get(*term) != Some(&true) {
+            if at.start < said || !occurs(*term) {
                 continue;
             }
             said = at.end;
@@ -203,7 +196,10 @@ fn ends(behind: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::entry::Text, *};
+    use super::{
+        super::entry::{Entry, Text},
+        *,
+    };
 
     /// The weight of a stem, 0 if the request does not have it.
     fn weight(query: &str, stem: &str) -> f64 {
@@ -266,7 +262,12 @@ mod tests {
     #[test]
     fn words_come_as_written_the_whole_before_its_parts() {
         let request = Request::new("Merge third-party files, merge Node.js files; User's");
-        let words = |body| request.words_in(&Entry::new(&Text { body, ..Text::default() }));
+        let words = |body| {
+            let mut found = Vec::new();
+            let skill = Entry::new(&Text { body, ..Text::default() });
+            skill.find(&request.ascending, |number, _| found.push(number));
+            request.words(|number| found.contains(&number))
+        };
         let whole = ["merge", "third-party", "files", "node.js", "user"];
         assert_eq!(words("users merged: third-party file, node.js"), whole);
         assert_eq!(words("a party for node users"), ["party", "node", "user"]);

@@ -1,11 +1,14 @@
 //! A request against the index → a [`Ranking`].
 
 use super::{
-    dictionary::List, entry::Entry, index::Ranked, request::Request, sums::Sums, term::TermMap,
+    asked::Asked,
+    entry::{Clause, Entry},
+    index::{Fresh, Ranked},
+    masses::Masses,
+    request::Request,
+    sums::Mark,
 };
 
-/// So many occurrences of a term, fields weighed, count half of what endless ones would.
-const SATURATION: f64 = 3.0;
 /// How many of the best by words alone are looked at more closely.
 const CANDIDATES: usize = 100;
 /// What the best covered name adds to a score.
@@ -41,20 +44,12 @@ pub struct Hit {
     pub clauses: f64,
     /// The request's words, lower-cased, that occur in the skill, in order.
     pub matched_terms: Vec<String>,
-    /// The clause that matched best, as its author wrote it, shortened.
-    pub clause: Option<String>,
-}
-
-/// A term of the request that some skill has.
-#[derive(Debug)]
-struct Wanted<'a> {
-    list: List<'a>,
-    /// The term's weight in the request times its worth.
-    weight: f64,
+    /// The clause that matched best: `Text::clause` has its words.
+    pub clause: Option<usize>,
 }
 
 /// A skill in the closer look: the three terms before they are set against each other.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Candidate {
     entry: usize,
     bm25: f64,
@@ -62,60 +57,67 @@ struct Candidate {
     clauses: f64,
     /// Which clause matched best.
     best: Option<usize>,
+    /// Which terms it has.
+    marks: Mark,
 }
 
 impl Ranked {
     /// The skills that a request most likely means, at most `limit` of them.
     pub fn search(&self, query: &str, limit: usize) -> Ranking {
         let request = Request::new(query);
-        let mut wanted = Vec::new();
-        let mut masses = TermMap::default();
-        for (term, count) in &request.terms {
-            let list = self.list(*term);
-            if list.len() > 0 {
-                let (weight, worth) = (count.sqrt(), self.worth(list.len()));
-                masses.insert(*term, worth * weight.min(1.0));
-                wanted.push(Wanted { list, weight: weight * worth });
-            }
-        }
-        let mut sums = self.sums(wanted);
-        let total = sums.len();
-        let mut candidates: Vec<Candidate> = best(&mut sums)
-            .iter()
-            .map(|(entry, bm25)| self.candidate(*entry, *bm25, &masses))
-            .collect();
+        let asked = Asked::new(&request, self);
+        let sums = asked.sums();
+        let (total, best) = sums.best(CANDIDATES);
+        let (masses, mut own) = (asked.masses(), Vec::new());
+        let candidate = |(entry, bm25)| {
+            let found = Candidate { entry, bm25, marks: sums.marks(entry), ..Candidate::default() };
+            self.compare(found, &masses, &mut own)
+        };
+        let mut candidates: Vec<Candidate> = best.into_iter().map(candidate).collect();
         weigh(&mut candidates);
         candidates
             .sort_by(|a, b| b.score().total_cmp(&a.score()).then_with(|| a.entry.cmp(&b.entry)));
-        let hits = candidates.iter().take(limit).map(|found| self.hit(found, &request)).collect();
-        Ranking { total, confident: is_clear(&candidates), hits }
+        let confident = is_clear(&candidates);
+        candidates.truncate(limit);
+        let marks: Vec<_> = candidates.iter().map(|found| (found.entry, found.marks)).collect();
+        let occurrences = asked.occurrences(&marks);
+        let hit = |(place, found): (usize, &Candidate)| {
+            found.hit(request.words(|term| occurrences.has(place, term)))
+        };
+        Ranking { total, confident, hits: candidates.iter().enumerate().map(hit).collect() }
     }
 
-    /// Every skill that has a wanted term, with its sum; the terms add up in the request's order.
-    fn sums(&self, wanted: Vec<Wanted<'_>>) -> Vec<(usize, f64)> {
-        let mut sums = Sums::new(self.len());
-        for Wanted { list, weight } in wanted {
-            list.each(self.scales(), |entry, frequency| {
-                sums.add(entry, weight * frequency / (SATURATION + frequency));
-            });
+    /// Takes the closer look. The masses of its terms go to `own`, which is only lent.
+    fn compare(&self, mut found: Candidate, masses: &Masses, own: &mut Vec<f64>) -> Candidate {
+        own.clear();
+        if let Some(fresh) = self.changes.get(&found.entry) {
+            if let Some(Fresh { entry, totals, .. }) = fresh.as_deref() {
+                own.extend(entry.offered().map(|term| masses.of(term)));
+                found.compare(own, entry.clauses().zip(totals.iter().copied()));
+            }
+        } else if let Some(outline) = self.base.outlines.get(found.entry) {
+            own.extend(outline.offered().map(|term| masses.of_number(term)));
+            found.compare(own, outline.clauses());
         }
-        sums.found().collect()
+        found
+    }
+}
+
+impl Candidate {
+    fn score(&self) -> f64 {
+        self.bm25 + self.name + self.clauses
     }
 
-    /// Takes the closer look.
-    fn candidate(&self, entry: usize, bm25: f64, masses: &TermMap<f64>) -> Candidate {
-        let mut found = Candidate { entry, bm25, name: 0.0, clauses: 0.0, best: None };
-        let Some(skill) = self.entry(entry) else { return found };
-        let own: Vec<f64> =
-            skill.offered().map(|term| masses.get(&term).copied().unwrap_or_default()).collect();
+    /// Sets clauses and what each is worth against the masses of the terms offered.
+    fn compare<'a>(&mut self, own: &[f64], clauses: impl Iterator<Item = (Clause<'a>, f64)>) {
         let (mut squares, mut most) = (0.0, 0.0);
-        for (number, (clause, total)) in skill.clauses().zip(self.totals(entry)).enumerate() {
-            let mass: f64 = clause.places().filter_map(|place| own.get(place)).sum();
+        for (number, (clause, total)) in clauses.enumerate() {
+            let mass = clause.sum(own);
             if mass <= 0.0 {
                 continue;
             }
             if number == Entry::NAME {
-                found.name = mass / total;
+                self.name = mass / total;
                 continue;
             }
             // What matched, times the share of the clause that it is: a short phrase wholly there is worth more
@@ -124,45 +126,23 @@ impl Ranked {
             squares += gain * gain;
             if gain > most {
                 most = gain;
-                found.best = Some(number);
+                self.best = Some(number);
             }
         }
-        found.clauses = squares.sqrt();
-        found
+        self.clauses = squares.sqrt();
     }
 
-    fn hit(&self, found: &Candidate, request: &Request) -> Hit {
-        let entry = self.entry(found.entry);
-        let clause = |entry: &Entry| {
-            let clause = entry.clauses().nth(found.best?)?;
-            Some(entry.text(clause).to_owned())
-        };
+    fn hit(&self, matched_terms: Vec<String>) -> Hit {
         Hit {
-            entry: found.entry,
-            score: found.score(),
-            bm25: found.bm25,
-            name: found.name,
-            clauses: found.clauses,
-            matched_terms: entry.map(|entry| request.words_in(entry)).unwrap_or_default(),
-            clause: entry.and_then(clause),
+            entry: self.entry,
+            score: self.score(),
+            bm25: self.bm25,
+            name: self.name,
+            clauses: self.clauses,
+            matched_terms,
+            clause: self.best,
         }
     }
-}
-
-impl Candidate {
-    fn score(&self) -> f64 {
-        self.bm25 + self.name + self.clauses
-    }
-}
-
-/// The candidates, in any order.
-fn best(sums: &mut [(usize, f64)]) -> &[(usize, f64)] {
-    if sums.len() > CANDIDATES {
-        sums.select_nth_unstable_by(CANDIDATES, |a, b| {
-            b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0))
-        });
-    }
-    sums.get(..CANDIDATES).unwrap_or(sums)
 }
 
 /// Sets each term against its best among the candidates.

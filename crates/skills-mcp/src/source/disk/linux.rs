@@ -6,15 +6,20 @@ use std::{
     io::{self, Read as _},
     os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use rustix::{
-    fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat2, readlink, statat},
+    fs::{
+        AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, fstatfs, openat2,
+        readlink, statat,
+    },
     io::Errno,
 };
-use skills_core::relpath::RelPath;
+use skills_core::{catalog::Stamp, relpath::RelPath};
 
-use super::{DiskError, Links, Listed, Listing, secret::is_secret};
+use super::{DiskError, Identity, Links, Listed, Listing, secret::is_secret, stamp};
+use crate::source::watch::{Descriptor, Queue};
 
 /// A source's folder, open.
 #[derive(Debug)]
@@ -59,9 +64,14 @@ impl Root {
         Ok(content)
     }
 
-    /// What lies in a folder.
-    pub(in crate::source) fn list(&self, path: &RelPath) -> Result<Listing, DiskError> {
+    /// What lies in a folder. It is watched before it is read, so that nothing gets in between.
+    pub(in crate::source) fn list(
+        &self,
+        path: &RelPath,
+        queue: Option<&Queue>,
+    ) -> Result<Listing, DiskError> {
         let folder = self.resolve(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        let watch = queue.map(|queue| queue.add(&folder));
         let found = fstat(&folder).map_err(said)?;
         let mut entries = Vec::new();
         for entry in Dir::read_from(&folder).map_err(said)? {
@@ -71,27 +81,62 @@ impl Root {
                 continue;
             }
             let listed = match entry.file_type() {
-                FileType::Directory => Listed::Folder,
-                FileType::Symlink => self.linked(path, name),
-                FileType::RegularFile | FileType::Unknown => {
-                    match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-                        Ok(found)
-                            if FileType::from_raw_mode(found.st_mode) == FileType::Symlink =>
-                        {
-                            self.linked(path, name)
-                        }
-                        Ok(found) => kind(&found),
-                        Err(errno) => Listed::Refused(said(errno)),
-                    }
-                }
+                FileType::Directory => Some(Listed::Folder { linked: false }),
+                FileType::Symlink => Some(self.linked(path, name)),
+                FileType::RegularFile | FileType::Unknown => self.entry(&folder, path, name),
                 FileType::Fifo
                 | FileType::Socket
                 | FileType::CharacterDevice
-                | FileType::BlockDevice => Listed::Special,
+                | FileType::BlockDevice => Some(Listed::Special),
             };
-            entries.push((name.to_os_string(), listed));
+            entries.extend(listed.map(|listed| (name.to_os_string(), listed)));
         }
-        Ok(Listing { identity: (found.st_dev, found.st_ino), entries })
+        let identity = (found.st_dev, found.st_ino);
+        Ok(Listing { identity, stamp: fingerprint(&found), watch, entries })
+    }
+
+    /// What stands under one name; nothing may.
+    pub(in crate::source) fn look(&self, path: &RelPath) -> Option<Listed> {
+        if path.is_root() {
+            return Some(Listed::Folder { linked: false });
+        }
+        let folder = self.resolve(&path.folder(), OFlags::PATH | OFlags::DIRECTORY).ok()?;
+        self.entry(&folder, &path.folder(), OsStr::new(path.name()))
+    }
+
+    /// What is known of something without opening it, if it is no link; a hint, good for comparing.
+    pub(in crate::source) fn glance(&self, path: &RelPath) -> Option<(u64, Stamp)> {
+        let path = self.inside.join(path);
+        let name = if path.is_root() { "." } else { path.as_str() };
+        let found = statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some((u64::try_from(found.st_size).unwrap_or(0), fingerprint(&found)))
+    }
+
+    /// Watches what a link leads to: its folder does not tell of that.
+    pub(in crate::source) fn watch(
+        &self,
+        path: &RelPath,
+        queue: &Queue,
+    ) -> Option<io::Result<Descriptor>> {
+        let target = self.resolve(path, OFlags::PATH).ok()?;
+        Some(queue.add(&target))
+    }
+
+    /// Whether a folder lies on a disk of another machine, whose changes nobody tells us of.
+    pub(in crate::source) fn is_remote(&self, path: &RelPath) -> bool {
+        self.resolve(path, OFlags::RDONLY | OFlags::DIRECTORY)
+            .is_ok_and(|folder| fstatfs(&folder).is_ok_and(|disk| REMOTE.contains(&disk.f_type)))
+    }
+
+    fn entry(&self, folder: &OwnedFd, path: &RelPath, name: &OsStr) -> Option<Listed> {
+        Some(match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Symlink => {
+                self.linked(path, name)
+            }
+            Ok(found) => kind(&found, false),
+            Err(Errno::NOENT | Errno::NOTDIR) => return None,
+            Err(errno) => Listed::Refused(said(errno)),
+        })
     }
 
     /// What a link in this folder leads to.
@@ -101,7 +146,7 @@ impl Root {
             None => Err(DiskError::NotFound),
         };
         match resolved.and_then(|target| fstat(&target).map_err(said)) {
-            Ok(found) => kind(&found),
+            Ok(found) => kind(&found, true),
             Err(error) => Listed::Refused(error),
         }
     }
@@ -152,10 +197,39 @@ impl Root {
     }
 }
 
-fn kind(found: &rustix::fs::Stat) -> Listed {
+/// Disks of other machines: NFS, SMB in its three spellings, FUSE, 9P, AFS, Ceph, the shared folders of virtual machines.
+const REMOTE: &[i64] = &[
+    0x6969,
+    0x517b,
+    0xff53_4d42,
+    0xfe53_4d42,
+    0x6573_5546,
+    0x0102_1997,
+    0x5346_414f,
+    0x00c3_6400,
+    0x786f_4256,
+];
+
+/// Which folder a path leads to now, and whether any.
+pub fn identity(path: &Path) -> Option<Identity> {
+    let found = rustix::fs::stat(path).ok()?;
+    let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+    is_folder.then_some((found.st_dev, found.st_ino))
+}
+
+/// A fingerprint of the file that a path leads to, where there is one.
+pub(in crate::source) fn stamp_of(path: &Path) -> Option<Stamp> {
+    rustix::fs::stat(path).ok().map(|found| fingerprint(&found))
+}
+
+fn kind(found: &Stat, linked: bool) -> Listed {
     match FileType::from_raw_mode(found.st_mode) {
-        FileType::RegularFile => Listed::File { bytes: u64::try_from(found.st_size).unwrap_or(0) },
-        FileType::Directory => Listed::Folder,
+        FileType::RegularFile => Listed::File {
+            bytes: u64::try_from(found.st_size).unwrap_or(0),
+            stamp: fingerprint(found),
+            linked,
+        },
+        FileType::Directory => Listed::Folder { linked },
         FileType::Symlink
         | FileType::Fifo
         | FileType::Socket
@@ -163,6 +237,23 @@ fn kind(found: &rustix::fs::Stat) -> Listed {
         | FileType::BlockDevice
         | FileType::Unknown => Listed::Special,
     }
+}
+
+/// The time of the last change of any kind counts most: nobody can set it.
+fn fingerprint(found: &Stat) -> Stamp {
+    let seconds = u64::try_from(found.st_ctime).unwrap_or(0);
+    let nanos = u32::try_from(found.st_ctime_nsec).unwrap_or(0);
+    let known = [
+        i128::from(found.st_dev),
+        i128::from(found.st_ino),
+        i128::from(found.st_mode),
+        i128::from(found.st_size),
+        i128::from(found.st_ctime),
+        i128::from(found.st_ctime_nsec),
+        i128::from(found.st_mtime),
+        i128::from(found.st_mtime_nsec),
+    ];
+    stamp(Duration::new(seconds, nanos), &known)
 }
 
 /// Where an open file really lies.

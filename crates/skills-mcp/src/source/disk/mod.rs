@@ -11,15 +11,24 @@ mod linux;
 mod portable;
 mod secret;
 
-use std::{ffi::OsString, io};
+use std::{ffi::OsString, io, time::Duration};
 
+use skills_core::catalog::Stamp;
+#[cfg(test)]
 use skills_core::relpath::RelPath;
 use thiserror::Error;
 
+use super::watch::Descriptor;
+use crate::clock;
+
 #[cfg(target_os = "linux")]
-pub use linux::Root;
+pub(super) use linux::stamp_of;
+#[cfg(target_os = "linux")]
+pub use linux::{Root, identity};
 #[cfg(not(target_os = "linux"))]
-pub use portable::Root;
+pub(super) use portable::stamp_of;
+#[cfg(not(target_os = "linux"))]
+pub use portable::{Root, identity};
 
 /// How far symbolic links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,28 +66,44 @@ pub enum DiskError {
     Io(#[from] io::Error),
 }
 
-impl Root {
-    /// The same for the same folder, and for no other.
-    pub(crate) fn identity(&self) -> Option<(u64, u64)> {
-        self.list(&RelPath::root()).ok().map(|listing| listing.identity)
-    }
-}
-
 /// One folder's entries, in the disk's order.
 #[derive(Debug)]
 pub(super) struct Listing {
     /// The same for the same folder, however it is reached.
-    pub(super) identity: (u64, u64),
+    pub(super) identity: Identity,
+    /// What the folder looked like before its entries were read.
+    pub(super) stamp: Stamp,
+    /// The watch on it, where one was asked for.
+    pub(super) watch: Option<io::Result<Descriptor>>,
     pub(super) entries: Vec<(OsString, Listed)>,
 }
+
+/// The same for the same folder, and for no other.
+pub type Identity = (u64, u64);
 
 /// What an entry is, links resolved.
 #[derive(Debug)]
 pub(super) enum Listed {
-    File { bytes: u64 },
-    Folder,
+    File {
+        bytes: u64,
+        stamp: Stamp,
+        /// Through a link, so that the folder does not tell of its changes.
+        linked: bool,
+    },
+    Folder {
+        linked: bool,
+    },
     Special,
     Refused(DiskError),
+}
+
+/// A file that changed so lately may change again without looking any different: disks' clocks are coarse.
+const SETTLED: Duration = Duration::from_millis(20);
+
+/// A fingerprint of these times and numbers, unless the file is too new to tell.
+fn stamp(changed: Duration, known: &[i128]) -> Stamp {
+    let age = clock::since_epoch().checked_sub(changed);
+    if age.is_some_and(|age| age > SETTLED) { Stamp::of(known) } else { Stamp::UNSURE }
 }
 
 #[cfg(test)]

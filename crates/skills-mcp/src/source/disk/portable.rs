@@ -11,15 +11,18 @@ use std::{
     hash::{Hash as _, Hasher as _},
     io::{self, Read as _},
     path::{Path, PathBuf},
+    time::UNIX_EPOCH,
 };
 
 use cap_std::{
     ambient_authority,
     fs::{Dir, Metadata},
+    time::SystemTime,
 };
-use skills_core::relpath::RelPath;
+use skills_core::{catalog::Stamp, relpath::RelPath};
 
-use super::{DiskError, Links, Listed, Listing, secret::is_secret};
+use super::{DiskError, Identity, Links, Listed, Listing, secret::is_secret, stamp};
+use crate::source::watch::{Descriptor, Queue};
 
 /// A source's folder, open.
 #[derive(Debug)]
@@ -69,10 +72,15 @@ impl Root {
 
     /// What lies in a folder.
     #[cfg_attr(test, expect(dead_code, reason = "tests on Linux walk through the other door"))]
-    pub(in crate::source) fn list(&self, path: &RelPath) -> Result<Listing, DiskError> {
+    pub(in crate::source) fn list(
+        &self,
+        path: &RelPath,
+        _: Option<&Queue>,
+    ) -> Result<Listing, DiskError> {
         let (folder, name) = self.resolve(path)?;
         let mut hasher = DefaultHasher::new();
         folder.canonicalize(&name).map_err(said)?.hash(&mut hasher);
+        let stamp = fingerprint(&folder.metadata(&name).map_err(said)?);
         let mut entries = Vec::new();
         for entry in folder.read_dir(&name).map_err(said)? {
             let entry = entry.map_err(said)?;
@@ -80,11 +88,53 @@ impl Root {
             let listed = if found.is_symlink() {
                 self.linked(path, &entry.file_name())
             } else {
-                kind(&found)
+                kind(&found, false)
             };
             entries.push((entry.file_name(), listed));
         }
-        Ok(Listing { identity: (0, hasher.finish()), entries })
+        Ok(Listing { identity: (0, hasher.finish()), stamp, watch: None, entries })
+    }
+
+    /// What stands under one name; nothing may.
+    #[cfg_attr(test, expect(dead_code, reason = "tests on Linux walk through the other door"))]
+    pub(in crate::source) fn look(&self, path: &RelPath) -> Option<Listed> {
+        if path.is_root() {
+            return Some(Listed::Folder { linked: false });
+        }
+        let (folder, name) = self.resolve(&path.folder()).ok()?;
+        let found = folder.symlink_metadata(name.join(path.name())).ok()?;
+        Some(if found.is_symlink() {
+            self.linked(&path.folder(), OsStr::new(path.name()))
+        } else {
+            kind(&found, false)
+        })
+    }
+
+    /// What is known of something without opening it, if it is no link; a hint, good for comparing.
+    #[cfg_attr(test, expect(dead_code, reason = "tests on Linux walk through the other door"))]
+    pub(in crate::source) fn glance(&self, path: &RelPath) -> Option<(u64, Stamp)> {
+        let path = self.inside.join(path);
+        let name = if path.is_root() { "." } else { path.as_str() };
+        let found = self.folder.symlink_metadata(name).ok()?;
+        Some((found.len(), fingerprint(&found)))
+    }
+
+    /// Nobody watches here.
+    #[cfg_attr(test, expect(dead_code, reason = "tests on Linux walk through the other door"))]
+    #[expect(clippy::unused_self, reason = "the other door has it")]
+    pub(in crate::source) fn watch(
+        &self,
+        _: &RelPath,
+        _: &Queue,
+    ) -> Option<io::Result<Descriptor>> {
+        None
+    }
+
+    /// Whether a folder lies on a disk of another machine: of no interest where nobody watches.
+    #[cfg_attr(test, expect(dead_code, reason = "tests on Linux walk through the other door"))]
+    #[expect(clippy::unused_self, reason = "the other door has it")]
+    pub(in crate::source) fn is_remote(&self, _: &RelPath) -> bool {
+        false
     }
 
     fn linked(&self, folder: &RelPath, name: &OsStr) -> Listed {
@@ -93,7 +143,7 @@ impl Root {
             None => Err(DiskError::NotFound),
         };
         match resolved.and_then(|(folder, name)| folder.metadata(name).map_err(said)) {
-            Ok(found) => kind(&found),
+            Ok(found) => kind(&found, true),
             Err(error) => Listed::Refused(error),
         }
     }
@@ -143,14 +193,38 @@ impl Root {
     }
 }
 
-fn kind(found: &Metadata) -> Listed {
+/// Which folder a path leads to now, and whether any.
+#[cfg_attr(test, expect(dead_code, reason = "tests on Linux walk through the other door"))]
+pub fn identity(path: &Path) -> Option<Identity> {
+    let path = path.canonicalize().ok().filter(|path| path.is_dir())?;
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    Some((0, hasher.finish()))
+}
+
+/// A fingerprint of the file that a path leads to, where there is one.
+#[cfg_attr(test, expect(dead_code, reason = "tests on Linux walk through the other door"))]
+pub(in crate::source) fn stamp_of(path: &Path) -> Option<Stamp> {
+    let folder = Dir::open_ambient_dir(path.parent()?, ambient_authority()).ok()?;
+    folder.metadata(path.file_name()?).ok().map(|found| fingerprint(&found))
+}
+
+fn kind(found: &Metadata, linked: bool) -> Listed {
     if found.is_file() {
-        Listed::File { bytes: found.len() }
+        Listed::File { bytes: found.len(), stamp: fingerprint(found), linked }
     } else if found.is_dir() {
-        Listed::Folder
+        Listed::Folder { linked }
     } else {
         Listed::Special
     }
+}
+
+fn fingerprint(found: &Metadata) -> Stamp {
+    let modified = found.modified().ok();
+    let since = |time: SystemTime| time.into_std().duration_since(UNIX_EPOCH).ok();
+    let modified = modified.and_then(since).unwrap_or_default();
+    let nanos = i128::try_from(modified.as_nanos()).unwrap_or(0);
+    stamp(modified, &[i128::from(found.len()), nanos])
 }
 
 fn said(error: io::Error) -> DiskError {

@@ -1,0 +1,226 @@
+//! [`Folder`]: a source's files as they were listed. Changed copies share every folder that did not change.
+
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::Arc,
+};
+
+use crate::relpath::RelPath;
+
+/// A folder as it was listed.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Folder {
+    /// Its files, by name.
+    files: Vec<(Arc<str>, Entry)>,
+    /// Its folders, by name.
+    folders: Vec<(Arc<str>, Arc<Folder>)>,
+    /// What the folder itself looked like.
+    pub stamp: Stamp,
+}
+
+/// What stands under a file's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// A regular file.
+    Regular {
+        /// Its size when it was listed.
+        bytes: u64,
+        /// What else was known of it then.
+        stamp: Stamp,
+    },
+    /// A FIFO, socket or device: never opened.
+    Special,
+}
+
+/// A fingerprint of what a disk says about a file: another one for another content, unless the disk's clock is too
+/// coarse to tell.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp(u64);
+
+impl Stamp {
+    /// Nothing is known: it may be the same as before, or not.
+    pub const UNSURE: Self = Self(0);
+
+    /// Of all that is known.
+    pub fn of(known: &[i128]) -> Self {
+        let mut hasher = DefaultHasher::new();
+        known.hash(&mut hasher);
+        Self(hasher.finish().max(1))
+    }
+
+    /// Whether both are of the same content, for sure.
+    pub fn is_same(self, other: Self) -> bool {
+        self == other && self != Self::UNSURE
+    }
+}
+
+impl Entry {
+    /// Whether both are the same, for sure.
+    pub fn is_same(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Regular { bytes: a, stamp: x }, Self::Regular { bytes: b, stamp: y }) => {
+                a == b && x.is_same(y)
+            }
+            (Self::Special, Self::Special) => true,
+            (Self::Regular { .. }, Self::Special) | (Self::Special, Self::Regular { .. }) => false,
+        }
+    }
+}
+
+/// What stands under a name.
+#[derive(Debug, Clone)]
+pub enum Node {
+    /// Something that is no folder.
+    File(Entry),
+    /// A folder with all that lies below it.
+    Folder(Arc<Folder>),
+}
+
+impl Folder {
+    /// A folder of these files and folders, in whatever order; names are those of one directory, so each is there
+    /// once.
+    pub fn new(
+        mut files: Vec<(Arc<str>, Entry)>,
+        mut folders: Vec<(Arc<str>, Arc<Self>)>,
+        stamp: Stamp,
+    ) -> Self {
+        files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        folders.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        files.shrink_to_fit();
+        folders.shrink_to_fit();
+        Self { files, folders, stamp }
+    }
+
+    /// Its files, by name.
+    pub fn files(&self) -> &[(Arc<str>, Entry)] {
+        &self.files
+    }
+
+    /// Its folders, by name.
+    pub fn folders(&self) -> &[(Arc<str>, Arc<Self>)] {
+        &self.folders
+    }
+
+    /// The file of this name in it.
+    pub fn own_file(&self, name: &str) -> Option<Entry> {
+        let found = self.files.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
+        self.files.get(found).map(|(_, entry)| *entry)
+    }
+
+    /// The folder of this name in it.
+    pub fn own_folder(&self, name: &str) -> Option<&Arc<Self>> {
+        let found = self.folders.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
+        self.folders.get(found).map(|(_, folder)| folder)
+    }
+
+    /// The folder at this path below this one.
+    pub fn folder(&self, path: &RelPath) -> Option<&Self> {
+        path.segments().try_fold(self, |folder, name| folder.own_folder(name).map(|below| &**below))
+    }
+
+    /// The file at this path below this one.
+    pub fn file(&self, path: &RelPath) -> Option<Entry> {
+        let (folder, name) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
+        let mut names = folder.split('/').filter(|name| !name.is_empty());
+        names
+            .try_fold(self, |folder, name| folder.own_folder(name).map(|below| &**below))?
+            .own_file(name)
+    }
+
+    /// Every file at or below this folder, by path.
+    pub fn paths(&self) -> Vec<RelPath> {
+        let mut paths = Vec::new();
+        self.collect(&RelPath::root(), &mut paths);
+        paths
+    }
+
+    fn collect(&self, path: &RelPath, paths: &mut Vec<RelPath>) {
+        paths.extend(self.files.iter().filter_map(|(name, _)| path.child(name).ok()));
+        for (name, below) in &self.folders {
+            if let Ok(below_path) = path.child(name) {
+                below.collect(&below_path, paths);
+            }
+        }
+    }
+
+    /// Puts something under a name, or nothing; folders on the way are made where they are missing. What is shared
+    /// with other folders stays as it is there.
+    pub fn put(&mut self, path: &RelPath, node: Option<Node>) {
+        let mut folder = self;
+        for name in path.folder().segments() {
+            let at = match folder.folders.binary_search_by(|(own, _)| (**own).cmp(name)) {
+                Ok(found) => found,
+                Err(missing) => {
+                    folder.folders.insert(missing, (name.into(), Arc::default()));
+                    missing
+                }
+            };
+            folder.stamp = Stamp::UNSURE;
+            let Some((_, below)) = folder.folders.get_mut(at) else { return };
+            folder = Arc::make_mut(below);
+        }
+        folder.stamp = Stamp::UNSURE;
+        folder.put_own(path.name(), node);
+    }
+
+    fn put_own(&mut self, name: &str, node: Option<Node>) {
+        let file = self.files.binary_search_by(|(own, _)| (**own).cmp(name));
+        let folder = self.folders.binary_search_by(|(own, _)| (**own).cmp(name));
+        match (file, &node) {
+            (Ok(at), Some(Node::File(entry))) => {
+                if let Some((_, own)) = self.files.get_mut(at) {
+                    *own = *entry;
+                }
+            }
+            (Ok(at), _) => drop(self.files.remove(at)),
+            (Err(at), Some(Node::File(entry))) => self.files.insert(at, (name.into(), *entry)),
+            (Err(_), _) => {}
+        }
+        match (folder, node) {
+            (Ok(at), Some(Node::Folder(new))) => {
+                if let Some((_, own)) = self.folders.get_mut(at) {
+                    *own = new;
+                }
+            }
+            (Ok(at), _) => drop(self.folders.remove(at)),
+            (Err(at), Some(Node::Folder(new))) => self.folders.insert(at, (name.into(), new)),
+            (Err(_), _) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_changed_copy_shares_the_folders_beside_the_change() {
+        let file = || Some(Node::File(Entry::Special));
+        let mut root = Folder::default();
+        for name in ["a/b/x", "a/c/y", "d/z"] {
+            root.put(&path(name), file());
+        }
+        let before = root.clone();
+        root.put(&path("a/b/new"), file());
+        let folder = |root: &Folder, name: &str| Arc::as_ptr(root.own_folder(name).unwrap());
+        assert_eq!(folder(&root, "d"), folder(&before, "d"));
+        assert_ne!(folder(&root, "a"), folder(&before, "a"));
+        assert!(before.file(&path("a/b/new")).is_none());
+        root.put(&path("a/b/new"), None);
+        root.put(&path("a/c"), file());
+        let names: Vec<String> = root.paths().iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["a/c", "a/b/x", "d/z"]);
+    }
+
+    #[test]
+    fn what_is_unsure_is_never_the_same() {
+        let file = |stamp| Entry::Regular { bytes: 1, stamp };
+        assert!(file(Stamp::of(&[1])).is_same(file(Stamp::of(&[1]))));
+        assert!(!file(Stamp::of(&[1])).is_same(file(Stamp::of(&[2]))));
+        assert!(!file(Stamp::UNSURE).is_same(file(Stamp::UNSURE)));
+    }
+}

@@ -1,0 +1,151 @@
+//! What the closer look needs of each skill, packed: its lengths, the terms it offers and its clauses.
+//!
+//! Everything else about a skill is in the dictionary's lists, and nowhere else.
+
+use super::{
+    dictionary::Dictionary,
+    entry::{Clause, Entry, Lengths},
+    numbers::{Numbers, narrow, put},
+    scale::worth,
+};
+
+/// The outlines of all skills, by number.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Outlines {
+    /// Where each outline starts, and behind the last where it ends. A number without a skill has no bytes.
+    starts: Vec<u32>,
+    bytes: Vec<u8>,
+}
+
+/// One skill's outline.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Outline<'a> {
+    pub(super) lengths: Lengths,
+    /// The dictionary's numbers of the terms offered, ascending: as steps.
+    offered: Numbers<'a>,
+    /// Of each clause the bytes of its list, the list, and what its terms are worth together; that is left out where
+    /// there are none.
+    clauses: Numbers<'a>,
+}
+
+impl<'a> Outline<'a> {
+    fn new(bytes: &'a [u8]) -> Option<Self> {
+        let mut numbers = Numbers(bytes);
+        let [description, headings, body, length] = numbers.several();
+        let offered = numbers.within(length)?;
+        let lengths = Lengths { description, headings, body };
+        (!bytes.is_empty()).then_some(Self { lengths, offered, clauses: numbers })
+    }
+
+    /// The dictionary's numbers of the terms offered, ascending.
+    pub(super) fn offered(&self) -> impl Iterator<Item = usize> + use<'a> {
+        self.offered.clone().scan(0, |number, step| {
+            *number += step as usize;
+            Some(*number)
+        })
+    }
+
+    /// The clauses as an entry has them, and what the terms of each are worth together.
+    pub(super) fn clauses(&self) -> impl Iterator<Item = (Clause<'a>, f64)> + use<'a> {
+        let mut numbers = self.clauses.clone();
+        std::iter::from_fn(move || {
+            let length = numbers.next()?;
+            let clause = Clause(numbers.within(length)?);
+            let total = if length > 0 { numbers.float()? } else { 0.0 };
+            Some((clause, total))
+        })
+    }
+}
+
+impl Outlines {
+    /// The outline of a skill; none if the number has no skill.
+    pub(super) fn get(&self, number: usize) -> Option<Outline<'_>> {
+        let (start, end) = (*self.starts.get(number)?, *self.starts.get(number + 1)?);
+        Outline::new(self.bytes.get(start as usize..end as usize)?)
+    }
+
+    /// For each number.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Option<Outline<'_>>> {
+        (0..self.end()).map(|number| self.get(number))
+    }
+
+    /// Behind the greatest number.
+    pub(super) fn end(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+}
+
+/// Writes [`Outlines`], in the order of the numbers.
+#[derive(Debug)]
+pub(super) struct Writer<'a> {
+    dictionary: &'a Dictionary,
+    /// How many skills there are.
+    all: usize,
+    outlines: Outlines,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(dictionary: &'a Dictionary, all: usize) -> Self {
+        Self { dictionary, all, outlines: Outlines { starts: vec![0], bytes: Vec::new() } }
+    }
+
+    /// A number without a skill.
+    pub(super) fn hole(&mut self) {
+        self.outlines.starts.push(narrow(self.outlines.bytes.len()));
+    }
+
+    /// A skill whose terms the dictionary has.
+    pub(super) fn entry(&mut self, entry: &Entry) {
+        let offered: Vec<usize> =
+            entry.offered().filter_map(|term| self.dictionary.find(term)).collect();
+        self.write(entry.lengths(), &offered, entry.clauses());
+    }
+
+    /// A skill from the outlines before these; `numbers` are its terms' new ones. Terms stay in their order, so
+    /// clauses stay as they are, but for their worth.
+    pub(super) fn outline(&mut self, outline: &Outline<'_>, numbers: &[u32]) {
+        let offered: Vec<usize> = outline
+            .offered()
+            .filter_map(|number| numbers.get(number).map(|number| *number as usize))
+            .collect();
+        self.write(outline.lengths, &offered, outline.clauses().map(|(clause, _)| clause));
+    }
+
+    fn write<'b>(
+        &mut self,
+        lengths: Lengths,
+        offered: &[usize],
+        clauses: impl Iterator<Item = Clause<'b>>,
+    ) {
+        let bytes = &mut self.outlines.bytes;
+        let mut steps = Vec::with_capacity(offered.len() * 2);
+        let mut last = 0;
+        for number in offered {
+            put(&mut steps, narrow(number - last));
+            last = *number;
+        }
+        for number in [lengths.description, lengths.headings, lengths.body, narrow(steps.len())] {
+            put(bytes, number);
+        }
+        bytes.extend(steps);
+        let worths: Vec<f64> = offered
+            .iter()
+            .map(|number| worth(self.all, self.dictionary.list(*number).len() as usize))
+            .collect();
+        for clause in clauses {
+            let steps = clause.0.0;
+            put(bytes, narrow(steps.len()));
+            bytes.extend_from_slice(steps);
+            if !steps.is_empty() {
+                bytes.extend(clause.sum(&worths).to_le_bytes());
+            }
+        }
+        self.hole();
+    }
+
+    pub(super) fn finish(mut self) -> Outlines {
+        self.outlines.starts.shrink_to_fit();
+        self.outlines.bytes.shrink_to_fit();
+        self.outlines
+    }
+}

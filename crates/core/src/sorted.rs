@@ -1,0 +1,209 @@
+//! [`Sorted`]: a sorted list whose changed copies share what did not change.
+//!
+//! A catalog is replaced whole and never changed, yet most of it stays the same from one to the next. Its large tables
+//! are lists in pages: a copy with one item changed copies one page and the list of pages. Not here: what the items
+//! are and how they are ordered; an item says so itself.
+
+use std::{cmp::Ordering, sync::Arc};
+
+/// How an item stands to others of its list.
+pub trait Sorts {
+    /// Which comes first. Two that are equal are the same item, and the list holds one of them.
+    fn order(&self, other: &Self) -> Ordering;
+}
+
+/// A page has at most this many items.
+const PAGE: usize = 256;
+
+/// A sorted list. Cloning it costs nothing; changing the clone leaves this one as it is.
+#[derive(Debug)]
+pub struct Sorted<T> {
+    /// None of them is empty.
+    pages: Arc<Vec<Arc<Vec<T>>>>,
+    len: usize,
+}
+
+impl<T> Clone for Sorted<T> {
+    fn clone(&self) -> Self {
+        Self { pages: Arc::clone(&self.pages), len: self.len }
+    }
+}
+
+impl<T> Default for Sorted<T> {
+    fn default() -> Self {
+        Self { pages: Arc::default(), len: 0 }
+    }
+}
+
+impl<T> Sorted<T> {
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// All items in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + Clone {
+        self.pages.iter().flat_map(|page| page.iter())
+    }
+
+    /// The item that `place` calls equal.
+    pub fn find(&self, place: impl Fn(&T) -> Ordering) -> Option<&T> {
+        let page = self.pages.get(self.page_of(&place))?;
+        page.get(page.binary_search_by(place).ok()?)
+    }
+
+    /// The items that `place` calls equal; they stand together.
+    pub fn matching<F: Fn(&T) -> Ordering>(
+        &self,
+        place: F,
+    ) -> impl Iterator<Item = &T> + use<'_, T, F> {
+        let first = self.page_of(&place);
+        let start = self
+            .pages
+            .get(first)
+            .map_or(0, |page| page.partition_point(|item| place(item) == Ordering::Less));
+        let pages = self.pages.iter().skip(first);
+        pages
+            .flat_map(|page| page.iter())
+            .skip(start)
+            .take_while(move |item| place(item) == Ordering::Equal)
+    }
+
+    /// The first page that does not lie wholly before the place.
+    fn page_of(&self, place: &impl Fn(&T) -> Ordering) -> usize {
+        let before =
+            |page: &Arc<Vec<T>>| page.last().is_some_and(|last| place(last) == Ordering::Less);
+        self.pages.partition_point(before)
+    }
+}
+
+impl<T: Sorts + Clone> Sorted<T> {
+    /// Puts an item in its place; gives back the one it replaces.
+    pub fn insert(&mut self, item: T) -> Option<T> {
+        let place = |other: &T| other.order(&item);
+        let number = self.page_of(&place).min(self.pages.len().saturating_sub(1));
+        let pages = Arc::make_mut(&mut self.pages);
+        let Some(page) = pages.get_mut(number) else {
+            pages.push(Arc::new(vec![item]));
+            self.len = 1;
+            return None;
+        };
+        let page = Arc::make_mut(page);
+        match page.binary_search_by(place) {
+            Ok(found) => page.get_mut(found).map(|old| std::mem::replace(old, item)),
+            Err(missing) => {
+                page.insert(missing, item);
+                self.len += 1;
+                if page.len() > PAGE {
+                    let mut rest = page.split_off(PAGE / 2);
+                    rest.shrink_to_fit();
+                    pages.insert(number + 1, Arc::new(rest));
+                }
+                None
+            }
+        }
+    }
+
+    /// Takes out the item that `place` calls equal.
+    pub fn remove(&mut self, place: impl Fn(&T) -> Ordering) -> Option<T> {
+        let number = self.page_of(&place);
+        let found = self.pages.get(number)?.binary_search_by(place).ok()?;
+        let pages = Arc::make_mut(&mut self.pages);
+        let page = Arc::make_mut(pages.get_mut(number)?);
+        let item = page.remove(found);
+        self.len -= 1;
+        if page.is_empty() {
+            pages.remove(number);
+        }
+        Some(item)
+    }
+
+    /// Puts in many at once, in whatever order.
+    pub fn extend(&mut self, items: impl IntoIterator<Item = T>) {
+        let mut items: Vec<T> = items.into_iter().collect();
+        if !self.is_empty() {
+            for item in items {
+                self.insert(item);
+            }
+            return;
+        }
+        // Of equal ones the last counts, as if they came one by one.
+        items.reverse();
+        items.sort_by(T::order);
+        items.dedup_by(|a, b| a.order(b) == Ordering::Equal);
+        self.len = items.len();
+        let pages = Arc::make_mut(&mut self.pages);
+        let mut items = items.into_iter().peekable();
+        while items.peek().is_some() {
+            pages.push(Arc::new(items.by_ref().take(PAGE).collect()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    impl Sorts for (u16, u8) {
+        fn order(&self, other: &Self) -> Ordering {
+            self.0.cmp(&other.0)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_a_sorted_map_and_copies_stay_as_they_were(
+            first in prop::collection::vec((0_u16..1500, any::<u8>()), 0..900),
+            steps in prop::collection::vec((any::<bool>(), 0_u16..1500, any::<u8>()), 0..200),
+        ) {
+            let mut model: BTreeMap<u16, u8> = first.iter().copied().collect();
+            let mut sorted = Sorted::default();
+            sorted.extend(first);
+            let kept = (sorted.clone(), model.clone());
+            for (put, key, value) in steps {
+                if put {
+                    prop_assert_eq!(
+                        sorted.insert((key, value)).map(|old| old.1),
+                        model.insert(key, value)
+                    );
+                } else {
+                    prop_assert_eq!(
+                        sorted.remove(|item| item.0.cmp(&key)).map(|old| old.1),
+                        model.remove(&key)
+                    );
+                }
+                let found = sorted.find(|item| item.0.cmp(&key)).map(|item| item.1);
+                prop_assert_eq!(found, model.get(&key).copied());
+            }
+            for (sorted, model) in [(&sorted, &model), (&kept.0, &kept.1)] {
+                prop_assert_eq!(sorted.len(), model.len());
+                prop_assert!(sorted.iter().copied().eq(model.iter().map(|(k, v)| (*k, *v))));
+                for tens in 0..150 {
+                    let near = sorted.matching(|item| (item.0 / 10).cmp(&tens));
+                    prop_assert!(near.map(|item| item.0).eq(
+                        model.range(tens * 10..tens * 10 + 10).map(|(key, _)| *key)
+                    ));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_changed_copy_shares_the_other_pages() {
+        let mut sorted = Sorted::default();
+        sorted.extend((0..5_000).map(|key| (key, 0)));
+        let mut copy = sorted.clone();
+        copy.insert((1_000, 1));
+        let shared = sorted.pages.iter().zip(copy.pages.iter());
+        assert_eq!(shared.filter(|(a, b)| !Arc::ptr_eq(a, b)).count(), 1);
+    }
+}

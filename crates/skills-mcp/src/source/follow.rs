@@ -1,0 +1,244 @@
+//! [`Followed`]: a directory as it was found last, kept up to date by looking again at all of it or at what changed.
+
+use std::{io, sync::Arc};
+
+use skills_core::{
+    catalog::{Entry, Folder, Intake, Node, Stamp},
+    diagnostic::Finding,
+    document::{Dialect, Parsed},
+    relpath::RelPath,
+};
+
+use super::{
+    directory::{Directory, SourceError, read_skill},
+    disk::{DiskError, Identity, Listed, Root},
+    parallel::map,
+    walk::{Walked, is_skipped, walk},
+    watch::{Watch, is_at_or_below},
+};
+
+/// How to look again.
+#[derive(Debug, Clone, Copy)]
+pub enum Look<'a> {
+    /// At everything.
+    Whole,
+    /// At these paths, which ascend.
+    At(&'a [RelPath]),
+}
+
+/// A directory, and what was found in it.
+#[derive(Debug, Default)]
+pub struct Followed {
+    /// The open folder; none where there is nothing to read.
+    root: Option<Arc<Root>>,
+    identity: Option<Identity>,
+    folder: Arc<Folder>,
+    findings: Vec<(String, Finding)>,
+    /// A part of it cannot be looked at by itself.
+    whole_only: bool,
+    /// Whether everything in it is watched.
+    watched: bool,
+}
+
+impl Followed {
+    /// The open folder; none where there is nothing to read.
+    pub fn root(&self) -> Option<&Arc<Root>> {
+        self.root.as_ref()
+    }
+
+    /// Which folder it is.
+    pub fn identity(&self) -> Option<Identity> {
+        self.identity
+    }
+
+    /// Whether somebody tells of every change in it. Nothing is watched where there is nothing.
+    pub fn is_watched(&self) -> bool {
+        self.watched || self.root.is_none()
+    }
+
+    /// Nobody watches it any more.
+    pub fn unwatched(&mut self) {
+        self.watched = false;
+    }
+
+    /// Looks again. What it held stays where it cannot be read at all.
+    pub fn look(
+        &mut self,
+        directory: &Directory,
+        number: usize,
+        how: Look<'_>,
+        mut watch: Option<&mut Watch>,
+    ) -> Result<Option<io::Error>, SourceError> {
+        match how {
+            Look::At(paths) if !self.whole_only && self.root.is_some() => {
+                if paths.iter().all(|path| !path.is_root()) {
+                    let trouble = self.look_at(number, paths, watch.as_deref_mut());
+                    if !self.whole_only {
+                        return Ok(trouble);
+                    }
+                }
+            }
+            Look::At(_) | Look::Whole => {}
+        }
+        self.look_whole(directory, number, watch)
+    }
+
+    fn look_whole(
+        &mut self,
+        directory: &Directory,
+        number: usize,
+        mut watch: Option<&mut Watch>,
+    ) -> Result<Option<io::Error>, SourceError> {
+        let Some((root, identity)) = directory.root()? else {
+            if let Some(watch) = watch {
+                watch.forget(number, &RelPath::root());
+            }
+            *self = Self::default();
+            return Ok(None);
+        };
+        let remote = watch.is_some() && root.is_remote(&RelPath::root());
+        let queue = watch.as_ref().map(|watch| Arc::clone(watch.queue())).filter(|_| !remote);
+        // Another folder in its place has nothing to do with what was there; and what is not watched yet has to be
+        // listed to be.
+        let same = self.identity == Some(identity) && (self.watched || queue.is_none());
+        if let (false, Some(watch)) = (same, &mut watch) {
+            watch.forget(number, &RelPath::root());
+        }
+        let before = same.then(|| Arc::clone(&self.folder));
+        let walked = walk(&root, &RelPath::root(), before.as_ref(), queue.as_deref())
+            .map_err(|error| directory.closed(error))?;
+        let Walked { folder, findings, watches, unwatched, whole_only } = walked;
+        self.root = Some(Arc::new(root));
+        self.identity = Some(identity);
+        self.folder = folder;
+        self.findings = findings;
+        self.whole_only = whole_only;
+        self.watched = queue.is_some() && unwatched.is_none();
+        if let Some(watch) = watch {
+            for (one, path) in watches {
+                watch.remember(one, number, path);
+            }
+        }
+        let remote = remote.then(|| io::Error::other("it lies on a disk of another machine"));
+        Ok(unwatched.or(remote))
+    }
+
+    /// Looks at single names. Each is what it is now: a file is read again, a folder walked.
+    fn look_at(
+        &mut self,
+        number: usize,
+        paths: &[RelPath],
+        mut watch: Option<&mut Watch>,
+    ) -> Option<io::Error> {
+        let root = Arc::clone(self.root.as_ref()?);
+        let mut trouble = None;
+        let mut done: Option<&RelPath> = None;
+        for path in paths {
+            let inside = done.is_some_and(|done| is_at_or_below(path, done));
+            let above = self.folder.folder(&path.folder());
+            let (false, Some(above)) = (inside, above) else { continue };
+            let was_folder = above.own_folder(path.name()).is_some();
+            let listed = root.look(path).filter(|_| !is_passed_by(path));
+            let is_folder = matches!(listed, Some(Listed::Folder { .. }));
+            self.findings.retain(|(file, _)| {
+                let inside = file.strip_prefix(path.as_str());
+                !inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            });
+            if was_folder && let Some(watch) = &mut watch {
+                watch.forget(number, path);
+            }
+            let plain = match listed {
+                None => {
+                    Arc::make_mut(&mut self.folder).put(path, None);
+                    continue;
+                }
+                Some(Listed::File { bytes, linked: false, .. }) => {
+                    // Somebody told of it, so it is read again, whatever its times say.
+                    let entry = Entry::Regular { bytes, stamp: Stamp::UNSURE };
+                    Arc::make_mut(&mut self.folder).put(path, Some(Node::File(entry)));
+                    continue;
+                }
+                Some(Listed::Folder { linked: false }) => true,
+                // Whatever is out of the ordinary is found by walking the folder that it is in.
+                Some(
+                    Listed::File { .. }
+                    | Listed::Folder { .. }
+                    | Listed::Special
+                    | Listed::Refused(_),
+                ) => false,
+            };
+            let walked_path = if plain { path.clone() } else { path.folder() };
+            let result = self.rewalk(&root, number, &walked_path, watch.as_deref_mut());
+            match result {
+                Ok(unwatched) => trouble = trouble.or(unwatched),
+                // Gone between looking and walking: the next event tells.
+                Err(_) => Arc::make_mut(&mut self.folder).put(path, None),
+            }
+            if is_folder && plain {
+                done = Some(path);
+            }
+        }
+        self.watched &= trouble.is_none();
+        trouble
+    }
+
+    /// Walks one folder and what is below it, and puts it in its place.
+    fn rewalk(
+        &mut self,
+        root: &Root,
+        number: usize,
+        path: &RelPath,
+        watch: Option<&mut Watch>,
+    ) -> Result<Option<io::Error>, DiskError> {
+        let queue = watch.as_ref().filter(|_| self.watched).map(|watch| Arc::clone(watch.queue()));
+        let walked = walk(root, path, None, queue.as_deref())?;
+        self.findings.retain(|(file, _)| {
+            let inside = file.strip_prefix(path.as_str());
+            !inside.is_some_and(|rest| path.is_root() || rest.starts_with('/'))
+        });
+        self.findings.extend(walked.findings);
+        self.whole_only |= walked.whole_only;
+        if let Some(watch) = watch {
+            for (one, path) in walked.watches {
+                watch.remember(one, number, path);
+            }
+        }
+        if path.is_root() {
+            self.folder = walked.folder;
+        } else {
+            Arc::make_mut(&mut self.folder).put(path, Some(Node::Folder(walked.folder)));
+        }
+        Ok(walked.unwatched)
+    }
+
+    /// What it holds, for the catalog.
+    pub fn intake(&self, directory: &Directory) -> Intake {
+        Intake {
+            source: Arc::clone(directory.name()),
+            origin: directory.origin().clone(),
+            scope: directory.scope(),
+            root: Arc::clone(&self.folder),
+            walked: self.findings.as_slice().into(),
+        }
+    }
+
+    /// What these files say.
+    pub fn read(&self, files: &[(RelPath, Dialect)]) -> Vec<Arc<Parsed>> {
+        map(
+            files,
+            || (),
+            |(), (file, dialect)| {
+                let parsed = match &self.root {
+                    Some(root) => read_skill(root, file, *dialect),
+                    None => Parsed::gone(),
+                };
+                Arc::new(parsed)
+            },
+        )
+    }
+}
+
+/// Whether a path leads through a tool's own folder.
+fn is_passed_by(path: &RelPath) -> bool {
+    path.segments().any(is_skipped)
+}

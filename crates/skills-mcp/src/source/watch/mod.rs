@@ -1,0 +1,175 @@
+//! [`Watch`]: what the system tells of changes in the folders that sources are in.
+//!
+//! The kernel puts a change into the queue before the call that makes it returns; so whoever finds the queue empty
+//! knows of every change made before. Nothing is written to a disk to find that out. What is told is a hint: which
+//! names to look at again, never what they hold. Not here: looking (walk), and what is done where nobody tells (store).
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(not(target_os = "linux"))]
+mod none;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    ffi::OsString,
+    io,
+    sync::Arc,
+};
+
+#[cfg(target_os = "linux")]
+pub use linux::Queue;
+#[cfg(not(target_os = "linux"))]
+pub use none::Queue;
+use skills_core::relpath::RelPath;
+
+/// The number of one watch.
+pub(super) type Descriptor = i32;
+
+/// One event, as the system tells it.
+#[derive(Debug)]
+struct Told {
+    watch: Descriptor,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    /// Something happened to what has this name in the watched folder.
+    Named(OsString),
+    /// Something happened to what is watched itself.
+    Itself,
+    /// It is not watched any more.
+    Unwatched,
+    /// Events were lost.
+    Overflow,
+}
+
+/// Which folder or file a watch is for: a source, by number, and the path below its root.
+type Place = (usize, RelPath);
+
+/// Everything that is watched.
+#[derive(Debug)]
+pub struct Watch {
+    queue: Arc<Queue>,
+    places: HashMap<Descriptor, Place>,
+    by_place: BTreeMap<Place, Descriptor>,
+    /// Links may lead to one folder from several places; the further ones are here.
+    further: Vec<(Descriptor, Place)>,
+}
+
+/// What the queue held.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Paths to look at again, by source.
+    pub paths: BTreeSet<Place>,
+    /// Nobody knows what else changed.
+    pub lost: bool,
+}
+
+impl Watch {
+    /// Starts to watch nothing yet; fails where the system has no queue left, or none at all.
+    pub fn open() -> io::Result<Self> {
+        Ok(Self {
+            queue: Arc::new(Queue::open()?),
+            places: HashMap::new(),
+            by_place: BTreeMap::new(),
+            further: Vec::new(),
+        })
+    }
+
+    /// The queue, to ask whether it is empty, and to add to.
+    pub fn queue(&self) -> &Arc<Queue> {
+        &self.queue
+    }
+
+    /// How many folders are watched.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether nothing is.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Remembers what a watch is for.
+    pub(super) fn remember(&mut self, watch: Descriptor, source: usize, path: RelPath) {
+        let place = (source, path);
+        match self.places.get(&watch) {
+            Some(known) if *known == place => {}
+            Some(_) => self.further.push((watch, place.clone())),
+            None => drop(self.places.insert(watch, place.clone())),
+        }
+        self.by_place.insert(place, watch);
+    }
+
+    /// Stops watching what is at a path and below it.
+    pub(super) fn forget(&mut self, source: usize, path: &RelPath) {
+        let inside = |other: &RelPath| is_at_or_below(other, path);
+        let from = (source, path.clone());
+        let gone: Vec<(Place, Descriptor)> = self
+            .by_place
+            .range(from..)
+            .take_while(|((other, below), _)| {
+                // Names that only start alike lie between a folder and what is in it.
+                *other == source && (path.is_root() || below.as_str().starts_with(path.as_str()))
+            })
+            .filter(|((_, below), _)| inside(below))
+            .map(|(place, watch)| (place.clone(), *watch))
+            .collect();
+        for (place, watch) in gone {
+            self.by_place.remove(&place);
+            self.further.retain(|(_, further)| *further != place);
+            if self.places.get(&watch) != Some(&place) {
+                continue;
+            }
+            if let Some(heir) = self.further.iter().position(|(further, _)| *further == watch) {
+                let (_, place) = self.further.swap_remove(heir);
+                self.places.insert(watch, place);
+            } else {
+                self.places.remove(&watch);
+                self.queue.remove(watch);
+            }
+        }
+    }
+
+    /// Takes everything out of the queue.
+    pub fn drain(&mut self) -> Changes {
+        let mut changes = Changes::default();
+        for Told { watch, what } in self.queue.drain() {
+            if matches!(what, What::Overflow) {
+                changes.lost = true;
+                continue;
+            }
+            let further = self.further.iter().filter(|(other, _)| *other == watch);
+            let places = self.places.get(&watch).into_iter().chain(further.map(|(_, place)| place));
+            for (source, path) in places {
+                let told = match &what {
+                    // A name that we cannot use is found out about by looking at its folder.
+                    What::Named(name) => name
+                        .to_str()
+                        .and_then(|name| path.child(name).ok())
+                        .unwrap_or_else(|| path.clone()),
+                    What::Itself | What::Unwatched | What::Overflow => path.clone(),
+                };
+                changes.paths.insert((*source, told));
+            }
+            if matches!(what, What::Unwatched) {
+                let further = self.further.extract_if(.., |(other, _)| *other == watch);
+                let places = self.places.remove(&watch).into_iter();
+                for place in places.chain(further.map(|(_, place)| place)) {
+                    self.by_place.remove(&place);
+                }
+            }
+        }
+        changes
+    }
+}
+
+/// Whether a path is another one, or below it.
+pub(super) fn is_at_or_below(path: &RelPath, above: &RelPath) -> bool {
+    match path.as_str().strip_prefix(above.as_str()) {
+        Some(rest) => above.is_root() || rest.is_empty() || rest.starts_with('/'),
+        None => false,
+    }
+}

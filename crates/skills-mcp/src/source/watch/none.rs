@@ -1,0 +1,33 @@
+//! No queue: these systems do not say what changed in an order that could be relied on, so sources are looked at anew.
+
+use std::io;
+
+use super::{Descriptor, Told};
+
+/// A queue that cannot be opened.
+#[derive(Debug)]
+pub enum Queue {}
+
+impl Queue {
+    pub(super) fn open() -> io::Result<Self> {
+        Err(io::Error::other("this system has no queue of changes that keeps their order"))
+    }
+
+    /// How many bytes of events wait.
+    pub fn waiting(&self) -> usize {
+        match *self {}
+    }
+
+    /// Whether an error means that the user has no watches or queues left.
+    pub fn is_exhausted(_: &io::Error) -> bool {
+        false
+    }
+
+    pub(super) fn remove(&self, _: Descriptor) {
+        match *self {}
+    }
+
+    pub(super) fn drain(&self) -> Vec<Told> {
+        match *self {}
+    }
+}

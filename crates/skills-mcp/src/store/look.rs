@@ -1,0 +1,382 @@
+//! Looks again: at every source or at what is told of, makes the next catalog, swaps it in, and says in the log what
+//! changed.
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock, PoisonError},
+    time::{Duration, Instant},
+};
+
+use skills_core::{
+    catalog::{Catalog, Delta},
+    diagnostic::{Code, Diagnostic, Finding, Severity, escaped},
+    relpath::RelPath,
+};
+
+use super::{STALE, Snapshot, Store, snapshot::SourceRoot};
+use crate::{
+    config::Settled,
+    source::{Changes, Directory, Followed, Look, Queue, SourceError, Watch},
+};
+
+/// Why somebody looks again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The server starts.
+    Start,
+    /// A call of `refresh_skills`.
+    Asked,
+    /// A call that wants to see every change.
+    Call,
+    /// The system tells of a change.
+    Told,
+    /// The time has come.
+    Periodic,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Start => "start",
+            Self::Asked => "refresh_skills",
+            Self::Call => "call",
+            Self::Told => "change",
+            Self::Periodic => "periodic",
+        })
+    }
+}
+
+/// What a look came to.
+#[derive(Debug)]
+pub struct Refreshed {
+    /// The new snapshot.
+    pub snapshot: Arc<Snapshot>,
+    /// What is different from the one before.
+    pub delta: Delta,
+    /// How long it took.
+    pub took: Duration,
+    /// Sources that could not be read, each with what is true of it.
+    pub failures: Vec<String>,
+}
+
+/// What is known of the sources between looks.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    followed: Vec<Followed>,
+    watch: Option<Watch>,
+    /// Why the system does not tell of changes in all sources.
+    unwatched: Option<String>,
+    looked: Option<Instant>,
+}
+
+impl State {
+    /// Whether what is not watched was looked at lately.
+    pub(super) fn is_current(&self, now: Instant) -> bool {
+        let lately = self.looked.is_some_and(|looked| now.duration_since(looked) < STALE);
+        lately || self.followed.iter().all(Followed::is_watched)
+    }
+
+    /// Nobody tells any more. Watches that are left would only be missing elsewhere.
+    fn stop_watching(&mut self) {
+        self.watch = None;
+        self.followed.iter_mut().for_each(Followed::unwatched);
+    }
+}
+
+/// So many diagnostics are written to the log one by one; the rest is a number.
+const LOGGED: usize = 20;
+/// So many changed skills are put into the ranked index while a call may be waiting.
+const FEW: usize = 256;
+
+impl Store {
+    /// From now on the system tells of changes, if it can.
+    pub(super) fn watch(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // Not the content's choice, which nobody has read yet.
+        if !self.stack.settle(None).settings.refresh.watch {
+            state.unwatched = Some("refresh.watch is false".to_owned());
+            return;
+        }
+        match Watch::open() {
+            Ok(watch) => {
+                self.queue.store(Some(Arc::clone(watch.queue())));
+                state.watch = Some(watch);
+            }
+            Err(error) => {
+                let why = error.to_string();
+                tracing::warn!("{}", unwatched(&why));
+                state.unwatched = Some(why);
+            }
+        }
+    }
+
+    /// Whether the system tells of changes: of how many folders, or why not.
+    pub fn watching(&self) -> Result<usize, String> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&state.watch, &state.unwatched) {
+            (Some(watch), None) => Ok(watch.len()),
+            (_, why) => Err(unwatched(why.as_deref().unwrap_or("nobody asked for it"))),
+        }
+    }
+
+    /// Watches from now on, and looks at everything: for whoever wants to know how that goes.
+    pub fn look_and_watch(&self) -> Refreshed {
+        self.watch();
+        self.refresh(Cause::Start)
+    }
+
+    /// Looks at every source again; blocks while it reads. A second caller waits for its turn.
+    pub fn refresh(&self, cause: Cause) -> Refreshed {
+        self.look(cause, true)
+    }
+
+    /// Takes in what the system has told of, and looks at what it does not tell of.
+    pub(super) fn catch_up(&self, cause: Cause) -> Arc<Snapshot> {
+        self.look(cause, false).snapshot
+    }
+
+    fn look(&self, cause: Cause, whole: bool) -> Refreshed {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let started = Instant::now();
+        let changes = state.watch.as_mut().map(Watch::drain).unwrap_or_default();
+        if changes.lost {
+            tracing::info!("too many changes to tell of; looking at everything");
+        }
+        let before = self.current.load_full();
+        let whole = whole || changes.lost || before.is_none();
+        let (looked, failures) = self.follow(&mut state, &changes, whole, started);
+        let empty = Catalog::default();
+        let mut catalog = before.as_ref().map_or(&empty, |before| &before.catalog).clone();
+        let mut delta = Delta::default();
+        for number in looked {
+            let (Some(source), Some(followed)) =
+                (self.sources.get(number), state.followed.get(number))
+            else {
+                continue;
+            };
+            let (next, change) =
+                catalog.with(number, &followed.intake(source), |files| followed.read(files));
+            catalog = next;
+            delta = delta.and(change);
+        }
+        let failed =
+            failures.iter().map(|failure: &Diagnostic| failure.finding.message.clone()).collect();
+        let settled = self.settle(before.as_deref(), failures, whole);
+        let snapshot = self.next(&state, before.as_ref(), catalog, &delta, settled);
+        let refreshed = Refreshed { snapshot, delta, took: started.elapsed(), failures: failed };
+        // First said, then served: whoever has an answer from it can find it in the log.
+        refreshed.log(cause, before.as_deref());
+        self.current.store(Some(Arc::clone(&refreshed.snapshot)));
+        if before.is_none_or(|before| !Arc::ptr_eq(&before, &refreshed.snapshot)) {
+            self.generations.send_modify(|generation| *generation += 1);
+        }
+        refreshed
+    }
+
+    /// Looks at the sources that may have changed; their numbers, and what cannot be read.
+    fn follow(
+        &self,
+        state: &mut State,
+        changes: &Changes,
+        whole: bool,
+        now: Instant,
+    ) -> (Vec<usize>, Vec<Diagnostic>) {
+        let outdated = !state.is_current(now);
+        if whole || outdated {
+            state.looked = Some(now);
+        }
+        let (mut looked, mut failures) = (Vec::new(), Vec::new());
+        state.followed.resize_with(self.sources.len(), Followed::default);
+        for (number, source) in self.sources.iter().enumerate() {
+            let paths: Vec<RelPath> = changes
+                .paths
+                .iter()
+                .filter(|(other, _)| *other == number)
+                .map(|(_, path)| path.clone())
+                .collect();
+            let Some(followed) = state.followed.get_mut(number) else { continue };
+            let replaced = followed.identity() != source.identity();
+            let unseen = outdated && !followed.is_watched();
+            let how = if whole || replaced || unseen {
+                Look::Whole
+            } else if paths.is_empty() {
+                continue;
+            } else {
+                Look::At(&paths)
+            };
+            let had = followed.identity().is_some();
+            looked.push(number);
+            match followed.look(source, number, how, state.watch.as_mut()) {
+                Ok(trouble) => {
+                    failures.extend(source.missed().map(|error| unreadable(source, &error, false)));
+                    if let Some(trouble) = trouble {
+                        self.untold(state, source, &trouble);
+                    }
+                }
+                Err(error) => failures.push(unreadable(source, &error, had)),
+            }
+        }
+        (looked, failures)
+    }
+
+    /// The system does not tell of changes in a source; said once.
+    fn untold(&self, state: &mut State, source: &Directory, error: &std::io::Error) {
+        let why = format!("{}: {error}", source.path().display());
+        if Queue::is_exhausted(error) {
+            state.stop_watching();
+            self.queue.store(None);
+        }
+        if state.unwatched.as_ref() != Some(&why) {
+            tracing::warn!("{}", unwatched(&why));
+            state.unwatched = Some(why);
+        }
+    }
+
+    /// The next snapshot; the one before, if nothing is different.
+    fn next(
+        &self,
+        state: &State,
+        before: Option<&Arc<Snapshot>>,
+        catalog: Catalog,
+        delta: &Delta,
+        settled: Arc<Settled>,
+    ) -> Arc<Snapshot> {
+        let same = |before: &&Arc<Snapshot>| {
+            let roots = catalog.sources().iter().zip(before.catalog.sources());
+            Arc::ptr_eq(&before.settled, &settled)
+                && before.catalog.sources().len() == catalog.sources().len()
+                && roots.into_iter().all(|(a, b)| Arc::ptr_eq(&a.root, &b.root))
+                && delta.numbers.is_empty()
+                && delta.found.is_empty()
+                && before.is_rooted_in(&state.followed)
+        };
+        if let Some(before) = before.filter(same) {
+            return Arc::clone(before);
+        }
+        let numbers = || delta.numbers.iter().copied();
+        let router = before.map(|before| &before.router).cloned().unwrap_or_default();
+        let router = router.with(&catalog, numbers());
+        let root = |(source, followed): (&Directory, &Followed)| SourceRoot {
+            path: source.path().to_owned(),
+            root: followed.root().cloned(),
+            identity: followed.identity(),
+            config: source.config_stamps(),
+        };
+        let roots = self.sources.iter().zip(&state.followed).map(root).collect();
+        let snapshot = Snapshot { catalog, router, settled, roots, ranked: OnceLock::new() };
+        // An index that is ready stays ready: whoever searches next should not wait for it.
+        let ready = before.and_then(|before| before.ranked.get());
+        if let Some(ranked) = ready.filter(|_| delta.numbers.len() <= FEW) {
+            snapshot.index_after(ranked, numbers());
+        }
+        Arc::new(snapshot)
+    }
+
+    /// Makes the ranked index ready, whole.
+    pub(super) fn index(&self, snapshot: &Arc<Snapshot>) {
+        snapshot.ranked();
+        if let Some(merged) = snapshot.with_merged_index() {
+            // Only if nobody has a newer one by now.
+            self.current.compare_and_swap(snapshot, Some(Arc::new(merged)));
+        }
+    }
+
+    /// The settings of this moment. Only the first source's `config.yaml` counts, and the others hear of it.
+    fn settle(
+        &self,
+        before: Option<&Snapshot>,
+        failures: Vec<Diagnostic>,
+        whole: bool,
+    ) -> Arc<Settled> {
+        if let Some(before) = before
+            && !whole
+            && failures.is_empty()
+            && before.has_same_configuration(&self.sources)
+        {
+            return Arc::clone(&before.settled);
+        }
+        let mut configs = self.sources.iter().map(Directory::config);
+        let mut settled = self.stack.settle(configs.next().flatten().as_ref());
+        for config in configs.flatten() {
+            let finding =
+                Finding::whole(Code::ConfigRefused, "only the first source's config.yaml counts")
+                    .hint("name its directory first, or set the keys in your own configuration");
+            settled
+                .diagnostics
+                .push(finding.in_file(&config.source, &config.file.to_string_lossy()));
+        }
+        settled.diagnostics.extend(self.standing.iter().cloned().chain(failures));
+        match before {
+            Some(before) if before.settled.is_same(&settled) => Arc::clone(&before.settled),
+            _ => Arc::new(settled),
+        }
+    }
+}
+
+fn unwatched(why: &str) -> String {
+    format!(
+        "the system does not tell of changes ({}); directories are looked at again when a call comes a second after the last look",
+        escaped(why)
+    )
+}
+
+fn unreadable(source: &Directory, error: &SourceError, has_last: bool) -> Diagnostic {
+    let served = if has_last { "; what it held before is still served" } else { "" };
+    Finding::whole(Code::Unreadable, format!("{error}{served}"))
+        .hint(error.hint())
+        .in_file(source.name(), "")
+}
+
+impl Snapshot {
+    /// Everything that is wrong with the content, its configuration included.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let mut diagnostics = self.settled.diagnostics.clone();
+        diagnostics.extend(self.catalog.diagnostics());
+        diagnostics
+    }
+
+    /// How many diagnostics there are of this severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        let settled = self.settled.diagnostics.iter().map(|diagnostic| diagnostic.finding.code);
+        let found = self.catalog.findings().map(|(_, _, finding)| finding.code);
+        settled.chain(found).filter(|code| code.severity() == severity).count()
+    }
+}
+
+impl Refreshed {
+    fn log(&self, cause: Cause, before: Option<&Snapshot>) {
+        let Self { snapshot, delta, took, .. } = self;
+        // A look that nobody asked for and that finds nothing new is not worth a line.
+        let asked = matches!(cause, Cause::Start | Cause::Asked);
+        if asked || !delta.is_empty() {
+            tracing::info!(
+                %cause,
+                skills = snapshot.catalog.len(),
+                added = delta.added.len(),
+                removed = delta.removed.len(),
+                changed = delta.changed.len(),
+                errors = snapshot.count(Severity::Error),
+                warnings = snapshot.count(Severity::Warning),
+                ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+                "indexed"
+            );
+        }
+        // What was said at the last look is not said again.
+        let said = before.map(|before| before.settled.diagnostics.as_slice()).unwrap_or_default();
+        let settled = snapshot.settled.diagnostics.iter().filter(|found| !said.contains(found));
+        let worth = |diagnostic: &&Diagnostic| diagnostic.finding.code.severity() != Severity::Info;
+        let news: Vec<&Diagnostic> = settled.chain(&delta.found).filter(worth).collect();
+        for diagnostic in news.iter().take(LOGGED) {
+            let hint = escaped(diagnostic.finding.hint.as_deref().unwrap_or_default());
+            tracing::warn!(hint, "{}", snapshot.described(diagnostic));
+        }
+        if let Some(more) = news.len().checked_sub(LOGGED).filter(|more| *more > 0) {
+            tracing::warn!("{more} more; `skills-mcp doctor` lists all of them");
+        }
+        let notices = |settled: &Settled| settled.notices.clone();
+        if before.is_none_or(|before| notices(&before.settled) != notices(&snapshot.settled)) {
+            let notices = snapshot.settled.notices.iter();
+            notices.for_each(|notice| tracing::warn!("{}", escaped(notice)));
+        }
+    }
+}
