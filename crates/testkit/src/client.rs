@@ -5,14 +5,14 @@ use std::{
     collections::VecDeque,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
-    sync::mpsc::{self, Receiver},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
     thread,
     time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
 
-/// How long a test waits for an answer before it fails.
+/// How long a test waits for an answer before it fails, unless it says otherwise.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running server and the pipe to it. Dropping it kills the server.
@@ -25,6 +25,7 @@ pub struct Client {
     early: VecDeque<Value>,
     next_id: u64,
     meta: Option<Value>,
+    patience: Duration,
 }
 
 /// The answer to a `tools/call`.
@@ -70,7 +71,16 @@ impl Client {
             let _ = log.send(String::from_utf8_lossy(&text).into_owned());
         });
         let stdin = child.stdin.take();
-        Self { child, stdin, lines, stderr, early: VecDeque::new(), next_id: 1, meta: None }
+        Self {
+            child,
+            stdin,
+            lines,
+            stderr,
+            early: VecDeque::new(),
+            next_id: 1,
+            meta: None,
+            patience: PATIENCE,
+        }
     }
 
     /// Starts the server and shakes hands as clients before 2026 do.
@@ -96,6 +106,11 @@ impl Client {
         client
     }
 
+    /// Waits this long for each answer from now on.
+    pub fn be_patient(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
     /// Sends one message.
     pub fn send(&mut self, message: &Value) {
         self.send_raw(message.to_string().as_bytes());
@@ -119,13 +134,37 @@ impl Client {
         self.next_line()
     }
 
+    /// The next notification of this method, if it comes within this time.
+    pub fn notified(&mut self, method: &str, patience: Duration) -> Option<Value> {
+        let named = |message: &Value| message.get("method") == Some(&json!(method));
+        if let Some(at) = self.early.iter().position(named) {
+            return self.early.remove(at);
+        }
+        let deadline = Instant::now() + patience;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let message = self.line_within(left)?;
+            if named(&message) {
+                return Some(message);
+            }
+            self.early.push_back(message);
+        }
+    }
+
     fn next_line(&mut self) -> Value {
-        let line = self
-            .lines
-            .recv_timeout(PATIENCE)
-            .unwrap_or_else(|error| panic!("no line from the server: {error}"));
-        serde_json::from_str(&line)
-            .unwrap_or_else(|error| panic!("not JSON on stdout: {error}: {line}"))
+        let patience = self.patience;
+        self.line_within(patience).unwrap_or_else(|| panic!("no line within {patience:?}"))
+    }
+
+    /// The next line, unless none comes in time; a server that has gone sends none ever.
+    fn line_within(&mut self, patience: Duration) -> Option<Value> {
+        let line = match self.lines.recv_timeout(patience) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => return None,
+            Err(RecvTimeoutError::Disconnected) => panic!("the server has closed its output"),
+        };
+        let read = serde_json::from_str(&line);
+        Some(read.unwrap_or_else(|error| panic!("not JSON on stdout: {error}: {line}")))
     }
 
     /// Sends a request and returns its number; the answer comes by [`Client::answer`].
@@ -244,5 +283,23 @@ impl Drop for Client {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Home;
+
+    #[test]
+    fn a_notification_is_found_among_answers_and_missed_in_time() {
+        let mut command = Home::new().command("/bin/sh");
+        let script = r#"echo '{"id":1}'; echo '{"method":"told"}'; echo '{"id":2}'; read end"#;
+        command.args(["-c", script]).current_dir("/");
+        let mut client = Client::spawn(command);
+        assert_eq!(client.notified("told", PATIENCE), Some(json!({"method": "told"})));
+        assert_eq!(client.notified("told", Duration::from_millis(1)), None);
+        assert_eq!(client.answer(2), json!({"id": 2}));
+        assert_eq!(client.answer(1), json!({"id": 1}), "what came earlier is kept");
     }
 }
