@@ -1,5 +1,6 @@
 //! How long the core takes: reading one file, building and indexing a catalog, taking in a change, routing a request,
-//! resolving a skill. The content is made up, deterministically: three levels below a root, six keywords a skill from a
+//! resolving a skill, making, changing and asking the ranked index. The content is made up, deterministically: three
+//! levels below a root, six keywords a skill from a
 //! vocabulary of four hundred words, bodies of two kilobytes.
 //!
 //! Run with `cargo bench -p skills-core`; figures compare only on one machine.
@@ -12,7 +13,10 @@ use skills_core::{
     document::{Dialect, Parsed},
     relpath::RelPath,
     resolve::resolve,
-    route::{Matching, Router},
+    route::{
+        Matching, Router,
+        ranked::{self, Ranked, Tokenizer},
+    },
 };
 
 const SIZES: [usize; 2] = [1_000, 10_000];
@@ -188,9 +192,53 @@ fn changed(
     });
 }
 
+/// What the ranked index is made of.
+fn ranked_entries(count: usize) -> Vec<Option<Arc<ranked::Entry>>> {
+    let mut tokenizer = Tokenizer::new();
+    let entry = |(path, text): (RelPath, String)| {
+        let (_, description) = text.split_once("description: ").unwrap_or_default();
+        let (description, body) = description.split_once("\n---\n").unwrap_or_default();
+        let text = ranked::Text { name: path.as_str(), description, body, clauses: &[] };
+        Some(Arc::new(ranked::Entry::read(&text, &mut tokenizer)))
+    };
+    files(count).into_iter().map(entry).collect()
+}
+
+fn ranked_index(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("ranked");
+    group.sample_size(20).measurement_time(Duration::from_secs(4));
+    for size in SIZES {
+        group.bench_function(BenchmarkId::new("read", size), |bench| {
+            bench.iter_with_large_drop(|| ranked_entries(size));
+        });
+        let entries = ranked_entries(size);
+        group.bench_function(BenchmarkId::new("index", size), |bench| {
+            bench.iter_with_large_drop(|| Ranked::new(entries.iter().cloned()));
+        });
+        let index = Ranked::new(entries.iter().cloned());
+        let change = || (size / 2, entries.first().cloned().flatten());
+        group.bench_function(BenchmarkId::new("change one", size), |bench| {
+            bench.iter(|| index.with([change()]));
+        });
+        group.bench_function(BenchmarkId::new("merge one", size), |bench| {
+            let changed = index.with([change()]);
+            bench.iter_with_large_drop(|| changed.merged());
+        });
+        group.bench_function(BenchmarkId::new("search", size), |bench| {
+            bench.iter(|| index.search(black_box(REQUEST), 10));
+        });
+        let changed = index.with(entries.iter().take(100).cloned().enumerate());
+        group.bench_function(BenchmarkId::new("search with 100 changes", size), |bench| {
+            bench.iter(|| changed.search(black_box(REQUEST), 10));
+        });
+    }
+    group.finish();
+}
+
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     document(&mut criterion);
     catalogs(&mut criterion);
+    ranked_index(&mut criterion);
     criterion.final_summary();
 }

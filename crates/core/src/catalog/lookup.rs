@@ -234,22 +234,95 @@ impl Catalog {
         // No name is that long, and comparing takes time in its length.
         let asked: String = asked.to_lowercase().chars().take(200).collect();
         let last = asked.rsplit(['/', ':']).next().unwrap_or_default();
+        let letters = [Letters::of(&asked), Letters::of(last)];
         let mut scored: Vec<(f64, &str)> = self
             .skills()
-            .map(|skill| {
-                let name = called(skill).to_lowercase();
+            .filter_map(|skill| {
+                let name = folded(called(skill));
                 let whole = name.strip_suffix("/_index").unwrap_or(&name);
                 let tail = whole.rsplit(['/', ':']).next().unwrap_or_default();
+                let [by_whole, by_tail] = &letters;
+                // Most names have nothing to do with it, and that is seen at once.
+                if !by_whole.may_be_near(whole) && !by_tail.may_be_near(tail) {
+                    return None;
+                }
                 // A right name in the wrong folder is nearer than a wrong name in the right one.
                 let by_tail = strsim::jaro_winkler(last, tail) * 0.98;
                 // Two letters swapped are a slip of the fingers, however short the name.
                 let slip =
                     if strsim::osa_distance(last, tail) <= 1 && tail.len() > 2 { 0.9 } else { 0.0 };
-                (strsim::jaro_winkler(&asked, whole).max(by_tail).max(slip), called(skill))
+                let score = strsim::jaro_winkler(&asked, whole).max(by_tail).max(slip);
+                (score >= NEAR).then_some((score, called(skill)))
             })
-            .filter(|(score, _)| *score >= 0.8)
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
         scored.into_iter().take(5).map(|(_, name)| name).collect()
+    }
+}
+
+/// How alike two names have to be to be near.
+const NEAR: f64 = 0.8;
+
+/// How often a name has which letters: what it can have in common with another at best.
+struct Letters<'a> {
+    name: &'a str,
+    counts: [u8; 64],
+    total: u32,
+}
+
+impl<'a> Letters<'a> {
+    fn of(name: &'a str) -> Self {
+        let mut letters = Self { name, counts: [0; 64], total: 0 };
+        for c in name.chars() {
+            letters.total += 1;
+            if let Some(count) = letters.counts.get_mut(shelf(c)) {
+                *count = count.saturating_add(1);
+            }
+        }
+        letters
+    }
+
+    /// Whether the likeness of the two may reach [`NEAR`]: an upper bound, from the letters they share.
+    fn may_be_near(&self, other: &str) -> bool {
+        let mut left = self.counts;
+        let (mut shared, mut total) = (0_u32, 0_u32);
+        for c in other.chars() {
+            total += 1;
+            if let Some(count) = left.get_mut(shelf(c)).filter(|count| **count > 0) {
+                *count -= 1;
+                shared += 1;
+            }
+        }
+        // A slip of the fingers leaves all letters but one.
+        if self.total.abs_diff(total) <= 1 && shared + 1 >= self.total.max(total) {
+            return true;
+        }
+        let share = |of: u32| f64::from(shared) / f64::from(of.max(1));
+        let jaro = (share(self.total) + share(total) + 1.0) / 3.0;
+        // Letters alike at the start, four at most, each make up a tenth of what is missing.
+        let start = self.name.chars().zip(other.chars()).take(4).take_while(|(a, b)| a == b);
+        let bonus = start.map(|_| 0.1).sum::<f64>() * (1.0 - jaro);
+        shared > 0 && jaro + bonus + 1e-9 >= NEAR
+    }
+}
+
+/// Which of the counts a letter goes to.
+fn shelf(c: char) -> usize {
+    (u32::from(c) % 64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn nothing_near_is_passed_by(a in "[a-d/é-]{0,12}", b in "[a-d/é-]{0,12}") {
+            let near = strsim::jaro_winkler(&a, &b) >= NEAR
+                || (strsim::osa_distance(&a, &b) <= 1 && b.len() > 2);
+            prop_assert!(!near || Letters::of(&a).may_be_near(&b), "{a:?} {b:?}");
+        }
     }
 }

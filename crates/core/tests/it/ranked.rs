@@ -387,6 +387,13 @@ mod changes {
     }
 
     #[test]
+    fn entries_and_indexes_can_be_made_and_shared_by_threads() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Entry>();
+        shared::<Ranked>();
+    }
+
+    #[test]
     fn an_index_can_start_from_nothing() {
         let skills = OFFICE.iter().map(|(name, about, body)| Some(entry(name, about, body, &[])));
         let index = Ranked::default().with(skills.enumerate());

@@ -23,6 +23,8 @@ const QUIET: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_millis(500);
 /// The queue holds some sixteen thousand events, and loses the rest.
 const MUCH: usize = 128 * 1024;
+/// Each skill that changed since the index was made whole costs every search a little.
+const MANY: usize = 64;
 /// Looking at everything takes at most one part in so many of a core, for as long as nobody calls. A machine may have
 /// dozens of servers that nobody talks to.
 const SHARE: u32 = 2_000;
@@ -33,15 +35,20 @@ const SELDOM: Duration = Duration::from_mins(5);
 /// is polled. The ranked index is made ready too, before somebody waits for it.
 pub async fn keep(store: Arc<Store>) {
     store.watch();
+    let mut generations = store.generations();
     let mut next = Instant::now() + look(&store, Cause::Start).await;
     loop {
         let queue = store.queue.load_full();
+        let keeping = Arc::clone(&store);
+        // A look that panics is one that found nothing; the next may fare better.
         tokio::select! {
             () = sleep_until(next) => next = Instant::now() + look(&store, Cause::Periodic).await,
             () = told(queue) => {
-                let looking = Arc::clone(&store);
-                // A look that panics is one that found nothing; the next may fare better.
-                let _ = spawn_blocking(move || looking.catch_up(Cause::Told)).await;
+                let _ = spawn_blocking(move || keeping.catch_up(Cause::Told)).await;
+            }
+            // Calls take changes in too, and leave the index to us.
+            _ = generations.changed() => {
+                let _ = spawn_blocking(move || keeping.merge(MANY)).await;
             }
         }
     }
@@ -53,7 +60,7 @@ async fn look(store: &Arc<Store>, cause: Cause) -> Duration {
     let looked = spawn_blocking(move || {
         let refreshed = looking.refresh(cause);
         let seconds = refreshed.snapshot.settings().refresh.scan_seconds;
-        looking.index(&refreshed.snapshot);
+        looking.merge(0);
         (refreshed.took, Duration::from_secs(seconds))
     });
     let (took, usual) = looked.await.unwrap_or((Duration::ZERO, PATIENCE));

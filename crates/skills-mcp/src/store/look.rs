@@ -272,12 +272,12 @@ impl Store {
         Arc::new(snapshot)
     }
 
-    /// Makes the ranked index ready, whole.
-    pub(super) fn index(&self, snapshot: &Arc<Snapshot>) {
-        snapshot.ranked();
-        if let Some(merged) = snapshot.with_merged_index() {
-            // Only if nobody has a newer one by now.
-            self.current.compare_and_swap(snapshot, Some(Arc::new(merged)));
+    /// Makes the ranked index ready, and whole if more skills than this have changed since it last was. Nobody waits.
+    pub(super) fn merge(&self, most: usize) {
+        let Some(snapshot) = self.current.load_full() else { return };
+        if let Some(merged) = snapshot.with_merged_index(most) {
+            // Only if nobody has a newer one by now; then that one is merged next time.
+            self.current.compare_and_swap(&Some(snapshot), Some(Arc::new(merged)));
         }
     }
 

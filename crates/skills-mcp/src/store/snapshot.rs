@@ -203,9 +203,9 @@ impl Snapshot {
         let _ = self.ranked.set(before.with(changed));
     }
 
-    /// The same snapshot with an index that is exact again, if too much of it is not.
-    pub(super) fn with_merged_index(&self) -> Option<Self> {
-        let ranked = self.ranked.get().filter(|ranked| ranked.pending() > 0)?;
+    /// The same snapshot with an index that is exact again, if more than so much of it is not.
+    pub(super) fn with_merged_index(&self, most: usize) -> Option<Self> {
+        let ranked = Some(self.ranked()).filter(|ranked| ranked.pending() > most)?;
         let Self { catalog, router, settled, roots, .. } = self;
         Some(Self {
             catalog: catalog.clone(),

@@ -23,46 +23,76 @@ pub(super) struct Entry {
     pub(super) location: &'static str,
 }
 
-/// Every skill by precedence: its source, then its name. Bundles before tree skills, which have doors of their own.
-pub(super) fn entries(catalog: &Catalog) -> Vec<Entry> {
-    let mut skills: Vec<&Skill> = catalog.skills().collect();
-    skills.sort_by(|a, b| {
-        let order = |skill: &Skill| (skill.kind == Kind::Tree, skill.source);
-        order(a).cmp(&order(b)).then_with(|| a.label.cmp(&b.label))
-    });
-    let entry = |skill: &Skill| Entry {
-        name: one_line(&skill.label),
-        description: one_line(&skill.fields().description),
-        location: catalog
-            .sources()
-            .get(skill.source)
-            .map_or("source", |source| source.origin.location()),
-    };
-    skills.into_iter().map(entry).collect()
+/// The skills that may be listed, by precedence.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    /// The first ones: all, or more than there is room for.
+    pub(super) first: Vec<Entry>,
+    /// How many skills there are.
+    pub(super) total: usize,
+    /// The first name of a plugin's skill, wherever it stands.
+    pub(super) qualified: Option<String>,
 }
 
-/// The whole list.
-pub(super) fn whole(entries: &[Entry], style: ListingStyle) -> String {
-    lines(entries.iter().map(|entry| line(entry, Form::Full, style)))
-}
+/// What is listed cannot cost less than this: a name and the break behind it.
+const LEAST_TOKENS: usize = 2;
 
-/// Whether the whole list costs at most `room` tokens. Looks no further than it has to.
-pub(super) fn fits(entries: &[Entry], style: ListingStyle, room: usize) -> bool {
-    prefix(entries, Form::Full, style, room) == entries.len()
-}
-
-/// As much of the list as `room` tokens hold; what was left out altogether is said.
-pub(super) fn fitted(entries: &[Entry], style: ListingStyle, room: usize, others: &str) -> String {
-    // The best form in which every skill has a place; what is left goes to the first ones, one form better.
-    for form in [Form::Short, Form::Name] {
-        if prefix(entries, form, style, room) == entries.len() {
-            return lines(graded(entries, form, style, room).into_iter());
+impl Entries {
+    /// Every skill by precedence: its source, then its name. Bundles before tree skills, which have doors of their own.
+    /// Those for which `room` tokens cannot be enough are left out: with ten thousand skills, nearly all.
+    pub(super) fn of(catalog: &Catalog, room: Option<usize>) -> Self {
+        let order = |a: &&Skill, b: &&Skill| {
+            let place = |skill: &Skill| (skill.kind == Kind::Tree, skill.source);
+            place(a).cmp(&place(b)).then_with(|| a.label.cmp(&b.label))
+        };
+        let mut skills: Vec<&Skill> = catalog.skills().collect();
+        let total = skills.len();
+        let qualified = skills.iter().copied().filter(|skill| skill.label.contains(':'));
+        let qualified = qualified.min_by(|a, b| order(a, b)).map(|skill| one_line(&skill.label));
+        if let Some(most) = room.map(|room| room / LEAST_TOKENS + 1).filter(|most| *most < total) {
+            skills.select_nth_unstable_by(most, order);
+            skills.truncate(most);
         }
+        skills.sort_unstable_by(order);
+        let location = |skill: &Skill| {
+            catalog.sources().get(skill.source).map_or("source", |source| source.origin.location())
+        };
+        let entry = |skill: &Skill| Entry {
+            name: one_line(&skill.label),
+            description: one_line(&skill.fields().description),
+            location: location(skill),
+        };
+        Self { first: skills.into_iter().map(entry).collect(), total, qualified }
     }
-    let note_room = room.saturating_sub(cost(&note(entries.len(), entries.len(), others)));
-    let shown = prefix(entries, Form::Name, style, note_room);
-    let names = entries.iter().take(shown).map(|entry| line(entry, Form::Name, style));
-    lines(names.chain([note(shown, entries.len(), others)]))
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+
+    /// The whole list.
+    pub(super) fn whole(&self, style: ListingStyle) -> String {
+        lines(self.first.iter().map(|entry| line(entry, Form::Full, style)))
+    }
+
+    /// Whether the whole list costs at most `room` tokens. Looks no further than it has to.
+    pub(super) fn fits(&self, style: ListingStyle, room: usize) -> bool {
+        prefix(&self.first, Form::Full, style, room) == self.total
+    }
+
+    /// As much of the list as `room` tokens hold; what was left out altogether is said.
+    pub(super) fn fitted(&self, style: ListingStyle, room: usize, others: &str) -> String {
+        let Self { first, total, .. } = self;
+        // The best form in which every skill has a place; what is left goes to the first ones, one form better.
+        for form in [Form::Short, Form::Name] {
+            if prefix(first, form, style, room) == *total {
+                return lines(graded(first, form, style, room).into_iter());
+            }
+        }
+        let note_room = room.saturating_sub(cost(&note(*total, *total, others)));
+        let shown = prefix(first, Form::Name, style, note_room);
+        let names = first.iter().take(shown).map(|entry| line(entry, Form::Name, style));
+        lines(names.chain([note(shown, *total, others)]))
+    }
 }
 
 /// Every skill in this form, and as many of the first ones as fit in the next better one.
@@ -173,14 +203,18 @@ mod tests {
         Entry { name: name.to_owned(), description: description.to_owned(), location: "project" }
     }
 
+    fn entries(first: Vec<Entry>) -> Entries {
+        Entries { total: first.len(), first, qualified: None }
+    }
+
     #[test]
     fn seed_003_xml_and_seed_004_lines() {
-        let entries = [entry("git", "Commit <safely> & often")];
+        let entries = entries(vec![entry("git", "Commit <safely> & often")]);
         assert_eq!(
-            whole(&entries, ListingStyle::Xml),
+            entries.whole(ListingStyle::Xml),
             "<skill>\n<name>git</name>\n<description>Commit &lt;safely&gt; &amp; often</description>\n<location>project</location>\n</skill>"
         );
-        assert_eq!(whole(&entries, ListingStyle::List), "- git: Commit <safely> & often");
+        assert_eq!(entries.whole(ListingStyle::List), "- git: Commit <safely> & often");
     }
 
     #[test]
@@ -201,12 +235,12 @@ mod tests {
             "Handles a matter of some importance. {}",
             "It explains at length what to do. ".repeat(5)
         );
-        let entries: Vec<Entry> = (0..50).map(|n| entry(&format!("skill-{n:02}"), &long)).collect();
-        let all = estimate::tokens(&whole(&entries, ListingStyle::List));
+        let entries = entries((0..50).map(|n| entry(&format!("skill-{n:02}"), &long)).collect());
+        let all = estimate::tokens(&entries.whole(ListingStyle::List));
         let mut last = usize::MAX;
         for share in [100, 60, 30, 10, 2] {
             let room = all * share / 100 + 60;
-            let text = fitted(&entries, ListingStyle::List, room, OTHERS);
+            let text = entries.fitted(ListingStyle::List, room, OTHERS);
             assert!(
                 estimate::tokens(&text) <= room,
                 "{share}%: {} of {room}",
@@ -220,7 +254,7 @@ mod tests {
                 text.contains("skills are shown; find the others with skills_search.")
             );
         }
-        let full = fitted(&entries, ListingStyle::List, all * 60 / 100, OTHERS);
+        let full = entries.fitted(ListingStyle::List, all * 60 / 100, OTHERS);
         assert!(
             full.lines().next().unwrap().len() > full.lines().last().unwrap().len(),
             "the first keeps its description"

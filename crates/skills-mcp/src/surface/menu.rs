@@ -10,7 +10,8 @@ use sha2::{Digest as _, Sha256};
 use skills_core::estimate;
 
 use super::{
-    Budget, Call, Door, Face, Match, Refusal, Reply, TOOLS, Tool, arguments, listing, skill,
+    Budget, Call, Door, Face, Match, Refusal, Reply, TOOLS, Tool, arguments, listing::Entries,
+    skill,
 };
 use crate::store::Snapshot;
 
@@ -91,12 +92,16 @@ impl Listed {
         if !open(Door::Skill) {
             return listed;
         }
-        let entries = listing::entries(&snapshot.catalog);
+        let room = match face.budget {
+            Budget::Tokens(budget) => Some(budget),
+            Budget::Unlimited => None,
+        };
+        let entries = Entries::of(&snapshot.catalog, room);
         listed.describe(skill::frame(face, &entries), Budget::Unlimited);
         let fits = match face.budget {
             Budget::Unlimited => true,
             Budget::Tokens(budget) => {
-                listing::fits(&entries, face.listing, budget.saturating_sub(listed.tokens()))
+                entries.fits(face.listing, budget.saturating_sub(listed.tokens()))
             }
         };
         if fits && listed.describe(skill::description(face, &entries), face.budget) {

@@ -10,7 +10,7 @@ use skills_core::{
 
 use super::{
     Budget, Call, Door, Face, ListingStyle, Refusal, Reply, Tool, arguments,
-    listing::{self, Entry},
+    listing::{self, Entries, Entry},
     refusal,
 };
 use crate::event::Event;
@@ -42,33 +42,33 @@ struct Input {
 }
 
 /// The description with every skill in it.
-pub(super) fn description(face: &Face, entries: &[Entry]) -> String {
+pub(super) fn description(face: &Face, entries: &Entries) -> String {
     match face.budget {
         Budget::Tokens(0) => without_listing(),
         Budget::Tokens(_) | Budget::Unlimited => {
-            framed(face, entries, &listing::whole(entries, face.listing))
+            framed(face, entries, &entries.whole(face.listing))
         }
     }
 }
 
 /// The description without any skill, to know what it costs.
-pub(super) fn frame(face: &Face, entries: &[Entry]) -> String {
+pub(super) fn frame(face: &Face, entries: &Entries) -> String {
     if face.budget == Budget::Tokens(0) { without_listing() } else { framed(face, entries, "") }
 }
 
 /// The description with as many skills as `room` tokens hold.
-pub(super) fn shortened(face: &Face, entries: &[Entry], room: usize) -> String {
+pub(super) fn shortened(face: &Face, entries: &Entries, room: usize) -> String {
     if face.budget == Budget::Tokens(0) {
         return without_listing();
     }
-    framed(face, entries, &listing::fitted(entries, face.listing, room, listing::OTHERS))
+    framed(face, entries, &entries.fitted(face.listing, room, listing::OTHERS))
 }
 
 pub(super) fn without_listing() -> String {
     "Load a skill by name; find names with skills_search.".to_owned()
 }
 
-fn framed(face: &Face, entries: &[Entry], list: &str) -> String {
+fn framed(face: &Face, entries: &Entries, list: &str) -> String {
     match face.listing {
         ListingStyle::List => format!("{}\n\nAvailable skills:\n{list}", TOOL.description),
         ListingStyle::Xml => {
@@ -109,18 +109,18 @@ Important:
 
 /// Two plain names and a qualified one, where the catalog has them; the seed's own where it is empty. The text around
 /// them is ours, so a name that could be taken for more than a name is no example.
-fn examples(entries: &[Entry]) -> String {
-    let usable = |entry: &&Entry| {
-        entry.name.len() <= MAX_EXAMPLE_BYTES && !entry.name.contains(['<', '>', '&', '"', '`'])
+fn examples(entries: &Entries) -> String {
+    let usable = |name: &&String| {
+        name.len() <= MAX_EXAMPLE_BYTES && !name.contains(['<', '>', '&', '"', '`'])
     };
-    let plain = entries.iter().filter(usable).filter(|entry| !entry.name.contains(':')).take(2);
-    let qualified = entries.iter().filter(usable).find(|entry| entry.name.contains(':'));
-    let mut lines: Vec<String> = plain
-        .map(|entry| format!("  - `name: \"{0}\"` - invoke the {0} skill", entry.name))
-        .collect();
-    lines.extend(qualified.map(|entry| {
-        format!("  - `name: \"{}\"` - invoke using fully qualified name", entry.name)
-    }));
+    let names = entries.first.iter().map(|Entry { name, .. }| name).filter(usable);
+    let plain = names.filter(|name| !name.contains(':')).take(2);
+    let qualified = entries.qualified.as_ref().filter(usable);
+    let mut lines: Vec<String> =
+        plain.map(|name| format!("  - `name: \"{name}\"` - invoke the {name} skill")).collect();
+    lines.extend(
+        qualified.map(|name| format!("  - `name: \"{name}\"` - invoke using fully qualified name")),
+    );
     if lines.is_empty() {
         lines.push("  - `name: \"pdf\"` - invoke the pdf skill".to_owned());
     }
@@ -202,11 +202,11 @@ fn not_found(catalog: &Catalog, asked: &str) -> String {
     } else {
         format!("Did you mean: {}?\n\n", near.join(", "))
     };
-    let entries = listing::entries(catalog);
+    let entries = Entries::of(catalog, Some(NOT_FOUND_TOKENS));
     let list = if entries.is_empty() {
         "(none)".to_owned()
     } else {
-        listing::fitted(&entries, ListingStyle::List, NOT_FOUND_TOKENS, "ask for any by its name.")
+        entries.fitted(ListingStyle::List, NOT_FOUND_TOKENS, "ask for any by its name.")
     };
     format!(
         "Skill '{asked}' not found.\n\n{near}Available skills:\n{list}\n\nUse the exact skill name (case-insensitive) to load a skill."

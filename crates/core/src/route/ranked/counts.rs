@@ -16,6 +16,30 @@ pub(super) enum Field {
     Body,
 }
 
+/// A term in a field, in eight bytes: a skill has a thousand of them, and they are sorted by term, then by field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Found(u64);
+
+impl Found {
+    pub(super) fn new(term: Term, field: Field) -> Self {
+        Self(term.tag(field as u8))
+    }
+
+    pub(super) fn term(self) -> Term {
+        Term::untag(self.0).0
+    }
+
+    pub(super) fn field(self) -> Field {
+        match Term::untag(self.0).1 {
+            0 => Field::Name,
+            1 => Field::Description,
+            2 => Field::Clause,
+            3 => Field::Headings,
+            _ => Field::Body,
+        }
+    }
+}
+
 /// How often a skill has a term, by field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
@@ -151,6 +175,17 @@ mod tests {
                 assert_eq!(gallop(&numbers, |number| *number < sought), sought, "in {length}");
             }
         }
+    }
+
+    #[test]
+    fn what_was_found_comes_back() {
+        let fields = [Field::Name, Field::Description, Field::Clause, Field::Headings, Field::Body];
+        let found = fields.map(|field| Found::new(Term::new("x"), field));
+        assert!(found.is_sorted());
+        assert_eq!(
+            found.map(|found| (found.term(), found.field())),
+            fields.map(|field| (Term::new("x"), field))
+        );
     }
 
     #[test]

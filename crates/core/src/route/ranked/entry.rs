@@ -3,7 +3,7 @@
 
 use super::{
     clauses::clauses,
-    counts::{Counts, Field, Terms},
+    counts::{Counts, Field, Found, Terms},
     numbers::{Numbers, narrow, put},
     term::Term,
     tokens::Tokenizer,
@@ -147,7 +147,7 @@ impl Entry {
 /// An entry while its texts are read.
 struct Draft<'a> {
     tokenizer: &'a mut Tokenizer,
-    found: Vec<(Term, Field)>,
+    found: Vec<Found>,
     lengths: Lengths,
     clauses: Vec<Vec<Term>>,
 }
@@ -179,7 +179,8 @@ impl<'a> Draft<'a> {
     /// Counts a field's terms.
     fn read(&mut self, text: &str, field: Field) -> u32 {
         let before = self.found.len();
-        self.tokenizer.scan(&spoken(text), &mut |token| self.found.push((token.term, field)));
+        self.tokenizer
+            .scan(&spoken(text), &mut |token| self.found.push(Found::new(token.term, field)));
         narrow(self.found.len() - before)
     }
 
@@ -187,13 +188,13 @@ impl<'a> Draft<'a> {
         let is_gap = |c: char| matches!(c, '-' | '_' | '/' | ':');
         let spaced = name.replace(is_gap, " ");
         self.read(&spaced, Field::Name);
-        let own: Vec<Term> = self.found.iter().map(|(term, _)| *term).collect();
+        let own: Vec<Term> = self.found.iter().map(|found| found.term()).collect();
         let mut whole = own.clone();
         let parts = spaced.split_whitespace().filter(|part| part.contains(char::is_alphanumeric));
         if (2..=3).contains(&parts.clone().count()) {
             let letters = parts.flat_map(|part| part.split(|c: char| !c.is_alphanumeric()));
             let joined = self.tokenizer.term(letters);
-            self.found.push((joined, Field::Name));
+            self.found.push(Found::new(joined, Field::Name));
             whole.push(joined);
         }
         self.clauses.push(distinct(whole));
@@ -203,18 +204,19 @@ impl<'a> Draft<'a> {
     fn clause(&mut self, clause: &str) {
         let mut terms = Vec::new();
         self.tokenizer.scan(&spoken(clause), &mut |token| terms.push(token.term));
-        self.found.extend(terms.iter().map(|term| (*term, Field::Clause)));
+        self.found.extend(terms.iter().map(|term| Found::new(*term, Field::Clause)));
         self.clauses.push(distinct(terms));
     }
 
     fn pack(mut self) -> Entry {
         self.found.sort_unstable();
         let (mut offered, mut further) = (Vec::new(), Vec::new());
-        for same in self.found.chunk_by(|(a, _), (b, _)| a == b) {
-            let counts = Counts::of(same.iter().map(|(_, field)| *field));
-            if let Some((term, field)) = same.first() {
-                let list = if *field < Field::Headings { &mut offered } else { &mut further };
-                list.push((*term, counts));
+        for same in self.found.chunk_by(|a, b| a.term() == b.term()) {
+            let counts = Counts::of(same.iter().map(|found| found.field()));
+            if let Some(first) = same.first() {
+                let list =
+                    if first.field() < Field::Headings { &mut offered } else { &mut further };
+                list.push((first.term(), counts));
             }
         }
         let offered = Terms::new(&offered);

@@ -73,7 +73,7 @@ impl Ranked {
         next
     }
 
-    /// Under how many numbers it differs from its base. Each costs a search about a microsecond.
+    /// Under how many numbers it differs from its base. Each costs a search one or two microseconds.
     pub fn pending(&self) -> usize {
         self.changes.len()
     }

@@ -28,6 +28,17 @@ impl Term {
         packed
     }
 
+    /// The term with a small number behind it: sorts by term, then by number.
+    pub(super) fn tag(self, number: u8) -> u64 {
+        self.0 << 8 | u64::from(number)
+    }
+
+    /// What [`Self::tag`] was made of.
+    pub(super) fn untag(tagged: u64) -> (Self, u8) {
+        let [number, ..] = tagged.to_le_bytes();
+        (Self(tagged >> 8), number)
+    }
+
     pub(super) fn unpack(packed: Packed) -> Self {
         let mut bytes = [0; 8];
         let [_, _, _, low @ ..] = &mut bytes;
@@ -38,9 +49,16 @@ impl Term {
 
 /// FNV-1a: small, good for short words, and the same everywhere.
 pub(super) fn hash(word: &str) -> u64 {
-    word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    word.bytes().fold(NO_HASH, hashed)
+}
+
+/// The hash of nothing.
+pub(super) const NO_HASH: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// The hash with a further byte.
+#[inline]
+pub(super) fn hashed(hash: u64, byte: u8) -> u64 {
+    (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
 }
 
 /// A map by term.
@@ -80,6 +98,10 @@ mod tests {
         terms.sort_unstable();
         let packed: Vec<Packed> = terms.iter().map(|term| term.pack()).collect();
         assert!(packed.is_sorted());
-        assert!(packed.into_iter().map(Term::unpack).eq(terms));
+        assert!(packed.into_iter().map(Term::unpack).eq(terms.iter().copied()));
+        let tagged: Vec<u64> = terms.iter().flat_map(|term| [term.tag(0), term.tag(255)]).collect();
+        assert!(tagged.is_sorted());
+        let back = tagged.into_iter().map(Term::untag);
+        assert!(back.eq(terms.iter().flat_map(|term| [(*term, 0), (*term, 255)])));
     }
 }

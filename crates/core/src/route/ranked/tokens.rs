@@ -15,7 +15,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::{
     term::{Hashed, Term, hash},
-    words::{find, is_ideograph, parts, word_end},
+    words::{PlainWord, begin, find, is_ideograph, parts, word_end},
 };
 use crate::route::tokens::{CONTRACTED, STOP_WORDS};
 
@@ -103,34 +103,41 @@ impl Tokenizer {
     /// parts.
     pub(super) fn scan(&mut self, text: &str, emit: &mut impl FnMut(Token)) {
         let mut at = 0;
-        while let Some(start) = find(text, at, |c| c.is_alphanumeric() || is_ideograph(c)) {
+        while let Some(start) = begin(text, at) {
             let rest = text.get(start..).unwrap_or_default();
-            if rest.starts_with(is_ideograph) {
-                at = find(text, start, |c| !is_ideograph(c)).unwrap_or(text.len());
-                ideographs(text, start..at, emit);
+            at = if let Some(word) = PlainWord::new(rest.as_bytes()) {
+                // The other way would come to the same, but nearly every word ends here.
+                self.plain(word, text, start, emit);
+                start + word.length
             } else {
-                at = start + word_end(rest);
-                self.word(text, start..at, emit);
-            }
+                self.word(text, start, emit)
+            };
         }
     }
 
-    fn word(&mut self, text: &str, at: Range<usize>, emit: &mut impl FnMut(Token)) {
-        let word = text.get(at.clone()).unwrap_or_default();
-        let mut start = at.start;
-        for piece in word.split('/') {
-            self.piece(text, start..start + piece.len(), emit);
-            start += piece.len() + 1;
+    /// The tokens of the word or the run of ideographs that starts here; where it ends.
+    fn word(&mut self, text: &str, start: usize, emit: &mut impl FnMut(Token)) -> usize {
+        let rest = text.get(start..).unwrap_or_default();
+        if rest.starts_with(is_ideograph) {
+            let end = find(text, start, |c| !is_ideograph(c)).unwrap_or(text.len());
+            ideographs(text, start..end, emit);
+            return end;
         }
+        let word = rest.get(..word_end(rest)).unwrap_or_default();
+        let mut at = start;
+        for piece in word.split('/') {
+            match PlainWord::new(piece.as_bytes()).filter(|plain| plain.length == piece.len()) {
+                Some(plain) => self.plain(plain, text, at, emit),
+                None => self.piece(text, at..at + piece.len(), emit),
+            }
+            at += piece.len() + 1;
+        }
+        start + word.len()
     }
 
     /// A word or what stands between its slashes.
     fn piece(&mut self, text: &str, at: Range<usize>, emit: &mut impl FnMut(Token)) {
         let piece = text.get(at.clone()).unwrap_or_default();
-        if piece.bytes().all(|byte| byte.is_ascii_lowercase()) {
-            // What follows would come to the same, but nearly every word ends here.
-            return self.plain(piece, at, emit);
-        }
         let trunk = piece.trim_end_matches(['+', '#']);
         if trunk.len() < piece.len() {
             // `c#` and `c++` are names; a stemmer knows nothing of them.
@@ -147,8 +154,10 @@ impl Tokenizer {
         }
     }
 
-    fn plain(&mut self, word: &str, at: Range<usize>, emit: &mut impl FnMut(Token)) {
-        let Known { term, dropped } = self.know([word]);
+    fn plain(&mut self, word: PlainWord, text: &str, start: usize, emit: &mut impl FnMut(Token)) {
+        let at = start..start + word.length;
+        let known = self.known.get(&word.hash).copied();
+        let Known { term, dropped } = known.unwrap_or_else(|| self.know(text.get(at.clone())));
         if !dropped {
             emit(Token { term, joined: false, at });
         }
@@ -283,6 +292,38 @@ mod tests {
         check("認", "認");
         check("React認証", "React 認証");
         check("テスト", "テス スト");
+    }
+
+    #[test]
+    fn plain_words_are_but_a_short_cut() {
+        let pieces =
+            ["b", "Z", "YX", "12", ".", "-", "/", "_", "+", "#", " ", ",", "é", "認", "ing"];
+        let mut texts: Vec<String> = pieces.map(str::to_owned).to_vec();
+        for _ in 0..3 {
+            let longer = |text: &String| pieces.map(|piece| format!("{text}{piece}"));
+            texts = texts.iter().flat_map(longer).collect();
+        }
+        let mut tokenizer = Tokenizer::new();
+        for text in &texts {
+            let (mut found, mut expected) = (Vec::new(), Vec::new());
+            tokenizer.scan(text, &mut |token| found.push(token));
+            let mut at = 0;
+            while let Some(start) = find(text, at, |c| c.is_alphanumeric() || is_ideograph(c)) {
+                let rest = text.get(start..).unwrap();
+                at = start + word_end(rest);
+                if rest.starts_with(is_ideograph) {
+                    at = tokenizer.word(text, start, &mut |token| expected.push(token));
+                    continue;
+                }
+                let mut from = start;
+                for piece in text.get(start..at).unwrap().split('/') {
+                    tokenizer
+                        .piece(text, from..from + piece.len(), &mut |token| expected.push(token));
+                    from += piece.len() + 1;
+                }
+            }
+            assert_eq!(found, expected, "{text}");
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, ops::Range};
 
+use super::term::{NO_HASH, hashed};
+
 /// The text without `'s`, `'t`, `'re` and their like.
 pub(super) fn spoken(text: &str) -> Cow<'_, str> {
     const APOSTROPHES: [char; 2] = ['\'', '’'];
@@ -39,6 +41,57 @@ pub(super) fn is_ideograph(c: char) -> bool {
 /// What may stand once between the parts of a word.
 fn is_connector(c: char) -> bool {
     matches!(c, '.' | '_' | '/' | '+' | '#' | '-')
+}
+
+/// A word that needs no closer look: ASCII, letters or digits alone, no part of a compound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PlainWord {
+    pub(super) length: usize,
+    /// Of the word in lower case.
+    pub(super) hash: u64,
+}
+
+impl PlainWord {
+    /// The word that `rest` starts with, if it is plain: `word`, `Word`, `WORD` or `123`. Nearly all are.
+    pub(super) fn new(rest: &[u8]) -> Option<Self> {
+        let (first, second) = (*rest.first()?, rest.get(1));
+        let class = match first {
+            b'0'..=b'9' => b'0'..=b'9',
+            b'A'..=b'Z' if second.is_some_and(u8::is_ascii_uppercase) => b'A'..=b'Z',
+            b'a'..=b'z' | b'A'..=b'Z' => b'a'..=b'z',
+            _ => return None,
+        };
+        let mut word = Self { length: 1, hash: hashed(NO_HASH, lower(first)) };
+        for byte in rest.iter().skip(1).take_while(|byte| class.contains(byte)) {
+            word.length += 1;
+            word.hash = hashed(word.hash, lower(*byte));
+        }
+        let (next, behind) = (rest.get(word.length), rest.get(word.length + 1));
+        let ends = match next {
+            // One of these joins what it stands between.
+            Some(b'.' | b'_' | b'/' | b'-') => behind.copied().is_none_or(is_other),
+            Some(b'+' | b'#') => false,
+            next => next.copied().is_none_or(is_other),
+        };
+        ends.then_some(word)
+    }
+}
+
+/// A letter in lower case, a digit as it is.
+fn lower(byte: u8) -> u8 {
+    byte | 0x20
+}
+
+/// Whether no word can go on with this.
+fn is_other(byte: u8) -> bool {
+    byte.is_ascii() && !byte.is_ascii_alphanumeric()
+}
+
+/// Where a word or a run of ideographs begins at or behind `from`.
+pub(super) fn begin(text: &str, from: usize) -> Option<usize> {
+    let mut rest = text.as_bytes().get(from..)?.iter();
+    let start = from + rest.position(|byte| !is_other(*byte))?;
+    find(text, start, |c| c.is_alphanumeric() || is_ideograph(c))
 }
 
 /// Where the first wanted character stands at or behind `from`.
