@@ -147,6 +147,13 @@ pub const KEYS: &[Key] = &[
         "whether the system is asked to tell of changes; without, a call looks at directories again",
     ),
     key(
+        "refresh.patience_ms",
+        Kind::Count(1, 60_000),
+        "50",
+        Strict::Free,
+        "how long a call waits for changes to be taken in before it is answered without",
+    ),
+    key(
         "refresh.scan_seconds",
         Kind::Count(1, 3_600),
         "30",

@@ -66,6 +66,8 @@ pub struct Refresh {
     pub enabled: bool,
     /// Whether the system is asked to tell of changes.
     pub watch: bool,
+    /// How long a call waits for changes to be taken in.
+    pub patience_ms: u64,
     /// How often directories are looked at again.
     pub scan_seconds: u64,
     /// How often.
@@ -116,6 +118,7 @@ impl Settings {
             refresh: Refresh {
                 enabled: values.flag("refresh.enabled"),
                 watch: values.flag("refresh.watch"),
+                patience_ms: values.count("refresh.patience_ms"),
                 scan_seconds: values.count("refresh.scan_seconds"),
                 interval_minutes: values.count("refresh.interval_minutes"),
             },

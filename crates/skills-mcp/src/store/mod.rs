@@ -29,10 +29,8 @@ use crate::{
     source::{Directory, Queue},
 };
 
-/// A call waits this long for the changes that the system has told of.
-const PATIENCE: Duration = Duration::from_millis(50);
-/// A call waits this long for sources of which nobody tells to be looked at.
-const LONG_PATIENCE: Duration = Duration::from_secs(1);
+/// A call waits this long, if need be, for sources of which nobody tells to be looked at.
+const LOOK: Duration = Duration::from_secs(1);
 /// Sources of which nobody tells are looked at again by a call that comes this long after the last look.
 const STALE: Duration = Duration::from_secs(1);
 
@@ -98,14 +96,15 @@ impl Store {
         if let Some(snapshot) = self.up_to_date() {
             return snapshot;
         }
-        self.snapshot().await;
-        let patience = if self.queue.load().is_some() { PATIENCE } else { LONG_PATIENCE };
+        let known = self.snapshot().await;
+        let patience = Duration::from_millis(known.settings().refresh.patience_ms);
+        let patience = if self.queue.load().is_some() { patience } else { patience.max(LOOK) };
         let store = Arc::clone(self);
         let looking = spawn_blocking(move || store.catch_up(Cause::Call));
         match timeout(patience, looking).await {
             Ok(Ok(snapshot)) => snapshot,
             // It panicked, and was logged by whoever catches panics; what we have is what we have.
-            Ok(Err(_)) => self.snapshot().await,
+            Ok(Err(_)) => known,
             Err(_) => {
                 let late = self.late.fetch_add(1, Ordering::Relaxed) + 1;
                 tracing::warn!(late, "answered before all changes were taken in");

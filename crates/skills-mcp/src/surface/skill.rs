@@ -24,7 +24,7 @@ pub(super) const TOOL: Tool = Tool {
     idempotent: true,
     input: arguments::schema::<Input>,
     output: None,
-    blocks: false,
+    blocks: true,
     run,
 };
 

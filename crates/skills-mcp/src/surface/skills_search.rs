@@ -25,7 +25,7 @@ pub(super) const TOOL: Tool = Tool {
     idempotent: true,
     input: arguments::schema::<Input>,
     output: Some(output),
-    blocks: false,
+    blocks: true,
     run,
 };
 
