@@ -3,7 +3,7 @@
 use std::{io, sync::Arc};
 
 use skills_core::{
-    catalog::{Entry, Folder, Intake, Node, Stamp},
+    catalog::{Entry, Folder, Intake, Node, SkillPath, Stamp},
     diagnostic::Finding,
     document::{Dialect, Parsed},
     relpath::RelPath,
@@ -158,7 +158,8 @@ impl Followed {
                     Arc::make_mut(&mut self.folder).put(path, Some(Node::File(entry)));
                     continue;
                 }
-                Some(Listed::Folder { linked: false }) => true,
+                // Named like a skill's file, it is told of.
+                Some(Listed::Folder { linked: false }) => SkillPath::of_file(path).is_none(),
                 // Whatever is out of the ordinary is found by walking the folder that it is in.
                 Some(
                     Listed::File { .. }
@@ -241,4 +242,119 @@ impl Followed {
 /// Whether a path leads through a tool's own folder.
 fn is_passed_by(path: &RelPath) -> bool {
     path.segments().any(is_skipped)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    //! Random edits of a real folder: what is kept up by what the system tells equals what a look from nothing finds.
+
+    #![expect(clippy::disallowed_methods, reason = "the test edits the folder that is followed")]
+
+    use std::{collections::BTreeMap, fs, os::unix::fs::symlink, path::Path};
+
+    use proptest::prelude::*;
+    use skills_testkit::Home;
+
+    use super::*;
+    use crate::config::{NamedSource, Trust};
+
+    const NAMES: &[&str] = &["a", "b", "a/c", "a/c/d", "b/e", "SKILL.md", "a/SKILL.md", "a/c/x.md"];
+
+    #[derive(Debug, Clone)]
+    enum Edit {
+        Write(&'static str, u8),
+        Replace(&'static str, u8),
+        Folder(&'static str),
+        Remove(&'static str),
+        Rename(&'static str, &'static str),
+        Link(&'static str, &'static str),
+    }
+
+    fn edit() -> impl Strategy<Value = Edit> {
+        let name = || prop::sample::select(NAMES);
+        prop_oneof![
+            3 => (name(), any::<u8>()).prop_map(|(name, text)| Edit::Write(name, text)),
+            2 => (name(), any::<u8>()).prop_map(|(name, text)| Edit::Replace(name, text)),
+            2 => name().prop_map(Edit::Folder),
+            2 => name().prop_map(Edit::Remove),
+            2 => (name(), name()).prop_map(|(from, to)| Edit::Rename(from, to)),
+            1 => (name(), name()).prop_map(|(at, to)| Edit::Link(at, to)),
+        ]
+    }
+
+    /// Does it if it can be done; nobody minds if not.
+    fn apply(root: &Path, edit: &Edit) {
+        let _ = match edit {
+            Edit::Write(name, text) => fs::write(root.join(name), [*text]),
+            Edit::Replace(name, text) => fs::write(root.join(".new"), [*text])
+                .and_then(|()| fs::rename(root.join(".new"), root.join(name))),
+            Edit::Folder(name) => fs::create_dir_all(root.join(name)),
+            Edit::Remove(name) if root.join(name).is_dir() && !root.join(name).is_symlink() => {
+                fs::remove_dir_all(root.join(name))
+            }
+            Edit::Remove(name) => fs::remove_file(root.join(name)),
+            Edit::Rename(from, to) => fs::rename(root.join(from), root.join(to)),
+            Edit::Link(at, to) => symlink(root.join(to), root.join(at)),
+        };
+    }
+
+    /// Every folder and file by path; of a file its size.
+    fn seen(followed: &Followed) -> (BTreeMap<String, Option<u64>>, Vec<(String, Finding)>) {
+        fn collect(folder: &Folder, path: &str, seen: &mut BTreeMap<String, Option<u64>>) {
+            for (name, entry) in folder.files() {
+                let bytes = match entry {
+                    Entry::Regular { bytes, .. } => Some(*bytes),
+                    Entry::Special => None,
+                };
+                seen.insert(format!("{path}/{name}"), bytes);
+            }
+            for (name, below) in folder.folders() {
+                seen.insert(format!("{path}/{name}/"), None);
+                collect(below, &format!("{path}/{name}"), seen);
+            }
+        }
+        let mut all = BTreeMap::new();
+        collect(&followed.folder, "", &mut all);
+        let mut findings = followed.findings.clone();
+        findings.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.message.cmp(&b.1.message)));
+        (all, findings)
+    }
+
+    fn take_in(followed: &mut Followed, directory: &Directory, watch: &mut Watch) {
+        let changes = watch.drain();
+        let paths: Vec<RelPath> = changes.paths.into_iter().map(|(_, path)| path).collect();
+        if !paths.is_empty() {
+            followed.look(directory, 0, Look::At(&paths), Some(watch)).unwrap();
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn what_is_told_of_comes_to_what_is_there(script in prop::collection::vec(
+            prop::collection::vec(edit(), 1..5), 1..10,
+        )) {
+            let home = Home::with("//- first.md\nx\n");
+            let named = NamedSource { name: "main".into(), path: home.skills(), origin: "--dir" };
+            let directory = Directory::open(&named, Trust::Named).unwrap();
+            let mut watch = Watch::open().unwrap();
+            let mut followed = Followed::default();
+            followed.look(&directory, 0, Look::Whole, Some(&mut watch)).unwrap();
+            for batch in script {
+                for edit in &batch {
+                    apply(&home.skills(), edit);
+                }
+                take_in(&mut followed, &directory, &mut watch);
+                let mut fresh = Followed::default();
+                fresh.look(&directory, 0, Look::Whole, None).unwrap();
+                prop_assert_eq!(seen(&followed), seen(&fresh), "after {:?}", batch);
+                // A look at everything that knows what was there finds the same.
+                let again = Followed { folder: Arc::clone(&fresh.folder), ..Followed::default() };
+                let mut again = Followed { identity: fresh.identity, root: fresh.root.clone(), ..again };
+                again.look(&directory, 0, Look::Whole, None).unwrap();
+                prop_assert_eq!(seen(&again), seen(&fresh));
+            }
+        }
+    }
 }

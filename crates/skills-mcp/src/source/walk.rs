@@ -50,7 +50,8 @@ pub(super) struct Walked {
     pub(super) watches: Vec<(Descriptor, RelPath)>,
     /// Why not all of it is watched.
     pub(super) unwatched: Option<io::Error>,
-    /// Whether folders were reached through links, or not all was looked at: then a part cannot be walked by itself.
+    /// Whether folders were reached through links, links lead nowhere, or not all was looked at: then a part cannot be
+    /// looked at by itself.
     pub(super) whole_only: bool,
 }
 
@@ -345,6 +346,8 @@ impl<'a> Walk<'a> {
             }
             Listed::Refused(error) => {
                 visited.stamp = Stamp::UNSURE;
+                // A link that leads nowhere may lead somewhere once something else is there.
+                self.walked.whole_only |= matches!(error, DiskError::NotFound | DiskError::Link(_));
                 self.refused(path.as_str(), &error);
             }
         }

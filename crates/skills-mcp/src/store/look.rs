@@ -136,6 +136,9 @@ impl Store {
     }
 
     fn look(&self, cause: Cause, whole: bool) -> Refreshed {
+        // A look that panicked may have lost what it was told.
+        let lost = self.state.is_poisoned();
+        self.state.clear_poison();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let started = Instant::now();
         let changes = state.watch.as_mut().map(Watch::drain).unwrap_or_default();
@@ -143,7 +146,7 @@ impl Store {
             tracing::info!("too many changes to tell of; looking at everything");
         }
         let before = self.current.load_full();
-        let whole = whole || changes.lost || before.is_none();
+        let whole = whole || lost || changes.lost || before.is_none();
         let (looked, failures) = self.follow(&mut state, &changes, whole, started);
         let empty = Catalog::default();
         let mut catalog = before.as_ref().map_or(&empty, |before| &before.catalog).clone();
