@@ -264,6 +264,7 @@ impl Store {
             root: followed.root().cloned(),
             identity: followed.identity(),
             config: source.config_stamps(),
+            remote: followed.is_remote(),
         };
         let roots = self.sources.iter().zip(&state.followed).map(root).collect();
         let snapshot = Snapshot { catalog, router, settled, roots, ranked: OnceLock::new() };

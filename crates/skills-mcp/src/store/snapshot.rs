@@ -71,6 +71,8 @@ pub(super) struct SourceRoot {
     pub(super) identity: Option<Identity>,
     /// What its configuration looked like.
     pub(super) config: [Option<Stamp>; 2],
+    /// Whether it lies on a disk of another machine.
+    pub(super) remote: bool,
 }
 
 /// Why a file of a skill could not be served.
@@ -145,6 +147,11 @@ impl Snapshot {
                 ContentError::Refused(error)
             }
         })
+    }
+
+    /// Whether reading a file may take long.
+    pub fn is_slow(&self) -> bool {
+        self.roots.iter().any(|source| source.remote)
     }
 
     /// Whether the sources are the folders that this was read from, and their configurations what they were.

@@ -10,7 +10,7 @@ use skills_core::{
     route::{Hit, Verdict},
 };
 
-use super::{Call, Door, Refusal, Reply, Tool, arguments, refusal};
+use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
 use crate::{event::Event, store::ContentError};
 
 pub(super) const TOOL: Tool = Tool {
@@ -24,7 +24,7 @@ pub(super) const TOOL: Tool = Tool {
     idempotent: true,
     input: arguments::schema::<Input>,
     output: None,
-    blocks: true,
+    takes: Takes::AFile,
     run,
 };
 

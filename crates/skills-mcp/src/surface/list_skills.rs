@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skills_core::catalog::{Presence, TreeNode};
 
-use super::{Call, Door, Refusal, Reply, Tool, arguments, refusal};
+use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
 
 pub(super) const TOOL: Tool = Tool {
     name: "list_skills",
@@ -16,7 +16,7 @@ pub(super) const TOOL: Tool = Tool {
     idempotent: true,
     input: arguments::schema::<Input>,
     output: None,
-    blocks: false,
+    takes: Takes::Nothing,
     run,
 };
 

@@ -65,10 +65,21 @@ pub struct Tool {
     pub input: fn() -> Map<String, Value>,
     /// The schema of its structured answer, where it gives one.
     pub output: Option<fn() -> Map<String, Value>>,
-    /// Whether it may wait for a disk, and must run where that is allowed.
-    pub blocks: bool,
+    /// How long it may keep the thread that it runs on.
+    pub takes: Takes,
     /// What it does.
     pub run: fn(&Call, Map<String, Value>) -> Result<Reply, Refusal>,
+}
+
+/// How long a tool keeps a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// It only thinks.
+    Nothing,
+    /// It reads a file or two: next to nothing, unless the disk is another machine's.
+    AFile,
+    /// It reads many.
+    Many,
 }
 
 impl fmt::Debug for Tool {

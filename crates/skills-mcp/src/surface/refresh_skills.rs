@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
-use super::{Call, Door, Refusal, Reply, Tool, arguments};
+use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments};
 use crate::{event::Event, store::Cause};
 
 pub(super) const TOOL: Tool = Tool {
@@ -15,7 +15,7 @@ pub(super) const TOOL: Tool = Tool {
     idempotent: true,
     input: arguments::schema::<Input>,
     output: None,
-    blocks: true,
+    takes: Takes::Many,
     run,
 };
 

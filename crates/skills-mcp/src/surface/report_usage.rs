@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use skills_core::diagnostic::escaped;
 
-use super::{Call, Door, Refusal, Reply, Tool, arguments, refusal};
+use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
 use crate::event::Event;
 
 pub(super) const TOOL: Tool = Tool {
@@ -17,7 +17,7 @@ pub(super) const TOOL: Tool = Tool {
     idempotent: false,
     input: arguments::schema::<Input>,
     output: None,
-    blocks: false,
+    takes: Takes::Nothing,
     run,
 };
 

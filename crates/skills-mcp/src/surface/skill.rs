@@ -9,7 +9,7 @@ use skills_core::{
 };
 
 use super::{
-    Budget, Call, Door, Face, ListingStyle, Refusal, Reply, Tool, arguments,
+    Budget, Call, Door, Face, ListingStyle, Refusal, Reply, Takes, Tool, arguments,
     listing::{self, Entries, Entry},
     refusal,
 };
@@ -24,7 +24,7 @@ pub(super) const TOOL: Tool = Tool {
     idempotent: true,
     input: arguments::schema::<Input>,
     output: None,
-    blocks: true,
+    takes: Takes::AFile,
     run,
 };
 

@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 use skills_core::catalog::Skill;
 
 use super::{
-    Call, Door, Refusal, Reply, Tool, arguments, listing::one_line, refusal, summary::Summary,
+    Call, Door, Refusal, Reply, Takes, Tool, arguments, listing::one_line, refusal,
+    summary::Summary,
 };
 
 pub(super) const TOOL: Tool = Tool {
@@ -19,7 +20,7 @@ pub(super) const TOOL: Tool = Tool {
     idempotent: true,
     input: arguments::schema::<Input>,
     output: Some(output),
-    blocks: true,
+    takes: Takes::Many,
     run,
 };
 

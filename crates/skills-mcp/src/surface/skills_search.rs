@@ -10,7 +10,7 @@ use skills_core::{
 };
 
 use super::{
-    Call, Door, Match, Refusal, Reply, Tool, arguments,
+    Call, Door, Match, Refusal, Reply, Takes, Tool, arguments,
     listing::one_line,
     summary::{Summary, haystack},
 };
@@ -25,7 +25,7 @@ pub(super) const TOOL: Tool = Tool {
     idempotent: true,
     input: arguments::schema::<Input>,
     output: Some(output),
-    blocks: true,
+    takes: Takes::Many,
     run,
 };
 

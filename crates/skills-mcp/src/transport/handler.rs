@@ -27,7 +27,7 @@ use super::announce::Announcer;
 use crate::{
     event::Sink,
     store::{Cause, Snapshot, Store},
-    surface::{Call, Face, Menu, Offered, Refusal, Reply, Session},
+    surface::{Call, Face, Menu, Offered, Refusal, Reply, Session, Takes},
 };
 
 /// So many calls run at once; more wait for their turn.
@@ -126,8 +126,13 @@ impl Handler {
 /// Runs a tool, where it may block if it has to. A panic ends the call and nothing else.
 fn run(offered: &Offered, call: &Call, arguments: JsonObject) -> Result<Reply, Refusal> {
     let run = || catch_unwind(AssertUnwindSafe(|| offered.call(call, arguments)));
-    // Where it stands, with the other work of this thread handed on: quicker than to move it elsewhere and back.
-    let ran = if offered.tool.blocks { block_in_place(run) } else { run() };
+    let long = match offered.tool.takes {
+        Takes::Nothing => false,
+        Takes::AFile => call.snapshot.is_slow(),
+        Takes::Many => true,
+    };
+    // Where it stands; if that may take long, the other work of this thread is handed on.
+    let ran = if long { block_in_place(run) } else { run() };
     let panicked = |_| Err(Refusal::Internal(format!("{} failed: a panic", offered.tool.name)));
     ran.unwrap_or_else(panicked)
 }
@@ -327,12 +332,12 @@ mod tests {
     use super::*;
     use crate::{
         config::Stack,
-        surface::{Door, Tool},
+        surface::{Door, Takes, Tool},
     };
 
     type Run = fn(&Call, JsonObject) -> Result<Reply, Refusal>;
 
-    const fn tool(blocks: bool, run: Run) -> Tool {
+    const fn tool(takes: Takes, run: Run) -> Tool {
         Tool {
             name: "planted",
             door: Door::Tree,
@@ -342,16 +347,16 @@ mod tests {
             idempotent: true,
             input: JsonObject::new,
             output: None,
-            blocks,
+            takes,
             run,
         }
     }
 
     static TOOLS: [Tool; 4] = [
-        tool(true, |_, _| panic!("on purpose")),
-        tool(false, |_, _| panic!("on purpose")),
-        tool(true, |_, _| Ok(Reply::text("still here"))),
-        tool(false, |_, _| Ok(Reply::text("still here"))),
+        tool(Takes::Many, |_, _| panic!("on purpose")),
+        tool(Takes::Nothing, |_, _| panic!("on purpose")),
+        tool(Takes::Many, |_, _| Ok(Reply::text("still here"))),
+        tool(Takes::Nothing, |_, _| Ok(Reply::text("still here"))),
     ];
 
     #[tokio::test(flavor = "multi_thread")]
