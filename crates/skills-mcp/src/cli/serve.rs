@@ -10,6 +10,7 @@ use std::{
 use super::{Context, Failure, NO_SOURCE};
 use crate::{
     event::Sink,
+    script::{self, Runs},
     store::{Cause, Store},
     surface::Face,
     transport::{self, Handler},
@@ -45,7 +46,9 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let ended = runtime.block_on(async {
         tokio::spawn(look_again(Arc::clone(&store), !face.rescan));
-        transport::serve(Handler::new(store, sink, face)).await
+        tokio::task::spawn_blocking(script::sweep);
+        let runs = Runs::new(&context.environment);
+        transport::serve(Handler::new(store, sink, face, runs)).await
     });
     tracing::info!("stopped: {ended}");
     // A read of standard input may still block a thread, and nothing is left to wait for.

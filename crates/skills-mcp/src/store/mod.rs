@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use arc_swap::ArcSwapOption;
 pub use refresh::{Cause, Refreshed};
 use skills_core::diagnostic::Diagnostic;
-pub use snapshot::{ContentError, SkillFile, Snapshot};
+pub use snapshot::{ContentError, SkillFile, Snapshot, hex};
 use tokio::sync::watch;
 
 use crate::{config::Stack, source::Directory};

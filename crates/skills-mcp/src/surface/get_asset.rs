@@ -22,6 +22,7 @@ pub(super) const TOOL: Tool = Tool {
     description: "Return the content of an asset or script of a skill. Use the file paths that get_skill returned.",
     read_only: true,
     idempotent: true,
+    dangerous: false,
     input: arguments::schema::<Input>,
     output: None,
     blocks: true,

@@ -11,16 +11,18 @@ use rmcp::{
         CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
         CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
         Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
-        ServerCapabilities, ServerConfig, ToolAnnotations,
+        ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
+        ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerCapabilities,
+        ServerConfig, ToolAnnotations,
     },
-    service::RequestContext,
+    service::{Peer, RequestContext},
 };
 use skills_core::diagnostic::escaped;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 
 use crate::{
     event::Sink,
+    script::{Caller, Progress, Runs},
     store::{Cause, Snapshot, Store},
     surface::{Call, Face, Menu, Offered, Refusal, Reply, Session},
 };
@@ -54,13 +56,14 @@ pub struct Handler {
     session: Arc<Session>,
     face: Arc<Face>,
     running: Arc<Semaphore>,
+    runs: Arc<Runs>,
     /// The last menu and the snapshot it was made for.
     menu: Arc<Mutex<LastMenu>>,
 }
 
 impl Handler {
     /// A handler that shows this face of this store.
-    pub fn new(store: Arc<Store>, sink: Sink, face: Face) -> Self {
+    pub fn new(store: Arc<Store>, sink: Sink, face: Face, runs: Runs) -> Self {
         let running = Arc::new(Semaphore::new(MAX_RUNNING));
         Self {
             store,
@@ -68,6 +71,7 @@ impl Handler {
             session: Arc::default(),
             face: Arc::new(face),
             running,
+            runs: Arc::new(runs),
             menu: Arc::default(),
         }
     }
@@ -103,6 +107,7 @@ impl Handler {
         offered: &Offered,
         snapshot: Arc<Snapshot>,
         arguments: JsonObject,
+        caller: Caller,
     ) -> Result<Reply, Refusal> {
         let counted = snapshot.settings().analytics.enabled;
         let call = Call {
@@ -111,6 +116,8 @@ impl Handler {
             sink: if counted { self.sink.clone() } else { Sink::silent() },
             session: Arc::clone(&self.session),
             face: Arc::clone(&self.face),
+            runs: Arc::clone(&self.runs),
+            caller,
         };
         let name = offered.tool.name;
         if !offered.tool.blocks {
@@ -177,7 +184,9 @@ impl ServerHandler for Handler {
             return Err(ErrorData::invalid_params(message, None));
         };
         let arguments = request.arguments.unwrap_or_default();
-        let mut result = match self.run(offered, snapshot, arguments).await {
+        let (caller, told) = caller(&context);
+        let running = self.run(offered, snapshot, arguments, caller);
+        let mut result = match answered_meanwhile(running, told, &context).await {
             Ok(reply) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
                 result.structured_content = reply.structured;
@@ -267,6 +276,43 @@ impl Handler {
     }
 }
 
+type Told = Option<(ProgressToken, mpsc::UnboundedReceiver<Progress>)>;
+
+/// Who asks: may take the request back, and hears of progress where a token came with it.
+fn caller(context: &RequestContext<RoleServer>) -> (Caller, Told) {
+    let cancelled = context.ct.clone();
+    let Some(token) = context.meta.get_progress_token() else {
+        return (Caller { cancelled, progress: None }, None);
+    };
+    let (progress, told) = mpsc::unbounded_channel();
+    (Caller { cancelled, progress: Some(progress) }, Some((token, told)))
+}
+
+/// Waits for the answer and passes on what is told before it; nothing is told behind it.
+async fn answered_meanwhile<T>(
+    running: impl Future<Output = T>,
+    told: Told,
+    context: &RequestContext<RoleServer>,
+) -> T {
+    let mut running = std::pin::pin!(running);
+    let Some((token, mut told)) = told else { return running.await };
+    loop {
+        tokio::select! {
+            answer = &mut running => return answer,
+            Some(progress) = told.recv() => notify(&context.peer, &token, progress).await,
+        }
+    }
+}
+
+async fn notify(peer: &Peer<RoleServer>, token: &ProgressToken, progress: Progress) {
+    let Progress { seconds, of } = progress;
+    let param = ProgressNotificationParam::new(token.clone(), seconds)
+        .with_total(of)
+        .with_message(format!("running for {seconds} s of at most {of} s"));
+    // A client that has gone is noticed by the answer.
+    let _ = peer.notify_progress(param).await;
+}
+
 /// A refusal that is no tool's answer.
 fn answered(refusal: Refusal) -> ErrorData {
     match refusal {
@@ -285,9 +331,9 @@ fn described(offered: &Offered) -> rmcp::model::Tool {
     let mut annotations = ToolAnnotations::new()
         .read_only(tool.read_only)
         .idempotent(tool.idempotent)
-        .open_world(false);
+        .open_world(tool.dangerous);
     if offered.says_destructive() {
-        annotations = annotations.destructive(false);
+        annotations = annotations.destructive(tool.dangerous);
     }
     let described = rmcp::model::Tool::new(
         offered.name.clone(),
@@ -306,7 +352,7 @@ fn described(offered: &Offered) -> rmcp::model::Tool {
 mod tests {
     use super::*;
     use crate::{
-        config::Stack,
+        config::{Environment, Stack},
         surface::{Door, Tool},
     };
 
@@ -320,6 +366,7 @@ mod tests {
             description: "",
             read_only: true,
             idempotent: true,
+            dangerous: false,
             input: JsonObject::new,
             output: None,
             blocks,
@@ -338,7 +385,8 @@ mod tests {
     async fn c06_a_panic_in_one_call_is_answered_and_the_server_lives() {
         let store = Arc::new(Store::new(Vec::new(), Stack::default()));
         let snapshot = store.refresh(Cause::Start).snapshot;
-        let handler = Handler::new(store, Sink::silent(), Face::skills_mcp(true, "/".into()));
+        let runs = Runs::new(&Environment::default());
+        let handler = Handler::new(store, Sink::silent(), Face::skills_mcp(true, "/".into()), runs);
         for (number, tool) in TOOLS.iter().enumerate() {
             let offered = Offered {
                 tool,
@@ -346,7 +394,9 @@ mod tests {
                 description: "".into(),
                 input: JsonObject::new(),
             };
-            let ran = handler.run(&offered, Arc::clone(&snapshot), JsonObject::new()).await;
+            let ran = handler
+                .run(&offered, Arc::clone(&snapshot), JsonObject::new(), Caller::default())
+                .await;
             match number {
                 0 | 1 => assert!(matches!(ran, Err(Refusal::Internal(_))), "{ran:?}"),
                 _ => assert_eq!(ran, Ok(Reply::text("still here"))),
