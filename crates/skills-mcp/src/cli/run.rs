@@ -1,17 +1,12 @@
 //! `run`: runs a script of a skill as an agent's `run_script` would, or says what it would be allowed.
 
-use std::{
-    collections::BTreeMap,
-    io::{Write as _, stderr, stdout},
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use serde_json::{Value, json};
 
 use super::{
     Context, Failure, Output,
-    output::{bold, dim, safe},
+    output::{bold, dim, passed_on, safe},
 };
 use crate::script::{Folder, Plan, Request, Runs, climb, enabled};
 
@@ -60,13 +55,6 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
 /// What the script said goes where it said it; what is to be said about it goes to standard error.
 fn show(answer: &Value) {
     let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or_default();
-    let _ = stdout().write_all(text("stdout").as_bytes());
-    let mut talk = anstream::AutoStream::auto(stderr());
-    let said = text("stderr");
-    let _ = talk.write_all(said.as_bytes());
-    if !said.is_empty() && !said.ends_with('\n') {
-        let _ = talk.write_all(b"\n");
-    }
     let number = |key: &str| answer.get(key).and_then(Value::as_i64).unwrap_or_default();
     let mut line = format!(
         "exit code {} after {} ms; sandbox: {}",
@@ -79,10 +67,9 @@ fn show(answer: &Value) {
             line.extend(["; ", stream, " was cut"]);
         }
     }
-    let _ = writeln!(talk, "{}", dim(&line));
-    if !text("note").is_empty() {
-        let _ = writeln!(talk, "{}", dim(&safe(text("note"))));
-    }
+    let note = text("note");
+    let said = if note.is_empty() { line } else { format!("{line}\n{}", safe(note)) };
+    passed_on(text("stdout"), text("stderr"), &dim(&said));
 }
 
 fn arguments(pairs: &[String]) -> Result<BTreeMap<String, String>, Failure> {
@@ -149,9 +136,9 @@ fn facts(runs: &Runs, plan: &Plan<'_>) -> Vec<(&'static str, Vec<String>)> {
     let settings = format!("of /etc: {}", settings.join(" "));
     let read = read.iter().map(shown).chain([settings]);
     let private = "a private folder that goes with the run".to_owned();
-    let (folder, network) = match (&plan.folder, plan.network) {
-        (Folder::Allowed(path), network) => (shown(path), network),
-        (Folder::Private, network) => (private.clone(), network),
+    let folder = match &plan.folder {
+        Folder::Allowed(path) => shown(path),
+        Folder::Private(why) => format!("{private}: {why}"),
     };
     let given = runs.rung().map_or_else(|error| error.to_string(), |given| given.to_string());
     let command = std::iter::once(shown(&plan.runner.program))
@@ -163,7 +150,7 @@ fn facts(runs: &Runs, plan: &Plan<'_>) -> Vec<(&'static str, Vec<String>)> {
         ("works in", vec![folder]),
         ("variables", plan.variables.keys().cloned().collect()),
         ("withheld", plan.withheld.clone()),
-        ("network", vec![if network { "yes" } else { "no" }.to_owned()]),
+        ("network", vec![if plan.network { "yes" } else { "no" }.to_owned()]),
         ("writes", write.iter().map(shown).chain([private]).collect()),
         ("reads", std::iter::once("the skill's own files".to_owned()).chain(read).collect()),
         (

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::runner::Programs;
 use crate::{
     config::Environment,
-    source::{holds_secret, is_secret},
+    source::{held_secrets, is_secret},
 };
 
 /// What every run starts from.
@@ -22,9 +22,12 @@ pub struct Ground {
 pub enum Folder {
     /// A folder of the user's, which it may change.
     Allowed(PathBuf),
-    /// A private one that goes with the run.
-    Private,
+    /// A private one that goes with the run, for this reason.
+    Private(String),
 }
+
+/// Names of credentials that projects use for other things too.
+const COMMON_IN_PROJECTS: &[&str] = &[".npmrc", ".docker"];
 
 impl Ground {
     /// The machine this process was started on.
@@ -40,8 +43,12 @@ impl Ground {
     /// The folder a run works in, or why it may not. Without a wish it is the start directory, where that is allowed.
     pub(super) fn folder(&self, wish: Option<&str>, roots: &[String]) -> Result<Folder, String> {
         let Some(wish) = wish else {
-            let allowed = self.start_allowed() && self.objection(&self.start).is_none();
-            return Ok(if allowed { Folder::Allowed(self.start.clone()) } else { Folder::Private });
+            return Ok(match self.objection(&self.start) {
+                None => Folder::Allowed(self.start.clone()),
+                Some(objection) => {
+                    Folder::Private(format!("the server's start directory {objection}"))
+                }
+            });
         };
         let found = self.start.join(wish).canonicalize().ok().filter(|path| path.is_dir());
         let Some(path) = found else {
@@ -73,26 +80,21 @@ impl Ground {
             (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
             _ => PathBuf::from(root),
         });
-        let start = self.start_allowed().then(|| self.start.clone());
+        let start = (!self.is_home_or_above(&self.start)).then(|| self.start.clone());
         start.into_iter().chain(named).filter_map(|root| root.canonicalize().ok()).collect()
-    }
-
-    fn start_allowed(&self) -> bool {
-        !self.is_home_or_above(&self.start)
     }
 
     /// What speaks against a folder though it lies in an allowed one: rules of the kernel's have no exceptions
     /// below what they allow, so credentials must not lie there.
-    fn objection(&self, folder: &Path) -> Option<&'static str> {
+    fn objection(&self, folder: &Path) -> Option<String> {
         if is_secret(folder, Path::new("/nowhere")) {
-            Some("lies among credentials or system files")
-        } else if self.is_home_or_above(folder) {
-            Some("is the home folder or holds it")
-        } else if holds_secret(folder) {
-            Some("holds credentials")
-        } else {
-            None
+            return Some("lies among credentials or system files".to_owned());
         }
+        if self.is_home_or_above(folder) {
+            return Some("is the home folder or holds it".to_owned());
+        }
+        let held = held_secrets(folder).find(|held| !COMMON_IN_PROJECTS.contains(held));
+        held.map(|held| format!("holds credentials ({held})"))
     }
 
     /// Whether a whole folder would be too much to open: the home folder is in it.
@@ -122,11 +124,14 @@ mod tests {
         let real = home.path().canonicalize().unwrap();
         let folder = |start: &str| ground(&home, start).folder(None, &[]).unwrap();
         assert_eq!(folder("project"), Folder::Allowed(real.join("project")));
-        assert_eq!(folder(""), Folder::Private);
-        assert_eq!(folder("/"), Folder::Private);
-        assert_eq!(folder(".."), Folder::Private);
+        let private = |why: &str| Folder::Private(format!("the server's start directory {why}"));
+        for start in ["", "/", ".."] {
+            assert_eq!(folder(start), private("is the home folder or holds it"), "{start}");
+        }
+        home.write("project/.npmrc", "");
+        assert_eq!(folder("project"), Folder::Allowed(real.join("project")));
         home.write("project/.ssh/id", "");
-        assert_eq!(folder("project"), Folder::Private, "credentials lie in it");
+        assert_eq!(folder("project"), private("holds credentials (.ssh)"));
     }
 
     #[test]

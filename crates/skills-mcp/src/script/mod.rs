@@ -10,6 +10,8 @@ mod arguments;
 #[cfg(target_os = "linux")]
 mod descendants;
 mod ground;
+#[cfg(target_os = "linux")]
+mod header;
 mod ladder;
 #[cfg(target_os = "linux")]
 mod launcher;
@@ -35,6 +37,7 @@ pub use sandbox::Enforced;
 pub use workspace::sweep;
 
 /// The hidden first argument of a supervisor.
+#[cfg(target_os = "linux")]
 const SUPERVISE: &str = "__supervise";
 /// The hidden first argument of a launcher.
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! What a run came to, and how the supervisor tells the server: one line of JSON, then the kept output as it was.
+//! What a run came to, and what is kept of what it said.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use super::sandbox::Enforced;
 /// More descendants than this are a fork bomb.
 pub(super) const MAX_PROCESSES: usize = 256;
 /// What a killed process's exit code is to a shell.
-const KILLED: i32 = 137;
+pub(super) const KILLED: i32 = 137;
 
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,54 +91,6 @@ impl Outcome {
         text.push_str("[skills-mcp] Script killed: ");
         text.push_str(&why);
         text
-    }
-}
-
-/// The first line a supervisor says.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Header {
-    pub(super) ending: Ending,
-    /// The code a script left with; none where a signal ended it.
-    pub(super) code: Option<i32>,
-    pub(super) signal: Option<i32>,
-    pub(super) duration_ms: u64,
-    pub(super) enforced: Enforced,
-    /// Why the script was not even started.
-    pub(super) failed: Option<String>,
-    pub(super) stdout: Stream,
-    pub(super) stderr: Stream,
-}
-
-/// How many bytes of a stream follow.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Stream {
-    pub(super) bytes: usize,
-    pub(super) truncated: bool,
-}
-
-impl From<&Kept> for Stream {
-    fn from(kept: &Kept) -> Self {
-        Self { bytes: kept.bytes.len(), truncated: kept.truncated }
-    }
-}
-
-impl Header {
-    /// The outcome, with the bytes that followed.
-    pub(super) fn outcome(self, stdout: Vec<u8>, stderr: Vec<u8>) -> Outcome {
-        let exit_code = match self.ending {
-            Ending::Exited => {
-                self.code.or(self.signal.map(|signal| 128 + signal)).unwrap_or(KILLED)
-            }
-            Ending::TimedOut | Ending::Cancelled | Ending::TooMany => KILLED,
-        };
-        Outcome {
-            ending: self.ending,
-            exit_code,
-            duration_ms: self.duration_ms,
-            stdout: Kept { bytes: stdout, truncated: self.stdout.truncated },
-            stderr: Kept { bytes: stderr, truncated: self.stderr.truncated },
-            enforced: self.enforced,
-        }
     }
 }
 

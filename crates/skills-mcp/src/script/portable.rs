@@ -14,11 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     order::Order,
-    outcome::{Ending, Kept, Outcome},
+    outcome::{Ending, KILLED, Kept, Outcome},
     sandbox::Enforced,
 };
-
-const KILLED: i32 = 137;
 
 /// Runs an order to its end.
 pub(super) async fn run(order: &Order, cancelled: &CancellationToken) -> io::Result<Outcome> {

@@ -7,7 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is where the launcher is started")]
 
 use std::{
-    io::{self, Write as _},
+    io,
     os::{fd::AsFd as _, unix::net::UnixStream as Socket, unix::process::ExitStatusExt as _},
     process::{ExitCode, ExitStatus, Stdio},
     sync::{Arc, Mutex, PoisonError},
@@ -29,9 +29,10 @@ use tokio::{
 
 use super::{
     LAUNCH, descendants,
+    header::{Header, Stream},
     launcher::Report,
     order::Order,
-    outcome::{Ending, Header, Kept, MAX_PROCESSES, Stream},
+    outcome::{Ending, Kept, MAX_PROCESSES},
     sandbox::Enforced,
     workspace,
 };
@@ -53,7 +54,7 @@ pub(super) fn run() -> ExitCode {
     match runtime.and_then(|runtime| runtime.block_on(supervise())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tracing::error!("{error}");
+            let _ = Header::failed(error.to_string()).say(&Kept::default(), &Kept::default());
             ExitCode::from(3)
         }
     }
@@ -176,7 +177,10 @@ impl Run {
 
     /// Kills every descendant: stops them first, so that none can fork while the others die.
     async fn kill_all(&mut self) {
-        let _ = kill_process_group(self.pid, Signal::KILL);
+        // All at once where they kept together. Once the main process is gone its number may be somebody else's.
+        if self.status.is_none() {
+            let _ = kill_process_group(self.pid, Signal::KILL);
+        }
         let started = Instant::now();
         let mut stopped = std::collections::HashSet::new();
         loop {
@@ -236,13 +240,7 @@ impl Run {
             stdout: Stream::from(&stdout),
             stderr: Stream::from(&stderr),
         };
-        let mut answer = serde_json::to_vec(&header)?;
-        answer.push(b'\n');
-        let mut out = io::stdout().lock();
-        out.write_all(&answer)?;
-        out.write_all(&stdout.bytes)?;
-        out.write_all(&stderr.bytes)?;
-        out.flush()
+        header.say(&stdout, &stderr)
     }
 }
 

@@ -11,5 +11,5 @@ mod walk;
 
 pub use clients::{AgentDirectory, CLIENTS, Client, client, default_directories};
 pub use directory::{Directory, SourceError};
-pub use disk::{DiskError, Links, Root, holds_secret, is_secret};
+pub use disk::{DiskError, Links, Root, held_secrets, is_secret};
 pub use plugins::{Plugin, Plugins, installed};

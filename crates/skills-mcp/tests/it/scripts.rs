@@ -303,7 +303,7 @@ fn one_run_more_than_may_run_is_told_that_the_server_is_busy() {
     let first = client.ask("tools/call", call);
     eventually("it runs", Duration::from_secs(5), || !marked("scripts/x.sh").is_empty());
     let message = refused(&mut client, &request("scripts/x.sh", &json!({})));
-    assert!(message.contains("this server is busy: 1 scripts are running"), "{message}");
+    assert!(message.contains("this server is busy: 1 scripts may run at once (scripts.max_concurrent), and do. Try again when one has ended."), "{message}");
     fs::write(shop.project().join("go"), "").unwrap();
     assert_eq!(client.answer(first)["result"]["isError"], json!(false));
     // The place is free again, whatever became of the run.
@@ -330,7 +330,10 @@ fn x13_of_two_hundred_at_once_some_run_and_the_rest_hear_busy_and_nothing_leaks(
         .map(|answer| answer["result"]["content"][0]["text"].as_str().unwrap())
         .collect();
     let ran = texts.iter().filter(|text| text.contains("\"success\":true")).count();
-    let busy = texts.iter().filter(|text| text.contains("this server is busy: 4 scripts")).count();
+    let busy = texts
+        .iter()
+        .filter(|text| text.contains("this server is busy: 4 scripts may run at once"))
+        .count();
     assert!(ran >= 4 && ran + busy == 200, "{ran} ran, {busy} heard busy");
     eventually("all descriptors are closed", Duration::from_secs(3), || {
         open(&client) <= before + 2

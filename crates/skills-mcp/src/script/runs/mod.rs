@@ -59,12 +59,10 @@ pub struct Progress {
 #[derive(Debug, Error)]
 pub enum RunError {
     /// As many run as may.
-    #[error(
-        "this server is busy: {running} scripts are running, and no more may at once (scripts.max_concurrent)"
-    )]
+    #[error("this server is busy: {most} scripts may run at once (scripts.max_concurrent), and do")]
     Busy {
-        /// How many.
-        running: usize,
+        /// How many may.
+        most: usize,
     },
     /// The private folder could not be made.
     #[error("its private folder cannot be made: {0}")]
@@ -72,6 +70,18 @@ pub enum RunError {
     /// The supervisor or the launcher failed.
     #[error("it could not be started: {0}")]
     NotStarted(String),
+}
+
+impl RunError {
+    /// The way out.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Busy { .. } => "Try again when one has ended",
+            Self::Workspace(_) | Self::NotStarted(_) => {
+                "Tell the operator; trying again will not help"
+            }
+        }
+    }
 }
 
 /// The scripts that run on this server.
@@ -153,7 +163,7 @@ impl Runs {
     pub fn places(&self, plan: &Plan<'_>) -> (Vec<PathBuf>, Vec<PathBuf>) {
         let write = match &plan.folder {
             Folder::Allowed(folder) => vec![folder.clone()],
-            Folder::Private => Vec::new(),
+            Folder::Private(_) => Vec::new(),
         };
         (readable(&toolchain(&plan.runner.program, &self.ground)), write)
     }
@@ -161,7 +171,7 @@ impl Runs {
     fn place(&self, most: usize) -> Result<Place, RunError> {
         let taken = self.running.fetch_add(1, Ordering::AcqRel);
         let place = Place(Arc::clone(&self.running));
-        if taken >= most { Err(RunError::Busy { running: most }) } else { Ok(place) }
+        if taken >= most { Err(RunError::Busy { most }) } else { Ok(place) }
     }
 
     fn order(&self, plan: &Plan<'_>, workspace: &Workspace) -> Order {
@@ -171,7 +181,7 @@ impl Runs {
         write.push(home.clone());
         let folder = match &plan.folder {
             Folder::Allowed(folder) => folder.clone(),
-            Folder::Private => home.clone(),
+            Folder::Private(_) => home.clone(),
         };
         let demand = match plan.sandbox {
             SandboxMode::Auto => Demand::Best,
@@ -223,12 +233,11 @@ fn policy(
 /// What a caller should know about a run that went as planned.
 fn notes(plan: &Plan<'_>, workspace: &Workspace) -> Vec<String> {
     let mut notes = Vec::new();
-    if plan.folder == Folder::Private {
-        notes.push(
-            "It ran in a private folder that is gone now: the server's start directory is no project, and cwd was not \
-             given. Pass a cwd inside scripts.roots to let it change files."
-                .to_owned(),
-        );
+    if let Folder::Private(why) = &plan.folder {
+        notes.push(format!(
+            "It ran in a private folder that is gone now: {why}. To let it change files, pass a cwd that the operator \
+             allows with scripts.roots."
+        ));
     }
     if workspace.left_out > 0 {
         notes.push(format!(

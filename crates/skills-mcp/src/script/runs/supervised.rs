@@ -12,14 +12,13 @@ use tokio::{
 
 use super::{Caller, Place, RunError, Runs, tell};
 use crate::script::{
-    SUPERVISE,
-    order::Order,
-    outcome::{Header, Outcome},
-    workspace::Workspace,
+    SUPERVISE, header::Header, order::Order, outcome::Outcome, workspace::Workspace,
 };
 
 /// A supervisor that says nothing so long after its time is lost.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// And it may take so long to end what it has started.
+const LAST_CHANCE: Duration = Duration::from_secs(2);
 /// The answer waits this long for the private folder to go; a large one goes behind it.
 const TIDYING: Duration = Duration::from_millis(100);
 
@@ -54,8 +53,10 @@ impl Runs {
         let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(error) => {
-                // Its end is the end of the script too; what it could not tidy up is tidied up here.
-                let _ = child.kill().await;
+                // The end of its input has told it to end everything; what does not even hear that is killed.
+                if timeout(LAST_CHANCE, child.wait()).await.is_err() {
+                    let _ = child.kill().await;
+                }
                 return Err(failed(error));
             }
         };

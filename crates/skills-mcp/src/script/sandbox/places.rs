@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     script::ground::Ground,
-    source::{holds_secret, is_secret},
+    source::{held_secrets, is_secret},
 };
 
 /// Programs and libraries, as distributions lay them out.
@@ -91,8 +91,10 @@ pub(in crate::script) fn toolchain(program: &Path, ground: &Ground) -> Vec<PathB
         let programs = ["bin", "sbin", "shims"].iter().any(|name| folder.ends_with(name));
         let around = folder.parent().filter(|_| programs).unwrap_or(folder);
         let sound = |folder: &Path| {
-            let secret = is_secret(folder, Path::new("/nowhere")) || holds_secret(folder);
-            !secret && !ground.is_home_or_above(folder)
+            let secret =
+                is_secret(folder, Path::new("/nowhere")) || held_secrets(folder).next().is_some();
+            // What a user's own programs keep for themselves lies in `~/.local` too.
+            !secret && !folder.ends_with(".local") && !ground.is_home_or_above(folder)
         };
         let opened = [around, folder, &place].into_iter().find(|place| sound(place));
         folders.extend(opened.map(Path::to_path_buf));
@@ -120,6 +122,7 @@ mod tests {
         home.write(".nvm/versions/node/v22/bin/node", "");
         home.write(".cargo/bin/tool", "");
         home.write(".cargo/credentials.toml", "");
+        home.write(".local/bin/mine", "");
         home.write("bin/mine", "");
         home.write("alone", "");
         let opened = |program: &str| -> Vec<String> {
@@ -129,6 +132,7 @@ mod tests {
         };
         assert_eq!(opened(".nvm/versions/node/v22/bin/node"), [".nvm/versions/node/v22"]);
         assert_eq!(opened(".cargo/bin/tool"), [".cargo/bin"]);
+        assert_eq!(opened(".local/bin/mine"), [".local/bin"]);
         assert_eq!(opened("bin/mine"), ["bin"]);
         assert_eq!(opened("alone"), ["alone"]);
         assert_eq!(toolchain(Path::new("/usr/bin/env"), &ground), Vec::<PathBuf>::new());

@@ -20,7 +20,7 @@ use thiserror::Error;
 pub use linux::Root;
 #[cfg(not(target_os = "linux"))]
 pub use portable::Root;
-pub use secret::{holds_secret, is_secret};
+pub use secret::{held_secrets, is_secret};
 
 /// How far symbolic links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -56,9 +56,9 @@ pub fn is_secret(path: &Path, root: &Path) -> bool {
     named || PLACES.iter().any(|place| path.starts_with(place) && !root.starts_with(place))
 }
 
-/// Whether credentials lie in this folder, so that it must not be opened to anybody as a whole.
-pub fn holds_secret(folder: &Path) -> bool {
-    NAMES.iter().any(|secret| {
+/// What lies in this folder that holds credentials, so that it must not be opened to anybody as a whole.
+pub fn held_secrets(folder: &Path) -> impl Iterator<Item = &'static str> {
+    NAMES.iter().copied().filter(move |secret| {
         let parts: Vec<&str> = secret.split('/').collect();
         (0..parts.len()).any(|above| {
             let (outside, inside) = parts.split_at(above);
@@ -81,7 +81,7 @@ mod tests {
         home.write(".cargo/bin/tool", "x");
         home.write(".local/share/keyrings/login", "x");
         home.write("work/src/main.rs", "x");
-        let holds = |path: &str| holds_secret(&home.path().join(path));
+        let holds = |path: &str| held_secrets(&home.path().join(path)).next().is_some();
         for path in ["", ".cargo", ".local", ".local/share"] {
             assert!(holds(path), "{path}");
         }
