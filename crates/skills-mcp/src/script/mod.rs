@@ -1,6 +1,6 @@
 //! Running what a skill ships: who may, as what, within which bounds.
 //!
-//! In: a skill, the name of a script it declares, arguments. Out: a [`Plan`] or the rung of the [`ladder`] that refused
+//! In: a skill, the name of a script it declares, arguments. Out: a [`Plan`] or the rung of the ladder that refused
 //! it; then an [`Outcome`]. A run is three processes: the server, a supervisor that leaves nothing alive, and a
 //! launcher that gives up every right the script does not need and becomes its runner. The second and third are this
 //! very program under a hidden first argument. Not here: what a client is told (surface), and how files are read (the

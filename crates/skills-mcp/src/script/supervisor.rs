@@ -72,8 +72,11 @@ async fn supervise() -> io::Result<()> {
     }
     let order: Order = serde_json::from_str(&line)?;
     let _lock = order.workspace.as_deref().map(workspace::locked).transpose()?;
+    let mut asked = Asked::listen()?;
     let mut run = Run::start(&order, &line)?;
-    let ending = run.watch(&order, &mut control).await?;
+    // From here on nothing may fail before everything that was started has ended.
+    let ending = run.watch(&order, &mut control, &mut asked).await;
+    run.kill_all().await;
     let answered = run.answer(ending).await;
     if let Some(folder) = &order.workspace {
         workspace::remove(folder);
@@ -91,6 +94,26 @@ struct Run {
     stderr: Arc<Mutex<Kept>>,
     drains: Vec<JoinHandle<()>>,
     reports: JoinHandle<Vec<Report>>,
+}
+
+/// Signals that would end this process before its work is done; they end the run instead.
+struct Asked([tokio::signal::unix::Signal; 3]);
+
+impl Asked {
+    fn listen() -> io::Result<Self> {
+        let [terminate, interrupt, hangup] =
+            [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
+        Ok(Self([terminate?, interrupt?, hangup?]))
+    }
+
+    async fn ended(&mut self) {
+        let [terminate, interrupt, hangup] = &mut self.0;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
 }
 
 /// What comes next in a run.
@@ -126,53 +149,49 @@ impl Run {
         Ok(Self { child, pid, started, status: None, stdout, stderr, drains, reports })
     }
 
-    /// Waits for an end, or makes one; afterwards nothing of the run is alive.
+    /// Waits for an end, or finds that there must be one; none where nobody waits for it any more.
     async fn watch(
         &mut self,
         order: &Order,
         control: &mut BufReader<Receiver>,
-    ) -> io::Result<Option<Ending>> {
-        let mut asked_to_end = [
-            signal(SignalKind::terminate())?,
-            signal(SignalKind::interrupt())?,
-            signal(SignalKind::hangup())?,
-        ];
-        let [terminate, interrupt, hangup] = &mut asked_to_end;
+        asked: &mut Asked,
+    ) -> Option<Ending> {
         let mut deadline = self.started + Duration::from_millis(order.timeout_ms);
         let mut late = false;
         let mut count = tokio::time::interval(COUNT_EVERY);
-        let ending = loop {
+        loop {
             let step = tokio::select! {
                 biased;
-                status = self.child.wait() => Step::Ended(status?),
+                status = self.child.wait() => status.map_or(Step::Gone, Step::Ended),
                 read = control.read_u8() => read.map_or(Step::Gone, |_| Step::Told(Ending::Cancelled)),
-                _ = terminate.recv() => Step::Gone,
-                _ = interrupt.recv() => Step::Gone,
-                _ = hangup.recv() => Step::Gone,
+                () = asked.ended() => Step::Gone,
                 () = sleep_until(deadline.into()) => Step::Late,
                 _ = count.tick() => Step::Count,
             };
             match step {
                 Step::Ended(status) => {
                     self.status = Some(status);
-                    break Some(if late { Ending::TimedOut } else { Ending::Exited });
+                    return Some(if late { Ending::TimedOut } else { Ending::Exited });
                 }
-                Step::Told(ending) => break Some(ending),
-                Step::Gone => break None,
-                Step::Late if late => break Some(Ending::TimedOut),
+                Step::Told(ending) => return Some(ending),
+                Step::Gone => return None,
+                Step::Late if late => return Some(Ending::TimedOut),
                 Step::Late => {
                     late = true;
                     descendants::signal(&descendants::all(), Signal::TERM);
                     deadline += Duration::from_millis(order.grace_ms);
                 }
-                Step::Count if descendants::all().len() > MAX_PROCESSES => {
-                    break Some(Ending::TooMany);
-                }
+                Step::Count if self.has_too_many() => return Some(Ending::TooMany),
                 Step::Count => {}
             }
-        };
-        self.kill_all().await;
-        Ok(ending)
+        }
+    }
+
+    /// Orphans that have ended are ours to take notice of; they are nobody's processes any more.
+    fn has_too_many(&self) -> bool {
+        let found = descendants::all();
+        descendants::reap(&found, self.pid);
+        found.len() > MAX_PROCESSES && descendants::all().len() > MAX_PROCESSES
     }
 
     /// Kills every descendant: stops them first, so that none can fork while the others die.

@@ -21,6 +21,10 @@ use super::Plan;
 use crate::store::Snapshot;
 
 const PREFIX: &str = "skills-mcp-run-";
+/// What a folder is called before its lock is held.
+const UNLOCKED: &str = "skills-mcp-new-";
+/// Nobody takes that long to lock one.
+const FORGOTTEN_SECONDS: u64 = 60;
 /// So much of a skill's folder comes along; what is over stays behind and is said.
 const MAX_FILES: usize = 1_000;
 const MAX_BYTES: usize = 32 * 1024 * 1024;
@@ -40,14 +44,18 @@ pub(super) struct Workspace {
 impl Workspace {
     /// A folder with the plan's script and what lies beside it.
     pub(super) fn make(snapshot: &Snapshot, plan: &Plan<'_>) -> io::Result<Self> {
-        let mut folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
-        let root = folder.path().canonicalize()?;
-        let lock = locked(&root)?;
+        let (root, lock) = locked_folder()?;
+        let mut made = Self { script: root.join("skill"), root, _lock: lock, left_out: 0 };
+        made.fill(snapshot, plan)?;
+        Ok(made)
+    }
+
+    fn fill(&mut self, snapshot: &Snapshot, plan: &Plan<'_>) -> io::Result<()> {
+        let root = &self.root;
         fs::create_dir(root.join("home"))?;
         let skill = root.join("skill");
-        let script = place(&skill, &plan.file, &plan.bytes)?;
+        self.script = place(&skill, &plan.file, &plan.bytes)?;
         let mut space = MAX_BYTES.saturating_sub(plan.bytes.len());
-        let mut left_out = 0;
         let paths = snapshot.catalog.files(plan.owner).map(Folder::paths).unwrap_or_default();
         for (number, path) in paths.iter().filter(|path| **path != plan.file).enumerate() {
             // What cannot be read is not there for the script either; it will say so better than we could.
@@ -56,11 +64,10 @@ impl Workspace {
                     space = space.saturating_sub(bytes.len());
                     place(&skill, path, &bytes)?;
                 }
-                _ => left_out += 1,
+                _ => self.left_out += 1,
             }
         }
-        folder.disable_cleanup(true);
-        Ok(Self { root, _lock: lock, script, left_out })
+        Ok(())
     }
 
     /// The folder itself.
@@ -97,6 +104,18 @@ fn place(skill: &Path, path: &RelPath, bytes: &[u8]) -> io::Result<PathBuf> {
         fs::set_permissions(&file, fs::Permissions::from_mode(mode))?;
     }
     Ok(file)
+}
+
+/// An empty folder of the owner's. It gets its name when its lock is held, so that no sweep finds it without.
+fn locked_folder() -> io::Result<(PathBuf, File)> {
+    let folder = tempfile::Builder::new().prefix(UNLOCKED).tempdir()?;
+    let path = folder.path().canonicalize()?;
+    let lock = locked(&path)?;
+    let unlocked = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let root = path.with_file_name(unlocked.replacen(UNLOCKED, PREFIX, 1));
+    fs::rename(&path, &root)?;
+    let _ = folder.keep();
+    Ok((root, lock))
 }
 
 /// Takes part in a folder's lock, for as long as the file lives.
@@ -137,25 +156,25 @@ fn open_up(folder: &Path) {
 /// Removes what runs left behind whose server and supervisor are both gone.
 pub fn sweep() {
     for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let ours = entry.file_name().to_string_lossy().starts_with(PREFIX)
-            && entry.metadata().is_ok_and(|found| found.is_dir() && is_mine(&found));
-        if ours && is_abandoned(&path) {
+        let (path, name) = (entry.path(), entry.file_name());
+        let Ok(found) = entry.metadata() else { continue };
+        let is = |prefix: &str| name.to_string_lossy().starts_with(prefix);
+        let abandoned = is(PREFIX) && is_unlocked(&path) || is(UNLOCKED) && is_old(&found);
+        if found.is_dir() && is_mine(&found) && abandoned {
             tracing::info!("removing {}, which a run left behind", path.display());
             remove(&path);
         }
     }
 }
 
-/// Nobody holds its lock. One without a lock file was left before it had one, unless it is being made right now.
-fn is_abandoned(root: &Path) -> bool {
-    match File::open(root.join("lock")) {
-        Ok(lock) => lock.try_lock().is_ok(),
-        Err(_) => root
-            .metadata()
-            .and_then(|found| found.modified())
-            .is_ok_and(|made| made.elapsed().is_ok_and(|age| age.as_secs() > 60)),
-    }
+/// Nobody holds its lock.
+fn is_unlocked(root: &Path) -> bool {
+    File::open(root.join("lock")).map_or(true, |lock| lock.try_lock().is_ok())
+}
+
+fn is_old(found: &fs::Metadata) -> bool {
+    let age = found.modified().ok().and_then(|made| made.elapsed().ok());
+    age.is_some_and(|age| age.as_secs() > FORGOTTEN_SECONDS)
 }
 
 #[cfg(unix)]

@@ -89,7 +89,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let request = Request { file: &input.file, arguments: &given, folder: input.cwd.as_deref() };
     let plan = climb(&call.snapshot, call.runs.ground(), skill, &request).map_err(refused)?;
     let (outcome, notes) = call.runs.run(&call.snapshot, &plan, &call.caller).map_err(|error| {
-        let message = format!("Script '{}' was not run: {error}. {}.", plan.file, error.hint());
+        let message = format!("Script '{}' {error}. {}.", plan.file, error.hint());
         refused(Denied { message, execution: Execution::Server })
     })?;
     audit.ran(skill, &plan, &outcome);

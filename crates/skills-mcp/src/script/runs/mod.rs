@@ -59,17 +59,22 @@ pub struct Progress {
 #[derive(Debug, Error)]
 pub enum RunError {
     /// As many run as may.
-    #[error("this server is busy: {most} scripts may run at once (scripts.max_concurrent), and do")]
+    #[error(
+        "was not run: this server is busy: {most} scripts may run at once (scripts.max_concurrent), and do"
+    )]
     Busy {
         /// How many may.
         most: usize,
     },
     /// The private folder could not be made.
-    #[error("its private folder cannot be made: {0}")]
+    #[error("was not run: its private folder cannot be made: {0}")]
     Workspace(io::Error),
     /// The supervisor or the launcher failed.
-    #[error("it could not be started: {0}")]
+    #[error("was not run: {0}")]
     NotStarted(String),
+    /// The supervisor was killed, or cannot be understood.
+    #[error("was lost, and nobody knows how far it came: {0}")]
+    Lost(String),
 }
 
 impl RunError {
@@ -80,6 +85,7 @@ impl RunError {
             Self::Workspace(_) | Self::NotStarted(_) => {
                 "Tell the operator; trying again will not help"
             }
+            Self::Lost(_) => "See what it has done before trying again",
         }
     }
 }

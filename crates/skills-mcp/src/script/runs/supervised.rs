@@ -57,7 +57,7 @@ impl Runs {
                 if timeout(LAST_CHANCE, child.wait()).await.is_err() {
                     let _ = child.kill().await;
                 }
-                return Err(failed(error));
+                return Err(RunError::Lost(error.to_string()));
             }
         };
         tidy(child, place, workspace).await;

@@ -19,7 +19,12 @@ const OPEN_FILES: u64 = 1024;
 /// More than all tasks of the machine: a user's own count against it too.
 const MORE_TASKS: u64 = 512;
 
+/// Where memory runs out, a script goes before the server and before its supervisor.
+const FIRST_TO_GO: &str = "500";
+
 pub(super) fn set(cpu_seconds: u64) -> io::Result<()> {
+    // Nobody needs it to work who has enough.
+    let _ = fs::write("/proc/self/oom_score_adj", FIRST_TO_GO);
     let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     lower(Resource::Core, 0)?;
     lower(Resource::Cpu, cpu_seconds.saturating_mul(cores))?;
