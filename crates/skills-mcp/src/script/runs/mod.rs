@@ -155,7 +155,13 @@ impl Runs {
             environment: BTreeMap::new(),
             folder: PathBuf::from("/"),
             workspace: None,
-            policy: policy(Demand::Best, Vec::new(), Vec::new(), false, 10),
+            policy: Policy {
+                demand: Demand::Best,
+                read: Vec::new(),
+                write: Vec::new(),
+                network: false,
+                cpu_seconds: 10,
+            },
             timeout_ms: 10_000,
             grace_ms: 0,
             max_output_bytes: 0,
@@ -204,7 +210,7 @@ impl Runs {
         for name in ["HOME", "TMPDIR"] {
             environment.insert(name.to_owned(), text(&home));
         }
-        let seconds = (plan.timeout + plan.grace).as_secs() + 1;
+        let cpu_seconds = (plan.timeout + plan.grace).as_secs() + 1;
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Order {
             program: Some(plan.runner.program.clone()),
@@ -218,22 +224,12 @@ impl Runs {
             environment,
             folder,
             workspace: Some(workspace.root().to_path_buf()),
-            policy: policy(demand, read, write, plan.network, seconds),
+            policy: Policy { demand, read, write, network: plan.network, cpu_seconds },
             timeout_ms: millis(plan.timeout),
             grace_ms: millis(plan.grace),
             max_output_bytes: plan.max_output_bytes,
         }
     }
-}
-
-fn policy(
-    demand: Demand,
-    read: Vec<PathBuf>,
-    write: Vec<PathBuf>,
-    network: bool,
-    cpu_seconds: u64,
-) -> Policy {
-    Policy { demand, read, write, network, cpu_seconds }
 }
 
 /// What a caller should know about a run that went as planned.
