@@ -174,17 +174,14 @@ fn declared<'a>(
              it yourself."
         ));
     }
-    let found = find_file(catalog, skill, file);
-    let script = match found.map(|found| found.declared) {
-        Some(Declared::Script(script)) => script,
-        Some(Declared::Asset(_)) => {
-            return denied(format!(
-                "'{file}' is an asset of skill '{name}', not a script. Fetch it with get_asset."
-            ));
-        }
-        None => return denied(unknown(catalog, skill, file)),
+    let Some(found) = find_file(catalog, skill, file) else {
+        return denied(unknown(catalog, skill, file));
     };
-    let Some(found) = found else { return denied(unknown(catalog, skill, file)) };
+    let Declared::Script(script) = found.declared else {
+        return denied(format!(
+            "'{file}' is an asset of skill '{name}', not a script. Fetch it with get_asset."
+        ));
+    };
     // Seed 001 §7.2: what the server runs lies where reviewers look for it.
     if file.segments().next() != Some("scripts") || file.segments().count() < 2 {
         return denied(format!(

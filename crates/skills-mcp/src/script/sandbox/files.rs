@@ -2,7 +2,7 @@
 //!
 //! They say nothing about looking at a file's metadata or changing its mode and times.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, LandlockStatus, PathBeneath, PathFd, Ruleset,
@@ -55,10 +55,6 @@ fn allow(
 ) -> Result<RulesetCreated, RulesetError> {
     let Ok(opened) = PathFd::new(path) else { return Ok(created) };
     // A file has no rights of a folder's; the rest of them still holds.
-    let access = if is_folder(path) { access } else { access & AccessFs::from_file(NEWEST) };
+    let access = if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
     created.add_rule(PathBeneath::new(opened, access))
-}
-
-fn is_folder(path: &Path) -> bool {
-    PathBuf::from(path).is_dir()
 }
