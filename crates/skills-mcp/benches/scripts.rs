@@ -159,7 +159,7 @@ fn worst(home: &Home, runs: usize) {
     println!(
         "| worst script | survivors | slowest reply (timeout 1 s, grace 0) | over {ALLOWED:?} | took |\n|---|---|---|---|---|"
     );
-    println!("| {runs} runs | {survivors} | {slowest:.0?} | {late} | {:.0?} |", started.elapsed());
+    println!("| {runs} runs | {survivors} | {slowest:.2?} | {late} | {:.0?} |", started.elapsed());
     assert_eq!((survivors, late), (0, 0), "something survived, or came late");
 }
 

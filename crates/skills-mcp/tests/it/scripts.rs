@@ -96,6 +96,63 @@ fn seed_001_8_run_script_checks_required_arguments_before_it_runs() {
     assert!(!shop.project().join("marker").exists());
 }
 
+// Seed 000 §13 and seed 001 §6, the lines on scripts that §8 does not have: one test each.
+
+#[test]
+fn seed_000_13_a_script_that_times_out_is_killed_and_what_it_said_is_returned() {
+    let shop = plain("echo first; echo second; sleep 30\n")
+        .set("scripts.timeout_seconds=1")
+        .set("scripts.grace_seconds=0");
+    let answer = shop.run("scripts/x.sh");
+    assert_eq!((&answer["stdout"], &answer["success"]), (&json!("first\nsecond\n"), &json!(false)));
+    assert_eq!(answer["stderr"], "[skills-mcp] Script killed: timeout exceeded.");
+}
+
+#[test]
+fn seed_000_13_a_path_that_leads_out_is_rejected_at_once() {
+    let shop = plain("echo no\n");
+    let mut client = shop.client();
+    for file in ["../x.sh", "scripts/../../x.sh", "/etc/passwd", "~/x.sh", "scripts\\x.sh", ""] {
+        let message = refused(&mut client, &request(file, &json!({})));
+        assert!(message.starts_with("Path traversal refused for"), "{file}: {message}");
+    }
+}
+
+#[test]
+fn seed_000_13_scripts_that_are_switched_off_do_not_run() {
+    let shop = plain("echo ran > marker\n");
+    shop.home.write("skills/config.yaml", "scripts:\n  enabled: false\n");
+    let message = refused(&mut shop.client(), &request("scripts/x.sh", &json!({})));
+    assert!(message.starts_with("Scripts are disabled on this server"), "{message}");
+    assert!(message.contains("config.yaml:2") && message.contains("get_asset"), "{message}");
+    assert!(!shop.project().join("marker").exists());
+}
+
+#[test]
+fn seed_001_6_an_extension_that_is_not_supported_is_refused_with_those_that_are() {
+    let shop = Workshop::new().script("scripts/x.rb", "", "puts 1\n").script("scripts/x", "", "x");
+    let mut client = shop.client();
+    let message = refused(&mut client, &request("scripts/x.rb", &json!({})));
+    assert!(
+        message.contains("has the extension .rb")
+            && message.contains("Allowed: .sh, .ts, .js, .py."),
+        "{message}"
+    );
+    let message = refused(&mut client, &request("scripts/x", &json!({})));
+    assert!(message.contains("has no extension"), "{message}");
+}
+
+#[test]
+fn seed_001_6_a_script_that_is_not_declared_is_not_there() {
+    let shop = plain("echo yes\n");
+    shop.home.write("skills/tool/scripts/other.sh", "echo no\n");
+    let message = refused(&mut shop.client(), &request("scripts/other.sh", &json!({})));
+    assert_eq!(
+        message,
+        "Script 'scripts/other.sh' not found for skill 'tool'. Its scripts: scripts/x.sh."
+    );
+}
+
 // Seed 000 §8.4: the ladder.
 
 #[test]
