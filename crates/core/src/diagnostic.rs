@@ -94,7 +94,7 @@ codes! {
     PathShadowed          Warning "path-shadowed"           "a source named earlier has a skill of the same path";
     ConfigUnknownKey      Warning "config-unknown-key"      "the configuration has a key that does not exist";
     ConfigInvalid         Warning "config-invalid"          "a configuration value in the content is invalid and its default is used";
-    ConfigRefused         Warning "config-refused"          "content may not set this key under `SKILLS_TRUST=strict`";
+    ConfigRefused         Warning "config-refused"          "content may not set this key, or not under `SKILLS_TRUST=strict`";
 }
 
 impl Code {

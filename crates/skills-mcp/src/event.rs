@@ -59,6 +59,23 @@ pub enum Event {
         /// Its size.
         size_bytes: usize,
     },
+    /// `run_script` ran a script, or refused to.
+    ScriptExecuted {
+        /// For which skill.
+        skill_path: String,
+        /// Which script.
+        file: String,
+        /// Who is meant to run it: `server`, or `claude` where that is why it was refused.
+        execution_mode: &'static str,
+        /// Whether it ran and ended well.
+        success: bool,
+        /// Its exit code; null where it did not run.
+        exit_code: Option<i32>,
+        /// How long it ran.
+        duration_ms: u64,
+        /// The names of the arguments that were given, never their values.
+        args_provided: Vec<String>,
+    },
     /// `report_usage` was called.
     SkillFeedback {
         /// About which skill.

@@ -12,6 +12,8 @@ pub mod source;
 
 pub mod store;
 
+pub mod script;
+
 pub mod surface;
 
 pub mod transport;

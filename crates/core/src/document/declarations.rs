@@ -31,6 +31,10 @@ pub struct ScriptDeclaration {
     pub arguments: Vec<Argument>,
     /// Who runs it.
     pub execution: Execution,
+    /// Whether it needs the network when the server runs it.
+    pub network: bool,
+    /// Variables of the machine it asks for; the operator says which it gets.
+    pub environment: Vec<String>,
     /// Where it is declared.
     pub at: Position,
 }
@@ -167,8 +171,43 @@ fn script(node: &Node, findings: &mut Vec<Finding>) -> Result<ScriptDeclaration,
             Execution::Claude,
             findings,
         ),
+        network: or_default(node, "network", "true or false", Node::boolean, false, findings),
+        environment: environment(node, findings),
         at: node.at,
     })
+}
+
+/// Names of variables; a name no system could have costs a finding.
+fn environment(script: &Node, findings: &mut Vec<Finding>) -> Vec<String> {
+    let Some(node) = script.get("env").filter(|node| !node.is_null()) else { return Vec::new() };
+    let mut names: Vec<String> = Vec::new();
+    let mut wrong = |at: Position, message: String| {
+        findings.push(
+            Finding::new(Code::FieldInvalid, at, message)
+                .hint("write the names of variables, such as `env: [API_TOKEN]`; values never stand in content"),
+        );
+    };
+    let Some(items) = node.items() else {
+        wrong(node.at, format!("`env` is {}, not a list of names", node.kind()));
+        return names;
+    };
+    for item in items {
+        match item.text() {
+            Some(name) if is_variable(name) && !names.iter().any(|known| known == name) => {
+                names.push(name.to_owned());
+            }
+            Some(name) if is_variable(name) => {}
+            Some(name) => wrong(item.at, format!("`{name}` in `env` is no name of a variable")),
+            None => wrong(item.at, format!("an entry of `env` is {}, not a name", item.kind())),
+        }
+    }
+    names
+}
+
+/// Letters, digits and underscores, no digit first.
+fn is_variable(name: &str) -> bool {
+    name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && name.starts_with(|c: char| !c.is_ascii_digit())
 }
 
 fn arguments(script: &Node, findings: &mut Vec<Finding>) -> Vec<Argument> {

@@ -27,6 +27,16 @@ pub enum Declared<'a> {
     Script(&'a ScriptDeclaration),
 }
 
+impl<'a> Declared<'a> {
+    /// Which file.
+    pub fn file(&self) -> &'a RelPath {
+        match self {
+            Self::Asset(asset) => &asset.file,
+            Self::Script(script) => &script.file,
+        }
+    }
+}
+
 /// A file found in a skill's chain.
 #[derive(Debug, Clone, Copy)]
 pub struct FoundFile<'a> {

@@ -15,7 +15,6 @@ pub use media::{is_binary, mime_type};
 use crate::{
     catalog::{Catalog, Presence, Skill},
     document::{AssetDeclaration, ScriptDeclaration, Text},
-    relpath::RelPath,
 };
 
 /// Everything an agent receives with a skill.
@@ -62,16 +61,16 @@ pub fn resolve<'a, E>(
     })
 }
 
-/// Every file that comes with a skill: its own, then those it inherits.
-pub fn files<'a>(catalog: &'a Catalog, skill: &'a Skill) -> Vec<&'a RelPath> {
+/// What comes with a skill as a file: what it declares, then what it inherits.
+pub fn files<'a>(catalog: &'a Catalog, skill: &'a Skill) -> Vec<Declared<'a>> {
     let mut ancestors = inherited_from(catalog, skill);
     ancestors.reverse();
-    let own = present(skill.assets()).into_iter().map(|asset| &asset.file);
-    let own = own.chain(present(skill.scripts()).into_iter().map(|script| &script.file));
+    let own = present(skill.assets()).into_iter().map(Declared::Asset);
+    let own = own.chain(present(skill.scripts()).into_iter().map(Declared::Script));
     let assets = files::inherited(&ancestors, skill, Skill::assets, |asset| &asset.file);
     let scripts = files::inherited(&ancestors, skill, Skill::scripts, |script| &script.file);
-    let assets = assets.into_iter().map(|found| &found.declaration.file);
-    let scripts = scripts.into_iter().map(|found| &found.declaration.file);
+    let assets = assets.into_iter().map(|found| Declared::Asset(found.declaration));
+    let scripts = scripts.into_iter().map(|found| Declared::Script(found.declaration));
     own.chain(assets).chain(scripts).collect()
 }
 

@@ -676,6 +676,31 @@ mod declarations {
     }
 
     #[test]
+    fn a_script_may_ask_for_the_network_and_for_variables_by_name() {
+        let skill = clean(&with(
+            "scripts:\n  - {file: a.sh, description: d, network: true, env: [API_TOKEN, _x1, API_TOKEN]}\n  - {file: b.sh, description: d}\n",
+        ));
+        let [asks, plain] = &skill.fields.scripts[..] else { panic!("two scripts") };
+        assert!(asks.network && !plain.network);
+        assert_eq!(asks.environment, ["API_TOKEN", "_x1"]);
+        assert!(plain.environment.is_empty());
+    }
+
+    #[test]
+    fn a_wrong_network_or_env_is_said_and_gives_nothing() {
+        let (skill, said) = served(&with(
+            "scripts:\n  - {file: a.sh, description: d, network: maybe, env: TOKEN}\n  - {file: b.sh, description: d, env: [A=B, 1X, [x], OK]}\n",
+        ));
+        let [first, second] = &skill.fields.scripts[..] else { panic!("two scripts") };
+        assert!(!first.network && first.environment.is_empty());
+        assert_eq!(second.environment, ["OK"]);
+        assert_eq!(said.len(), 5, "{said:?}");
+        assert!(said[0].contains("`network` is `maybe`, not true or false"), "{said:?}");
+        assert!(said[1].contains("`env` is text, not a list of names"), "{said:?}");
+        assert!(said[2].contains("`A=B` in `env` is no name of a variable"), "{said:?}");
+    }
+
+    #[test]
     fn an_unknown_execution_is_claude() {
         let (skill, said) =
             served(&with("scripts:\n  - {file: a.sh, description: d, execution: Server}\n"));

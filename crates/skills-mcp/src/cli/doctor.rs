@@ -13,7 +13,8 @@ use super::{
     output::{bold, counted, dim, safe},
 };
 use crate::{
-    config::{Key, Value as KeyValue},
+    config::{Key, SandboxMode, Value as KeyValue},
+    script::{Enforced, Runs},
     source::Directory,
     store::{Refreshed, Snapshot, Store},
     transport::{Client, ClientError, Era, Tried},
@@ -31,7 +32,8 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     context.face()?;
     let refreshed = store.look_and_watch();
     let tried = [Era::Handshake, Era::Stateless].map(|era| try_out(context, era));
-    let examined = Examined { warnings: context.warnings()?, store, refreshed, tried };
+    let rung = Runs::new(&context.environment).rung().map_err(|error| error.to_string());
+    let examined = Examined { warnings: context.warnings()?, store, refreshed, tried, rung };
     let mut out = Output::new();
     if options.json {
         out.line(examined.json().to_string());
@@ -46,6 +48,8 @@ struct Examined {
     store: Store,
     refreshed: Refreshed,
     tried: [Result<Tried, ClientError>; 2],
+    /// What holds a script on this machine, tried out.
+    rung: Result<Enforced, String>,
     /// What the operator should know of their own set-up.
     warnings: Vec<String>,
 }
@@ -60,6 +64,25 @@ impl Examined {
         self.store.sources().iter().enumerate().filter(|(_, source)| source.is_there())
     }
 
+    /// Whether scripts run here, and what holds them.
+    fn scripts(&self) -> String {
+        let settings = &self.refreshed.snapshot.settings().scripts;
+        let rung = match &self.rung {
+            Ok(rung) => match rung.gap() {
+                None => format!("{rung}, all of it"),
+                Some(gap) => format!("{rung}: {gap}"),
+            },
+            Err(error) => format!("unknown: {error}"),
+        };
+        let used = match settings.sandbox {
+            SandboxMode::Auto => "",
+            SandboxMode::Required => "; required",
+            SandboxMode::Off => "; switched off by scripts.sandbox",
+        };
+        let run = if settings.enabled { "run" } else { "do not run (scripts.enabled)" };
+        format!("{run}; sandbox of this machine: {rung}{used}")
+    }
+
     fn json(&self) -> Value {
         let snapshot = &self.refreshed.snapshot;
         let source = |(number, source): (usize, &Directory)| {
@@ -72,6 +95,8 @@ impl Examined {
             "sources": self.there().map(source).collect::<Vec<_>>(),
             "watching": self.store.watching().ok(),
             "counts": counts(snapshot),
+            "scripts": self.scripts(),
+            "sandbox": self.rung.as_ref().map_or_else(Clone::clone, ToString::to_string),
             "warnings": self.warnings,
             "diagnostics": snapshot.diagnostics().iter().map(|found| diagnostic_json(snapshot, found)).collect::<Vec<_>>(),
             "protocol": self.tried.iter().map(tried_json).collect::<Vec<_>>(),
@@ -101,6 +126,8 @@ impl Examined {
         }
         settings(out, snapshot);
         content(out, snapshot);
+        out.heading("Scripts");
+        out.line(format!("  {}", self.scripts()));
         out.heading("Protocol");
         for round in &self.tried {
             out.line(match round {

@@ -26,12 +26,13 @@ pub(super) fn start(asked: Option<&str>, default: Level) -> Result<(), Failure> 
             )
         })?,
     };
-    // The SDK's own chatter is of interest only when everything is.
+    // The SDK's own chatter is of interest only when everything is, and below INFO it repeats whole requests, in which
+    // arguments of scripts may be secrets.
     let ours = filter_fn(move |line| {
         *line.level() <= level
             && (line.target().starts_with("skills")
                 || *line.level() <= Level::ERROR
-                || level == LevelFilter::TRACE)
+                || level == LevelFilter::TRACE && *line.level() <= Level::INFO)
     });
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(stderr)

@@ -13,6 +13,7 @@ mod list;
 mod log;
 mod mcp_server;
 mod output;
+mod run;
 mod serve;
 mod show;
 mod try_out;
@@ -27,6 +28,7 @@ use output::Output;
 use crate::{
     config::{Environment, Stack, sources},
     event::Sink,
+    script::{self, Caller, Runs},
     source::{Client, Directory, Plugin, client, default_directories, installed},
     store::{Cause, Snapshot, Store},
     surface::{Budget, Call, Doors, Face, ListingStyle, Refusal, Session, TOOLS},
@@ -107,6 +109,8 @@ enum Command {
     Show(show::Options),
     /// Search as an agent would, and say what decided
     Try(try_out::Options),
+    /// Run a script of a skill as `run_script` would
+    Run(run::Options),
     /// Say which copy of a skill is served, and over which others
     Why(why::Options),
     /// Show every setting and where it comes from
@@ -121,6 +125,10 @@ enum Command {
 
 /// Runs the program of this name with the process's own arguments.
 pub fn run(program: &'static str) -> ExitCode {
+    // Before anything else: a stage of a run has no settings and no time to lose.
+    if let Some(code) = script::stage(std::env::args_os().nth(1).as_deref()) {
+        return code;
+    }
     let command = Arguments::command().name(program).bin_name(program);
     let arguments =
         match command.try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches)) {
@@ -153,6 +161,7 @@ impl Context {
             Command::List(options) => list::run(self, &options),
             Command::Show(options) => show::run(self, &options),
             Command::Try(options) => try_out::run(self, &options),
+            Command::Run(options) => run::run(self, &options),
             Command::Why(options) => why::run(self, &options),
             Command::McpServer(options) => mcp_server::run(self, &options),
             Command::Config(options) => config::run(self, &options),
@@ -263,6 +272,8 @@ impl Context {
             session: Arc::new(Session::default()),
             face: Arc::new(self.face()?),
             last_try: true,
+            runs: Arc::new(Runs::new(&self.environment)),
+            caller: Caller::default(),
         };
         let tool = TOOLS
             .iter()

@@ -2,7 +2,7 @@
 //!
 //! What content says is escaped on its way to a terminal; JSON is exact.
 
-use std::io::{IsTerminal as _, Write as _, stdout};
+use std::io::{IsTerminal as _, Write as _, stderr, stdout};
 
 use skills_core::diagnostic::is_invisible;
 
@@ -31,6 +31,17 @@ impl Output {
         self.line("");
         self.line(bold(text));
     }
+}
+
+/// What another program said, on the stream it said it on, then a word of ours about it. A file or a pipe gets it as it
+/// was, a terminal only what is harmless.
+pub(super) fn passed_on(out: &str, err: &str, about: &str) {
+    let shown = |text: &str, terminal: bool| if terminal { safe(text) } else { text.to_owned() };
+    let _ = stdout().write_all(shown(out, stdout().is_terminal()).as_bytes());
+    let _ = stdout().flush();
+    let _ = stderr().write_all(shown(err, stderr().is_terminal()).as_bytes());
+    let break_line = if err.is_empty() || err.ends_with('\n') { "" } else { "\n" };
+    let _ = writeln!(anstream::stderr(), "{break_line}{about}");
 }
 
 /// Emphasised.

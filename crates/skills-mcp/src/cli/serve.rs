@@ -9,6 +9,7 @@ use std::{
 use super::{Context, Failure, NO_SOURCE};
 use crate::{
     event::Sink,
+    script::{self, Runs},
     store::{Store, keep},
     surface::Face,
     transport::{self, Handler},
@@ -44,7 +45,9 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let ended = runtime.block_on(async {
         tokio::spawn(keep(Arc::clone(&store)));
-        transport::serve(Handler::new(Arc::clone(&store), sink, face)).await
+        tokio::task::spawn_blocking(script::sweep);
+        let runs = Runs::new(&context.environment);
+        transport::serve(Handler::new(Arc::clone(&store), sink, face, runs)).await
     });
     tracing::info!(late = store.late(), "stopped: {ended}");
     // A read of standard input may still block a thread, and nothing is left to wait for.

@@ -107,6 +107,8 @@ pub struct Environment {
     /// Where Claude Code keeps its plugins, if not in `plugins` there: `CLAUDE_CODE_PLUGIN_CACHE_DIR`, which
     /// despite its name is the folder above the cache.
     pub plugin_dir: Option<PathBuf>,
+    /// Where programs are looked for: `PATH`.
+    pub search: Vec<PathBuf>,
 }
 
 impl Environment {
@@ -129,7 +131,15 @@ impl Environment {
             user: text("USER").or_else(|| text("USERNAME")),
             claude_config: folder("CLAUDE_CONFIG_DIR"),
             plugin_dir: folder("CLAUDE_CODE_PLUGIN_CACHE_DIR"),
+            search: set("PATH")
+                .map(|path| std::env::split_paths(&path).collect())
+                .unwrap_or_default(),
         }
+    }
+
+    /// A variable of the machine that the operator lets scripts have, read now and kept nowhere.
+    pub fn handed_on(name: &str) -> Option<String> {
+        std::env::var(name).ok()
     }
 
     /// A variable's value.

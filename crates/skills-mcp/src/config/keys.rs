@@ -2,9 +2,9 @@
 //!
 //! Help, `skills-mcp config`, validation and the README's reference derive from it.
 
-use std::{collections::BTreeMap, fmt};
-
 use skills_core::yaml::{self, Node};
+
+use super::{environment::VARIABLES, value::Value};
 
 /// One configuration key.
 #[derive(Debug)]
@@ -38,6 +38,12 @@ pub enum Kind {
     Extensions,
     /// Extension → command line.
     Commands,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A list of folders, absolute or in the home folder.
+    Folders,
+    /// A list of names of environment variables that a script may be given.
+    Variables,
 }
 
 /// What content may do with a key under `SKILLS_TRUST=strict`: it may tighten, never loosen.
@@ -49,6 +55,8 @@ pub enum Strict {
     Smaller,
     /// Not at all.
     Never,
+    /// Not even where content is trusted: only the operator sets it.
+    Operator,
 }
 
 const MIB: u64 = 1024 * 1024;
@@ -131,6 +139,41 @@ pub const KEYS: &[Key] = &[
         "{.sh: bash, .ts: npx tsx, .js: node, .py: python3}",
         Strict::Never,
         "extension to command",
+    ),
+    key(
+        "scripts.max_concurrent",
+        Kind::Count(1, 64),
+        "4",
+        Strict::Smaller,
+        "how many scripts run at once; more are told that the server is busy",
+    ),
+    key(
+        "scripts.grace_seconds",
+        Kind::Count(0, 60),
+        "5",
+        Strict::Smaller,
+        "how long a script may take to end once it was asked to",
+    ),
+    key(
+        "scripts.sandbox",
+        Kind::Word(&["auto", "required", "off"]),
+        "auto",
+        Strict::Operator,
+        "`auto`: the best this machine has; `required`: the whole sandbox or no run; `off`: none",
+    ),
+    key(
+        "scripts.roots",
+        Kind::Folders,
+        "[]",
+        Strict::Operator,
+        "folders a script may work in, besides the server's start directory",
+    ),
+    key(
+        "scripts.env",
+        Kind::Variables,
+        "[]",
+        Strict::Operator,
+        "variables a script receives where it declares them in its own `env`",
     ),
     key(
         "refresh.enabled",
@@ -224,9 +267,14 @@ impl Key {
         let value = match self.kind {
             Kind::Text => Some(Value::Text(text.to_owned())),
             Kind::Url => url(text).map(Value::Text),
-            Kind::Flag | Kind::Share | Kind::Count(..) | Kind::Extensions | Kind::Commands => {
-                yaml::parse(text).ok().and_then(|node| self.kind.read(&node))
-            }
+            Kind::Flag
+            | Kind::Share
+            | Kind::Count(..)
+            | Kind::Extensions
+            | Kind::Commands
+            | Kind::Word(_)
+            | Kind::Folders
+            | Kind::Variables => yaml::parse(text).ok().and_then(|node| self.kind.read(&node)),
         };
         value.ok_or_else(|| self.kind.expected())
     }
@@ -254,12 +302,13 @@ impl Kind {
                 .map(|text| Value::Text(text.to_owned())),
             Self::Url if node.is_null() => Some(Value::Text(String::new())),
             Self::Url => node.text().and_then(url).map(Value::Text),
-            Self::Extensions => node
-                .items()?
-                .iter()
-                .map(|item| item.text().and_then(extension))
-                .collect::<Option<_>>()
-                .map(Value::Words),
+            Self::Extensions => words(node, extension),
+            Self::Folders => words(node, folder),
+            Self::Variables => words(node, variable),
+            Self::Word(known) => node
+                .text()
+                .filter(|word| known.contains(word))
+                .map(|word| Value::Text(word.to_owned())),
             Self::Commands => {
                 let command = |entry: &yaml::Entry| {
                     let command =
@@ -280,8 +329,37 @@ impl Kind {
             Self::Url => "an http or https URL".to_owned(),
             Self::Extensions => "a list of extensions such as [.sh, .py]".to_owned(),
             Self::Commands => "a map of extensions to commands such as {.sh: bash}".to_owned(),
+            Self::Word(known) => format!("one of {}", known.join(", ")),
+            Self::Folders => "a list of folders such as [/srv/work, ~/projects]".to_owned(),
+            Self::Variables => "a list of variables such as [API_TOKEN], without those of this server and of the loader".to_owned(),
         }
     }
+}
+
+fn words(node: &Node, read: impl Fn(&str) -> Option<String>) -> Option<Value> {
+    let words = node.items()?.iter().map(|item| item.text().and_then(&read));
+    words.collect::<Option<_>>().map(Value::Words)
+}
+
+fn folder(text: &str) -> Option<String> {
+    let known = text.starts_with('/') || text == "~" || text.starts_with("~/");
+    (known && !text.chars().any(char::is_control)).then(|| text.to_owned())
+}
+
+/// What a script's environment is made of by us, and what would change how its runner starts.
+const RESERVED: &[&str] =
+    &["PATH", "HOME", "TMPDIR", "LANG", "BASH_ENV", "ENV", "SHELLOPTS", "IFS", "NODE_OPTIONS"];
+const RESERVED_PREFIXES: &[&str] =
+    &["SKILL_ARG_", "SKILLS_", "LD_", "DYLD_", "PYTHON", "BASH_FUNC"];
+
+/// A variable that may be handed on: never one of our own, which hold our tokens.
+fn variable(text: &str) -> Option<String> {
+    let name = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && text.starts_with(|c: char| !c.is_ascii_digit());
+    let ours = VARIABLES.iter().any(|variable| variable.name == text);
+    let reserved =
+        RESERVED.contains(&text) || RESERVED_PREFIXES.iter().any(|prefix| text.starts_with(prefix));
+    (name && !ours && !reserved).then(|| text.to_owned())
 }
 
 fn extension(text: &str) -> Option<String> {
@@ -294,56 +372,6 @@ fn extension(text: &str) -> Option<String> {
 fn url(text: &str) -> Option<String> {
     let known = text.is_empty() || text.starts_with("https://") || text.starts_with("http://");
     (known && !text.contains(char::is_whitespace)).then(|| text.to_owned())
-}
-
-/// A value that was read.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    /// A boolean.
-    Flag(bool),
-    /// A number from 0 to 1.
-    Share(f64),
-    /// A whole number.
-    Count(u64),
-    /// A text.
-    Text(String),
-    /// A list of words.
-    Words(Vec<String>),
-    /// Extension → command.
-    Commands(BTreeMap<String, String>),
-}
-
-impl Value {
-    /// Whether this only narrows what `other` allows.
-    pub(super) fn is_within(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Flag(new), Self::Flag(old)) => !new || *old,
-            (Self::Share(new), Self::Share(old)) => new <= old,
-            (Self::Count(new), Self::Count(old)) => new <= old,
-            (Self::Words(new), Self::Words(old)) => new.iter().all(|word| old.contains(word)),
-            _ => false,
-        }
-    }
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Flag(flag) => write!(f, "{flag}"),
-            Self::Share(share) => write!(f, "{share}"),
-            Self::Count(count) => write!(f, "{count}"),
-            Self::Text(text) if text.is_empty() => f.write_str("\"\""),
-            Self::Text(text) => f.write_str(text),
-            Self::Words(words) => write!(f, "[{}]", words.join(", ")),
-            Self::Commands(commands) => {
-                let pairs: Vec<String> = commands
-                    .iter()
-                    .map(|(extension, command)| format!("{extension}: {command}"))
-                    .collect();
-                write!(f, "{{{}}}", pairs.join(", "))
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -387,6 +415,9 @@ mod tests {
     fn types_and_ranges_are_checked() {
         let read = |name: &str, text: &str| Key::named(name).unwrap().read_text(text);
         assert_eq!(read("matching.min_score", "0.35"), Ok(Value::Share(0.35)));
+        assert_eq!(read("scripts.sandbox", "required"), Ok(Value::Text("required".into())));
+        assert_eq!(read("scripts.roots", "[~/work]"), Ok(Value::Words(vec!["~/work".into()])));
+        assert_eq!(read("scripts.env", "[API_TOKEN]"), Ok(Value::Words(vec!["API_TOKEN".into()])));
         for (name, text) in [
             ("matching.min_score", "1.5"),
             ("matching.min_score", "high"),
@@ -397,6 +428,14 @@ mod tests {
             ("scripts.allowed_extensions", "[sh]"),
             ("scripts.runners", "{.sh: ''}"),
             ("analytics.endpoint", "ftp://x"),
+            ("scripts.sandbox", "none"),
+            ("scripts.roots", "[work]"),
+            ("scripts.roots", "/srv"),
+            ("scripts.env", "[GITHUB_TOKEN]"),
+            ("scripts.env", "[SKILLS_DIR]"),
+            ("scripts.env", "[LD_PRELOAD]"),
+            ("scripts.env", "[PATH]"),
+            ("scripts.env", "[A=B]"),
         ] {
             assert!(read(name, text).is_err(), "{name}={text}");
         }

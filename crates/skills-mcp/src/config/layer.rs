@@ -7,7 +7,7 @@ use skills_core::{
     yaml::{self, Entry, Node, YamlError},
 };
 
-use super::keys::{Key, Value};
+use super::{keys::Key, value::Value};
 
 /// Who wrote a value, lowest precedence first.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,12 +12,14 @@ mod layer;
 mod settings;
 mod sources;
 mod stack;
+mod value;
 
 pub use environment::{Environment, VARIABLES, Variable};
 pub use error::ConfigError;
 pub use file::read_optional;
-pub use keys::{KEYS, Key, Value};
+pub use keys::{KEYS, Key};
 pub use layer::{Layer, Origin, Setting};
-pub use settings::{Analytics, Assets, Content, Git, Refresh, Scripts, Settings};
+pub use settings::{Analytics, Assets, Content, Git, Refresh, SandboxMode, Scripts, Settings};
 pub use sources::{NamedSource, sources};
 pub use stack::{ContentConfig, Settled, Stack, Trust};
+pub use value::Value;

@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use skills_core::route::Matching;
 
-use super::{
-    keys::{Key, Value},
-    layer::Origin,
-};
+use super::{keys::Key, layer::Origin, value::Value};
 
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,6 +54,37 @@ pub struct Scripts {
     pub allowed_extensions: Vec<String>,
     /// Extension → command.
     pub runners: BTreeMap<String, String>,
+    /// How many run at once.
+    pub max_concurrent: usize,
+    /// How long one may take to end once it was asked to.
+    pub grace_seconds: u64,
+    /// How much of a sandbox there must be.
+    pub sandbox: SandboxMode,
+    /// Folders a script may work in.
+    pub roots: Vec<String>,
+    /// Variables a script may be given.
+    pub environment: Vec<String>,
+}
+
+/// `scripts.sandbox`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SandboxMode {
+    /// The best this machine has.
+    Auto,
+    /// The whole of it, or no run.
+    Required,
+    /// None.
+    Off,
+}
+
+impl SandboxMode {
+    fn of(word: &str) -> Self {
+        match word {
+            "off" => Self::Off,
+            "auto" => Self::Auto,
+            _ => Self::Required,
+        }
+    }
 }
 
 /// `refresh.*`
@@ -114,6 +142,11 @@ impl Settings {
                 max_output_bytes: values.size("scripts.max_output_bytes"),
                 allowed_extensions: values.words("scripts.allowed_extensions"),
                 runners: values.commands("scripts.runners"),
+                max_concurrent: values.size("scripts.max_concurrent"),
+                grace_seconds: values.count("scripts.grace_seconds"),
+                sandbox: SandboxMode::of(&values.text("scripts.sandbox")),
+                roots: values.words("scripts.roots"),
+                environment: values.words("scripts.env"),
             },
             refresh: Refresh {
                 enabled: values.flag("refresh.enabled"),

@@ -7,9 +7,10 @@ use skills_core::diagnostic::{Code, Diagnostic, Finding};
 use super::{
     ConfigError, Environment, VARIABLES,
     file::read_optional,
-    keys::{KEYS, Key, Strict, Value},
+    keys::{KEYS, Key, Strict},
     layer::{Layer, Origin, Setting},
     settings::Settings,
+    value::Value,
 };
 
 /// How far content is trusted.
@@ -286,9 +287,10 @@ impl Settled {
         let allowed = match key.strict {
             Strict::Free => true,
             Strict::Smaller => current.is_some_and(|current| value.is_within(current)),
-            Strict::Never => false,
+            Strict::Never | Strict::Operator => false,
         };
-        if trust == Trust::Strict && !allowed {
+        let refused = trust == Trust::Strict && !allowed || key.strict == Strict::Operator;
+        if refused {
             let message = format!("`{}` may not be set to {value} by content", key.name);
             self.found(
                 content,
@@ -452,6 +454,24 @@ mod tests {
             settled.diagnostics.iter().filter(|d| d.finding.code == Code::ConfigRefused).count(),
             5
         );
+    }
+
+    #[test]
+    fn content_never_loosens_the_sandbox_of_scripts_however_far_it_is_trusted() {
+        for trust in ["named", "strict"] {
+            let text = "scripts:\n  sandbox: off\n  roots: [/]\n  env: [AWS_SECRET_ACCESS_KEY]\n";
+            let settled =
+                stack(&[("SKILLS_TRUST", trust)], &[]).unwrap().settle(Some(&content(text)));
+            let scripts = &settled.settings.scripts;
+            assert_eq!(scripts.sandbox, super::super::SandboxMode::Auto);
+            assert!(scripts.roots.is_empty() && scripts.environment.is_empty() && scripts.enabled);
+            let refused = settled.diagnostics.iter();
+            assert_eq!(refused.filter(|d| d.finding.code == Code::ConfigRefused).count(), 3);
+        }
+        let mine = stack(&[], &["scripts.sandbox=required", "scripts.roots=[/srv]"]).unwrap();
+        let scripts = mine.settle(Some(&content("scripts: {sandbox: off}\n"))).settings.scripts;
+        assert_eq!(scripts.sandbox, super::super::SandboxMode::Required);
+        assert_eq!(scripts.roots, ["/srv"]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use arc_swap::ArcSwapOption;
 pub use keep::keep;
 pub use look::{Cause, Refreshed};
 use skills_core::diagnostic::Diagnostic;
-pub use snapshot::{ContentError, SkillFile, Snapshot, clause_of};
+pub use snapshot::{ContentError, SkillFile, Snapshot, clause_of, hex};
 use tokio::{sync::watch, task::spawn_blocking, time::timeout};
 
 use crate::{

@@ -22,6 +22,7 @@ pub(super) const TOOL: Tool = Tool {
     description: "Return the content of an asset or script of a skill. Use the file paths that get_skill returned.",
     read_only: true,
     idempotent: true,
+    dangerous: false,
     input: arguments::schema::<Input>,
     output: None,
     takes: Takes::AFile,
@@ -190,5 +191,6 @@ fn unknown(catalog: &Catalog, skill: &Skill, file: &RelPath) -> String {
 }
 
 fn declared(catalog: &Catalog, skill: &Skill) -> Vec<String> {
-    resolve::files(catalog, skill).into_iter().map(ToString::to_string).take(10).collect()
+    let files = resolve::files(catalog, skill);
+    files.iter().map(|declared| declared.file().to_string()).take(10).collect()
 }

@@ -22,6 +22,7 @@ pub(super) const TOOL: Tool = Tool {
         one's skill_path.",
     read_only: true,
     idempotent: true,
+    dangerous: false,
     input: arguments::schema::<Input>,
     output: None,
     takes: Takes::AFile,

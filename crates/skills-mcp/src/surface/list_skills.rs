@@ -14,6 +14,7 @@ pub(super) const TOOL: Tool = Tool {
     description: "List the tree of skills with descriptions and keywords, to see what there is.",
     read_only: true,
     idempotent: true,
+    dangerous: false,
     input: arguments::schema::<Input>,
     output: None,
     takes: Takes::Nothing,

@@ -183,7 +183,7 @@ impl Offered {
         Self { tool, name, description: Cow::Borrowed(description), input }
     }
 
-    /// Whether clients are told that the tool destroys nothing. Of a flat tool that only reads it goes without saying,
+    /// Whether clients are told whether the tool destroys anything. Of a flat tool that only reads it goes without saying,
     /// and every word costs every client.
     pub fn says_destructive(&self) -> bool {
         self.tool.door != Door::Flat
@@ -205,12 +205,12 @@ impl Offered {
             "annotations": {
                 "readOnlyHint": self.tool.read_only,
                 "idempotentHint": self.tool.idempotent,
-                "openWorldHint": false,
+                "openWorldHint": self.tool.dangerous,
             },
         });
         let annotations = shown.pointer_mut("/annotations").and_then(Value::as_object_mut);
         if let Some(annotations) = annotations.filter(|_| self.says_destructive()) {
-            annotations.insert("destructiveHint".to_owned(), json!(false));
+            annotations.insert("destructiveHint".to_owned(), json!(self.tool.dangerous));
         }
         if let (Some(output), Some(shown)) = (self.tool.output, shown.as_object_mut()) {
             shown.insert("outputSchema".to_owned(), Value::Object(output()));

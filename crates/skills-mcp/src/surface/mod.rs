@@ -15,6 +15,7 @@ mod menu;
 mod refresh_skills;
 mod refusal;
 mod report_usage;
+mod run_script;
 mod session;
 mod skill;
 mod skills_list;
@@ -31,6 +32,7 @@ pub use session::Session;
 
 use crate::{
     event::Sink,
+    script::{Caller, Runs},
     store::{Snapshot, Store},
 };
 
@@ -39,6 +41,7 @@ pub const TOOLS: &[Tool] = &[
     get_skill::TOOL,
     list_skills::TOOL,
     get_asset::TOOL,
+    run_script::TOOL,
     report_usage::TOOL,
     refresh_skills::TOOL,
     skill::TOOL,
@@ -61,6 +64,8 @@ pub struct Tool {
     pub read_only: bool,
     /// Whether calling it twice is the same as calling it once.
     pub idempotent: bool,
+    /// Whether it may change or reach what lies outside this server, so that clients may want to ask somebody first.
+    pub dangerous: bool,
     /// The schema of its arguments.
     pub input: fn() -> Map<String, Value>,
     /// The schema of its structured answer, where it gives one.
@@ -80,6 +85,8 @@ pub enum Takes {
     AFile,
     /// It reads many.
     Many,
+    /// It waits for a script.
+    AScript,
 }
 
 impl fmt::Debug for Tool {
@@ -122,6 +129,10 @@ pub struct Call {
     pub face: Arc<Face>,
     /// A text that is not what was indexed is served as it is now: it changes faster than we look.
     pub last_try: bool,
+    /// For the one tool that runs something.
+    pub runs: Arc<Runs>,
+    /// Who waits for the answer.
+    pub caller: Caller,
 }
 
 /// What a tool answers.

@@ -13,6 +13,7 @@ pub(super) const TOOL: Tool = Tool {
     description: "Read the skills again from their source, after they were changed.",
     read_only: false,
     idempotent: true,
+    dangerous: false,
     input: arguments::schema::<Input>,
     output: None,
     takes: Takes::Many,

@@ -15,6 +15,7 @@ pub(super) const TOOL: Tool = Tool {
     description: "Say whether a skill that was served helped, after using it.",
     read_only: false,
     idempotent: false,
+    dangerous: false,
     input: arguments::schema::<Input>,
     output: None,
     takes: Takes::Nothing,

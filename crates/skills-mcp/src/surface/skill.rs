@@ -22,6 +22,7 @@ pub(super) const TOOL: Tool = Tool {
     description: "Load a skill by name to get specialized instructions.",
     read_only: true,
     idempotent: true,
+    dangerous: false,
     input: arguments::schema::<Input>,
     output: None,
     takes: Takes::AFile,

@@ -18,6 +18,7 @@ pub(super) const TOOL: Tool = Tool {
     description: "List skills with their metadata.",
     read_only: true,
     idempotent: true,
+    dangerous: false,
     input: arguments::schema::<Input>,
     output: Some(output),
     takes: Takes::Many,

@@ -23,6 +23,7 @@ pub(super) const TOOL: Tool = Tool {
     description: "Find skills for a task.",
     read_only: true,
     idempotent: true,
+    dangerous: false,
     input: arguments::schema::<Input>,
     output: Some(output),
     takes: Takes::Many,

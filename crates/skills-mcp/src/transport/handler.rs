@@ -12,20 +12,22 @@ use rmcp::{
         CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
         CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
         Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
-        ServerCapabilities, ServerConfig, SubscriptionFilter, ToolAnnotations,
+        ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
+        ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerCapabilities,
+        ServerConfig, SubscriptionFilter, ToolAnnotations,
     },
-    service::{NotificationContext, RequestContext, SubscriptionContext},
+    service::{NotificationContext, Peer, RequestContext, SubscriptionContext},
 };
 use skills_core::diagnostic::escaped;
 use tokio::{
-    sync::Semaphore,
+    sync::{Semaphore, mpsc},
     task::{block_in_place, spawn_blocking},
 };
 
 use super::announce::Announcer;
 use crate::{
     event::Sink,
+    script::{Caller, Progress, Runs},
     store::{Cause, Snapshot, Store},
     surface::{Call, Face, Menu, Offered, Refusal, Reply, Session, Takes},
 };
@@ -64,18 +66,20 @@ pub struct Handler {
     session: Arc<Session>,
     face: Arc<Face>,
     running: Arc<Semaphore>,
+    runs: Arc<Runs>,
     menu: Arc<Menu>,
     pub(super) announcer: Announcer,
 }
 
 impl Handler {
     /// A handler that shows this face of this store.
-    pub fn new(store: Arc<Store>, sink: Sink, face: Face) -> Self {
+    pub fn new(store: Arc<Store>, sink: Sink, face: Face, runs: Runs) -> Self {
         let face = Arc::new(face);
         let menu = Arc::new(Menu::new(Arc::clone(&face)));
         let announcer = Announcer::new(Arc::clone(&store), Arc::clone(&face), Arc::clone(&menu));
         let running = Arc::new(Semaphore::new(MAX_RUNNING));
-        Self { store, sink, session: Arc::default(), face, running, menu, announcer }
+        let runs = Arc::new(runs);
+        Self { store, sink, session: Arc::default(), face, running, runs, menu, announcer }
     }
 
     /// A snapshot with every change that was on disk when the request came.
@@ -86,7 +90,12 @@ impl Handler {
     }
 
     /// Runs a tool over a fresh snapshot; again, if a text it needs is being changed at that moment.
-    async fn answer(&self, name: &str, arguments: JsonObject) -> Result<Answered, ErrorData> {
+    async fn answer(
+        &self,
+        name: &str,
+        arguments: JsonObject,
+        caller: Caller,
+    ) -> Result<Answered, ErrorData> {
         let mut tries = 0;
         loop {
             let snapshot = self.snapshot().await;
@@ -97,8 +106,8 @@ impl Handler {
                 return Err(ErrorData::invalid_params(message, None));
             };
             let last_try = tries == MAX_TRIES;
-            let call = self.call(snapshot, last_try);
-            let reply = run(offered, &call, arguments.clone());
+            let call = self.call(snapshot, caller.clone(), last_try);
+            let reply = run(offered, call, arguments.clone()).await;
             if last_try || !matches!(reply, Err(Refusal::Stale(_))) {
                 return Ok((offered.tool.name, reply));
             }
@@ -110,7 +119,7 @@ impl Handler {
         }
     }
 
-    fn call(&self, snapshot: Arc<Snapshot>, last_try: bool) -> Call {
+    fn call(&self, snapshot: Arc<Snapshot>, caller: Caller, last_try: bool) -> Call {
         let counted = snapshot.settings().analytics.enabled;
         Call {
             snapshot,
@@ -118,23 +127,32 @@ impl Handler {
             sink: if counted { self.sink.clone() } else { Sink::silent() },
             session: Arc::clone(&self.session),
             face: Arc::clone(&self.face),
+            runs: Arc::clone(&self.runs),
+            caller,
             last_try,
         }
     }
 }
 
 /// Runs a tool, where it may block if it has to. A panic ends the call and nothing else.
-fn run(offered: &Offered, call: &Call, arguments: JsonObject) -> Result<Reply, Refusal> {
-    let run = || catch_unwind(AssertUnwindSafe(|| offered.call(call, arguments)));
+async fn run(offered: &Arc<Offered>, call: Call, arguments: JsonObject) -> Result<Reply, Refusal> {
+    let name = offered.tool.name;
+    let panicked = || Err(Refusal::Internal(format!("{name} failed: a panic")));
     let long = match offered.tool.takes {
         Takes::Nothing => false,
         Takes::AFile => call.snapshot.is_slow(),
         Takes::Many => true,
+        Takes::AScript => {
+            // Elsewhere, so that whoever waits can be told how it goes.
+            let offered = Arc::clone(offered);
+            let ran = spawn_blocking(move || offered.call(&call, arguments)).await;
+            return ran.unwrap_or_else(|_| panicked());
+        }
     };
+    let run = || catch_unwind(AssertUnwindSafe(|| offered.call(&call, arguments)));
     // Where it stands; if that may take long, the other work of this thread is handed on.
     let ran = if long { block_in_place(run) } else { run() };
-    let panicked = |_| Err(Refusal::Internal(format!("{} failed: a panic", offered.tool.name)));
-    ran.unwrap_or_else(panicked)
+    ran.unwrap_or_else(|_| panicked())
 }
 
 impl ServerHandler for Handler {
@@ -183,8 +201,9 @@ impl ServerHandler for Handler {
         let closed =
             |error: tokio::sync::AcquireError| ErrorData::internal_error(error.to_string(), None);
         let _turn = self.running.acquire().await.map_err(closed)?;
-        let (tool, reply) =
-            self.answer(&request.name, request.arguments.unwrap_or_default()).await?;
+        let (caller, told) = caller(&context);
+        let running = self.answer(&request.name, request.arguments.unwrap_or_default(), caller);
+        let (tool, reply) = answered_meanwhile(running, told, &context).await?;
         let mut result = match reply {
             Ok(reply) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
@@ -291,6 +310,43 @@ impl Handler {
     }
 }
 
+type Told = Option<(ProgressToken, mpsc::UnboundedReceiver<Progress>)>;
+
+/// Who asks: may take the request back, and hears of progress where a token came with it.
+fn caller(context: &RequestContext<RoleServer>) -> (Caller, Told) {
+    let cancelled = context.ct.clone();
+    let Some(token) = context.meta.get_progress_token() else {
+        return (Caller { cancelled, progress: None }, None);
+    };
+    let (progress, told) = mpsc::unbounded_channel();
+    (Caller { cancelled, progress: Some(progress) }, Some((token, told)))
+}
+
+/// Waits for the answer and passes on what is told before it; nothing is told behind it.
+async fn answered_meanwhile<T>(
+    running: impl Future<Output = T>,
+    told: Told,
+    context: &RequestContext<RoleServer>,
+) -> T {
+    let mut running = std::pin::pin!(running);
+    let Some((token, mut told)) = told else { return running.await };
+    loop {
+        tokio::select! {
+            answer = &mut running => return answer,
+            Some(progress) = told.recv() => notify(&context.peer, &token, progress).await,
+        }
+    }
+}
+
+async fn notify(peer: &Peer<RoleServer>, token: &ProgressToken, progress: Progress) {
+    let Progress { seconds, of } = progress;
+    let param = ProgressNotificationParam::new(token.clone(), seconds)
+        .with_total(of)
+        .with_message(format!("running for {seconds} s of at most {of} s"));
+    // A client that has gone is noticed by the answer.
+    let _ = peer.notify_progress(param).await;
+}
+
 /// A refusal that is no tool's answer.
 fn answered(refusal: Refusal) -> ErrorData {
     match refusal {
@@ -310,9 +366,9 @@ fn described(offered: &Offered) -> rmcp::model::Tool {
     let mut annotations = ToolAnnotations::new()
         .read_only(tool.read_only)
         .idempotent(tool.idempotent)
-        .open_world(false);
+        .open_world(tool.dangerous);
     if offered.says_destructive() {
-        annotations = annotations.destructive(false);
+        annotations = annotations.destructive(tool.dangerous);
     }
     let described = rmcp::model::Tool::new(
         offered.name.clone(),
@@ -331,7 +387,7 @@ fn described(offered: &Offered) -> rmcp::model::Tool {
 mod tests {
     use super::*;
     use crate::{
-        config::Stack,
+        config::{Environment, Stack},
         surface::{Door, Takes, Tool},
     };
 
@@ -345,6 +401,7 @@ mod tests {
             description: "",
             read_only: true,
             idempotent: true,
+            dangerous: false,
             input: JsonObject::new,
             output: None,
             takes,
@@ -363,7 +420,8 @@ mod tests {
     async fn c06_a_panic_in_one_call_is_answered_and_the_server_lives() {
         let store = Arc::new(Store::new(Vec::new(), Stack::default()));
         let snapshot = store.refresh(Cause::Start).snapshot;
-        let handler = Handler::new(store, Sink::silent(), Face::skills_mcp(true, "/".into()));
+        let runs = Runs::new(&Environment::default());
+        let handler = Handler::new(store, Sink::silent(), Face::skills_mcp(true, "/".into()), runs);
         for (number, tool) in TOOLS.iter().enumerate() {
             let offered = Arc::new(Offered {
                 tool,
@@ -371,7 +429,8 @@ mod tests {
                 description: "".into(),
                 input: JsonObject::new(),
             });
-            let ran = run(&offered, &handler.call(Arc::clone(&snapshot), false), JsonObject::new());
+            let call = handler.call(Arc::clone(&snapshot), Caller::default(), false);
+            let ran = run(&offered, call, JsonObject::new()).await;
             match number {
                 0 | 1 => assert!(matches!(ran, Err(Refusal::Internal(_))), "{ran:?}"),
                 _ => assert_eq!(ran, Ok(Reply::text("still here"))),

@@ -311,7 +311,8 @@ fn a_budget_that_is_no_number_is_exit_2() {
 #[test]
 fn doors_are_chosen_by_flag_or_variable_and_a_wrong_one_is_exit_2() {
     let home = many(2);
-    let tree = ["get_skill", "list_skills", "get_asset", "report_usage", "refresh_skills"];
+    let tree =
+        ["get_skill", "list_skills", "get_asset", "run_script", "report_usage", "refresh_skills"];
     let flat = ["skills_list", "skills_search"];
     let all: Vec<&str> = [&tree[..], &["skill"], &flat].concat();
     let expected: [(&str, Vec<&str>); 6] = [

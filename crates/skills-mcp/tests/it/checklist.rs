@@ -1,5 +1,6 @@
 //! Seed 001 §8, the checklist before a team may rely on the server: one test a line, over stdio, on the example
-//! that ships with the project. Lines on scripts, git and publishing belong to the rooms that are still to come.
+//! that ships with the project. Its lines on scripts are in `scripts.rs`; those on git and publishing belong to rooms that
+//! are still to come.
 
 use serde_json::{Value, json};
 use skills_testkit::Home;

@@ -16,6 +16,9 @@ fn scrubbed(home: &Home, text: &str) -> String {
     text.lines()
         .map(|line| match line.rsplit_once(" in ") {
             Some((head, tail)) if tail.ends_with(" ms") => format!("{head} in <ms>"),
+            _ if line.contains("sandbox of this machine: ") => {
+                format!("{}: <rung>", line.split(": ").next().unwrap())
+            }
             _ => line.to_owned(),
         })
         .collect::<Vec<_>>()
@@ -189,7 +192,7 @@ fn demo_and_doctor_are_not_led_astray_by_settings() {
     assert!(code == 0 && out.contains("← ui/react/auth"), "{out}{err}");
     let (_, out, _) = run(server(&home).args(["doctor", "--json", "--tools", "all"]));
     let doctor: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(doctor["protocol"][0]["tools"].as_array().unwrap().len(), 8);
+    assert_eq!(doctor["protocol"][0]["tools"].as_array().unwrap().len(), 9);
     assert!(
         doctor["warnings"][0].as_str().unwrap().contains("unknown key `matchng"),
         "{}",

@@ -130,6 +130,7 @@ fn every_room_is_in_the_architecture() {
         "config/",
         "source/",
         "store/",
+        "script/",
         "surface/",
         "transport/",
         "cli/",

@@ -7,7 +7,7 @@ use std::{
 
 /// The rooms of the binary, in the order data flows; each may look only at rooms before it.
 const ROOMS: &[&str] =
-    &["clock", "event", "config", "source", "store", "surface", "transport", "cli"];
+    &["clock", "event", "config", "source", "store", "script", "surface", "transport", "cli"];
 /// The rooms of the core, likewise. `route` and `resolve` stand side by side.
 const CORE_ROOMS: &[&str] = &[
     "sorted",
@@ -28,6 +28,14 @@ const KEY_HOLDERS: &[&str] = &[
     "clock.rs",
     "config/environment.rs",
     "config/file.rs",
+    "script/descendants.rs",
+    "script/launcher.rs",
+    "script/portable.rs",
+    "script/runner.rs",
+    "script/runs/supervised.rs",
+    "script/sandbox/limits.rs",
+    "script/supervisor.rs",
+    "script/workspace.rs",
     "source/disk/mod.rs",
     "transport/client.rs",
 ];

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use skills_mcp::{
-    config::{NamedSource, Stack, Trust},
+    config::{Environment, NamedSource, Stack, Trust},
     event::Sink,
+    script::{Caller, Runs},
     source::Directory,
     store::{Cause, Store},
     surface::{Call, Face, Refusal, Session, TOOLS},
@@ -66,6 +67,11 @@ impl Desk {
                 session: Arc::new(Session::default()),
                 face: Arc::new(Face::skills_mcp(true, home.path().into())),
                 last_try: false,
+                runs: Arc::new(
+                    Runs::new(&Environment::default())
+                        .supervised_by(env!("CARGO_BIN_EXE_skills-mcp").into()),
+                ),
+                caller: Caller::default(),
             },
             told,
             _home: home,

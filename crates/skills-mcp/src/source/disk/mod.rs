@@ -29,6 +29,7 @@ pub use linux::{Root, identity};
 pub(super) use portable::stamp_of;
 #[cfg(not(target_os = "linux"))]
 pub use portable::{Root, identity};
+pub use secret::{held_secrets, is_secret};
 
 /// How far symbolic links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Places no link of any content may lead to.
+//! What credentials are called and where they lie: places no link of any content may lead to, and no script may read.
 
 use std::{ffi::OsStr, path::Path};
 
@@ -46,7 +46,7 @@ const PLACES: &[&str] = &[
 
 /// Whether a link to this resolved path is refused. Where the root itself lies is the operator's choice, and
 /// does not count against a link that stays below it.
-pub(super) fn is_secret(path: &Path, root: &Path) -> bool {
+pub fn is_secret(path: &Path, root: &Path) -> bool {
     let below = path.strip_prefix(root).unwrap_or(path);
     let parts: Vec<&OsStr> = below.iter().collect();
     let named = NAMES.iter().any(|secret| {
@@ -54,4 +54,39 @@ pub(super) fn is_secret(path: &Path, root: &Path) -> bool {
         parts.windows(wanted.len()).any(|window| window == wanted)
     });
     named || PLACES.iter().any(|place| path.starts_with(place) && !root.starts_with(place))
+}
+
+/// What lies in this folder that holds credentials, so that it must not be opened to anybody as a whole.
+pub fn held_secrets(folder: &Path) -> impl Iterator<Item = &'static str> {
+    NAMES.iter().copied().filter(move |secret| {
+        let parts: Vec<&str> = secret.split('/').collect();
+        (0..parts.len()).any(|above| {
+            let (outside, inside) = parts.split_at(above);
+            folder.ends_with(outside.join("/"))
+                && inside.iter().fold(folder.to_path_buf(), |path, part| path.join(part)).exists()
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use skills_testkit::Home;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_that_holds_credentials_is_told_from_one_that_does_not() {
+        let home = Home::new();
+        home.write(".cargo/credentials.toml", "x");
+        home.write(".cargo/bin/tool", "x");
+        home.write(".local/share/keyrings/login", "x");
+        home.write("work/src/main.rs", "x");
+        let holds = |path: &str| held_secrets(&home.path().join(path)).next().is_some();
+        for path in ["", ".cargo", ".local", ".local/share"] {
+            assert!(holds(path), "{path}");
+        }
+        for path in ["work", ".cargo/bin", "work/src"] {
+            assert!(!holds(path), "{path}");
+        }
+    }
 }

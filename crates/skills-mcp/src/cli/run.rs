@@ -1,0 +1,170 @@
+//! `run`: runs a script of a skill as an agent's `run_script` would, or says what it would be allowed.
+
+use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
+
+use serde_json::{Value, json};
+
+use super::{
+    Context, Failure, Output,
+    output::{bold, dim, passed_on, safe},
+};
+use crate::script::{Folder, Plan, Request, Runs, climb, enabled};
+
+#[derive(clap::Args)]
+pub(super) struct Options {
+    /// The skill, such as `deploy/docker`
+    path: String,
+    /// The script as the skill declares it, such as `scripts/setup-docker.sh`
+    script: String,
+    /// An argument of the script; may be given several times
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    arguments: Vec<String>,
+    /// Where it works
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Run nothing; say what would run and what it would be allowed
+    #[arg(long)]
+    explain: bool,
+    /// Print what the `run_script` tool answers
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+    let arguments = arguments(&options.arguments)?;
+    if options.explain {
+        return explain(context, options, &arguments);
+    }
+    let mut request =
+        json!({"skill_path": options.path, "file": options.script, "args": arguments});
+    if let (Some(cwd), Some(request)) = (&options.cwd, request.as_object_mut()) {
+        request.insert("cwd".to_owned(), json!(cwd.to_string_lossy()));
+    }
+    let text = context.call("run_script", &request)?;
+    let answer: Value =
+        serde_json::from_str(&text).map_err(|error| Failure::bug(error.to_string()))?;
+    if options.json {
+        Output::new().line(text);
+    } else {
+        show(&answer);
+    }
+    let succeeded = answer.get("success").and_then(Value::as_bool).unwrap_or(false);
+    Ok(ExitCode::from(u8::from(!succeeded)))
+}
+
+/// What the script said goes where it said it; what is to be said about it goes to standard error.
+fn show(answer: &Value) {
+    let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or_default();
+    let number = |key: &str| answer.get(key).and_then(Value::as_i64).unwrap_or_default();
+    let mut line = format!(
+        "exit code {} after {} ms; sandbox: {}",
+        number("exit_code"),
+        number("duration_ms"),
+        text("sandbox")
+    );
+    for stream in ["stdout", "stderr"] {
+        if answer.get(format!("{stream}_truncated")).is_some() {
+            line.extend(["; ", stream, " was cut"]);
+        }
+    }
+    let note = text("note");
+    let said = if note.is_empty() { line } else { format!("{line}\n{}", safe(note)) };
+    passed_on(text("stdout"), text("stderr"), &dim(&said));
+}
+
+fn arguments(pairs: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    let pair = |pair: &String| match pair.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => Err(Failure::usage(
+            format!("--arg {pair}: there is no `=`"),
+            "write --arg name=value, such as --arg port=8080",
+        )),
+    };
+    pairs.iter().map(pair).collect()
+}
+
+fn explain(
+    context: &Context,
+    options: &Options,
+    arguments: &BTreeMap<String, String>,
+) -> Result<ExitCode, Failure> {
+    let (_, snapshot) = context.opened()?;
+    let runs = Runs::new(&context.environment);
+    enabled(&snapshot).map_err(|denied| Failure::finding(denied.message))?;
+    let skill = snapshot.catalog.find(&options.path).ok_or_else(|| {
+        Failure::usage(
+            format!("there is no skill `{}`", safe(&options.path)),
+            "`skills-mcp list` draws the tree",
+        )
+    })?;
+    let folder = options.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
+    let request = Request { file: &options.script, arguments, folder: folder.as_deref() };
+    let plan = climb(&snapshot, runs.ground(), skill, &request)
+        .map_err(|denied| Failure::finding(denied.message))?;
+    let facts = facts(&runs, &plan);
+    let mut out = Output::new();
+    if options.json {
+        let facts: serde_json::Map<String, Value> =
+            facts.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+        out.line(Value::Object(facts).to_string());
+        return Ok(ExitCode::SUCCESS);
+    }
+    out.line(format!(
+        "{} of {} would run",
+        bold(&safe(plan.file.as_str())),
+        bold(&plan.owner.identity)
+    ));
+    for (name, values) in facts {
+        let values =
+            if values.is_empty() { "nothing".to_owned() } else { values.join("\n              ") };
+        out.line(format!("  {}{}", dim(&format!("{name:12}")), safe(&values)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Everything the script would be given, by what it is called.
+fn facts(runs: &Runs, plan: &Plan<'_>) -> Vec<(&'static str, Vec<String>)> {
+    let shown = |path: &PathBuf| path.display().to_string();
+    let (read, write) = runs.places(plan);
+    let (settings, read): (Vec<PathBuf>, Vec<PathBuf>) =
+        read.into_iter().filter(|path| path.exists()).partition(|path| path.starts_with("/etc"));
+    let settings: Vec<String> = settings
+        .iter()
+        .filter_map(|path| path.strip_prefix("/etc").ok())
+        .map(|name| name.display().to_string())
+        .collect();
+    let settings = format!("of /etc: {}", settings.join(" "));
+    let read = read.iter().map(shown).chain([settings]);
+    let private = "a private folder that goes with the run".to_owned();
+    let folder = match &plan.folder {
+        Folder::Allowed(path) => shown(path),
+        Folder::Private(why) => format!("{private}: {why}"),
+    };
+    let given = runs.rung().map_or_else(|error| error.to_string(), |given| given.to_string());
+    let command = std::iter::once(shown(&plan.runner.program))
+        .chain(plan.runner.arguments.iter().cloned())
+        .chain([plan.file.to_string()]);
+    vec![
+        ("runner", vec![command.collect::<Vec<_>>().join(" ")]),
+        ("sha256", vec![plan.digest()]),
+        ("works in", vec![folder]),
+        ("variables", plan.variables.keys().cloned().collect()),
+        ("withheld", plan.withheld.clone()),
+        ("network", vec![if plan.network { "yes" } else { "no" }.to_owned()]),
+        ("writes", write.iter().map(shown).chain([private]).collect()),
+        ("reads", std::iter::once("the skill's own files".to_owned()).chain(read).collect()),
+        (
+            "time",
+            vec![format!(
+                "{} s, and {} s more to end",
+                plan.timeout.as_secs(),
+                plan.grace.as_secs()
+            )],
+        ),
+        ("output", vec![format!("{} bytes of each stream", plan.max_output_bytes)]),
+        (
+            "sandbox",
+            vec![format!("{:?}, and this machine gives {given}", plan.sandbox).to_lowercase()],
+        ),
+    ]
+}

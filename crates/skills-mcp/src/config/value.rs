@@ -1,0 +1,53 @@
+//! [`Value`]: what a key is set to.
+
+use std::{collections::BTreeMap, fmt};
+
+/// A value that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A boolean.
+    Flag(bool),
+    /// A number from 0 to 1.
+    Share(f64),
+    /// A whole number.
+    Count(u64),
+    /// A text.
+    Text(String),
+    /// A list of words.
+    Words(Vec<String>),
+    /// Extension → command.
+    Commands(BTreeMap<String, String>),
+}
+
+impl Value {
+    /// Whether this only narrows what `other` allows.
+    pub(super) fn is_within(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Flag(new), Self::Flag(old)) => !new || *old,
+            (Self::Share(new), Self::Share(old)) => new <= old,
+            (Self::Count(new), Self::Count(old)) => new <= old,
+            (Self::Words(new), Self::Words(old)) => new.iter().all(|word| old.contains(word)),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::Share(share) => write!(f, "{share}"),
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Text(text) if text.is_empty() => f.write_str("\"\""),
+            Self::Text(text) => f.write_str(text),
+            Self::Words(words) => write!(f, "[{}]", words.join(", ")),
+            Self::Commands(commands) => {
+                let pairs: Vec<String> = commands
+                    .iter()
+                    .map(|(extension, command)| format!("{extension}: {command}"))
+                    .collect();
+                write!(f, "{{{}}}", pairs.join(", "))
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Running what a skill ships: who may, as what, within which bounds.
+//!
+//! In: a skill, the name of a script it declares, arguments. Out: a [`Plan`] or the rung of the ladder that refused
+//! it; then an [`Outcome`]. A run is three processes: the server, a supervisor that leaves nothing alive, and a
+//! launcher that gives up every right the script does not need and becomes its runner. The second and third are this
+//! very program under a hidden first argument. Not here: what a client is told (surface), and how files are read (the
+//! store): a script runs from a copy of the bytes that came through the one door.
+
+mod arguments;
+#[cfg(target_os = "linux")]
+mod descendants;
+mod ground;
+#[cfg(target_os = "linux")]
+mod header;
+mod ladder;
+#[cfg(target_os = "linux")]
+mod launcher;
+mod order;
+mod outcome;
+#[cfg(any(test, not(target_os = "linux")))]
+mod portable;
+mod runner;
+mod runs;
+mod sandbox;
+#[cfg(target_os = "linux")]
+mod supervisor;
+mod workspace;
+
+use std::{ffi::OsStr, process::ExitCode};
+
+pub use ground::{Folder, Ground};
+pub use ladder::{Denied, Plan, Request, climb, enabled};
+pub use outcome::{Ending, Outcome};
+pub use runner::Runner;
+pub use runs::{Caller, Progress, RunError, Runs};
+pub use sandbox::Enforced;
+pub use workspace::sweep;
+
+/// The hidden first argument of a supervisor.
+#[cfg(target_os = "linux")]
+const SUPERVISE: &str = "__supervise";
+/// The hidden first argument of a launcher.
+#[cfg(target_os = "linux")]
+const LAUNCH: &str = "__launch";
+
+/// Where this process was started as a part of a run, plays that part to its end.
+pub fn stage(first: Option<&OsStr>) -> Option<ExitCode> {
+    #[cfg(target_os = "linux")]
+    match first?.to_str()? {
+        SUPERVISE => return Some(supervisor::run()),
+        LAUNCH => return Some(launcher::run()),
+        _ => {}
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = first;
+    None
+}

@@ -1,0 +1,172 @@
+//! The filter of system calls (seccomp): what the rules on files leave open, and what no script needs.
+//!
+//! A call that is refused fails as if it were not permitted, so that programs go on without it. Calls that could do a
+//! refused thing in another way (`clone3`, `io_uring`) fail as if the kernel were too old for them, and programs take
+//! the old way, which is looked at.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, apply_filter, sock_filter,
+};
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Other processes, other namespaces, the keyring, the kernel itself.
+const REFUSED: &[i64] = &[
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_kexec_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_syslog,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+];
+
+/// The same on every processor; not every list of numbers has it yet.
+const FCHMODAT2: i64 = 452;
+/// What programs do without on older kernels.
+const UNKNOWN: &[i64] = &[
+    libc::SYS_clone3,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    FCHMODAT2,
+];
+
+/// Every kind of namespace; `CLONE_NEWTIME` cannot be asked of `clone`, whose lowest byte is a signal.
+const NAMESPACES: &[libc::c_int] = &[
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
+const CLONE_NEWTIME: u64 = 0x80;
+/// Modes that lend a file's owner to whoever starts it.
+const SET_ID: [u64; 2] = [0o4000, 0o2000];
+/// What a network is made of; sockets of this machine's own programs never are.
+const FAMILIES: [libc::c_int; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+
+/// Puts the filters on this process; false where this kernel or processor has none.
+pub(super) fn confine(network: bool) -> bool {
+    let Some(programs) = programs(network) else { return false };
+    programs.iter().all(|program| apply_filter(program).is_ok())
+}
+
+fn programs(network: bool) -> Option<[BpfProgram; 2]> {
+    let arch: TargetArch = std::env::consts::ARCH.try_into().ok()?;
+    let compiled = |rules: Rules, errno: libc::c_int| -> Option<BpfProgram> {
+        let action = SeccompAction::Errno(errno.unsigned_abs());
+        SeccompFilter::new(rules, SeccompAction::Allow, action, arch).ok()?.try_into().ok()
+    };
+    let unknown = UNKNOWN.iter().map(|call| (*call, Vec::new())).collect();
+    let unknown = compiled(unknown, libc::ENOSYS)?;
+    Some([foreign_calls_refused(compiled(refused(network)?, libc::EPERM)?), unknown])
+}
+
+fn refused(network: bool) -> Option<Rules> {
+    let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    let flag = |index, bit: u64| one(index, SeccompCmpOp::MaskedEq(bit), bit);
+    let namespaces = || NAMESPACES.iter().map(|kind| flag(0, u64::from(kind.unsigned_abs())));
+    rules.insert(libc::SYS_clone, namespaces().collect::<Option<_>>()?);
+    let unshared = namespaces().chain([flag(0, CLONE_NEWTIME)]);
+    rules.insert(libc::SYS_unshare, unshared.collect::<Option<_>>()?);
+    for (call, mode) in modes() {
+        rules.insert(call, SET_ID.iter().map(|bit| flag(mode, *bit)).collect::<Option<_>>()?);
+    }
+    let others = FAMILIES
+        .iter()
+        .map(|family| condition(0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())));
+    let others = SeccompRule::new(others.collect::<Option<_>>()?).ok()?;
+    rules.insert(libc::SYS_socket, if network { vec![others] } else { Vec::new() });
+    Some(rules)
+}
+
+/// Calls that set a mode, and which of their arguments it is.
+fn modes() -> Vec<(i64, u8)> {
+    let modes = [(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2)];
+    #[cfg(target_arch = "x86_64")]
+    let modes = modes.into_iter().chain([(libc::SYS_chmod, 1)]);
+    modes.into_iter().collect()
+}
+
+fn one(index: u8, operator: SeccompCmpOp, value: u64) -> Option<SeccompRule> {
+    SeccompRule::new(vec![condition(index, operator, value)?]).ok()
+}
+
+fn condition(index: u8, operator: SeccompCmpOp, value: u64) -> Option<SeccompCondition> {
+    SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, value).ok()
+}
+
+/// On x86-64 a bit in the number of a call asks for a third calling convention (x32), under whose numbers a list of
+/// refusals would be blind. Nobody uses it; all of it is refused, before the list is looked at.
+fn foreign_calls_refused(program: BpfProgram) -> BpfProgram {
+    const LOAD_NUMBER: sock_filter = sock_filter { code: 0x20, jt: 0, jf: 0, k: 0 };
+    /// Falls through to the refusal where the bit is set, else jumps over it.
+    const HAS_X32_BIT: sock_filter = sock_filter { code: 0x45, jt: 0, jf: 1, k: 0x4000_0000 };
+    const REFUSE: sock_filter = sock_filter { code: 0x06, jt: 0, jf: 0, k: 0x0005_0000 | 1 };
+    if std::env::consts::ARCH != "x86_64" {
+        return program;
+    }
+    [LOAD_NUMBER, HAS_X32_BIT, REFUSE].into_iter().chain(program).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_filters_can_be_built_and_the_network_is_a_matter_of_one_rule() {
+        for network in [false, true] {
+            let programs = programs(network).unwrap();
+            assert!(programs.iter().all(|program| program.len() < 4096));
+        }
+        assert_eq!(
+            refused(false).unwrap()[&libc::SYS_socket].len(),
+            0,
+            "no condition: always refused"
+        );
+        assert_eq!(refused(true).unwrap()[&libc::SYS_socket].len(), 1);
+    }
+}

@@ -1,0 +1,203 @@
+//! `run_script`: runs a script that a skill declares for the server, and tells what came of it.
+//!
+//! Every run and every refusal leaves one line in the log and one event: who was asked for what, with the names of the
+//! arguments and never their values.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use skills_core::{catalog::Skill, diagnostic::escaped, document::Execution};
+
+use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
+use crate::{
+    event::Event,
+    script::{Denied, Ending, Outcome, Plan, Request, climb, enabled},
+};
+
+pub(super) const TOOL: Tool = Tool {
+    name: "run_script",
+    door: Door::Tree,
+    title: "Run a script",
+    description: "Run a skill's script on the server; only those get_skill lists with execution: server. Fetch the others with get_asset and run them yourself.",
+    read_only: false,
+    idempotent: false,
+    dangerous: true,
+    input: arguments::schema::<Input>,
+    output: None,
+    takes: Takes::AScript,
+    run,
+};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// The skill, as `get_skill` returned it
+    skill_path: String,
+    /// The script, such as "scripts/check.sh"
+    file: String,
+    /// Its arguments by name
+    #[schemars(with = "BTreeMap<String, String>")]
+    args: Map<String, Value>,
+    /// Working directory
+    #[schemars(with = "String")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cwd: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Output<'a> {
+    success: bool,
+    exit_code: i32,
+    stdout: String,
+    stderr: String,
+    #[serde(skip_serializing_if = "is_false")]
+    stdout_truncated: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    stderr_truncated: bool,
+    duration_ms: u64,
+    script: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<&'a str>,
+    sandbox: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
+    let input: Input = arguments::read(arguments)?;
+    let given = texts(&input.args)?;
+    let audit = Audit { call, skill: &input.skill_path, file: &input.file, given: &given };
+    let refused = |denied: Denied| {
+        audit.refused(&denied);
+        Refusal::Tool(denied.message)
+    };
+    enabled(&call.snapshot).map_err(refused)?;
+    let skill =
+        refusal::skill(&call.snapshot.catalog, &input.skill_path).inspect_err(|refusal| {
+            if let Refusal::Tool(message) = refusal {
+                let execution = Execution::Server;
+                audit.refused(&Denied { message: message.clone(), execution });
+            }
+        })?;
+    let request = Request { file: &input.file, arguments: &given, folder: input.cwd.as_deref() };
+    let plan = climb(&call.snapshot, call.runs.ground(), skill, &request).map_err(refused)?;
+    let (outcome, notes) = call.runs.run(&call.snapshot, &plan, &call.caller).map_err(|error| {
+        let message = format!("Script '{}' {error}. {}.", plan.file, error.hint());
+        refused(Denied { message, execution: Execution::Server })
+    })?;
+    audit.ran(skill, &plan, &outcome);
+    let note = (!notes.is_empty()).then(|| notes.join(" "));
+    Reply::json(&answer(skill, &plan, &outcome, note))
+}
+
+/// The arguments as texts, which is all a variable can hold.
+fn texts(given: &Map<String, Value>) -> Result<BTreeMap<String, String>, Refusal> {
+    let text = |(name, value): (&String, &Value)| match value.as_str() {
+        Some(text) => Ok((name.clone(), text.to_owned())),
+        None => Err(Refusal::Params(format!(
+            "run_script: '{name:.100}' in args must be a string; put the value in quotes"
+        ))),
+    };
+    given.iter().map(text).collect()
+}
+
+fn answer<'a>(
+    skill: &Skill,
+    plan: &'a Plan<'_>,
+    outcome: &Outcome,
+    note: Option<String>,
+) -> Output<'a> {
+    Output {
+        success: outcome.success(),
+        exit_code: outcome.exit_code,
+        stdout: outcome.stdout.text(),
+        stderr: outcome.stderr_text(),
+        stdout_truncated: outcome.stdout.truncated,
+        stderr_truncated: outcome.stderr.truncated,
+        duration_ms: outcome.duration_ms,
+        script: plan.file.as_str(),
+        from: (plan.owner.id != skill.id).then_some(&*plan.owner.identity),
+        sandbox: outcome.enforced.to_string(),
+        note,
+    }
+}
+
+/// The trail of one call: what was asked for, by its names.
+struct Audit<'a> {
+    call: &'a Call,
+    skill: &'a str,
+    file: &'a str,
+    given: &'a BTreeMap<String, String>,
+}
+
+/// Names that nobody declared may be anything; no declared one is longer, and no script has more.
+const MAX_NAME_CHARS: usize = 100;
+const MAX_NAMES: usize = 50;
+
+impl Audit<'_> {
+    fn names(&self) -> Vec<String> {
+        let name = |name: &String| escaped(&name.chars().take(MAX_NAME_CHARS).collect::<String>());
+        self.given.keys().take(MAX_NAMES).map(name).collect()
+    }
+
+    fn refused(&self, denied: &Denied) {
+        let cut = |text: &str| escaped(&text.chars().take(200).collect::<String>());
+        let (skill, script, names) = (cut(self.skill), cut(self.file), self.names());
+        let why: String = escaped(&denied.message.chars().take(300).collect::<String>());
+        tracing::info!(
+            skill,
+            script,
+            args = names.join(","),
+            result = "refused",
+            why,
+            "run_script"
+        );
+        self.call.sink.tell(|| Event::ScriptExecuted {
+            skill_path: skill,
+            file: script,
+            execution_mode: denied.execution.word(),
+            success: false,
+            exit_code: None,
+            duration_ms: 0,
+            args_provided: names,
+        });
+    }
+
+    fn ran(&self, skill: &Skill, plan: &Plan<'_>, outcome: &Outcome) {
+        let names = self.names();
+        let result = match outcome.ending {
+            Ending::Exited => "exited",
+            Ending::TimedOut => "timed out",
+            Ending::Cancelled => "cancelled",
+            Ending::TooMany => "too many processes",
+        };
+        tracing::info!(
+            skill = &*skill.identity,
+            script = plan.file.as_str(),
+            owner = &*plan.owner.identity,
+            sha256 = plan.digest(),
+            args = names.join(","),
+            result,
+            exit_code = outcome.exit_code,
+            ms = outcome.duration_ms,
+            sandbox = %outcome.enforced,
+            "run_script"
+        );
+        self.call.sink.tell(|| Event::ScriptExecuted {
+            skill_path: skill.identity.to_string(),
+            file: plan.file.to_string(),
+            execution_mode: Execution::Server.word(),
+            success: outcome.success(),
+            exit_code: Some(outcome.exit_code),
+            duration_ms: outcome.duration_ms,
+            args_provided: names,
+        });
+    }
+}

@@ -1,0 +1,93 @@
+# Tries from inside a run what a script might, and prints as JSON what worked. sandbox.rs says what should.
+import ctypes, json, os, resource, socket, struct, subprocess, sys
+libc = ctypes.CDLL(None, use_errno=True)
+outside, server, port = os.environ["SKILL_ARG_OUTSIDE"], int(os.environ["SKILL_ARG_SERVER"]), int(os.environ["SKILL_ARG_PORT"])
+found = {}
+def probe(name, attempt):
+    try:
+        attempt()
+        found[name] = True
+    except BaseException as error:
+        found[name] = False
+def must(result):
+    if result < 0: raise OSError(ctypes.get_errno())
+def read(path): open(path, "rb").read(1)
+def write(path, mode="wb"): open(path, mode).write(b"x")
+def call(*arguments): must(libc.syscall(*arguments))
+def connect(family, kind, address):
+    with socket.socket(family, kind) as s:
+        s.settimeout(2)
+        s.connect(address)
+def send():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s: s.sendto(b"out", ("127.0.0.1", port))
+def started(path):
+    write(path, "wb"); open(path, "w").write("#!/bin/sh\nexit 0\n"); os.chmod(path, 0o755); subprocess.run([path], check=True)
+def big_file():
+    with open("big", "wb") as f: os.ftruncate(f.fileno(), 600 << 20)
+def many_files():
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    files = [open("/dev/null") for _ in range(2000)]
+def capabilities():
+    data = ctypes.create_string_buffer(24)
+    call(125, ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0)), data)
+    effective, permitted, inheritable, *high = struct.unpack("6I", data.raw)
+    if not any((effective, permitted, inheritable, *high)): raise OSError("none")
+home = os.environ["HOME"]
+probe("write cwd", lambda: write("made"))
+probe("write private folder", lambda: write(home + "/made"))
+probe("start what it wrote", lambda: started(home + "/tool"))
+probe("read the system", lambda: read("/usr/bin/env"))
+probe("read names", lambda: read("/etc/passwd"))
+probe("read its own files", lambda: read(os.path.dirname(__file__) + "/../assets/a.txt"))
+probe("change its own files", lambda: write(os.path.dirname(__file__) + "/../assets/a.txt"))
+probe("add to its own files", lambda: write(os.path.dirname(__file__) + "/new"))
+probe("null device", lambda: write("/dev/null"))
+probe("random", lambda: read("/dev/urandom"))
+probe("socket pair", lambda: socket.socketpair())
+probe("write /tmp", lambda: (write(tmp := "/tmp/skills-mcp-probe-" + str(os.getpid())), os.unlink(tmp)))
+probe("read outside", lambda: read(outside + "/mine"))
+probe("read outside through a link", lambda: (os.symlink(outside + "/mine", "link"), read("link")))
+probe("read outside through a hard link", lambda: (os.link(outside + "/mine", "hard"), read("hard")))
+probe("read credentials", lambda: read(outside + "/.ssh/id"))
+probe("list outside", lambda: os.listdir(outside))
+probe("write outside", lambda: write(outside + "/mine"))
+probe("append outside", lambda: write(outside + "/mine", "ab"))
+probe("truncate outside", lambda: os.truncate(outside + "/mine", 0))
+probe("make outside", lambda: os.mkdir(outside + "/new"))
+probe("read shadow", lambda: read("/etc/shadow"))
+probe("read own proc", lambda: read("/proc/self/status"))
+probe("read server's environment", lambda: read("/proc/%d/environ" % server))
+probe("read server's command line", lambda: read("/proc/%d/cmdline" % server))
+probe("list proc", lambda: os.listdir("/proc"))
+probe("chmod outside", lambda: os.chmod(outside + "/mine", 0o640))
+probe("set-id mode", lambda: os.chmod("made", 0o4755))
+probe("set an attribute", lambda: os.setxattr("made", "user.x", b"1"))
+probe("tcp", lambda: connect(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", port)))
+probe("udp", send)
+probe("unix socket", lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, outside + "/socket"))
+probe("abstract socket", lambda: socket.socket(socket.AF_UNIX))
+probe("netlink socket", lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0))
+probe("packet socket", lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
+probe("signal the server", lambda: os.kill(server, 0))
+probe("trace the server", lambda: must(libc.ptrace(0x4206, server, 0, 0)))
+probe("read the server's memory", lambda: call(310, server, 0, 0, 0, 0, 0))
+probe("keyring", lambda: call(250, 0, -3, 1))
+probe("io_uring", lambda: call(425, 8, ctypes.create_string_buffer(120)))
+probe("a file of 600 MB", big_file)
+probe("3 GB of memory", lambda: bytearray(3 << 30))
+probe("2000 open files", many_files)
+probe("core dumps", lambda: must(-1) if resource.getrlimit(resource.RLIMIT_CORE)[1] == 0 else None)
+probe("gain privileges", lambda: must(-1) if libc.prctl(39, 0, 0, 0, 0) == 1 else None)
+probe("capabilities", capabilities)
+probe("somebody's descriptors", lambda: must(-1) if not any(os.path.exists("/dev/fd/%d" % n) and not n in (0, 1, 2) for n in (9, 10)) else None)
+probe("move outside", lambda: os.rename(outside + "/mine", outside + "/moved"))
+probe("move in from outside", lambda: os.rename(outside + "/mine", "stolen"))
+probe("remove outside", lambda: os.unlink(outside + "/removable"))
+probe("chroot", lambda: must(-1) if subprocess.run([sys.executable, "-c", "import os; os.chroot('.')"], stderr=subprocess.DEVNULL).returncode else None)
+# Last what leaves little to try afterwards.
+probe("mount", lambda: (must(libc.mount(b"none", home.encode(), b"tmpfs", 0, None)), must(libc.umount(home.encode()))))
+probe("file namespace", lambda: must(libc.unshare(0x00020000)))
+probe("become somebody else", lambda: os.setuid(12345))
+probe("user namespace", lambda: must(libc.unshare(0x10000000)))
+json.dump(found, sys.stdout)
