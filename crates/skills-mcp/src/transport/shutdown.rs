@@ -1,16 +1,19 @@
 //! Signals → one future.
 
-/// Waits for SIGINT or SIGTERM and says which.
+/// Waits for SIGINT, SIGTERM or SIGHUP and says which.
 pub(super) async fn signal() -> &'static str {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        if let (Ok(mut interrupt), Ok(mut terminate)) =
-            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+        let [interrupt, terminate, hangup] =
+            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+        if let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) =
+            (interrupt, terminate, hangup)
         {
             return tokio::select! {
                 _ = interrupt.recv() => "SIGINT",
                 _ = terminate.recv() => "SIGTERM",
+                _ = hangup.recv() => "SIGHUP",
             };
         }
     }

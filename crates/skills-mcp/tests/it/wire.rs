@@ -719,7 +719,7 @@ fn assert_clean_end((status, took, log): (ExitStatus, Duration, String), why: &s
 #[test]
 fn c09_a_signal_ends_the_server_with_code_0_within_a_second_and_a_line_in_the_log() {
     let home = Home::with(ROOT_TREE);
-    for signal in ["TERM", "INT"] {
+    for signal in ["TERM", "INT", "HUP"] {
         let why = format!("stopped: SIG{signal}");
         let mut client = client(&home);
         client.call("list_skills", &json!({}));
