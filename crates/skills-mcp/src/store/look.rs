@@ -67,9 +67,19 @@ pub(super) struct State {
     /// Why the system does not tell of changes in all sources.
     unwatched: Option<String>,
     looked: Option<Instant>,
+    /// When the last look began, and the last one at everything.
+    began: Option<Instant>,
+    began_whole: Option<Instant>,
 }
 
 impl State {
+    /// Whether somebody has looked, at everything or at what changed, since this moment: whatever was on disk then is
+    /// known.
+    fn has_looked_since(&self, asked: Instant, whole: bool) -> bool {
+        let began = if whole { self.began_whole } else { self.began };
+        began.is_some_and(|began| began >= asked)
+    }
+
     /// Whether what is not watched was looked at lately.
     pub(super) fn is_current(&self, now: Instant) -> bool {
         let lately = self.looked.is_some_and(|looked| now.duration_since(looked) < STALE);
@@ -141,6 +151,14 @@ impl Store {
         let changes = state.watch.as_mut().map(Watch::drain).unwrap_or_default();
         if changes.lost {
             tracing::info!("too many changes to tell of; looking at everything");
+        let asked = Instant::now();
+        }
+        // One look serves all who waited for their turn meanwhile.
+        if matches!(cause, Cause::Call | Cause::Told)
+            && state.has_looked_since(asked, whole)
+            && let Some(snapshot) = self.current.load_full()
+        {
+            return Refreshed::unchanged(snapshot);
         }
         let before = self.current.load_full();
         let whole = whole || changes.lost || before.is_none();
@@ -176,6 +194,10 @@ impl Store {
     /// Looks at the sources that may have changed; their numbers, and what cannot be read.
     fn follow(
         &self,
+        state.began = Some(started);
+        if whole {
+            state.began_whole = Some(started);
+        }
         state: &mut State,
         changes: &Changes,
         whole: bool,
@@ -354,6 +376,11 @@ impl Refreshed {
                 skills = snapshot.catalog.len(),
                 added = delta.added.len(),
                 removed = delta.removed.len(),
+    /// Nobody had to look.
+    fn unchanged(snapshot: Arc<Snapshot>) -> Self {
+        Self { snapshot, delta: Delta::default(), took: Duration::ZERO, failures: Vec::new() }
+    }
+
                 changed = delta.changed.len(),
                 errors = snapshot.count(Severity::Error),
                 warnings = snapshot.count(Severity::Warning),

@@ -3,7 +3,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rmcp::{
@@ -35,6 +35,8 @@ const TTL_MS: u64 = 60_000;
 /// A text that is being changed is asked for so often, and so long is waited in between.
 const MAX_TRIES: usize = 5;
 const MOMENT: Duration = Duration::from_millis(5);
+/// Where looking takes long and somebody never stops writing, it is asked for once more after this and no more.
+const LONG: Duration = Duration::from_millis(100);
 
 /// A tool's name and what it answers.
 type Answered = (&'static str, Result<Reply, Refusal>);
@@ -84,6 +86,7 @@ impl Handler {
 
     /// Runs a tool over a fresh snapshot; again, if a text it needs is being changed at that moment.
     async fn answer(&self, name: &str, arguments: JsonObject) -> Result<Answered, ErrorData> {
+        let started = Instant::now();
         let mut tries = 0;
         loop {
             let snapshot = self.snapshot().await;
@@ -93,7 +96,7 @@ impl Handler {
                     format!("unknown tool '{name:.200}'; there are {}", listed.names().join(", "));
                 return Err(ErrorData::invalid_params(message, None));
             };
-            let last_try = tries == MAX_TRIES;
+            let last_try = tries == MAX_TRIES || (tries > 0 && started.elapsed() > LONG);
             let call = self.call(snapshot, last_try);
             let reply = run(offered, call, arguments.clone()).await;
             if last_try || !matches!(reply, Err(Refusal::Stale(_))) {
