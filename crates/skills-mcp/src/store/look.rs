@@ -86,6 +86,11 @@ impl State {
         lately || self.followed.iter().all(Followed::is_watched)
     }
 
+    /// Whether links lead where they did.
+    pub(super) fn has_same_links(&self) -> bool {
+        self.followed.iter().all(Followed::has_same_links)
+    }
+
     /// Nobody tells any more. Watches that are left would only be missing elsewhere.
     fn stop_watching(&mut self) {
         self.watch = None;
@@ -217,7 +222,7 @@ impl Store {
                 .map(|(_, path)| path.clone())
                 .collect();
             let Some(followed) = state.followed.get_mut(number) else { continue };
-            let replaced = followed.identity() != source.identity();
+            let replaced = followed.identity() != source.identity() || !followed.has_same_links();
             let unseen = outdated && !followed.is_watched();
             let how = if whole || replaced || unseen {
                 Look::Whole

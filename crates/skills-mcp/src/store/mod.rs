@@ -121,9 +121,11 @@ impl Store {
         if told {
             return None;
         }
-        let watched = self.state.try_lock().ok()?.is_current(Instant::now());
+        let state = self.state.try_lock().ok()?;
+        let known = state.is_current(Instant::now()) && state.has_same_links();
+        drop(state);
         let snapshot = self.current.load_full()?;
-        (watched && snapshot.is_in_place(&self.sources)).then_some(snapshot)
+        (known && snapshot.is_in_place(&self.sources)).then_some(snapshot)
     }
 
     /// How many calls were answered before all changes were taken in.
