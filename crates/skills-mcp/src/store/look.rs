@@ -151,19 +151,19 @@ impl Store {
     }
 
     fn look(&self, cause: Cause, whole: bool) -> Refreshed {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let started = Instant::now();
-        let changes = state.watch.as_mut().map(Watch::drain).unwrap_or_default();
-        if changes.lost {
-            tracing::info!("too many changes to tell of; looking at everything");
         let asked = Instant::now();
-        }
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         // One look serves all who waited for their turn meanwhile.
         if matches!(cause, Cause::Call | Cause::Told)
             && state.has_looked_since(asked, whole)
             && let Some(snapshot) = self.current.load_full()
         {
             return Refreshed::unchanged(snapshot);
+        }
+        let started = Instant::now();
+        let changes = state.watch.as_mut().map(Watch::drain).unwrap_or_default();
+        if changes.lost {
+            tracing::info!("too many changes to tell of; looking at everything");
         }
         let before = self.current.load_full();
         let whole = whole || changes.lost || before.is_none();
@@ -184,8 +184,9 @@ impl Store {
         }
         let failed =
             failures.iter().map(|failure: &Diagnostic| failure.finding.message.clone()).collect();
-        let settled = self.settle(before.as_deref(), failures, whole);
-        let snapshot = self.next(&state, before.as_ref(), catalog, &delta, settled);
+        let snapshot = self.next(&state, before.as_ref(), catalog, &delta, |before| {
+            self.settle(before, failures, whole)
+        });
         let refreshed = Refreshed { snapshot, delta, took: started.elapsed(), failures: failed };
         // First said, then served: whoever has an answer from it can find it in the log.
         refreshed.log(cause, before.as_deref());
@@ -193,16 +194,16 @@ impl Store {
         if before.is_none_or(|before| !Arc::ptr_eq(&before, &refreshed.snapshot)) {
             self.generations.send_modify(|generation| *generation += 1);
         }
+        state.began = Some(started);
+        if whole {
+            state.began_whole = Some(started);
+        }
         refreshed
     }
 
     /// Looks at the sources that may have changed; their numbers, and what cannot be read.
     fn follow(
         &self,
-        state.began = Some(started);
-        if whole {
-            state.began_whole = Some(started);
-        }
         state: &mut State,
         changes: &Changes,
         whole: bool,
@@ -266,8 +267,11 @@ impl Store {
         before: Option<&Arc<Snapshot>>,
         catalog: Catalog,
         delta: &Delta,
-        settled: Arc<Settled>,
+        settle: impl FnOnce(Option<&Snapshot>) -> Arc<Settled>,
     ) -> Arc<Snapshot> {
+        // Before it is read: what is written meanwhile is found to be different the next time.
+        let configs: Vec<_> = self.sources.iter().map(Directory::config_stamps).collect();
+        let settled = settle(before.map(Arc::as_ref));
         let same = |before: &&Arc<Snapshot>| {
             let roots = catalog.sources().iter().zip(before.catalog.sources());
             Arc::ptr_eq(&before.settled, &settled)
@@ -276,6 +280,7 @@ impl Store {
                 && delta.numbers.is_empty()
                 && delta.found.is_empty()
                 && before.is_rooted_in(&state.followed)
+                && before.has_configurations(&configs)
         };
         if let Some(before) = before.filter(same) {
             return Arc::clone(before);
@@ -283,13 +288,13 @@ impl Store {
         let numbers = || delta.numbers.iter().copied();
         let router = before.map(|before| &before.router).cloned().unwrap_or_default();
         let router = router.with(&catalog, numbers());
-        let root = |(source, followed): (&Directory, &Followed)| SourceRoot {
+        let root = |((source, followed), config): ((&Directory, &Followed), _)| SourceRoot {
             path: source.path().to_owned(),
             root: followed.root().cloned(),
             identity: followed.identity(),
-            config: source.config_stamps(),
+            config,
         };
-        let roots = self.sources.iter().zip(&state.followed).map(root).collect();
+        let roots = self.sources.iter().zip(&state.followed).zip(configs).map(root).collect();
         let snapshot = Snapshot { catalog, router, settled, roots, ranked: OnceLock::new() };
         // An index that is ready stays ready: whoever searches next should not wait for it.
         let ready = before.and_then(|before| before.ranked.get());
@@ -371,6 +376,11 @@ impl Snapshot {
 }
 
 impl Refreshed {
+    /// Nobody had to look.
+    fn unchanged(snapshot: Arc<Snapshot>) -> Self {
+        Self { snapshot, delta: Delta::default(), took: Duration::ZERO, failures: Vec::new() }
+    }
+
     fn log(&self, cause: Cause, before: Option<&Snapshot>) {
         let Self { snapshot, delta, took, .. } = self;
         // A look that nobody asked for and that finds nothing new is not worth a line.
@@ -381,11 +391,6 @@ impl Refreshed {
                 skills = snapshot.catalog.len(),
                 added = delta.added.len(),
                 removed = delta.removed.len(),
-    /// Nobody had to look.
-    fn unchanged(snapshot: Arc<Snapshot>) -> Self {
-        Self { snapshot, delta: Delta::default(), took: Duration::ZERO, failures: Vec::new() }
-    }
-
                 changed = delta.changed.len(),
                 errors = snapshot.count(Severity::Error),
                 warnings = snapshot.count(Severity::Warning),
