@@ -133,6 +133,11 @@ impl Store {
         self.late.load(Ordering::Relaxed)
     }
 
+    /// Whether the system tells of changes.
+    pub fn is_told(&self) -> bool {
+        self.queue.load().is_some()
+    }
+
     /// How many snapshots there have been, zero before the first: whoever waits on it hears of each new one.
     pub fn generations(&self) -> watch::Receiver<u64> {
         self.generations.subscribe()

@@ -99,14 +99,22 @@ impl Handler {
             let last_try = tries == MAX_TRIES || (tries > 0 && started.elapsed() > LONG);
             let call = self.call(snapshot, last_try);
             let reply = run(offered, call, arguments.clone()).await;
-            if last_try || !matches!(reply, Err(Refusal::Stale(_))) {
-                return Ok((offered.tool.name, reply));
-            }
-            tries += 1;
-            tokio::time::sleep(MOMENT).await;
-            // Whoever changes it will be heard of, unless nobody tells of changes.
+            let stale = matches!(reply, Err(Refusal::Stale(_)));
             let store = Arc::clone(&self.store);
-            let _ = spawn_blocking(move || store.refresh(Cause::Call)).await;
+            let look = move || store.refresh(Cause::Call);
+            if last_try && !stale {
+                // Nobody told of what it says now; whoever asks next should not have to wait.
+                drop(spawn_blocking(look));
+            } else if stale && !last_try {
+                tries += 1;
+                tokio::time::sleep(MOMENT).await;
+                // Whoever changes it will be heard of once it is whole, unless nobody tells of changes.
+                if !self.store.is_told() {
+                    let _ = spawn_blocking(look).await;
+                }
+                continue;
+            }
+            return Ok((offered.tool.name, reply));
         }
     }
 

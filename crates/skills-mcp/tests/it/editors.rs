@@ -12,7 +12,7 @@ use std::{
 use serde_json::{Value, json};
 use skills_testkit::{Client, Home};
 
-use crate::support::{Prompt, bundle, loaded, result, run, server, skill};
+use crate::support::{Prompt, bundle, eventually, loaded, result, run, server, skill};
 
 /// Longer than a burst of changes may last before it is taken in.
 const PAUSE: Duration = Duration::from_millis(60);
@@ -55,8 +55,14 @@ fn c04_a_text_saved_by_renaming_is_in_the_next_answer() {
     prompt.close();
 }
 
+/// How many skills a list says there are.
+fn listed(client: &mut Client) -> String {
+    let reply = client.call("skills_list", &json!({"limit": 100}));
+    reply.text.lines().next().unwrap_or_default().to_owned()
+}
+
 #[test]
-fn c04_half_a_text_is_never_what_stays() {
+fn c04_a_text_that_is_written_in_two_steps_is_not_gone_meanwhile_and_whole_after() {
     let home = home();
     let mut prompt = Prompt::new(server(&home));
     for round in 0..3 {
@@ -64,19 +70,22 @@ fn c04_half_a_text_is_never_what_stays() {
             let words = format!("Written {round}");
             let new = text(name, &words);
             let (half, rest) = new.split_at(new.len() / 2);
-            let ask = |prompt: &mut Prompt| {
-                // Whoever asks now makes the server look at it, and may be told that there is nothing to read.
-                let reply = prompt.client.call("skill", &json!({"name": name}));
-                assert!(reply.is_error || reply.text.contains(" begins."), "{}", reply.text);
-            };
             let mut file = File::create(home.skills().join(file)).unwrap();
-            if round != 1 {
-                ask(&mut prompt);
+            for _ in 0..2 {
+                let reply = prompt.client.call("skill", &json!({"name": name}));
+                let retry = reply.is_error && reply.text.contains("Try again in a moment");
+                assert!(
+                    retry,
+                    "nothing to read, and no reason to say that it is gone: {}",
+                    reply.text
+                );
+                assert_eq!(listed(&mut prompt.client), "2 of 2 skills");
+                thread::sleep(PAUSE);
             }
-            thread::sleep(PAUSE);
             file.write_all(half.as_bytes()).unwrap();
-            if round != 0 {
-                ask(&mut prompt);
+            // Nobody can know that it is half; but it must not be what stays. By turns nobody has asked in between.
+            if round != 1 {
+                assert!(loaded(&mut prompt.client, name).is_some());
             }
             thread::sleep(PAUSE);
             file.write_all(rest.as_bytes()).unwrap();
@@ -84,7 +93,28 @@ fn c04_half_a_text_is_never_what_stays() {
             prompt.sees("the whole text", |client| {
                 loaded(client, name).is_some_and(|text| is_whole(&text, &words))
             });
+            prompt.reads(name, &words);
         }
+    }
+    prompt.close();
+}
+
+#[test]
+fn a_text_that_is_changed_behind_our_back_is_in_the_next_answer() {
+    let home = home();
+    for (name, file) in BOTH {
+        let other = home.path().join(name.replace('/', "-"));
+        fs::hard_link(home.skills().join(file), other).unwrap();
+    }
+    let mut prompt = Prompt::new(server(&home));
+    for (name, _) in BOTH {
+        // By its other name, outside the root: nobody tells of that.
+        fs::write(home.path().join(name.replace('/', "-")), text(name, "Second")).unwrap();
+        prompt.says(name, "Second ends.");
+        eventually("it is listed too", || {
+            let reply = prompt.client.call("skills_list", &json!({"limit": 100}));
+            reply.text.contains(&format!("- {name}: Second")).then_some(())
+        });
     }
     prompt.close();
 }
@@ -93,10 +123,6 @@ fn c04_half_a_text_is_never_what_stays() {
 fn c04_swap_files_and_backups_are_no_skills_and_hide_none() {
     let home = home();
     let mut prompt = Prompt::new(server(&home));
-    let listed = |client: &mut Client| {
-        let reply = client.call("skills_list", &json!({"limit": 100}));
-        reply.text.lines().next().unwrap_or_default().to_owned()
-    };
     assert_eq!(listed(&mut prompt.client), "2 of 2 skills");
     for (name, file) in BOTH {
         let file = home.skills().join(file);
