@@ -221,6 +221,15 @@ fn folders_moved_out_and_in_and_between_sources_are_followed() {
         let path = folder.split_once('/').map_or("", |(_, path)| path).to_owned();
         prompt.reads(&format!("{path}/new-{round}"), "New.");
     }
+    // Single files.
+    for (name, file, outside) in
+        [("other", "two/other.md", "other.md"), ("git", "two/deep/git/SKILL.md", "git.md")]
+    {
+        go(file, outside);
+        prompt.misses(name);
+        go(outside, file);
+        prompt.says(name, "Base directory");
+    }
     // Two that change places.
     home.write("one/x/git/SKILL.md", bundle("left", "left", "left"));
     home.write("one/y/git/SKILL.md", bundle("right", "right", "right"));
