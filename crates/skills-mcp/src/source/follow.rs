@@ -17,6 +17,9 @@ use super::{
     watch::{Watch, is_at_or_below},
 };
 
+/// So many links of a source are looked at before each answer; the rest, when everything is.
+const MAX_LINKS: usize = 256;
+
 /// How to look again.
 #[derive(Debug, Clone, Copy)]
 pub enum Look<'a> {
@@ -34,6 +37,8 @@ pub struct Followed {
     identity: Option<Identity>,
     folder: Arc<Folder>,
     findings: Vec<(String, Finding)>,
+    /// The links in it, and what each leads to.
+    links: Vec<(RelPath, Option<Identity>)>,
     /// A part of it cannot be looked at by itself.
     whole_only: bool,
     /// Whether everything in it is watched.
@@ -61,6 +66,16 @@ impl Followed {
     /// Whether it lies on a disk of another machine.
     pub fn is_remote(&self) -> bool {
         self.remote
+    }
+
+    /// Whether its links lead where they did. Nobody tells of a target that appears, or of a link or folder on the way
+    /// to one that is replaced.
+    pub fn has_same_links(&self) -> bool {
+        let Some(root) = self.root.as_ref().filter(|_| self.watched) else { return true };
+        let nowhere = self.links.iter().filter(|(_, leads)| leads.is_none());
+        let somewhere = self.links.iter().filter(|(_, leads)| leads.is_some());
+        let mut links = nowhere.chain(somewhere).take(MAX_LINKS);
+        links.all(|(path, leads)| root.leads(path) == *leads)
     }
 
     /// Nobody watches it any more.
@@ -114,11 +129,12 @@ impl Followed {
         let before = same.then(|| Arc::clone(&self.folder));
         let walked = walk(&root, &RelPath::root(), before.as_ref(), queue.as_deref())
             .map_err(|error| directory.closed(error))?;
-        let Walked { folder, findings, watches, unwatched, whole_only } = walked;
+        let Walked { folder, findings, watches, links, unwatched, whole_only } = walked;
         self.root = Some(Arc::new(root));
         self.identity = Some(identity);
         self.folder = folder;
         self.findings = findings;
+        self.links = links;
         self.whole_only = whole_only;
         self.watched = queue.is_some() && unwatched.is_none();
         self.remote = remote;
@@ -152,6 +168,7 @@ impl Followed {
                 let inside = file.strip_prefix(path.as_str());
                 !inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             });
+            self.links.retain(|(link, _)| !is_at_or_below(link, path));
             if was_folder && let Some(watch) = &mut watch {
                 watch.forget(number, path);
             }
@@ -206,6 +223,8 @@ impl Followed {
             !inside.is_some_and(|rest| path.is_root() || rest.starts_with('/'))
         });
         self.findings.extend(walked.findings);
+        self.links.retain(|(link, _)| !is_at_or_below(link, path));
+        self.links.extend(walked.links);
         self.whole_only |= walked.whole_only;
         if let Some(watch) = watch {
             for (one, path) in walked.watches {

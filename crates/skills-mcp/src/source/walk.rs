@@ -48,6 +48,8 @@ pub(super) struct Walked {
     pub(super) findings: Vec<(String, Finding)>,
     /// The watches that were set.
     pub(super) watches: Vec<(Descriptor, RelPath)>,
+    /// Links in what is watched, and what each leads to.
+    pub(super) links: Vec<(RelPath, Option<Identity>)>,
     /// Why not all of it is watched.
     pub(super) unwatched: Option<io::Error>,
     /// Whether folders were reached through links, links lead nowhere, or not all was looked at: then a part cannot be
@@ -319,6 +321,7 @@ impl<'a> Walk<'a> {
                     visited.stamp = Stamp::UNSURE;
                     let watch = self.queue.and_then(|queue| self.root.watch(&path, queue));
                     self.watched(&path, watch);
+                    self.link(&path, true);
                 }
                 let name = self.name(path.name());
                 visited.files.push((name, Entry::Regular { bytes, stamp }));
@@ -337,6 +340,7 @@ impl<'a> Walk<'a> {
                 }
                 if linked {
                     visited.stamp = Stamp::UNSURE;
+                    self.link(&path, true);
                 }
                 let linked = linked || visit.linked;
                 let before =
@@ -348,6 +352,8 @@ impl<'a> Walk<'a> {
                 visited.stamp = Stamp::UNSURE;
                 // A link that leads nowhere may lead somewhere once something else is there.
                 self.walked.whole_only |= matches!(error, DiskError::NotFound | DiskError::Link(_));
+                // What was not there a moment ago may be by now, and then somebody has to look again.
+                self.link(&path, !matches!(error, DiskError::NotFound));
                 self.refused(path.as_str(), &error);
             }
         }
@@ -370,6 +376,13 @@ impl<'a> Walk<'a> {
             Some(Ok(watch)) => self.walked.watches.push((watch, path.clone())),
             Some(Err(error)) => self.walked.unwatched = Some(error),
             None => {}
+        }
+    }
+
+    fn link(&mut self, path: &RelPath, somewhere: bool) {
+        if self.queue.is_some() {
+            let leads = if somewhere { self.root.leads(path) } else { None };
+            self.walked.links.push((path.clone(), leads));
         }
     }
 

@@ -1,63 +1,21 @@
-//! Looks again: at every source or at what is told of, makes the next catalog, swaps it in, and says in the log what
-//! changed.
+//! Looks again: at every source or at what is told of, makes the next catalog and swaps it in.
 
 use std::{
-    fmt,
     sync::{Arc, OnceLock, PoisonError},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use skills_core::{
     catalog::{Catalog, Delta},
-    diagnostic::{Code, Diagnostic, Finding, Severity, escaped},
+    diagnostic::{Code, Diagnostic, Finding, escaped},
     relpath::RelPath,
 };
 
-use super::{STALE, Snapshot, Store, snapshot::SourceRoot};
+use super::{Cause, Refreshed, STALE, Snapshot, Store, snapshot::SourceRoot};
 use crate::{
     config::Settled,
     source::{Changes, Directory, Followed, Look, Queue, SourceError, Watch},
 };
-
-/// Why somebody looks again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// The server starts.
-    Start,
-    /// A call of `refresh_skills`.
-    Asked,
-    /// A call that wants to see every change.
-    Call,
-    /// The system tells of a change.
-    Told,
-    /// The time has come.
-    Periodic,
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Start => "start",
-            Self::Asked => "refresh_skills",
-            Self::Call => "call",
-            Self::Told => "change",
-            Self::Periodic => "periodic",
-        })
-    }
-}
-
-/// What a look came to.
-#[derive(Debug)]
-pub struct Refreshed {
-    /// The new snapshot.
-    pub snapshot: Arc<Snapshot>,
-    /// What is different from the one before.
-    pub delta: Delta,
-    /// How long it took.
-    pub took: Duration,
-    /// Sources that could not be read, each with what is true of it.
-    pub failures: Vec<String>,
-}
 
 /// What is known of the sources between looks.
 #[derive(Debug, Default)]
@@ -67,13 +25,28 @@ pub(super) struct State {
     /// Why the system does not tell of changes in all sources.
     unwatched: Option<String>,
     looked: Option<Instant>,
+    /// When the last look began, and the last one at everything.
+    began: Option<Instant>,
+    began_whole: Option<Instant>,
 }
 
 impl State {
+    /// Whether somebody has looked, at everything or at what changed, since this moment: whatever was on disk then is
+    /// known.
+    fn has_looked_since(&self, asked: Instant, whole: bool) -> bool {
+        let began = if whole { self.began_whole } else { self.began };
+        began.is_some_and(|began| began >= asked)
+    }
+
     /// Whether what is not watched was looked at lately.
     pub(super) fn is_current(&self, now: Instant) -> bool {
         let lately = self.looked.is_some_and(|looked| now.duration_since(looked) < STALE);
         lately || self.followed.iter().all(Followed::is_watched)
+    }
+
+    /// Whether links lead where they did.
+    pub(super) fn has_same_links(&self) -> bool {
+        self.followed.iter().all(Followed::has_same_links)
     }
 
     /// Nobody tells any more. Watches that are left would only be missing elsewhere.
@@ -83,8 +56,6 @@ impl State {
     }
 }
 
-/// So many diagnostics are written to the log one by one; the rest is a number.
-const LOGGED: usize = 20;
 /// So many changed skills are put into the ranked index while a call may be waiting.
 const FEW: usize = 256;
 
@@ -136,10 +107,23 @@ impl Store {
     }
 
     fn look(&self, cause: Cause, whole: bool) -> Refreshed {
+        let asked = Instant::now();
         // A look that panicked may have lost what it was told.
-        let lost = self.state.is_poisoned();
-        self.state.clear_poison();
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut state, lost) = match self.state.lock() {
+            Ok(state) => (state, false),
+            Err(poisoned) => {
+                self.state.clear_poison();
+                (poisoned.into_inner(), true)
+            }
+        };
+        // One look serves all who waited for their turn meanwhile.
+        if !lost
+            && matches!(cause, Cause::Call | Cause::Told)
+            && state.has_looked_since(asked, whole)
+            && let Some(snapshot) = self.current.load_full()
+        {
+            return Refreshed::unchanged(snapshot);
+        }
         let started = Instant::now();
         let changes = state.watch.as_mut().map(Watch::drain).unwrap_or_default();
         if changes.lost {
@@ -164,14 +148,19 @@ impl Store {
         }
         let failed =
             failures.iter().map(|failure: &Diagnostic| failure.finding.message.clone()).collect();
-        let settled = self.settle(before.as_deref(), failures, whole);
-        let snapshot = self.next(&state, before.as_ref(), catalog, &delta, settled);
+        let snapshot = self.next(&state, before.as_ref(), catalog, &delta, |before| {
+            self.settle(before, failures, whole)
+        });
         let refreshed = Refreshed { snapshot, delta, took: started.elapsed(), failures: failed };
         // First said, then served: whoever has an answer from it can find it in the log.
         refreshed.log(cause, before.as_deref());
         self.current.store(Some(Arc::clone(&refreshed.snapshot)));
         if before.is_none_or(|before| !Arc::ptr_eq(&before, &refreshed.snapshot)) {
             self.generations.send_modify(|generation| *generation += 1);
+        }
+        state.began = Some(started);
+        if whole {
+            state.began_whole = Some(started);
         }
         refreshed
     }
@@ -198,7 +187,7 @@ impl Store {
                 .map(|(_, path)| path.clone())
                 .collect();
             let Some(followed) = state.followed.get_mut(number) else { continue };
-            let replaced = followed.identity() != source.identity();
+            let replaced = followed.identity() != source.identity() || !followed.has_same_links();
             let unseen = outdated && !followed.is_watched();
             let how = if whole || replaced || unseen {
                 Look::Whole
@@ -242,8 +231,11 @@ impl Store {
         before: Option<&Arc<Snapshot>>,
         catalog: Catalog,
         delta: &Delta,
-        settled: Arc<Settled>,
+        settle: impl FnOnce(Option<&Snapshot>) -> Arc<Settled>,
     ) -> Arc<Snapshot> {
+        // Before it is read: what is written meanwhile is found to be different the next time.
+        let configs: Vec<_> = self.sources.iter().map(Directory::config_stamps).collect();
+        let settled = settle(before.map(Arc::as_ref));
         let same = |before: &&Arc<Snapshot>| {
             let roots = catalog.sources().iter().zip(before.catalog.sources());
             Arc::ptr_eq(&before.settled, &settled)
@@ -252,6 +244,7 @@ impl Store {
                 && delta.numbers.is_empty()
                 && delta.found.is_empty()
                 && before.is_rooted_in(&state.followed)
+                && before.has_configurations(&configs)
         };
         if let Some(before) = before.filter(same) {
             return Arc::clone(before);
@@ -259,14 +252,14 @@ impl Store {
         let numbers = || delta.numbers.iter().copied();
         let router = before.map(|before| &before.router).cloned().unwrap_or_default();
         let router = router.with(&catalog, numbers());
-        let root = |(source, followed): (&Directory, &Followed)| SourceRoot {
+        let root = |((source, followed), config): ((&Directory, &Followed), _)| SourceRoot {
             path: source.path().to_owned(),
             root: followed.root().cloned(),
             identity: followed.identity(),
-            config: source.config_stamps(),
+            config,
             remote: followed.is_remote(),
         };
-        let roots = self.sources.iter().zip(&state.followed).map(root).collect();
+        let roots = self.sources.iter().zip(&state.followed).zip(configs).map(root).collect();
         let snapshot = Snapshot { catalog, router, settled, roots, ranked: OnceLock::new() };
         // An index that is ready stays ready: whoever searches next should not wait for it.
         let ready = before.and_then(|before| before.ranked.get());
@@ -329,58 +322,4 @@ fn unreadable(source: &Directory, error: &SourceError, has_last: bool) -> Diagno
     Finding::whole(Code::Unreadable, format!("{error}{served}"))
         .hint(error.hint())
         .in_file(source.name(), "")
-}
-
-impl Snapshot {
-    /// Everything that is wrong with the content, its configuration included.
-    pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        let mut diagnostics = self.settled.diagnostics.clone();
-        diagnostics.extend(self.catalog.diagnostics());
-        diagnostics
-    }
-
-    /// How many diagnostics there are of this severity.
-    pub fn count(&self, severity: Severity) -> usize {
-        let settled = self.settled.diagnostics.iter().map(|diagnostic| diagnostic.finding.code);
-        let found = self.catalog.findings().map(|(_, _, finding)| finding.code);
-        settled.chain(found).filter(|code| code.severity() == severity).count()
-    }
-}
-
-impl Refreshed {
-    fn log(&self, cause: Cause, before: Option<&Snapshot>) {
-        let Self { snapshot, delta, took, .. } = self;
-        // A look that nobody asked for and that finds nothing new is not worth a line.
-        let asked = matches!(cause, Cause::Start | Cause::Asked);
-        if asked || !delta.is_empty() {
-            tracing::info!(
-                %cause,
-                skills = snapshot.catalog.len(),
-                added = delta.added.len(),
-                removed = delta.removed.len(),
-                changed = delta.changed.len(),
-                errors = snapshot.count(Severity::Error),
-                warnings = snapshot.count(Severity::Warning),
-                ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-                "indexed"
-            );
-        }
-        // What was said at the last look is not said again.
-        let said = before.map(|before| before.settled.diagnostics.as_slice()).unwrap_or_default();
-        let settled = snapshot.settled.diagnostics.iter().filter(|found| !said.contains(found));
-        let worth = |diagnostic: &&Diagnostic| diagnostic.finding.code.severity() != Severity::Info;
-        let news: Vec<&Diagnostic> = settled.chain(&delta.found).filter(worth).collect();
-        for diagnostic in news.iter().take(LOGGED) {
-            let hint = escaped(diagnostic.finding.hint.as_deref().unwrap_or_default());
-            tracing::warn!(hint, "{}", snapshot.described(diagnostic));
-        }
-        if let Some(more) = news.len().checked_sub(LOGGED).filter(|more| *more > 0) {
-            tracing::warn!("{more} more; `skills-mcp doctor` lists all of them");
-        }
-        let notices = |settled: &Settled| settled.notices.clone();
-        if before.is_none_or(|before| notices(&before.settled) != notices(&snapshot.settled)) {
-            let notices = snapshot.settled.notices.iter();
-            notices.for_each(|notice| tracing::warn!("{}", escaped(notice)));
-        }
-    }
 }

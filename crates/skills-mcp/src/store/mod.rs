@@ -7,6 +7,7 @@
 
 mod keep;
 mod look;
+mod report;
 mod snapshot;
 
 use std::{
@@ -19,7 +20,7 @@ use std::{
 
 use arc_swap::ArcSwapOption;
 pub use keep::keep;
-pub use look::{Cause, Refreshed};
+pub use report::{Cause, Refreshed};
 use skills_core::diagnostic::Diagnostic;
 pub use snapshot::{ContentError, SkillFile, Snapshot, clause_of, hex};
 use tokio::{sync::watch, task::spawn_blocking, time::timeout};
@@ -120,14 +121,21 @@ impl Store {
         if told {
             return None;
         }
-        let watched = self.state.try_lock().ok()?.is_current(Instant::now());
+        let state = self.state.try_lock().ok()?;
+        let known = state.is_current(Instant::now()) && state.has_same_links();
+        drop(state);
         let snapshot = self.current.load_full()?;
-        (watched && snapshot.is_in_place(&self.sources)).then_some(snapshot)
+        (known && snapshot.is_in_place(&self.sources)).then_some(snapshot)
     }
 
     /// How many calls were answered before all changes were taken in.
     pub fn late(&self) -> u64 {
         self.late.load(Ordering::Relaxed)
+    }
+
+    /// Whether the system tells of changes.
+    pub fn is_told(&self) -> bool {
+        self.queue.load().is_some()
     }
 
     /// How many snapshots there have been, zero before the first: whoever waits on it hears of each new one.

@@ -162,14 +162,13 @@ impl Snapshot {
     }
 
     pub(super) fn has_same_configuration(&self, sources: &[Directory]) -> bool {
-        let same = |(before, now): (&Option<Stamp>, &Option<Stamp>)| match (before, now) {
-            (Some(before), Some(now)) => before.is_same(*now),
-            (before, now) => before.is_none() && now.is_none(),
-        };
-        self.roots
-            .iter()
-            .zip(sources)
-            .all(|(root, source)| root.config.iter().zip(&source.config_stamps()).all(same))
+        let mut roots = self.roots.iter().zip(sources);
+        roots.all(|(root, source)| is_same_config(&root.config, &source.config_stamps()))
+    }
+
+    /// Whether its configurations looked like this.
+    pub(super) fn has_configurations(&self, now: &[[Option<Stamp>; 2]]) -> bool {
+        self.roots.iter().zip(now).all(|(root, now)| is_same_config(&root.config, now))
     }
 
     /// Whether its files are read from the folders that are followed now.
@@ -302,6 +301,13 @@ impl Snapshot {
         let root = self.source_path(skill.source);
         if path.is_root() { root } else { root.join(path.as_str()) }
     }
+}
+
+fn is_same_config(before: &[Option<Stamp>; 2], now: &[Option<Stamp>; 2]) -> bool {
+    before.iter().zip(now).all(|places| match places {
+        (Some(before), Some(now)) => before.is_same(*now),
+        (before, now) => before.is_none() && now.is_none(),
+    })
 }
 
 /// Paths in answers have `/` on every system; the project itself is `.`.

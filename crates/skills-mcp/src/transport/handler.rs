@@ -3,7 +3,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rmcp::{
@@ -40,6 +40,8 @@ const TTL_MS: u64 = 60_000;
 /// A text that is being changed is asked for so often, and so long is waited in between.
 const MAX_TRIES: usize = 5;
 const MOMENT: Duration = Duration::from_millis(5);
+/// Where looking takes long and somebody never stops writing, it is asked for once more after this and no more.
+const LONG: Duration = Duration::from_millis(100);
 
 /// A tool's name and what it answers.
 type Answered = (&'static str, Result<Reply, Refusal>);
@@ -96,6 +98,7 @@ impl Handler {
         arguments: JsonObject,
         caller: Caller,
     ) -> Result<Answered, ErrorData> {
+        let started = Instant::now();
         let mut tries = 0;
         loop {
             let snapshot = self.snapshot().await;
@@ -105,17 +108,25 @@ impl Handler {
                     format!("unknown tool '{name:.200}'; there are {}", listed.names().join(", "));
                 return Err(ErrorData::invalid_params(message, None));
             };
-            let last_try = tries == MAX_TRIES;
+            let last_try = tries == MAX_TRIES || (tries > 0 && started.elapsed() > LONG);
             let call = self.call(snapshot, caller.clone(), last_try);
             let reply = run(offered, call, arguments.clone()).await;
-            if last_try || !matches!(reply, Err(Refusal::Stale(_))) {
-                return Ok((offered.tool.name, reply));
-            }
-            tries += 1;
-            tokio::time::sleep(MOMENT).await;
-            // Whoever changes it will be heard of, unless nobody tells of changes.
+            let stale = matches!(reply, Err(Refusal::Stale(_)));
             let store = Arc::clone(&self.store);
-            let _ = spawn_blocking(move || store.refresh(Cause::Call)).await;
+            let look = move || store.refresh(Cause::Call);
+            if last_try && !stale {
+                // Nobody told of what it says now; whoever asks next should not have to wait.
+                drop(spawn_blocking(look));
+            } else if stale && !last_try {
+                tries += 1;
+                tokio::time::sleep(MOMENT).await;
+                // Whoever changes it will be heard of once it is whole, unless nobody tells of changes.
+                if !self.store.is_told() {
+                    let _ = spawn_blocking(look).await;
+                }
+                continue;
+            }
+            return Ok((offered.tool.name, reply));
         }
     }
 

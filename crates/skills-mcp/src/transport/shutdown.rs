@@ -1,19 +1,30 @@
 //! Signals → one future.
 
-/// Waits for SIGINT or SIGTERM and says which.
-pub(super) async fn signal() -> &'static str {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let (Ok(mut interrupt), Ok(mut terminate)) =
-            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-        {
-            return tokio::select! {
-                _ = interrupt.recv() => "SIGINT",
-                _ = terminate.recv() => "SIGTERM",
-            };
+/// Waits for SIGINT, SIGTERM or SIGHUP and says which. Signals are caught from the call on, not from the first wait.
+#[cfg(unix)]
+pub(super) fn signal() -> impl Future<Output = &'static str> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let caught =
+        [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+    async move {
+        let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = caught else {
+            return interrupted().await;
+        };
+        tokio::select! {
+            _ = interrupt.recv() => "SIGINT",
+            _ = terminate.recv() => "SIGTERM",
+            _ = hangup.recv() => "SIGHUP",
         }
     }
+}
+
+/// Waits for Ctrl-C.
+#[cfg(not(unix))]
+pub(super) fn signal() -> impl Future<Output = &'static str> {
+    interrupted()
+}
+
+async fn interrupted() -> &'static str {
     match tokio::signal::ctrl_c().await {
         Ok(()) => "Ctrl-C",
         Err(_) => std::future::pending().await,

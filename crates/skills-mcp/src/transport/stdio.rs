@@ -30,6 +30,8 @@ impl fmt::Display for Ended {
 
 /// Serves until the client leaves or a signal comes; calls in flight and open streams get a moment to end.
 pub async fn serve(handler: Handler) -> Ended {
+    // Before anything is answered: a client may end us as soon as it hears of us.
+    let signal = shutdown::signal();
     let (input, output) = stdio_pipes();
     let lines = Lines::new(input, output);
     let stop = CancellationToken::new();
@@ -40,7 +42,7 @@ pub async fn serve(handler: Handler) -> Ended {
         never = announcer.run() => match never {},
         _ = &mut serving => Ended::Input,
         () = ended.cancelled() => Ended::Input,
-        name = shutdown::signal() => Ended::Signal(name),
+        name = signal => Ended::Signal(name),
     };
     announcer.close();
     if matches!(why, Ended::Signal(_)) {

@@ -196,6 +196,95 @@ pub(crate) fn doctored(command: &mut Command) -> (i32, Vec<String>) {
     (code, found.iter().map(brief).collect())
 }
 
+/// A command that offers every tool there is.
+pub(crate) fn with_all_tools(mut command: Command) -> Command {
+    command.env("SKILLS_TOOLS", "all");
+    command
+}
+
+/// Sends a signal to a server.
+pub(crate) fn signal(client: &Client, name: &str) {
+    let kill = format!("kill -{name} {}", client.pid());
+    let (code, _, complaint) = run(Command::new("sh").args(["-c", &kill]));
+    assert_eq!(code, 0, "{complaint}");
+}
+
+/// A client that asks right after each change, and counts the answers that do not show it.
+///
+/// Waiting for changes has an end, and on a busy machine it may come to it; but then the server says so in its log.
+/// An old answer that it does not say so of is one too many.
+pub(crate) struct Prompt {
+    pub(crate) client: Client,
+    old: usize,
+}
+
+impl Prompt {
+    pub(crate) fn new(command: Command) -> Self {
+        let mut client = Client::legacy(with_all_tools(command), "2025-11-25");
+        offered(&mut client);
+        Self { client, old: 0 }
+    }
+
+    /// Asks until the answer is as it should be, which is the first time.
+    pub(crate) fn sees(&mut self, what: &str, mut ask: impl FnMut(&mut Client) -> bool) {
+        let started = Instant::now();
+        while !ask(&mut self.client) {
+            self.old += 1;
+            assert!(started.elapsed() < Duration::from_secs(8), "still not seen: {what}");
+        }
+    }
+
+    /// The skill of this name says this, in its description and in its text. The list is asked first: it comes from
+    /// what is known, while a text that is loaded is read again anyway.
+    pub(crate) fn reads(&mut self, name: &str, words: &str) {
+        let start = format!("- {name}: ");
+        self.sees(&format!("{name} listed: {words}"), |client| {
+            let listed = client.call("skills_list", &json!({"limit": 1000})).text;
+            let line = listed.lines().find_map(|line| line.strip_prefix(&start));
+            line.is_some_and(|description| description.contains(words))
+        });
+        self.says(name, words);
+    }
+
+    /// The skill of this name, loaded, says this.
+    pub(crate) fn says(&mut self, name: &str, words: &str) {
+        self.sees(&format!("{name} loaded: {words}"), |client| {
+            loaded(client, name).is_some_and(|text| text.contains(words))
+        });
+    }
+
+    /// There is no skill of this name.
+    pub(crate) fn misses(&mut self, name: &str) {
+        self.sees(&format!("no {name}"), |client| loaded(client, name).is_none());
+    }
+
+    /// Ends the server: how often it was late, which is at least as often as an answer was old, and its log.
+    pub(crate) fn close(self) -> (usize, String) {
+        let (status, _, log) = self.client.close();
+        assert_eq!(status.code(), Some(0), "{log}");
+        let late = late(&log);
+        assert!(self.old <= late, "{} old answers, {late} of them late: {log}", self.old);
+        (late, log)
+    }
+}
+
+/// How many answers a server says it gave before all changes were taken in.
+fn late(log: &str) -> usize {
+    let counts = log.lines().filter_map(|line| line.split("late=").nth(1));
+    let counts = counts.filter_map(|rest| rest.split_whitespace().next()?.parse().ok());
+    counts.max().unwrap_or(0)
+}
+
+/// What a skill says, if there is one of this name.
+pub(crate) fn loaded(client: &mut Client, name: &str) -> Option<String> {
+    let reply = client.call("skill", &json!({"name": name}));
+    if !reply.is_error {
+        return Some(reply.text);
+    }
+    assert!(reply.text.contains("not found"), "{name}: {}", reply.text);
+    None
+}
+
 /// Looks again and again until there is something to see; a test that waits in vain has failed.
 pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();

@@ -17,7 +17,7 @@ use std::{
 use serde_json::{Value, json};
 use skills_testkit::{Client, Home, files};
 
-use crate::support::{ROOT_TREE, client, run, server};
+use crate::support::{ROOT_TREE, client, run, server, signal};
 
 const HANDSHAKES: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 const STATELESS: &str = "2026-07-28";
@@ -704,12 +704,6 @@ fn p08_standard_output_carries_nothing_but_answers() {
     assert!(said.log.contains("serve_inner"), "even what the SDK says is logged, elsewhere");
 }
 
-fn send_signal(client: &Client, name: &str) {
-    let kill = format!("kill -{name} {}", client.pid());
-    let (code, _, complaint) = run(Command::new("sh").args(["-c", &kill]));
-    assert_eq!(code, 0, "{complaint}");
-}
-
 fn assert_clean_end((status, took, log): (ExitStatus, Duration, String), why: &str) {
     assert_eq!(status.code(), Some(0), "{log}");
     assert!(took < Duration::from_secs(1), "{took:?}");
@@ -719,15 +713,15 @@ fn assert_clean_end((status, took, log): (ExitStatus, Duration, String), why: &s
 #[test]
 fn c09_a_signal_ends_the_server_with_code_0_within_a_second_and_a_line_in_the_log() {
     let home = Home::with(ROOT_TREE);
-    for signal in ["TERM", "INT"] {
-        let why = format!("stopped: SIG{signal}");
+    for name in ["TERM", "INT", "HUP"] {
+        let why = format!("stopped: SIG{name}");
         let mut client = client(&home);
         client.call("list_skills", &json!({}));
-        send_signal(&client, signal);
+        signal(&client, name);
         assert_clean_end(client.wait(), &why);
         let mut client = Client::spawn(server(&home));
         client.request("ping", json!({}));
-        send_signal(&client, signal);
+        signal(&client, name);
         assert_clean_end(client.wait(), &why);
     }
 }

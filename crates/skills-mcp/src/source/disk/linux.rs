@@ -112,6 +112,13 @@ impl Root {
         Some((u64::try_from(found.st_size).unwrap_or(0), fingerprint(&found)))
     }
 
+    /// Which file or folder a name leads to now, wherever that is; good for comparing, and for nothing else.
+    pub(in crate::source) fn leads(&self, path: &RelPath) -> Option<Identity> {
+        let path = self.inside.join(path);
+        let found = statat(&self.folder, path.as_str(), AtFlags::empty()).ok()?;
+        Some((found.st_dev, found.st_ino))
+    }
+
     /// Watches what a link leads to: its folder does not tell of that.
     pub(in crate::source) fn watch(
         &self,

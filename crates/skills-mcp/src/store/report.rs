@@ -1,0 +1,113 @@
+//! What a look came to, and what the log says of it.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use skills_core::{
+    catalog::Delta,
+    diagnostic::{Diagnostic, Severity, escaped},
+};
+
+use super::Snapshot;
+use crate::config::Settled;
+
+/// Why somebody looks again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The server starts.
+    Start,
+    /// A call of `refresh_skills`.
+    Asked,
+    /// A call that wants to see every change.
+    Call,
+    /// The system tells of a change.
+    Told,
+    /// The time has come.
+    Periodic,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Start => "start",
+            Self::Asked => "refresh_skills",
+            Self::Call => "call",
+            Self::Told => "change",
+            Self::Periodic => "periodic",
+        })
+    }
+}
+
+/// What a look came to.
+#[derive(Debug)]
+pub struct Refreshed {
+    /// The new snapshot.
+    pub snapshot: Arc<Snapshot>,
+    /// What is different from the one before.
+    pub delta: Delta,
+    /// How long it took.
+    pub took: Duration,
+    /// Sources that could not be read, each with what is true of it.
+    pub failures: Vec<String>,
+}
+
+/// So many diagnostics are written to the log one by one; the rest is a number.
+const LOGGED: usize = 20;
+
+impl Snapshot {
+    /// Everything that is wrong with the content, its configuration included.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let mut diagnostics = self.settled.diagnostics.clone();
+        diagnostics.extend(self.catalog.diagnostics());
+        diagnostics
+    }
+
+    /// How many diagnostics there are of this severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        let settled = self.settled.diagnostics.iter().map(|diagnostic| diagnostic.finding.code);
+        let found = self.catalog.findings().map(|(_, _, finding)| finding.code);
+        settled.chain(found).filter(|code| code.severity() == severity).count()
+    }
+}
+
+impl Refreshed {
+    /// Nobody had to look.
+    pub(super) fn unchanged(snapshot: Arc<Snapshot>) -> Self {
+        Self { snapshot, delta: Delta::default(), took: Duration::ZERO, failures: Vec::new() }
+    }
+
+    pub(super) fn log(&self, cause: Cause, before: Option<&Snapshot>) {
+        let Self { snapshot, delta, took, .. } = self;
+        // A look that nobody asked for and that finds nothing new is not worth a line.
+        let asked = matches!(cause, Cause::Start | Cause::Asked);
+        if asked || !delta.is_empty() {
+            tracing::info!(
+                %cause,
+                skills = snapshot.catalog.len(),
+                added = delta.added.len(),
+                removed = delta.removed.len(),
+                changed = delta.changed.len(),
+                errors = snapshot.count(Severity::Error),
+                warnings = snapshot.count(Severity::Warning),
+                ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+                "indexed"
+            );
+        }
+        // What was said at the last look is not said again.
+        let said = before.map(|before| before.settled.diagnostics.as_slice()).unwrap_or_default();
+        let settled = snapshot.settled.diagnostics.iter().filter(|found| !said.contains(found));
+        let worth = |diagnostic: &&Diagnostic| diagnostic.finding.code.severity() != Severity::Info;
+        let news: Vec<&Diagnostic> = settled.chain(&delta.found).filter(worth).collect();
+        for diagnostic in news.iter().take(LOGGED) {
+            let hint = escaped(diagnostic.finding.hint.as_deref().unwrap_or_default());
+            tracing::warn!(hint, "{}", snapshot.described(diagnostic));
+        }
+        if let Some(more) = news.len().checked_sub(LOGGED).filter(|more| *more > 0) {
+            tracing::warn!("{more} more; `skills-mcp doctor` lists all of them");
+        }
+        let notices = |settled: &Settled| settled.notices.clone();
+        if before.is_none_or(|before| notices(&before.settled) != notices(&snapshot.settled)) {
+            let notices = snapshot.settled.notices.iter();
+            notices.for_each(|notice| tracing::warn!("{}", escaped(notice)));
+        }
+    }
+}
