@@ -92,7 +92,7 @@ impl Catalog {
         self.by_place.find(|skill| skill.0.place().cmp(&place)).map(|skill| &skill.0)
     }
 
-    /// Bundles that do not have the name they want, because an earlier one has it.
+    /// Skills that do not have the name or path they want, because an earlier one has it.
     pub fn shadowed(&self) -> Vec<ShadowedCopy> {
         let copy = |skill: &skill::ByPlace| {
             let skill = &skill.0;

@@ -26,6 +26,13 @@ pub struct Source {
     pub(super) held: Sorted<Arc<Held>>,
 }
 
+impl Source {
+    /// Whether walking it ran into the same.
+    pub fn has_same_walk(&self, other: &Self) -> bool {
+        self.walked == other.walked
+    }
+}
+
 /// A file that has a role, or about which there is something to say.
 #[derive(Debug)]
 pub(super) struct Held {

@@ -21,6 +21,9 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
     serve(context, store, face)
 }
 
+/// Threads for what blocks: scripts, looks, calls that read much. A few would do; threads that are not needed end.
+const MAX_THREADS: usize = 64;
+
 /// Serves this store under this face until the client leaves.
 pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitCode, Failure> {
     let store = Arc::new(store);
@@ -41,8 +44,11 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
     let sink = Sink::new(context.environment.server_id(), |recorded| {
         tracing::debug!(event = serde_json::to_string(&recorded).unwrap_or_default(), "recorded");
     });
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(MAX_THREADS)
+        .enable_all()
+        .build()?;
     let ended = runtime.block_on(async {
         tokio::spawn(keep(Arc::clone(&store)));
         tokio::task::spawn_blocking(script::sweep);

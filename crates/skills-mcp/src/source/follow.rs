@@ -4,7 +4,7 @@ use std::{io, sync::Arc};
 
 use skills_core::{
     catalog::{Entry, Folder, Intake, Node, SkillPath, Stamp},
-    diagnostic::Finding,
+    diagnostic::{Finding, escaped},
     document::{Dialect, Parsed},
     relpath::RelPath,
 };
@@ -43,6 +43,8 @@ pub struct Followed {
     whole_only: bool,
     /// Whether everything in it is watched.
     watched: bool,
+    /// Why it cannot be; it is not tried again.
+    unwatchable: Option<String>,
     /// Whether it lies on a disk of another machine.
     remote: bool,
 }
@@ -76,6 +78,11 @@ impl Followed {
         let somewhere = self.links.iter().filter(|(_, leads)| leads.is_some());
         let mut links = nowhere.chain(somewhere).take(MAX_LINKS);
         links.all(|(path, leads)| root.leads(path) == *leads)
+    }
+
+    /// Why nobody tells of its changes, where that cannot be had.
+    pub fn unwatchable(&self) -> Option<&str> {
+        self.unwatchable.as_deref()
     }
 
     /// Nobody watches it any more.
@@ -119,12 +126,18 @@ impl Followed {
             return Ok(None);
         };
         let remote = root.is_remote(&RelPath::root());
-        let queue = watch.as_ref().map(|watch| Arc::clone(watch.queue())).filter(|_| !remote);
+        let another = self.identity != Some(identity);
+        if another {
+            self.unwatchable = remote.then(|| "it lies on a disk of another machine".to_owned());
+        }
+        let queue = watch.as_ref().map(|watch| Arc::clone(watch.queue()));
+        let queue = queue.filter(|_| self.unwatchable.is_none());
         // Another folder in its place has nothing to do with what was there; and what is not watched yet has to be
         // listed to be.
-        let same = self.identity == Some(identity) && (self.watched || queue.is_none());
+        let same = !another && (self.watched || queue.is_none());
         if let (false, Some(watch)) = (same, &mut watch) {
             watch.forget(number, &RelPath::root());
+            self.watched = false;
         }
         let before = same.then(|| Arc::clone(&self.folder));
         let walked = walk(&root, &RelPath::root(), before.as_ref(), queue.as_deref())
@@ -136,15 +149,25 @@ impl Followed {
         self.findings = findings;
         self.links = links;
         self.whole_only = whole_only;
-        self.watched = queue.is_some() && unwatched.is_none();
+        self.watched = queue.is_some();
         self.remote = remote;
-        if let Some(watch) = watch {
+        if let Some(watch) = &mut watch {
             for (one, path) in watches {
                 watch.remember(one, number, path);
             }
         }
-        let untold = remote.then(|| io::Error::other("it lies on a disk of another machine"));
-        Ok(unwatched.or(untold))
+        self.give_up(number, unwatched.as_ref(), watch);
+        Ok(unwatched)
+    }
+
+    /// What cannot be watched whole is not watched at all.
+    fn give_up(&mut self, number: usize, error: Option<&io::Error>, watch: Option<&mut Watch>) {
+        let Some(error) = error else { return };
+        self.unwatchable = Some(error.to_string());
+        self.watched = false;
+        if let Some(watch) = watch {
+            watch.forget(number, &RelPath::root());
+        }
     }
 
     /// Looks at single names. Each is what it is now: a file is read again, a folder walked.
@@ -162,10 +185,11 @@ impl Followed {
             let above = self.folder.folder(&path.folder());
             let (false, Some(above)) = (inside, above) else { continue };
             let was_folder = above.own_folder(path.name()).is_some();
-            let listed = root.look(path).filter(|_| !is_passed_by(path));
+            let listed = root.look(path).filter(|listed| !is_passed_by(path, listed));
             let is_folder = matches!(listed, Some(Listed::Folder { .. }));
+            let shown = escaped(path.as_str());
             self.findings.retain(|(file, _)| {
-                let inside = file.strip_prefix(path.as_str());
+                let inside = file.strip_prefix(&*shown);
                 !inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             });
             self.links.retain(|(link, _)| !is_at_or_below(link, path));
@@ -194,7 +218,11 @@ impl Followed {
                 ) => false,
             };
             let walked_path = if plain { path.clone() } else { path.folder() };
-            let result = self.rewalk(&root, number, &walked_path, watch.as_deref_mut());
+            let mut result = self.rewalk(&root, number, &walked_path, watch.as_deref_mut());
+            if plain && !matches!(result, Ok(_) | Err(DiskError::NotFound)) {
+                // Closed to us, which is said of it in the folder that it is in.
+                result = self.rewalk(&root, number, &path.folder(), watch.as_deref_mut());
+            }
             match result {
                 Ok(unwatched) => trouble = trouble.or(unwatched),
                 // Gone between looking and walking: the next event tells.
@@ -204,7 +232,7 @@ impl Followed {
                 done = Some(path);
             }
         }
-        self.watched &= trouble.is_none();
+        self.give_up(number, trouble.as_ref(), watch);
         trouble
     }
 
@@ -218,8 +246,9 @@ impl Followed {
     ) -> Result<Option<io::Error>, DiskError> {
         let queue = watch.as_ref().filter(|_| self.watched).map(|watch| Arc::clone(watch.queue()));
         let walked = walk(root, path, None, queue.as_deref())?;
+        let shown = escaped(path.as_str());
         self.findings.retain(|(file, _)| {
-            let inside = file.strip_prefix(path.as_str());
+            let inside = file.strip_prefix(&*shown);
             !inside.is_some_and(|rest| path.is_root() || rest.starts_with('/'))
         });
         self.findings.extend(walked.findings);
@@ -266,7 +295,8 @@ impl Followed {
     }
 }
 
-/// Whether a path leads through a tool's own folder.
-fn is_passed_by(path: &RelPath) -> bool {
-    path.segments().any(is_skipped)
+/// Whether a path leads to or through a tool's own folder; a file may be called as it likes.
+fn is_passed_by(path: &RelPath, listed: &Listed) -> bool {
+    let is_folder = matches!(listed, Listed::Folder { .. });
+    path.folder().segments().any(is_skipped) || (is_folder && is_skipped(path.name()))
 }

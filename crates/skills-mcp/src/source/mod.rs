@@ -7,6 +7,7 @@ mod clients;
 mod directory;
 mod disk;
 mod follow;
+mod hint;
 mod parallel;
 mod plugins;
 mod walk;

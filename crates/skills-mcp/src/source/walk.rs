@@ -16,7 +16,8 @@ use skills_core::{
 };
 
 use super::{
-    disk::{DiskError, Identity, Listed, Listing, Root},
+    disk::{DiskError, Glance, Identity, Listed, Listing, Root},
+    hint,
     parallel::map,
     watch::{Descriptor, Queue},
 };
@@ -29,17 +30,6 @@ const MAX_ENTRIES: usize = 500_000;
 const MAX_VISITS: u32 = 16;
 /// Tools' own folders, large and without skills.
 const SKIPPED: &[&str] = &[".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"];
-
-/// The way out of whatever a walk runs into.
-const HINTS: &[(Code, &str)] = &[
-    (Code::LinkRefused, "replace the link by the file, or link to a place this source may go to"),
-    (Code::LinkLoop, "remove the link"),
-    (Code::Unreadable, "mend its permissions, or move it away"),
-    (Code::NameUnusable, "rename it, with letters, digits and hyphens"),
-    (Code::NotRegular, "remove it, or put a regular file in its place"),
-    (Code::TooDeep, "move it up"),
-    (Code::TooMany, "split the source into several"),
-];
 
 /// What the walk found, and what it ran into: file (as text) and finding.
 #[derive(Debug, Default)]
@@ -86,7 +76,7 @@ struct Visited {
 /// What looking at a folder came to.
 enum Looked {
     /// It looks as it did; its files were glanced at.
-    Same(Vec<File>),
+    Same(Identity, Vec<File>),
     Read(Listing),
     Refused(DiskError),
 }
@@ -134,10 +124,11 @@ pub(super) fn walk(
 /// Looks at one folder, on whatever thread.
 fn look(root: &Root, queue: Option<&Queue>, visit: &Visit) -> Looked {
     if let Some(before) = &visit.before
-        && root.glance(&visit.path).is_some_and(|(_, stamp)| stamp.is_same(before.stamp))
+        && let Some(glance) = root.glance(&visit.path)
+        && glance.stamp.is_same(before.stamp)
         && let Some(files) = glanced(root, &visit.path, before)
     {
-        return Looked::Same(files);
+        return Looked::Same(glance.identity, files);
     }
     root.list(&visit.path, queue).map_or_else(Looked::Refused, Looked::Read)
 }
@@ -145,7 +136,7 @@ fn look(root: &Root, queue: Option<&Queue>, visit: &Visit) -> Looked {
 /// The files of a folder that holds the same names as before; none if one of them is not there.
 fn glanced(root: &Root, path: &RelPath, before: &Folder) -> Option<Vec<File>> {
     let glance = |(name, _): &File| {
-        let (bytes, stamp) = root.glance(&path.child(name).ok()?)?;
+        let Glance { bytes, stamp, .. } = root.glance(&path.child(name).ok()?)?;
         Some((Arc::clone(name), Entry::Regular { bytes, stamp }))
     };
     before.files().iter().map(glance).collect()
@@ -187,6 +178,8 @@ struct Walk<'a> {
     queue: Option<&'a Queue>,
     walked: Walked,
     entries: usize,
+    /// That there are too many.
+    said_so: bool,
     visits: HashMap<Identity, u32>,
     /// Names that many files have, once each.
     names: HashSet<Arc<str>>,
@@ -199,6 +192,7 @@ impl<'a> Walk<'a> {
             queue,
             walked: Walked::default(),
             entries: 0,
+            said_so: false,
             visits: HashMap::new(),
             names: HashSet::new(),
         }
@@ -223,8 +217,9 @@ impl<'a> Walk<'a> {
             name,
         };
         let listing = match looked {
-            Looked::Same(files) => {
+            Looked::Same(identity, files) => {
                 let before = visit.before.as_ref()?;
+                visited.identity = identity;
                 self.entries += files.len() + before.folders().len();
                 visited.stamp = before.stamp;
                 visited.files = files;
@@ -255,6 +250,7 @@ impl<'a> Walk<'a> {
         visited.stamp = listing.stamp;
         for (name, listed) in listing.entries {
             if self.is_over() {
+                visited.stamp = Stamp::UNSURE;
                 break;
             }
             let unusable = match name.to_str().map(|name| visit.path.child(name)) {
@@ -280,7 +276,7 @@ impl<'a> Walk<'a> {
         listing: &Listing,
         levels: &[Vec<Visited>],
     ) -> Option<(Code, String)> {
-        if levels.len() >= MAX_DEPTH {
+        if visit.path.segments().count() >= MAX_DEPTH {
             let message = format!("lies deeper than {MAX_DEPTH} folders; not looked at");
             return Some((Code::TooDeep, message));
         }
@@ -288,6 +284,10 @@ impl<'a> Walk<'a> {
             return None;
         }
         self.walked.whole_only = true;
+        if self.queue.is_some() && self.root.is_remote(&visit.path) {
+            let error = io::Error::other("a link leads to a disk of another machine");
+            self.walked.unwatched.get_or_insert(error);
+        }
         let mut above = levels.iter().rev().scan(visit.parent, |number, level| {
             let visited = level.get(*number)?;
             *number = visited.parent;
@@ -320,7 +320,12 @@ impl<'a> Walk<'a> {
                     // The folder looks the same when what its link leads to does not.
                     visited.stamp = Stamp::UNSURE;
                     let watch = self.queue.and_then(|queue| self.root.watch(&path, queue));
-                    self.watched(&path, watch);
+                    // What we may not read cannot be watched, and is not served either.
+                    let matters = |watch: &io::Result<_>| match watch {
+                        Ok(_) => true,
+                        Err(error) => Queue::is_exhausted(error),
+                    };
+                    self.watched(&path, watch.filter(matters));
                     self.link(&path, true);
                 }
                 let name = self.name(path.name());
@@ -362,7 +367,8 @@ impl<'a> Walk<'a> {
     /// Whether there are too many entries; said once.
     fn is_over(&mut self) -> bool {
         self.entries += 1;
-        if self.entries == MAX_ENTRIES + 1 {
+        if self.entries > MAX_ENTRIES && !self.said_so {
+            self.said_so = true;
             let message =
                 format!("more than {MAX_ENTRIES} files and folders; the rest is not looked at");
             self.found("", Code::TooMany, message);
@@ -403,10 +409,7 @@ impl<'a> Walk<'a> {
     }
 
     fn found(&mut self, file: &str, code: Code, message: impl Into<String>) {
-        let mut finding = Finding::whole(code, message);
-        finding.hint =
-            HINTS.iter().find(|(known, _)| *known == code).map(|(_, hint)| (*hint).to_owned());
-        self.walked.findings.push((escaped(file), finding));
+        self.walked.findings.push((escaped(file), hint::finding(code, message)));
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 
 use tokio::{
     task::spawn_blocking,
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep_until},
 };
 
 use super::{Cause, Store};
@@ -18,10 +18,13 @@ use crate::source::Queue;
 /// How long until the next look after one that failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Changes come in bursts; they are taken in once it is quiet for so long, unless a call asks for them before.
+#[cfg(target_os = "linux")]
 const QUIET: Duration = Duration::from_millis(20);
 /// However long the burst, what is told so far is taken in after this.
+#[cfg(target_os = "linux")]
 const LONGEST: Duration = Duration::from_millis(500);
 /// The queue holds some sixteen thousand events, and loses the rest.
+#[cfg(target_os = "linux")]
 const MUCH: usize = 128 * 1024;
 /// Each skill that changed since the index was made whole costs every search a little.
 const MANY: usize = 64;
@@ -76,7 +79,10 @@ fn spread(usual: Duration) -> Duration {
 /// Waits until the system has told of changes and the burst is over, or too much of it is waiting.
 #[cfg(target_os = "linux")]
 async fn told(queue: Option<Arc<Queue>>) {
-    use tokio::io::{Interest, unix::AsyncFd};
+    use tokio::{
+        io::{Interest, unix::AsyncFd},
+        time::sleep,
+    };
 
     let Some(queue) = queue else { return future::pending().await };
     let shared = Shared(Arc::clone(&queue));
@@ -122,5 +128,5 @@ impl std::os::fd::AsRawFd for Shared {
 
 #[cfg(not(target_os = "linux"))]
 async fn told(_: Option<Arc<Queue>>) {
-    future::pending().await
+    future::pending::<()>().await;
 }

@@ -1,7 +1,7 @@
 //! Looks again: at every source or at what is told of, makes the next catalog and swaps it in.
 
 use std::{
-    sync::{Arc, OnceLock, PoisonError},
+    sync::{Arc, OnceLock, PoisonError, atomic::Ordering},
     time::Instant,
 };
 
@@ -22,7 +22,9 @@ use crate::{
 pub(super) struct State {
     followed: Vec<Followed>,
     watch: Option<Watch>,
-    /// Why the system does not tell of changes in all sources.
+    /// What is wrong with each source as a whole.
+    failures: Vec<Option<Diagnostic>>,
+    /// Why the system tells of nothing.
     unwatched: Option<String>,
     looked: Option<Instant>,
     /// When the last look began, and the last one at everything.
@@ -84,9 +86,15 @@ impl Store {
     /// Whether the system tells of changes: of how many folders, or why not.
     pub fn watching(&self) -> Result<usize, String> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let untold = |(source, followed): (&Directory, &Followed)| {
+            followed.unwatchable().map(|why| format!("{}: {why}", source.path().display()))
+        };
+        let untold: Vec<String> =
+            self.sources.iter().zip(&state.followed).filter_map(untold).collect();
         match (&state.watch, &state.unwatched) {
-            (Some(watch), None) => Ok(watch.len()),
-            (_, why) => Err(unwatched(why.as_deref().unwrap_or("nobody asked for it"))),
+            (Some(watch), _) if untold.is_empty() => Ok(watch.len()),
+            (Some(_), _) => Err(unwatched(&untold.join("; "))),
+            (None, why) => Err(unwatched(why.as_deref().unwrap_or("nobody asked for it"))),
         }
     }
 
@@ -131,33 +139,24 @@ impl Store {
         }
         let before = self.current.load_full();
         let whole = whole || lost || changes.lost || before.is_none();
-        let (looked, failures) = self.follow(&mut state, &changes, whole, started);
-        let empty = Catalog::default();
-        let mut catalog = before.as_ref().map_or(&empty, |before| &before.catalog).clone();
-        let mut delta = Delta::default();
-        for number in looked {
-            let (Some(source), Some(followed)) =
-                (self.sources.get(number), state.followed.get(number))
-            else {
-                continue;
-            };
-            let (next, change) =
-                catalog.with(number, &followed.intake(source), |files| followed.read(files));
-            catalog = next;
-            delta = delta.and(change);
-        }
-        let failed =
-            failures.iter().map(|failure: &Diagnostic| failure.finding.message.clone()).collect();
+        let failing = state.failures.clone();
+        let looked = self.follow(&mut state, &changes, whole, started);
+        let steady = !whole && state.failures == failing;
+        let (catalog, delta) = self.taken_in(&state, before.as_deref(), &looked);
+        let failures = || state.failures.iter().flatten();
+        let failed = failures().map(|failure| failure.finding.message.clone()).collect();
         let snapshot = self.next(&state, before.as_ref(), catalog, &delta, |before| {
-            self.settle(before, failures, whole)
+            self.settle(before, failures().cloned(), steady)
         });
         let refreshed = Refreshed { snapshot, delta, took: started.elapsed(), failures: failed };
         // First said, then served: whoever has an answer from it can find it in the log.
         refreshed.log(cause, before.as_deref());
-        self.current.store(Some(Arc::clone(&refreshed.snapshot)));
         if before.is_none_or(|before| !Arc::ptr_eq(&before, &refreshed.snapshot)) {
+            self.current.store(Some(Arc::clone(&refreshed.snapshot)));
             self.generations.send_modify(|generation| *generation += 1);
         }
+        let told = state.watch.is_some() && state.followed.iter().all(Followed::is_watched);
+        self.told.store(told, Ordering::Relaxed);
         state.began = Some(started);
         if whole {
             state.began_whole = Some(started);
@@ -165,20 +164,46 @@ impl Store {
         refreshed
     }
 
-    /// Looks at the sources that may have changed; their numbers, and what cannot be read.
+    /// The catalog with what these sources hold now, and what that changed.
+    fn taken_in(
+        &self,
+        state: &State,
+        before: Option<&Snapshot>,
+        looked: &[usize],
+    ) -> (Catalog, Delta) {
+        let mut catalog = before.map(|before| before.catalog.clone()).unwrap_or_default();
+        let mut delta = Delta::default();
+        for number in looked {
+            let (Some(source), Some(followed)) =
+                (self.sources.get(*number), state.followed.get(*number))
+            else {
+                continue;
+            };
+            let (next, change) =
+                catalog.with(*number, &followed.intake(source), |files| followed.read(files));
+            catalog = next;
+            delta = delta.and(change);
+        }
+        if looked.len() > 1 && !delta.found.is_empty() {
+            // What one source's change made wrong another's may have put right.
+            let wrong = catalog.diagnostics();
+            delta.found.retain(|found| wrong.contains(found));
+        }
+        (catalog, delta)
+    }
+
+    /// Looks at the sources that may have changed; their numbers.
     fn follow(
         &self,
         state: &mut State,
         changes: &Changes,
         whole: bool,
         now: Instant,
-    ) -> (Vec<usize>, Vec<Diagnostic>) {
+    ) -> Vec<usize> {
         let outdated = !state.is_current(now);
-        if whole || outdated {
-            state.looked = Some(now);
-        }
-        let (mut looked, mut failures) = (Vec::new(), Vec::new());
+        let mut looked = Vec::new();
         state.followed.resize_with(self.sources.len(), Followed::default);
+        state.failures.resize(self.sources.len(), None);
         for (number, source) in self.sources.iter().enumerate() {
             let paths: Vec<RelPath> = changes
                 .paths
@@ -197,31 +222,33 @@ impl Store {
                 Look::At(&paths)
             };
             let had = followed.identity().is_some();
+            let said = followed.unwatchable().map(str::to_owned);
             looked.push(number);
-            match followed.look(source, number, how, state.watch.as_mut()) {
-                Ok(trouble) => {
-                    failures.extend(source.missed().map(|error| unreadable(source, &error, false)));
-                    if let Some(trouble) = trouble {
-                        self.untold(state, source, &trouble);
-                    }
-                }
-                Err(error) => failures.push(unreadable(source, &error, had)),
+            let result = followed.look(source, number, how, state.watch.as_mut());
+            let news = followed.unwatchable().filter(|why| said.as_deref() != Some(*why));
+            if let Some(why) = news.filter(|_| state.watch.is_some()) {
+                tracing::warn!("{}", unwatched(&format!("{}: {why}", source.path().display())));
+            }
+            let failure = match &result {
+                Ok(_) => source.missed().map(|error| unreadable(source, &error, false)),
+                Err(error) => Some(unreadable(source, error, had)),
+            };
+            if let Some(known) = state.failures.get_mut(number) {
+                *known = failure;
+            }
+            if let Ok(Some(error)) = result
+                && Queue::is_exhausted(&error)
+            {
+                state.unwatched = Some(format!("{}: {error}", source.path().display()));
+                state.stop_watching();
+                self.queue.store(None);
             }
         }
-        (looked, failures)
-    }
-
-    /// The system does not tell of changes in a source; said once.
-    fn untold(&self, state: &mut State, source: &Directory, error: &std::io::Error) {
-        let why = format!("{}: {error}", source.path().display());
-        if Queue::is_exhausted(error) {
-            state.stop_watching();
-            self.queue.store(None);
+        if whole || outdated {
+            // When it was done, so that what takes long is not done all the time.
+            state.looked = Some(Instant::now());
         }
-        if state.unwatched.as_ref() != Some(&why) {
-            tracing::warn!("{}", unwatched(&why));
-            state.unwatched = Some(why);
-        }
+        looked
     }
 
     /// The next snapshot; the one before, if nothing is different.
@@ -240,7 +267,9 @@ impl Store {
             let roots = catalog.sources().iter().zip(before.catalog.sources());
             Arc::ptr_eq(&before.settled, &settled)
                 && before.catalog.sources().len() == catalog.sources().len()
-                && roots.into_iter().all(|(a, b)| Arc::ptr_eq(&a.root, &b.root))
+                && roots
+                    .into_iter()
+                    .all(|(a, b)| Arc::ptr_eq(&a.root, &b.root) && a.has_same_walk(b))
                 && delta.numbers.is_empty()
                 && delta.found.is_empty()
                 && before.is_rooted_in(&state.followed)
@@ -274,7 +303,12 @@ impl Store {
         let Some(snapshot) = self.current.load_full() else { return };
         if let Some(merged) = snapshot.with_merged_index(most) {
             // Only if nobody has a newer one by now; then that one is merged next time.
-            self.current.compare_and_swap(&Some(snapshot), Some(Arc::new(merged)));
+            let before = Some(snapshot);
+            let found = self.current.compare_and_swap(&before, Some(Arc::new(merged)));
+            if found.as_ref().zip(before.as_ref()).is_some_and(|(a, b)| Arc::ptr_eq(a, b)) {
+                // Whoever keeps the one before need not keep its index.
+                self.generations.send_modify(|generation| *generation += 1);
+            }
         }
     }
 
@@ -282,12 +316,11 @@ impl Store {
     fn settle(
         &self,
         before: Option<&Snapshot>,
-        failures: Vec<Diagnostic>,
-        whole: bool,
+        failures: impl Iterator<Item = Diagnostic>,
+        steady: bool,
     ) -> Arc<Settled> {
         if let Some(before) = before
-            && !whole
-            && failures.is_empty()
+            && steady
             && before.has_same_configuration(&self.sources)
         {
             return Arc::clone(&before.settled);
@@ -318,7 +351,7 @@ fn unwatched(why: &str) -> String {
 }
 
 fn unreadable(source: &Directory, error: &SourceError, has_last: bool) -> Diagnostic {
-    let served = if has_last { "; what it held before is still served" } else { "" };
+    let served = if has_last { "; what it held before is still listed" } else { "" };
     Finding::whole(Code::Unreadable, format!("{error}{served}"))
         .hint(error.hint())
         .in_file(source.name(), "")

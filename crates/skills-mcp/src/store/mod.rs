@@ -13,7 +13,7 @@ mod snapshot;
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -49,6 +49,10 @@ pub struct Store {
     state: Mutex<look::State>,
     /// Where the system tells of changes; none where it does not.
     queue: ArcSwapOption<Queue>,
+    /// Whether the system tells of changes in all sources.
+    told: AtomicBool,
+    /// Whose turn it is to look for a call.
+    turn: Arc<tokio::sync::Mutex<()>>,
     /// How many calls were answered before all changes were taken in.
     late: AtomicU64,
 }
@@ -64,6 +68,8 @@ impl Store {
             generations: watch::Sender::new(0),
             state: Mutex::default(),
             queue: ArcSwapOption::empty(),
+            told: AtomicBool::new(false),
+            turn: Arc::default(),
             late: AtomicU64::new(0),
         }
     }
@@ -91,27 +97,41 @@ impl Store {
         }
     }
 
-    /// A snapshot with every change that was on disk when it was asked for. Waiting for that has an end, and is
-    /// counted when it comes to it.
+    /// A snapshot with every change that was on disk when it was asked for, or a second before where nobody tells of
+    /// changes. Waiting for that has an end, and is counted when it comes to it.
     pub async fn fresh(self: &Arc<Self>) -> Arc<Snapshot> {
         if let Some(snapshot) = self.up_to_date() {
             return snapshot;
         }
         let known = self.snapshot().await;
         let patience = Duration::from_millis(known.settings().refresh.patience_ms);
-        let patience = if self.queue.load().is_some() { patience } else { patience.max(LOOK) };
-        let store = Arc::clone(self);
-        let looking = spawn_blocking(move || store.catch_up(Cause::Call));
-        match timeout(patience, looking).await {
-            Ok(Ok(snapshot)) => snapshot,
+        let told = self.told.load(Ordering::Relaxed);
+        let patience = if told { patience } else { patience.max(LOOK) };
+        match timeout(patience, self.caught_up()).await {
+            Ok(Some(snapshot)) => snapshot,
             // It panicked, and was logged by whoever catches panics; what we have is what we have.
-            Ok(Err(_)) => known,
+            Ok(None) => known,
             Err(_) => {
                 let late = self.late.fetch_add(1, Ordering::Relaxed) + 1;
                 tracing::warn!(late, "answered before all changes were taken in");
                 self.snapshot().await
             }
         }
+    }
+
+    /// Takes in what has changed. Those who wait for the same look wait here, not each on a thread of its own; and the
+    /// next look starts when this one has ended, whoever has stopped waiting for it.
+    async fn caught_up(self: &Arc<Self>) -> Option<Arc<Snapshot>> {
+        let turn = Arc::clone(&self.turn).lock_owned().await;
+        if let Some(snapshot) = self.up_to_date() {
+            return Some(snapshot);
+        }
+        let store = Arc::clone(self);
+        let looking = spawn_blocking(move || {
+            let _turn = turn;
+            store.catch_up(Cause::Call)
+        });
+        looking.await.ok()
     }
 
     /// The current snapshot, if nothing has changed since. Asks the queue first and who is at work last: what is not in

@@ -192,6 +192,11 @@ impl Snapshot {
         ranking
     }
 
+    /// Whether the ranked index is ready.
+    pub fn is_indexed(&self) -> bool {
+        self.ranked.get().is_some()
+    }
+
     /// The ranked index. Built beside the first calls; whoever needs it earlier waits for it.
     pub(super) fn ranked(&self) -> &Ranked {
         self.ranked.get_or_init(|| {

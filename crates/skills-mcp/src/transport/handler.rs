@@ -34,6 +34,8 @@ use crate::{
 
 /// So many calls run at once; more wait for their turn.
 const MAX_RUNNING: usize = 32;
+/// So many of them read many files: more would not be quicker, and each keeps a thread.
+const MAX_READING: usize = 4;
 /// How long clients may keep the list of tools and the description of the server.
 const TTL_MS: u64 = 60_000;
 
@@ -68,6 +70,7 @@ pub struct Handler {
     session: Arc<Session>,
     face: Arc<Face>,
     running: Arc<Semaphore>,
+    reading: Arc<Semaphore>,
     runs: Arc<Runs>,
     menu: Arc<Menu>,
     pub(super) announcer: Announcer,
@@ -80,8 +83,9 @@ impl Handler {
         let menu = Arc::new(Menu::new(Arc::clone(&face)));
         let announcer = Announcer::new(Arc::clone(&store), Arc::clone(&face), Arc::clone(&menu));
         let running = Arc::new(Semaphore::new(MAX_RUNNING));
-        let runs = Arc::new(runs);
-        Self { store, sink, session: Arc::default(), face, running, runs, menu, announcer }
+        let reading = Arc::new(Semaphore::new(MAX_READING));
+        let (runs, session) = (Arc::new(runs), Arc::default());
+        Self { store, sink, session, face, running, reading, runs, menu, announcer }
     }
 
     /// A snapshot with every change that was on disk when the request came.
@@ -110,6 +114,8 @@ impl Handler {
             };
             let last_try = tries == MAX_TRIES || (tries > 0 && started.elapsed() > LONG);
             let call = self.call(snapshot, caller.clone(), last_try);
+            let many = offered.tool.takes == Takes::Many;
+            let _turn = if many { self.reading.acquire().await.ok() } else { None };
             let reply = run(offered, call, arguments.clone()).await;
             let stale = matches!(reply, Err(Refusal::Stale(_)));
             let store = Arc::clone(&self.store);
@@ -151,7 +157,7 @@ async fn run(offered: &Arc<Offered>, call: Call, arguments: JsonObject) -> Resul
     let panicked = || Err(Refusal::Internal(format!("{name} failed: a panic")));
     let long = match offered.tool.takes {
         Takes::Nothing => false,
-        Takes::AFile => call.snapshot.is_slow(),
+        Takes::AFile => call.snapshot.is_slow() || !call.snapshot.is_indexed(),
         Takes::Many => true,
         Takes::AScript => {
             // Elsewhere, so that whoever waits can be told how it goes.
@@ -208,7 +214,6 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        // Before looking again, which some faces do for each call.
         let closed =
             |error: tokio::sync::AcquireError| ErrorData::internal_error(error.to_string(), None);
         let _turn = self.running.acquire().await.map_err(closed)?;

@@ -636,6 +636,20 @@ fn f05_links_that_lead_in_circles_end() {
 }
 
 #[test]
+fn f05_a_circle_is_a_circle_also_when_nothing_else_has_changed() {
+    let home = Home::with(GOOD);
+    home.write("skills/a/s.md", skill("s", "d", "Text."));
+    symlink("..", home.skills().join("a/up")).unwrap();
+    // Folders that have rested are not read again, only compared.
+    std::thread::sleep(Duration::from_millis(50));
+    let mut client = client(&home);
+    for _ in 0..3 {
+        let reply = client.call("refresh_skills", &json!({}));
+        assert_eq!(reply.json["skills_reindexed"], 2, "{}", reply.text);
+    }
+}
+
+#[test]
 fn f05_folders_that_link_to_each_other_are_walked_once_on_each_way() {
     let home = Home::with(GOOD);
     let names = ["a", "b", "c", "d"];

@@ -18,7 +18,7 @@ use rustix::{
 };
 use skills_core::{catalog::Stamp, relpath::RelPath};
 
-use super::{DiskError, Identity, Links, Listed, Listing, secret::is_secret, stamp};
+use super::{DiskError, Glance, Identity, Links, Listed, Listing, secret::is_secret, stamp};
 use crate::source::watch::{Descriptor, Queue};
 
 /// A source's folder, open.
@@ -105,11 +105,15 @@ impl Root {
     }
 
     /// What is known of something without opening it, if it is no link; a hint, good for comparing.
-    pub(in crate::source) fn glance(&self, path: &RelPath) -> Option<(u64, Stamp)> {
+    pub(in crate::source) fn glance(&self, path: &RelPath) -> Option<Glance> {
         let path = self.inside.join(path);
         let name = if path.is_root() { "." } else { path.as_str() };
         let found = statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some((u64::try_from(found.st_size).unwrap_or(0), fingerprint(&found)))
+        Some(Glance {
+            bytes: u64::try_from(found.st_size).unwrap_or(0),
+            stamp: fingerprint(&found),
+            identity: (found.st_dev, found.st_ino),
+        })
     }
 
     /// Which file or folder a name leads to now, wherever that is; good for comparing, and for nothing else.

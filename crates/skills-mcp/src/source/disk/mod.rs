@@ -82,6 +82,14 @@ pub(super) struct Listing {
 /// The same for the same folder, and for no other.
 pub type Identity = (u64, u64);
 
+/// What is known of something without opening it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Glance {
+    pub(super) bytes: u64,
+    pub(super) stamp: Stamp,
+    pub(super) identity: Identity,
+}
+
 /// What an entry is, links resolved.
 #[derive(Debug)]
 pub(super) enum Listed {

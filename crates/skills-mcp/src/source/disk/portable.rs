@@ -21,7 +21,7 @@ use cap_std::{
 };
 use skills_core::{catalog::Stamp, relpath::RelPath};
 
-use super::{DiskError, Identity, Links, Listed, Listing, secret::is_secret, stamp};
+use super::{DiskError, Glance, Identity, Links, Listed, Listing, secret::is_secret, stamp};
 use crate::source::watch::{Descriptor, Queue};
 
 /// A source's folder, open.
@@ -71,7 +71,10 @@ impl Root {
     }
 
     /// What lies in a folder.
-    #[cfg_attr(test, expect(dead_code, reason = "tests on Linux walk through the other door"))]
+    #[cfg_attr(
+        all(test, target_os = "linux"),
+        expect(dead_code, reason = "tests on Linux walk through the other door")
+    )]
     pub(in crate::source) fn list(
         &self,
         path: &RelPath,
@@ -96,7 +99,10 @@ impl Root {
     }
 
     /// What stands under one name; nothing may.
-    #[cfg_attr(test, expect(dead_code, reason = "tests on Linux walk through the other door"))]
+    #[cfg_attr(
+        all(test, target_os = "linux"),
+        expect(dead_code, reason = "tests on Linux walk through the other door")
+    )]
     pub(in crate::source) fn look(&self, path: &RelPath) -> Option<Listed> {
         if path.is_root() {
             return Some(Listed::Folder { linked: false });
@@ -111,23 +117,33 @@ impl Root {
     }
 
     /// What is known of something without opening it, if it is no link; a hint, good for comparing.
-    #[cfg_attr(test, expect(dead_code, reason = "tests on Linux walk through the other door"))]
-    pub(in crate::source) fn glance(&self, path: &RelPath) -> Option<(u64, Stamp)> {
+    #[cfg_attr(
+        all(test, target_os = "linux"),
+        expect(dead_code, reason = "tests on Linux walk through the other door")
+    )]
+    pub(in crate::source) fn glance(&self, path: &RelPath) -> Option<Glance> {
         let path = self.inside.join(path);
         let name = if path.is_root() { "." } else { path.as_str() };
         let found = self.folder.symlink_metadata(name).ok()?;
-        Some((found.len(), fingerprint(&found)))
+        let identity = identity(&self.path.join(name)).unwrap_or_default();
+        Some(Glance { bytes: found.len(), stamp: fingerprint(&found), identity })
     }
 
     /// Which file or folder a name leads to: of no interest where nobody watches.
-    #[cfg_attr(test, expect(dead_code, reason = "tests on Linux walk through the other door"))]
+    #[cfg_attr(
+        all(test, target_os = "linux"),
+        expect(dead_code, reason = "tests on Linux walk through the other door")
+    )]
     #[expect(clippy::unused_self, reason = "the other door has it")]
     pub(in crate::source) fn leads(&self, _: &RelPath) -> Option<Identity> {
         None
     }
 
     /// Nobody watches here.
-    #[cfg_attr(test, expect(dead_code, reason = "tests on Linux walk through the other door"))]
+    #[cfg_attr(
+        all(test, target_os = "linux"),
+        expect(dead_code, reason = "tests on Linux walk through the other door")
+    )]
     #[expect(clippy::unused_self, reason = "the other door has it")]
     pub(in crate::source) fn watch(
         &self,
@@ -138,7 +154,10 @@ impl Root {
     }
 
     /// Whether a folder lies on a disk of another machine: of no interest where nobody watches.
-    #[cfg_attr(test, expect(dead_code, reason = "tests on Linux walk through the other door"))]
+    #[cfg_attr(
+        all(test, target_os = "linux"),
+        expect(dead_code, reason = "tests on Linux walk through the other door")
+    )]
     #[expect(clippy::unused_self, reason = "the other door has it")]
     pub(in crate::source) fn is_remote(&self, _: &RelPath) -> bool {
         false
@@ -201,7 +220,6 @@ impl Root {
 }
 
 /// Which folder a path leads to now, and whether any.
-#[cfg_attr(test, expect(dead_code, reason = "tests on Linux walk through the other door"))]
 pub fn identity(path: &Path) -> Option<Identity> {
     let path = path.canonicalize().ok().filter(|path| path.is_dir())?;
     let mut hasher = DefaultHasher::new();
@@ -210,7 +228,10 @@ pub fn identity(path: &Path) -> Option<Identity> {
 }
 
 /// A fingerprint of the file that a path leads to, where there is one.
-#[cfg_attr(test, expect(dead_code, reason = "tests on Linux walk through the other door"))]
+#[cfg_attr(
+    all(test, target_os = "linux"),
+    expect(dead_code, reason = "tests on Linux walk through the other door")
+)]
 pub(in crate::source) fn stamp_of(path: &Path) -> Option<Stamp> {
     let folder = Dir::open_ambient_dir(path.parent()?, ambient_authority()).ok()?;
     folder.metadata(path.file_name()?).ok().map(|found| fingerprint(&found))

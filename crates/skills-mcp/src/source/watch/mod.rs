@@ -10,7 +10,7 @@ mod linux;
 mod none;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry},
     ffi::OsString,
     io,
     sync::Arc,
@@ -33,6 +33,7 @@ struct Told {
 }
 
 #[derive(Debug)]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nobody tells there"))]
 enum What {
     /// Something happened to what has this name in the watched folder.
     Named(OsString),
@@ -54,7 +55,7 @@ pub struct Watch {
     places: HashMap<Descriptor, Place>,
     by_place: BTreeMap<Place, Descriptor>,
     /// Links may lead to one folder from several places; the further ones are here.
-    further: Vec<(Descriptor, Place)>,
+    further: HashMap<Descriptor, Vec<Place>>,
 }
 
 /// What the queue held.
@@ -73,7 +74,7 @@ impl Watch {
             queue: Arc::new(Queue::open()?),
             places: HashMap::new(),
             by_place: BTreeMap::new(),
-            further: Vec::new(),
+            further: HashMap::new(),
         })
     }
 
@@ -95,12 +96,33 @@ impl Watch {
     /// Remembers what a watch is for.
     pub(super) fn remember(&mut self, watch: Descriptor, source: usize, path: RelPath) {
         let place = (source, path);
-        match self.places.get(&watch) {
-            Some(known) if *known == place => {}
-            Some(_) => self.further.push((watch, place.clone())),
-            None => drop(self.places.insert(watch, place.clone())),
+        match self.by_place.insert(place.clone(), watch) {
+            Some(known) if known == watch => return,
+            // Something else is there now.
+            Some(known) => self.release(known, &place),
+            None => {}
         }
-        self.by_place.insert(place, watch);
+        match self.places.entry(watch) {
+            Entry::Vacant(free) => drop(free.insert(place)),
+            Entry::Occupied(_) => self.further.entry(watch).or_default().push(place),
+        }
+    }
+
+    /// A watch is not for this place any more; where it was for no other, there is none.
+    fn release(&mut self, watch: Descriptor, place: &Place) {
+        let mut further = self.further.remove(&watch).unwrap_or_default();
+        further.retain(|other| other != place);
+        if self.places.get(&watch) == Some(place) {
+            if let Some(heir) = further.pop() {
+                self.places.insert(watch, heir);
+            } else {
+                self.places.remove(&watch);
+                self.queue.remove(watch);
+            }
+        }
+        if !further.is_empty() {
+            self.further.insert(watch, further);
+        }
     }
 
     /// Stops watching what is at a path and below it.
@@ -119,17 +141,7 @@ impl Watch {
             .collect();
         for (place, watch) in gone {
             self.by_place.remove(&place);
-            self.further.retain(|(_, further)| *further != place);
-            if self.places.get(&watch) != Some(&place) {
-                continue;
-            }
-            if let Some(heir) = self.further.iter().position(|(further, _)| *further == watch) {
-                let (_, place) = self.further.swap_remove(heir);
-                self.places.insert(watch, place);
-            } else {
-                self.places.remove(&watch);
-                self.queue.remove(watch);
-            }
+            self.release(watch, &place);
         }
     }
 
@@ -141,8 +153,8 @@ impl Watch {
                 changes.lost = true;
                 continue;
             }
-            let further = self.further.iter().filter(|(other, _)| *other == watch);
-            let places = self.places.get(&watch).into_iter().chain(further.map(|(_, place)| place));
+            let further = self.further.get(&watch).into_iter().flatten();
+            let places = self.places.get(&watch).into_iter().chain(further);
             for (source, path) in places {
                 let told = match &what {
                     // A name that we cannot use is found out about by looking at its folder.
@@ -155,10 +167,12 @@ impl Watch {
                 changes.paths.insert((*source, told));
             }
             if matches!(what, What::Unwatched) {
-                let further = self.further.extract_if(.., |(other, _)| *other == watch);
-                let places = self.places.remove(&watch).into_iter();
-                for place in places.chain(further.map(|(_, place)| place)) {
-                    self.by_place.remove(&place);
+                let further = self.further.remove(&watch).unwrap_or_default();
+                for place in self.places.remove(&watch).into_iter().chain(further) {
+                    // Another watch may be there by now.
+                    if self.by_place.get(&place) == Some(&watch) {
+                        self.by_place.remove(&place);
+                    }
                 }
             }
         }
