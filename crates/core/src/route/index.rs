@@ -31,18 +31,18 @@ pub struct Router {
     /// How many keywords have this many characters.
     lengths: BTreeMap<usize, usize>,
     /// What skills are scored by.
-    entries: Sorted<Entry>,
+    entries: Sorted<Arc<Entry>>,
 }
 
 #[derive(Debug, Clone)]
 struct Listed {
     keyword: Arc<str>,
-    skill: SkillId,
+    entry: Arc<Entry>,
 }
 
 impl Sorts for Listed {
     fn order(&self, other: &Self) -> Ordering {
-        self.keyword.cmp(&other.keyword).then(self.skill.cmp(&other.skill))
+        self.keyword.cmp(&other.keyword).then(self.entry.skill.cmp(&other.entry.skill))
     }
 }
 
@@ -59,14 +59,14 @@ impl Sorts for Trigram {
 }
 
 /// A skill's keywords as it lists them, and its priority.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Entry {
     skill: SkillId,
-    keywords: Arc<[Arc<str>]>,
+    keywords: Box<[Arc<str>]>,
     priority: f64,
 }
 
-impl Sorts for Entry {
+impl Sorts for Arc<Entry> {
     fn order(&self, other: &Self) -> Ordering {
         self.skill.cmp(&other.skill)
     }
@@ -104,9 +104,9 @@ impl Router {
 
     fn take_out(&mut self, number: SkillId) {
         let Some(entry) = self.entries.remove(|entry| entry.skill.cmp(&number)) else { return };
-        for keyword in &*entry.keywords {
+        for keyword in &entry.keywords {
             let place =
-                |listed: &Listed| listed.keyword.cmp(keyword).then(listed.skill.cmp(&number));
+                |listed: &Listed| listed.keyword.cmp(keyword).then(listed.entry.skill.cmp(&number));
             if self.listed.remove(place).is_none() || self.has(keyword) {
                 continue;
             }
@@ -134,38 +134,29 @@ impl Router {
     /// Finds the skills that fit a request.
     pub fn route(&self, catalog: &Catalog, context: &str, matching: &Matching) -> Verdict {
         let matched = self.matched_keywords(&tokenize(context));
-        let candidates: HashSet<SkillId> = matched
-            .iter()
-            .flat_map(|keyword| self.skills_of(keyword))
-            .map(|listed| listed.skill)
-            .collect();
-        let hits = candidates
-            .into_iter()
-            .filter_map(|number| self.scored(catalog.skill(number)?, &matched))
-            .collect();
-        let hit = |Scored { skill, base, score, .. }: Scored<'_>| Hit {
+        let listed = matched.iter().flat_map(|keyword| self.skills_of(keyword));
+        let mut candidates: Vec<&Entry> = listed.map(|listed| &*listed.entry).collect();
+        candidates.sort_unstable_by_key(|entry| entry.skill);
+        candidates.dedup_by_key(|entry| entry.skill);
+        let hits = candidates.into_iter().map(|entry| entry.scored(&matched)).collect();
+        // Ties go to the earlier.
+        let place =
+            |number| catalog.skill(number).map(|skill| (&*skill.identity, skill.file.as_str()));
+        let hit = |Scored { skill, base, score }: Scored| Hit {
             skill,
             base,
             score,
             matched: self.spelled(catalog, skill, &matched),
         };
-        match judge(hits, matching) {
+        match judge(hits, matching, place) {
             Ruling::NoMatch(closest) => Verdict::NoMatch { closest: closest.map(hit) },
             Ruling::Match(first) => Verdict::Match(hit(first)),
             Ruling::Ambiguous(hits) => Verdict::Ambiguous(hits.into_iter().map(hit).collect()),
         }
     }
 
-    fn entry(&self, skill: SkillId) -> Option<&Entry> {
+    fn entry(&self, skill: SkillId) -> Option<&Arc<Entry>> {
         self.entries.find(|entry| entry.skill.cmp(&skill))
-    }
-
-    fn scored<'a>(&self, skill: &'a Skill, matched: &HashSet<&str>) -> Option<Scored<'a>> {
-        let Entry { keywords, priority, .. } = self.entry(skill.id)?;
-        let count = keywords.iter().filter(|keyword| matched.contains(&***keyword)).count();
-        let base = Score::share(count, keywords.len());
-        let place = (&*skill.identity, skill.file.as_str());
-        Some(Scored { skill: skill.id, base, score: base.with_priority(*priority), place })
     }
 
     /// The skill's matched keywords as its author wrote them.
@@ -230,12 +221,20 @@ impl Router {
     }
 }
 
+impl Entry {
+    fn scored(&self, matched: &HashSet<&str>) -> Scored {
+        let count = self.keywords.iter().filter(|keyword| matched.contains(&***keyword)).count();
+        let base = Score::share(count, self.keywords.len());
+        Scored { skill: self.skill, base, score: base.with_priority(self.priority) }
+    }
+}
+
 /// Skills on their way into a router.
 #[derive(Default)]
 struct Added {
     listed: Vec<Listed>,
     trigrams: Vec<Trigram>,
-    entries: Vec<Entry>,
+    entries: Vec<Arc<Entry>>,
     /// Each keyword once.
     known: HashMap<String, Arc<str>>,
 }
@@ -246,11 +245,13 @@ impl Added {
         if fields.keywords.is_empty() {
             return;
         }
-        let keywords: Arc<[Arc<str>]> =
+        let keywords: Box<[Arc<str>]> =
             fields.keywords.iter().map(|word| self.keyword(router, word.to_lowercase())).collect();
-        let listed = |keyword: &Arc<str>| Listed { keyword: Arc::clone(keyword), skill: skill.id };
-        self.listed.extend(keywords.iter().map(listed));
-        self.entries.push(Entry { skill: skill.id, keywords, priority: fields.priority });
+        let entry = Arc::new(Entry { skill: skill.id, keywords, priority: fields.priority });
+        let listed =
+            |keyword: &Arc<str>| Listed { keyword: Arc::clone(keyword), entry: Arc::clone(&entry) };
+        self.listed.extend(entry.keywords.iter().map(listed));
+        self.entries.push(entry);
     }
 
     fn keyword(&mut self, router: &Router, keyword: String) -> Arc<str> {

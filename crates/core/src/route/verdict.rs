@@ -92,22 +92,31 @@ pub enum Verdict {
 
 /// A skill that has some matched keyword.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scored<'a> {
+pub(super) struct Scored {
     pub(super) skill: SkillId,
     pub(super) base: Score,
     pub(super) score: Score,
-    /// Its identity and file: ties go to the earlier.
-    pub(super) place: (&'a str, &'a str),
 }
 
-/// Ranks and judges. `hits` may come in any order.
-pub(super) fn judge<'a>(mut hits: Vec<Scored<'a>>, matching: &Matching) -> Ruling<'a> {
-    let order =
-        |a: &Scored<'_>, b: &Scored<'_>| b.score.cmp(&a.score).then_with(|| a.place.cmp(&b.place));
+/// Ranks and judges. `hits` may come in any order; ties go by place, which is asked for only where it matters.
+pub(super) fn judge<P: Ord>(
+    mut hits: Vec<Scored>,
+    matching: &Matching,
+    place: impl Fn(SkillId) -> P,
+) -> Ruling {
     let min = Score::new(matching.min_score);
-    let closest = hits.iter().copied().min_by(|a, b| b.base.cmp(&a.base).then_with(|| order(a, b)));
+    let nearest = hits.iter().map(|hit| (hit.base, hit.score)).max();
+    let closest = hits.iter().filter(|hit| Some((hit.base, hit.score)) == nearest);
+    let closest = closest.copied().min_by_key(|hit| place(hit.skill));
     hits.retain(|hit| hit.base >= min);
-    hits.sort_by(order);
+    // One more than is shown, to see whether the first stands out.
+    let most = matching.max_results.max(1) + 1;
+    if hits.len() > most {
+        let (_, last, _) = hits.select_nth_unstable_by(most - 1, |a, b| b.score.cmp(&a.score));
+        let bound = last.score;
+        hits.retain(|hit| hit.score >= bound);
+    }
+    hits.sort_by_cached_key(|hit| (std::cmp::Reverse(hit.score), place(hit.skill)));
     match hits.as_slice() {
         [] => Ruling::NoMatch(closest),
         [first, second, ..]
@@ -121,10 +130,10 @@ pub(super) fn judge<'a>(mut hits: Vec<Scored<'a>>, matching: &Matching) -> Rulin
 }
 
 /// A verdict before the matched keywords are spelled out, which only the winners need.
-pub(super) enum Ruling<'a> {
-    NoMatch(Option<Scored<'a>>),
-    Match(Scored<'a>),
-    Ambiguous(Vec<Scored<'a>>),
+pub(super) enum Ruling {
+    NoMatch(Option<Scored>),
+    Match(Scored),
+    Ambiguous(Vec<Scored>),
 }
 
 #[cfg(test)]

@@ -46,6 +46,8 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// The ranked index is made in so many steps.
+const PARTS: usize = 5;
 /// A diagnostic's line is shown from files up to this size.
 const MAX_SHOWN_BYTES: usize = 1024 * 1024;
 
@@ -201,9 +203,16 @@ impl Snapshot {
     pub(super) fn ranked(&self) -> &Ranked {
         self.ranked.get_or_init(|| {
             let numbers: Vec<SkillId> = (0..self.catalog.end()).map(SkillId::at).collect();
-            Ranked::new(map(&numbers, Tokenizer::new, |tokenizer, number| {
-                self.entry(*number, tokenizer)
-            }))
+            // In parts, so that never more than a part of the entries is in memory.
+            numbers.chunks(numbers.len().div_ceil(PARTS).max(1)).fold(
+                Ranked::default(),
+                |ranked, part| {
+                    let entries = map(part, Tokenizer::new, |tokenizer, number| {
+                        (number.index(), self.entry(*number, tokenizer))
+                    });
+                    ranked.with(entries).merged()
+                },
+            )
         })
     }
 
