@@ -113,7 +113,10 @@ impl Examined {
         }
         for (number, source) in self.there() {
             let skills = counted(skills_of(snapshot, number), "skill");
-            let path = safe(&source.path().display().to_string());
+            let path = match source.repository() {
+                Some(repository) => safe(&repository.remote().to_string()),
+                None => safe(&source.path().display().to_string()),
+            };
             out.line(format!("  {}  {path}  {}", safe(source.name()), dim(&skills)));
         }
         let took = self.refreshed.took.as_millis();

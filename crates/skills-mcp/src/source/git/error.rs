@@ -12,6 +12,14 @@ pub enum GitError {
     /// Nothing to run.
     #[error("there is no `git` program on the PATH")]
     NoProgram,
+    /// One that would not do as it is told.
+    #[error("the `git` program is version {}.{}, older than {}.{}", version.0, version.1, oldest.0, oldest.1)]
+    OldProgram {
+        /// Which it is.
+        version: (u32, u32),
+        /// Which it must be at least.
+        oldest: (u32, u32),
+    },
     /// The system does not let us.
     #[error("`git` cannot be started: {0}")]
     Start(io::Error),
@@ -22,6 +30,14 @@ pub enum GitError {
         host: String,
         /// How long it was waited for.
         seconds: u64,
+    },
+    /// It sends too much.
+    #[error("{host} sends more than {bytes} bytes")]
+    Large {
+        /// Who.
+        host: String,
+        /// How much is taken.
+        bytes: u64,
     },
     /// The server leaves.
     #[error("it was stopped before it was done")]
@@ -113,6 +129,11 @@ impl GitError {
     /// The way out.
     pub fn hint(&self) -> String {
         match self {
+            Self::OldProgram { .. } => "install a newer git".to_owned(),
+            Self::Large { .. } => {
+                "set git.sparse_checkout to true, or keep skills in a repository of their own"
+                    .to_owned()
+            }
             Self::NoProgram => {
                 "install git, or name a directory with SKILLS_DIR or --dir".to_owned()
             }

@@ -12,6 +12,7 @@ mod manifest;
 mod mirror;
 mod place;
 mod program;
+mod said;
 mod state;
 mod sync;
 mod token;

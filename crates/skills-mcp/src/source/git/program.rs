@@ -16,17 +16,18 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
         Mutex, OnceLock, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU8, Ordering},
         mpsc,
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use skills_core::diagnostic::escaped;
 
 use super::{
     error::GitError,
+    said::judged,
     token::Token,
     url::{Remote, Scheme},
 };
@@ -134,6 +135,12 @@ const INHERITED: &[&str] = &[
     "TEMP",
     "TMP",
 ];
+/// Older ones do not take settings from their environment, or take the user's all the same.
+const OLDEST: (u32, u32) = (2, 32);
+/// A remote that sends more is not listened to any longer.
+const MAX_RECEIVED: u64 = 2 * 1024 * 1024 * 1024;
+/// How often that is looked at.
+const TICK: Duration = Duration::from_millis(500);
 /// So much of what git says is looked at.
 const MAX_SAID: usize = 64 * 1024;
 
@@ -143,12 +150,19 @@ pub struct Installed {
     stopped: AtomicBool,
     /// The process groups that run.
     running: Mutex<Vec<u32>>,
+    /// Which git it is, where it says so.
+    version: OnceLock<Option<(u32, u32)>>,
     /// The user's settings that say how to reach a host.
     user: OnceLock<Vec<(String, String)>>,
 }
 
 impl Git for Installed {
     fn run(&self, call: &Call<'_>, take: Take<'_>) -> Result<(), GitError> {
+        if let Some(version) =
+            self.version.get_or_init(version).as_ref().filter(|version| **version < OLDEST)
+        {
+            return Err(GitError::OldProgram { version: *version, oldest: OLDEST });
+        }
         let token = call.remote.and_then(Token::for_remote);
         let mut command = plain();
         command.arg("--git-dir").arg(call.repository).args(call.arguments);
@@ -203,15 +217,16 @@ impl Installed {
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.started(&mut command)?;
         let group = child.id();
-        let (over, deadline) = (AtomicBool::new(false), call.deadline);
-        let late = &over;
+        let over = AtomicU8::new(IN_TIME);
+        let ended = &over;
         let (done, waiting) = mpsc::channel::<()>();
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (taken, said, status) = thread::scope(|scope| {
             scope.spawn(move || {
-                if matches!(waiting.recv_timeout(deadline), Err(mpsc::RecvTimeoutError::Timeout)) {
-                    late.store(true, Ordering::SeqCst);
+                let verdict = guarded(call, &waiting);
+                ended.store(verdict, Ordering::SeqCst);
+                if verdict != IN_TIME {
                     end(group);
                 }
             });
@@ -237,9 +252,13 @@ impl Installed {
         if self.stopped.load(Ordering::SeqCst) {
             return Err(GitError::Stopped);
         }
-        if late.load(Ordering::SeqCst) {
-            let host = call.remote.map_or("git", Remote::host).to_owned();
-            return Err(GitError::Slow { host, seconds: call.deadline.as_secs() });
+        let host = || call.remote.map_or("git", Remote::host).to_owned();
+        match over.load(Ordering::SeqCst) {
+            TOO_LATE => {
+                return Err(GitError::Slow { host: host(), seconds: call.deadline.as_secs() });
+            }
+            TOO_MUCH => return Err(GitError::Large { host: host(), bytes: MAX_RECEIVED }),
+            _ => {}
         }
         let disk = |error| GitError::Disk { path: call.repository.to_owned(), error };
         taken.map_err(disk)?;
@@ -276,6 +295,43 @@ impl Installed {
             listed.split('\0').filter_map(entry).collect()
         })
     }
+}
+
+/// How a command was ended, if it was.
+const IN_TIME: u8 = 0;
+const TOO_LATE: u8 = 1;
+const TOO_MUCH: u8 = 2;
+
+/// Waits for a command to end; says whether it must be ended, since it takes too long or receives too much.
+fn guarded(call: &Call<'_>, waiting: &mpsc::Receiver<()>) -> u8 {
+    let started = Instant::now();
+    loop {
+        let left = call.deadline.saturating_sub(started.elapsed());
+        match waiting.recv_timeout(left.min(TICK)) {
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Ok(()) | Err(mpsc::RecvTimeoutError::Disconnected) => return IN_TIME,
+        }
+        if started.elapsed() >= call.deadline {
+            return TOO_LATE;
+        }
+        if call.remote.is_some() && received(call.repository) > MAX_RECEIVED {
+            return TOO_MUCH;
+        }
+    }
+}
+
+/// How much lies in a repository, all that is half received included.
+fn received(repository: &Path) -> u64 {
+    let packs = std::fs::read_dir(repository.join("objects/pack")).into_iter().flatten().flatten();
+    packs.filter_map(|pack| Some(pack.metadata().ok()?.len())).sum()
+}
+
+/// Which git is installed.
+fn version() -> Option<(u32, u32)> {
+    let said = plain().arg("--version").output().ok()?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let mut numbers = said.strip_prefix("git version ")?.split('.').map(|part| part.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
 }
 
 /// Git, with nothing of our environment but what it needs.
@@ -360,60 +416,6 @@ fn end(group: u32) {
     let _ = Command::new("kill").args(["-KILL", "--", &format!("-{group}")]).output();
 }
 
-/// What a failure means, from what git says in English. The line it ends with says most.
-fn judged(said: &str, remote: Option<&Remote>, with_token: bool) -> GitError {
-    let lower = said.to_ascii_lowercase();
-    let telling =
-        |line: &&str| ["fatal:", "error:", "remote:"].iter().any(|start| line.starts_with(start));
-    let last = said.lines().rev().find(telling).or_else(|| said.lines().next_back());
-    let line: String = escaped(last.unwrap_or("nothing")).chars().take(300).collect();
-    let any = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    let Some(remote) = remote else { return GitError::Broken(line) };
-    let host = remote.host().to_owned();
-    if any(&["no space left", "disk quota exceeded", "read-only file system"]) {
-        return GitError::Disk { path: "git".into(), error: io::Error::other(line) };
-    }
-    if any(&UNAUTHORIZED) {
-        return GitError::Unauthorized { host, with_token };
-    }
-    if any(&[
-        "does not appear to be a git repository",
-        "' not found",
-        "repository not found",
-        "error: 404",
-    ]) {
-        return GitError::NoRepository { host };
-    }
-    if any(&UNREACHABLE) {
-        return GitError::Unreachable { host, said: line };
-    }
-    GitError::Said(line)
-}
-
-const UNAUTHORIZED: [&str; 7] = [
-    "authentication failed",
-    "could not read username",
-    "could not read password",
-    "permission denied (",
-    "error: 403",
-    "error: 401",
-    "terminal prompts disabled",
-];
-const UNREACHABLE: [&str; 12] = [
-    "could not resolve",
-    "failed to connect",
-    "couldn't connect",
-    "connection refused",
-    "connection reset",
-    "connection timed out",
-    "network is unreachable",
-    "no route to host",
-    "operation too slow",
-    "unexpected disconnect",
-    "hung up unexpectedly",
-    "returned error: 5",
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -447,44 +449,5 @@ mod tests {
         ] {
             assert!(!is_about_hosts(kept), "{kept}");
         }
-    }
-
-    #[test]
-    fn what_git_says_is_understood() {
-        let remote = Remote::parse("https://h.example/x").unwrap();
-        let kind = |said: &str| {
-            format!("{:?}", judged(said, Some(&remote), true))
-                .split([' ', '('])
-                .next()
-                .unwrap()
-                .to_owned()
-        };
-        for (said, expected) in [
-            ("fatal: Authentication failed for 'https://h.example/x/'\n", "Unauthorized"),
-            (
-                "fatal: could not read Username for 'https://h.example': terminal prompts disabled\n",
-                "Unauthorized",
-            ),
-            (
-                "git@h.example: Permission denied (publickey).\nfatal: Could not read from remote repository.\n",
-                "Unauthorized",
-            ),
-            (
-                "remote: Repository not found.\nfatal: repository 'https://h.example/x/' not found\n",
-                "NoRepository",
-            ),
-            (
-                "fatal: unable to access 'https://h.example/x/': Could not resolve host: h.example\n",
-                "Unreachable",
-            ),
-            (
-                "fatal: unable to access 'https://h.example/x/': The requested URL returned error: 503\n",
-                "Unreachable",
-            ),
-            ("error: index-pack died\nfatal: fetch-pack: invalid index-pack output\n", "Said"),
-        ] {
-            assert_eq!(kind(said), expected, "{said}");
-        }
-        assert!(matches!(judged("fatal: bad object", None, false), GitError::Broken(_)));
     }
 }

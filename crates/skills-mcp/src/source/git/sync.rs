@@ -100,6 +100,9 @@ impl Repository {
             if started.elapsed() >= ask.patience {
                 return Err(GitError::Busy);
             }
+            if let Some(progress) = ask.progress {
+                progress("another process is syncing it; waiting for that one");
+            }
             thread::sleep(AGAIN);
         }
     }
