@@ -9,6 +9,13 @@ pub fn timestamp() -> String {
     format!("{:.3}", jiff::Timestamp::now())
 }
 
+/// A moment so long after 1970 began, as ISO 8601 in UTC with milliseconds.
+pub fn timestamp_of(since_epoch: Duration) -> String {
+    let millis = i64::try_from(since_epoch.as_millis()).unwrap_or(0);
+    let moment = jiff::Timestamp::from_millisecond(millis).unwrap_or_default();
+    format!("{moment:.3}")
+}
+
 /// How long ago 1970 began, by this machine's clock.
 pub fn since_epoch() -> Duration {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()

@@ -87,7 +87,7 @@ pub enum Event {
     },
     /// `refresh_skills` was called.
     Refresh {
-        /// `local`: no git source.
+        /// `git`, or `local` where there is no git source.
         mode: &'static str,
         /// Whether it worked.
         success: bool,

@@ -29,6 +29,7 @@ pub(super) struct Options {
 
 pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
     let store = context.store()?;
+    super::sync::at_first(&store)?;
     context.face()?;
     let refreshed = store.look_and_watch();
     let tried = [Era::Handshake, Era::Stateless].map(|era| try_out(context, era));
@@ -112,7 +113,10 @@ impl Examined {
         }
         for (number, source) in self.there() {
             let skills = counted(skills_of(snapshot, number), "skill");
-            let path = safe(&source.path().display().to_string());
+            let path = match source.repository() {
+                Some(repository) => safe(&repository.remote().to_string()),
+                None => safe(&source.path().display().to_string()),
+            };
             out.line(format!("  {}  {path}  {}", safe(source.name()), dim(&skills)));
         }
         let took = self.refreshed.took.as_millis();

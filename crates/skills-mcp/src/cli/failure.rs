@@ -2,7 +2,11 @@
 
 use std::process::ExitCode;
 
-use crate::{config::ConfigError, source::SourceError, transport::ClientError};
+use crate::{
+    config::ConfigError,
+    source::{SourceError, git::RepositoryError},
+    transport::ClientError,
+};
 
 /// A command that could not do what was asked.
 #[derive(Debug)]
@@ -26,6 +30,12 @@ impl Failure {
     /// The machine does not let us.
     pub(super) fn environment(message: impl Into<String>) -> Self {
         Self { code: 3, message: message.into(), hint: None }
+    }
+
+    /// The same, with the way out.
+    #[must_use]
+    pub(super) fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
     }
 
     /// We are wrong.
@@ -59,6 +69,12 @@ impl From<ConfigError> for Failure {
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
+        Self::usage(error.to_string(), error.hint())
+    }
+}
+
+impl From<RepositoryError> for Failure {
+    fn from(error: RepositoryError) -> Self {
         Self::usage(error.to_string(), error.hint())
     }
 }

@@ -10,12 +10,15 @@ mod example;
 mod failure;
 mod finding;
 mod list;
+mod lock_file;
 mod log;
 mod mcp_server;
 mod output;
 mod run;
 mod serve;
 mod show;
+mod status;
+mod sync;
 mod try_out;
 mod why;
 
@@ -26,10 +29,14 @@ use failure::Failure;
 use output::Output;
 
 use crate::{
-    config::{Environment, Stack, sources},
+    config::{Environment, Named, Origin, Stack, sources},
     event::Sink,
     script::{self, Caller, Runs},
-    source::{Client, Directory, Plugin, client, default_directories, installed},
+    source::{
+        Client, Directory, Plugin, client, default_directories,
+        git::{Installed, Repository},
+        installed,
+    },
     store::{Cause, Snapshot, Store},
     surface::{Budget, Call, Doors, Face, ListingStyle, Refusal, Session, TOOLS},
 };
@@ -52,6 +59,9 @@ struct Shared {
     /// Serve this skills directory; may be given several times [env: `SKILLS_DIR`]
     #[arg(long = "dir", value_name = "PATH", global = true)]
     directories: Vec<PathBuf>,
+    /// Serve this git repository; may be given several times [env: `SKILLS_REPO`]
+    #[arg(long = "repo", value_name = "URL[#BRANCH|@COMMIT]", global = true)]
+    repositories: Vec<String>,
     /// Set a configuration key, such as `matching.min_score=0.3`
     #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
     settings: Vec<String>,
@@ -87,6 +97,7 @@ impl Shared {
         let mut flags = Vec::new();
         let mut flag = |name: &str, value: &str| flags.extend([name.to_owned(), value.to_owned()]);
         self.directories.iter().for_each(|path| flag("--dir", &path.to_string_lossy()));
+        self.repositories.iter().for_each(|url| flag("--repo", url));
         self.settings.iter().for_each(|setting| flag("--set", setting));
         self.tools.iter().for_each(|tools| flag("--tools", tools));
         self.native.iter().for_each(|client| flag("--native", client));
@@ -117,6 +128,10 @@ enum Command {
     Config(config::Options),
     /// Check sources, content, settings and the protocol
     Doctor(doctor::Options),
+    /// Fetch the repositories now
+    Sync(sync::Options),
+    /// Say at which commit each repository is, and what changed
+    Status(status::Options),
     /// See what an agent sees, on an example that comes along
     Demo(demo::Options),
     /// Serve a project's bundles through skills.list and skills.search
@@ -166,6 +181,8 @@ impl Context {
             Command::McpServer(options) => mcp_server::run(self, &options),
             Command::Config(options) => config::run(self, &options),
             Command::Doctor(options) => doctor::run(self, &options),
+            Command::Sync(options) => sync::run(self, &options),
+            Command::Status(options) => status::run(self, &options),
             Command::Demo(options) => demo::run(&options),
         }
     }
@@ -180,8 +197,7 @@ impl Context {
     /// What the operator should know: keys that do not exist, plugins that are installed and not enabled.
     fn warnings(&self) -> Result<Vec<String>, Failure> {
         let mut warnings = Stack::read(&self.environment, &self.shared.settings)?.warnings;
-        let named = !sources(&self.environment, &self.shared.directories)?.is_empty();
-        if !named && !self.shared.no_default_dirs {
+        if self.named().is_empty() && !self.shared.no_default_dirs {
             let disabled = installed(&self.environment).disabled;
             warnings.extend(
                 disabled.iter().map(|id| format!("plugin {id} is installed and not enabled")),
@@ -193,13 +209,33 @@ impl Context {
     /// A store over the sources that are named, else over the agents' directories; it has not looked yet.
     fn store(&self) -> Result<Store, Failure> {
         let stack = self.stack()?;
-        let named = sources(&self.environment, &self.shared.directories)?;
+        let named = self.named();
         if named.is_empty() && !self.shared.no_default_dirs {
             return self.agents(stack);
         }
         let directories: Result<Vec<Directory>, _> =
-            named.iter().map(|source| Directory::open(source, stack.trust)).collect();
-        Ok(Store::new(directories?, stack))
+            named.directories.iter().map(|source| Directory::open(source, stack.trust)).collect();
+        let mut directories = directories?;
+        let git = Arc::new(Installed::default());
+        let settled = stack.settle(None);
+        // What nobody has said yet the content may say.
+        let said = settled
+            .values
+            .iter()
+            .any(|(key, _, origin)| key.name == "git.branch" && *origin != Origin::Default);
+        let branch = said.then_some(settled.settings.git.branch.as_str());
+        for named in &named.repositories {
+            let home = self.environment.home.as_deref();
+            let git = Arc::<Installed>::clone(&git);
+            let repository = Repository::open(named, home, branch, git)?;
+            directories.push(Directory::of_repository(Arc::new(repository)));
+        }
+        Ok(Store::new(directories, stack))
+    }
+
+    /// What the operator named.
+    fn named(&self) -> Named {
+        sources(&self.environment, &self.shared.directories, &self.shared.repositories)
     }
 
     /// The agents' directories and plugins, less what a client loads by itself.
@@ -240,7 +276,7 @@ impl Context {
 
     /// What clients are shown.
     fn face(&self) -> Result<Face, Failure> {
-        let named = !sources(&self.environment, &self.shared.directories)?.is_empty();
+        let named = !self.named().is_empty();
         let mut face = Face::skills_mcp(named, self.environment.directory.clone());
         let tools = self.shared.tools.as_deref().or_else(|| self.environment.get("SKILLS_TOOLS"));
         if let Some(tools) = tools {
@@ -258,6 +294,7 @@ impl Context {
     /// A store that has looked.
     fn opened(&self) -> Result<(Arc<Store>, Arc<Snapshot>), Failure> {
         let store = Arc::new(self.store()?);
+        sync::at_first(&store)?;
         let snapshot = store.refresh(Cause::Start).snapshot;
         Ok((store, snapshot))
     }
@@ -294,5 +331,4 @@ impl Context {
 }
 
 /// The hint of every command that finds no source.
-const NO_SOURCE: &str =
-    "name a directory with --dir PATH or SKILLS_DIR; `skills-mcp demo` shows an example";
+const NO_SOURCE: &str = "name a directory with --dir PATH or SKILLS_DIR, or a repository with --repo URL or SKILLS_REPO; `skills-mcp demo` shows an example";

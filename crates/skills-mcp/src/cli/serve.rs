@@ -10,7 +10,7 @@ use super::{Context, Failure, NO_SOURCE};
 use crate::{
     event::Sink,
     script::{self, Runs},
-    store::{Store, keep},
+    store::{Store, keep, keep_synced},
     surface::Face,
     transport::{self, Handler},
 };
@@ -29,7 +29,8 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
     let store = Arc::new(store);
     let there = || store.sources().iter().filter(|source| source.is_there());
     for source in there() {
-        tracing::info!(source = &**source.name(), path = %source.path().display(), "serving");
+        let url = source.repository().map(|repository| repository.remote().to_string());
+        tracing::info!(source = &**source.name(), path = %source.path().display(), url, "serving");
     }
     if there().next().is_none() {
         tracing::warn!(
@@ -51,10 +52,12 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
         .build()?;
     let ended = runtime.block_on(async {
         tokio::spawn(keep(Arc::clone(&store)));
+        tokio::spawn(keep_synced(Arc::clone(&store)));
         tokio::task::spawn_blocking(script::sweep);
         let runs = Runs::new(&context.environment);
         transport::serve(Handler::new(Arc::clone(&store), sink, face, runs)).await
     });
+    store.stop_syncing();
     tracing::info!(late = store.late(), "stopped: {ended}");
     // A read of standard input may still block a thread, and nothing is left to wait for.
     runtime.shutdown_background();

@@ -4,7 +4,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is the door to the environment")]
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{collections::HashMap, ffi::OsString, path::PathBuf};
 
 /// An environment variable we look at.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "SKILLS_REPO",
         sets: &[],
         secret: false,
-        about: "git URL of the skills repository to serve",
+        about: "git URL of the skills repository to serve, with `#branch` or `@commit` if need be",
     },
     Variable {
         name: "SKILLS_BRANCH",
@@ -43,7 +43,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "GITHUB_TOKEN",
         sets: &[],
         secret: true,
-        about: "token for private repositories",
+        about: "token for private repositories over https, sent to the host of the URL only",
     },
     Variable {
         name: "ANALYTICS_ENDPOINT",
@@ -88,6 +88,18 @@ pub const VARIABLES: &[Variable] = &[
         about: "error, warn, info, debug or trace; logs go to stderr",
     },
 ];
+
+/// A secret of the table, for the one room that needs it, at the moment it does.
+pub fn secret(name: &str) -> Option<String> {
+    let is_secret = VARIABLES.iter().any(|variable| variable.name == name && variable.secret);
+    let value = std::env::var(name).ok()?;
+    (is_secret && !value.is_empty()).then_some(value)
+}
+
+/// Those of these variables that are set, for a program that needs them and nothing else.
+pub fn inherited(names: &[&'static str]) -> Vec<(&'static str, OsString)> {
+    names.iter().filter_map(|name| Some((*name, std::env::var_os(name)?))).collect()
+}
 
 /// The environment as it was at the start.
 #[derive(Debug, Clone, Default)]

@@ -55,12 +55,6 @@ pub enum ConfigError {
         /// What is expected.
         expected: &'static str,
     },
-    /// A git source, before this version can serve one.
-    #[error("{origin}: this version serves directories, not git repositories")]
-    NoGit {
-        /// The variable or flag.
-        origin: &'static str,
-    },
 }
 
 impl ConfigError {
@@ -73,7 +67,6 @@ impl ConfigError {
             Self::Variable { .. } => "unset the variable to get its default",
             Self::Unreadable { .. } => "mend its permissions, or move it away",
             Self::Flag { .. } => "write --set key=value, such as --set matching.min_score=0.3",
-            Self::NoGit { .. } => "clone it and name the clone with SKILLS_DIR or --dir",
         }
     }
 }

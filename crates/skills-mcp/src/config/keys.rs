@@ -219,6 +219,13 @@ pub const KEYS: &[Key] = &[
         "fetch only the skills folder of a larger repository",
     ),
     key(
+        "git.timeout_seconds",
+        Kind::Count(1, 3_600),
+        "120",
+        Strict::Free,
+        "a fetch is given up after this long",
+    ),
+    key(
         "analytics.enabled",
         Kind::Flag,
         "false",

@@ -14,12 +14,12 @@ mod sources;
 mod stack;
 mod value;
 
-pub use environment::{Environment, VARIABLES, Variable};
+pub use environment::{Environment, VARIABLES, Variable, inherited, secret};
 pub use error::ConfigError;
 pub use file::read_optional;
 pub use keys::{KEYS, Key};
 pub use layer::{Layer, Origin, Setting};
 pub use settings::{Analytics, Assets, Content, Git, Refresh, SandboxMode, Scripts, Settings};
-pub use sources::{NamedSource, sources};
+pub use sources::{Named, NamedRepository, NamedSource, sources};
 pub use stack::{ContentConfig, Settled, Stack, Trust};
 pub use value::Value;

@@ -109,6 +109,8 @@ pub struct Git {
     pub branch: String,
     /// Fetch only the skills folder.
     pub sparse_checkout: bool,
+    /// A fetch is given up after this long.
+    pub timeout_seconds: u64,
 }
 
 /// `analytics.*`
@@ -158,6 +160,7 @@ impl Settings {
             git: Git {
                 branch: values.text("git.branch"),
                 sparse_checkout: values.flag("git.sparse_checkout"),
+                timeout_seconds: values.count("git.timeout_seconds"),
             },
             analytics: Analytics {
                 enabled: values.flag("analytics.enabled"),

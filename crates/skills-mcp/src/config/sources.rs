@@ -1,11 +1,11 @@
-//! Which sources the operator names, and what they are called.
+//! Which sources the operator names, and what they are called. Not here: whether they are there, or allowed.
 
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
 };
 
-use super::{ConfigError, Environment};
+use super::Environment;
 
 /// A directory somebody named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,42 +18,88 @@ pub struct NamedSource {
     pub origin: &'static str,
 }
 
-/// The sources of `--dir`, else of `SKILLS_DIR`, else none. `SKILLS_DIR` wins over `SKILLS_REPO`.
+/// A repository somebody named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedRepository {
+    /// Unique among the sources, directories included.
+    pub name: String,
+    /// As it was written: a URL, with `#branch` or `@commit` or neither. Whether we take it is for the source to say.
+    pub url: String,
+    /// The variable or flag, for messages.
+    pub origin: &'static str,
+}
+
+/// All that somebody named, directories before repositories.
+#[derive(Debug, Default)]
+pub struct Named {
+    /// Directories.
+    pub directories: Vec<NamedSource>,
+    /// Repositories.
+    pub repositories: Vec<NamedRepository>,
+}
+
+impl Named {
+    /// Whether nobody named anything.
+    pub fn is_empty(&self) -> bool {
+        self.directories.is_empty() && self.repositories.is_empty()
+    }
+}
+
+/// The sources of `--dir` and `--repo`, else of `SKILLS_DIR`, else of `SKILLS_REPO`, else none.
 pub fn sources(
     environment: &Environment,
     directories: &[PathBuf],
-) -> Result<Vec<NamedSource>, ConfigError> {
-    if !directories.is_empty() {
-        return Ok(named(environment, directories.iter().map(PathBuf::as_path), "--dir"));
+    repositories: &[String],
+) -> Named {
+    let mut named = Named::default();
+    if !directories.is_empty() || !repositories.is_empty() {
+        for path in directories {
+            named.directory(environment, path, "--dir");
+        }
+        for url in repositories {
+            named.repository(url, "--repo");
+        }
+    } else if let Some(directory) = environment.get("SKILLS_DIR") {
+        named.directory(environment, Path::new(directory), "SKILLS_DIR");
+    } else if let Some(url) = environment.get("SKILLS_REPO") {
+        named.repository(url, "SKILLS_REPO");
     }
-    if let Some(directory) = environment.get("SKILLS_DIR") {
-        return Ok(named(environment, [Path::new(directory)].into_iter(), "SKILLS_DIR"));
-    }
-    if environment.get("SKILLS_REPO").is_some() {
-        return Err(ConfigError::NoGit { origin: "SKILLS_REPO" });
-    }
-    Ok(Vec::new())
+    named
 }
 
-fn named<'a>(
-    environment: &Environment,
-    paths: impl Iterator<Item = &'a Path>,
-    origin: &'static str,
-) -> Vec<NamedSource> {
-    let mut sources: Vec<NamedSource> = Vec::new();
-    for path in paths {
+impl Named {
+    fn directory(&mut self, environment: &Environment, path: &Path, origin: &'static str) {
         let path = environment.directory.join(expand_home(path, environment));
-        let base = name_of(&path);
-        let taken = |name: &str| sources.iter().any(|source| source.name == name);
-        let mut name = base.clone();
+        let name = self.free(&name_of(&path));
+        self.directories.push(NamedSource { name, path, origin });
+    }
+
+    fn repository(&mut self, url: &str, origin: &'static str) {
+        // Of `git@host:team/skills.git#main` it is `team/skills` that says what it is.
+        let place = url.split('#').next().unwrap_or(url);
+        let place = match place.rsplit_once('@') {
+            Some((place, commit)) if !commit.contains(['/', ':']) => place,
+            _ => place,
+        };
+        let place = place.rsplit_once(':').map_or(place, |(_, place)| place).trim_end_matches('/');
+        let place = place.strip_suffix(".git").unwrap_or(place);
+        let name = self.free(&name_of(Path::new(place)));
+        self.repositories.push(NamedRepository { name, url: url.to_owned(), origin });
+    }
+
+    /// This name, or the same with a number where another source has it.
+    fn free(&self, base: &str) -> String {
+        let mut taken =
+            self.directories.iter().map(|source| source.name.as_str()).collect::<Vec<_>>();
+        taken.extend(self.repositories.iter().map(|source| source.name.as_str()));
+        let mut name = base.to_owned();
         let mut number = 2;
-        while taken(&name) {
+        while taken.contains(&name.as_str()) {
             name = format!("{base}-{number}");
             number += 1;
         }
-        sources.push(NamedSource { name, path, origin });
+        name
     }
-    sources
 }
 
 /// `~/x` reaches us unexpanded from client configuration files.
@@ -92,29 +138,39 @@ mod tests {
         }
     }
 
+    fn names(named: &Named) -> Vec<&str> {
+        let directories = named.directories.iter().map(|source| source.name.as_str());
+        directories.chain(named.repositories.iter().map(|source| source.name.as_str())).collect()
+    }
+
     #[test]
     fn flags_win_over_the_variable_and_the_variable_over_the_repository() {
         let environment = environment(&[
             ("SKILLS_DIR", "~/team/skills"),
             ("SKILLS_REPO", "https://example.org/x.git"),
         ]);
-        let from_variable = sources(&environment, &[]).unwrap();
-        assert_eq!(from_variable[0].path, Path::new("/home/ada/team/skills"));
-        assert_eq!(from_variable[0].name, "team");
-        let from_flags = sources(&environment, &["a/skills".into(), "/b/a".into()]).unwrap();
-        assert_eq!(from_flags.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["a", "a-2"]);
+        let from_variable = sources(&environment, &[], &[]);
+        assert_eq!(from_variable.directories[0].path, Path::new("/home/ada/team/skills"));
+        assert_eq!(names(&from_variable), ["team"]);
+        let from_flags = sources(&environment, &["a/skills".into(), "/b/a".into()], &[]);
+        assert_eq!(names(&from_flags), ["a", "a-2"]);
+        let repository = sources(&environment, &[], &["https://example.org/y".to_owned()]);
+        assert_eq!(names(&repository), ["y"]);
     }
 
     #[test]
-    fn a_repository_alone_is_refused_with_the_way_out() {
-        let error = sources(&environment(&[("SKILLS_REPO", "https://example.org/x.git")]), &[])
-            .unwrap_err();
-        assert!(error.to_string().starts_with("SKILLS_REPO: "));
-        assert!(error.hint().contains("SKILLS_DIR"));
+    fn repositories_are_called_by_the_last_part_of_their_url() {
+        let named =
+            |url: &str| names(&sources(&environment(&[("SKILLS_REPO", url)]), &[], &[])).concat();
+        assert_eq!(named("https://example.org/team/content.git"), "content");
+        assert_eq!(named("git@example.org:team/skills.git#next"), "team");
+        assert_eq!(named("ssh://git@example.org/team/content@0123456789"), "content");
+        let both = ["file:///a/x.git".to_owned(), "file:///b/x.git".to_owned()];
+        assert_eq!(names(&sources(&environment(&[]), &["x".into()], &both)), ["x", "x-2", "x-3"]);
     }
 
     #[test]
     fn nothing_named_is_nothing() {
-        assert!(sources(&environment(&[]), &[]).unwrap().is_empty());
+        assert!(sources(&environment(&[]), &[], &[]).is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! [`Directory`]: one folder of skills that somebody named.
+//! [`Directory`]: one folder of skills that somebody named, or the one that a repository's pointer leads to.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,6 +16,7 @@ use thiserror::Error;
 use super::{
     clients::AgentDirectory,
     disk::{DiskError, Identity, Links, Root, identity, stamp_of},
+    git::Repository,
 };
 use crate::config::{ContentConfig, NamedSource, Trust, read_optional};
 
@@ -35,6 +36,8 @@ pub struct Directory {
     scope: Scope,
     /// Nobody is surprised if it is not there.
     optional: bool,
+    /// The repository whose current generation it is.
+    repository: Option<Arc<Repository>>,
 }
 
 /// A source that cannot be read at all.
@@ -92,7 +95,20 @@ impl Directory {
             origin: Origin::Named,
             scope: Scope::All,
             optional: false,
+            repository: None,
         }
+    }
+
+    /// Whatever generation of a repository is current; there may be none yet. Nothing in it is a link.
+    pub fn of_repository(repository: Arc<Repository>) -> Self {
+        let folder = repository.folder().to_owned();
+        let directory = Self::named(repository.name(), folder, Links::Refuse);
+        Self { optional: true, repository: Some(repository), ..directory }
+    }
+
+    /// The repository, where it is one.
+    pub fn repository(&self) -> Option<&Arc<Repository>> {
+        self.repository.as_ref()
     }
 
     /// A project's folder of bundles, which may appear later.
@@ -132,7 +148,7 @@ impl Directory {
 
     /// Whether there is anything to look at.
     pub fn is_there(&self) -> bool {
-        self.path.is_dir() || self.path.is_symlink()
+        self.repository.is_some() || self.path.is_dir() || self.path.is_symlink()
     }
 
     /// Where it comes from.
@@ -147,7 +163,10 @@ impl Directory {
 
     /// Which folder its path leads to now.
     pub fn identity(&self) -> Option<Identity> {
-        identity(&self.path)
+        match &self.repository {
+            Some(repository) => repository.identity(),
+            None => identity(&self.path),
+        }
     }
 
     /// Opens the folder. There is none where an optional folder is not there.
@@ -185,6 +204,11 @@ impl Directory {
         if self.scope == Scope::Bundles {
             return [None, None];
         }
+        if let Some(repository) = &self.repository {
+            let serving = repository.serving();
+            let content = serving.as_ref().map(|serving| serving.content().join("config.yaml"));
+            return [content, serving.map(|serving| serving.folder().join("config.yaml"))];
+        }
         let beside = self.path.parent().filter(|_| self.path.ends_with("skills"));
         [Some(self.path.as_path()), beside].map(|folder| Some(folder?.join("config.yaml")))
     }
@@ -217,7 +241,8 @@ fn content_of(path: &Path) -> PathBuf {
     if is_repository && !is_tree { skills } else { path.to_path_buf() }
 }
 
-pub(super) fn read_skill(root: &Root, file: &RelPath, dialect: Dialect) -> Parsed {
+/// What a skill's file says, or why it cannot be read.
+pub fn read_skill(root: &Root, file: &RelPath, dialect: Dialect) -> Parsed {
     match root.read(file, MAX_SKILL_BYTES) {
         Ok(bytes) => Parsed::read(bytes, dialect),
         Err(error @ DiskError::TooLarge { .. }) => Parsed::unread(

@@ -1,6 +1,10 @@
 //! [`Followed`]: a directory as it was found last, kept up to date by looking again at all of it or at what changed.
 
-use std::{io, sync::Arc};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use skills_core::{
     catalog::{Entry, Folder, Intake, Node, SkillPath, Stamp},
@@ -11,7 +15,8 @@ use skills_core::{
 
 use super::{
     directory::{Directory, SourceError, read_skill},
-    disk::{DiskError, Identity, Listed, Root},
+    disk::{DiskError, Identity, Links, Listed, Root, identity},
+    git::Repository,
     parallel::map,
     walk::{Walked, is_skipped, walk},
     watch::{Watch, is_at_or_below},
@@ -35,6 +40,8 @@ pub struct Followed {
     /// The open folder; none where there is nothing to read.
     root: Option<Arc<Root>>,
     identity: Option<Identity>,
+    /// Where it lies, if that is not always the same place.
+    place: Option<PathBuf>,
     folder: Arc<Folder>,
     findings: Vec<(String, Finding)>,
     /// The links in it, and what each leads to.
@@ -58,6 +65,11 @@ impl Followed {
     /// Which folder it is.
     pub fn identity(&self) -> Option<Identity> {
         self.identity
+    }
+
+    /// Where it lies.
+    pub fn place<'a>(&'a self, directory: &'a Directory) -> &'a Path {
+        self.place.as_deref().unwrap_or(directory.path())
     }
 
     /// Whether somebody tells of every change in it. Nothing is watched where there is nothing.
@@ -98,6 +110,9 @@ impl Followed {
         how: Look<'_>,
         mut watch: Option<&mut Watch>,
     ) -> Result<Option<io::Error>, SourceError> {
+        if let Some(repository) = directory.repository() {
+            return self.look_at_generation(directory, repository);
+        }
         match how {
             Look::At(paths) if !self.whole_only && self.root.is_some() => {
                 if paths.iter().all(|path| !path.is_root()) {
@@ -168,6 +183,33 @@ impl Followed {
         if let Some(watch) = watch {
             watch.forget(number, &RelPath::root());
         }
+    }
+
+    /// Takes the generation that is current. It never changes, so only another one is looked at, and nothing is watched.
+    fn look_at_generation(
+        &mut self,
+        directory: &Directory,
+        repository: &Repository,
+    ) -> Result<Option<io::Error>, SourceError> {
+        let Some(generation) = repository.serve() else {
+            // The pointer may be there and lead nowhere: then what was read last is as good as it gets.
+            if repository.identity().is_none() {
+                *self = Self::default();
+            }
+            return Ok(None);
+        };
+        let place = generation.content();
+        self.watched = true;
+        if self.place.as_ref() == Some(&place) && self.identity == identity(&place) {
+            return Ok(None);
+        }
+        let found = identity(&place);
+        let root = Root::open(&place, Links::Refuse).map_err(|error| directory.closed(error))?;
+        self.remote = root.is_remote(&RelPath::root());
+        self.folder = generation.manifest().listing(&self.folder);
+        self.findings = generation.manifest().left_out().to_vec();
+        (self.root, self.identity, self.place) = (Some(Arc::new(root)), found, Some(place));
+        Ok(None)
     }
 
     /// Looks at single names. Each is what it is now: a file is read again, a folder walked.

@@ -1,12 +1,13 @@
 //! Where skills come from, and the one door to their files.
 //!
-//! In: directories somebody named. Out: [`Intake`](skills_core::catalog::Intake)s for the catalog, bytes of files that
+//! In: directories and repositories somebody named. Out: [`Intake`](skills_core::catalog::Intake)s for the catalog, bytes of files that
 //! a catalog knows, and word of what changes. Not here: which file is a skill (core), when to look again (store).
 
 mod clients;
 mod directory;
 mod disk;
 mod follow;
+pub mod git;
 mod hint;
 mod parallel;
 mod plugins;
@@ -14,7 +15,7 @@ mod walk;
 mod watch;
 
 pub use clients::{AgentDirectory, CLIENTS, Client, client, default_directories};
-pub use directory::{Directory, MAX_SKILL_BYTES, SourceError};
+pub use directory::{Directory, MAX_SKILL_BYTES, SourceError, read_skill};
 pub use disk::{DiskError, Identity, Links, Root, held_secrets, identity, is_secret};
 pub use follow::{Followed, Look};
 pub use parallel::map;

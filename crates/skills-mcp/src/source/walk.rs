@@ -162,7 +162,8 @@ fn assembled(mut levels: Vec<Vec<Visited>>) -> Arc<Folder> {
     below.pop().map(|(_, _, folder)| folder).unwrap_or_default()
 }
 
-fn is_same(before: &Folder, now: &Folder) -> bool {
+/// Whether two listings of a folder are the same; folders below them are, if they are the very same.
+pub(super) fn is_same(before: &Folder, now: &Folder) -> bool {
     let same_file = |(a, b): (&File, &File)| a.0 == b.0 && a.1.is_same(b.1);
     let same_folder = |(a, b): (&Below, &Below)| Arc::ptr_eq(&a.1, &b.1) && a.0 == b.0;
     before.stamp == now.stamp

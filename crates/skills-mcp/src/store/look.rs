@@ -282,7 +282,7 @@ impl Store {
         let router = before.map(|before| &before.router).cloned().unwrap_or_default();
         let router = router.with(&catalog, numbers());
         let root = |((source, followed), config): ((&Directory, &Followed), _)| SourceRoot {
-            path: source.path().to_owned(),
+            path: followed.place(source).to_owned(),
             root: followed.root().cloned(),
             identity: followed.identity(),
             config,

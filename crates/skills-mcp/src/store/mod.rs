@@ -9,6 +9,7 @@ mod keep;
 mod look;
 mod report;
 mod snapshot;
+mod sync;
 
 use std::{
     sync::{
@@ -23,6 +24,7 @@ pub use keep::keep;
 pub use report::{Cause, Refreshed};
 use skills_core::diagnostic::Diagnostic;
 pub use snapshot::{ContentError, SkillFile, Snapshot, clause_of, hex};
+pub use sync::{Fetched, Outcome, Urgency, keep_synced};
 use tokio::{sync::watch, task::spawn_blocking, time::timeout};
 
 use crate::{
@@ -55,6 +57,8 @@ pub struct Store {
     turn: Arc<tokio::sync::Mutex<()>>,
     /// How many calls were answered before all changes were taken in.
     late: AtomicU64,
+    /// Held by the sync that runs.
+    syncing: Mutex<()>,
 }
 
 impl Store {
@@ -71,6 +75,7 @@ impl Store {
             told: AtomicBool::new(false),
             turn: Arc::default(),
             late: AtomicU64::new(0),
+            syncing: Mutex::default(),
         }
     }
 

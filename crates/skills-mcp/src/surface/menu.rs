@@ -192,7 +192,7 @@ impl Offered {
     /// Checks the arguments against the schema that was shown, then runs the tool.
     pub fn call(&self, call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         arguments::check(self.tool.name, &self.input, &arguments)?;
-        (self.tool.run)(call, arguments)
+        self.tool.answer(call, arguments)
     }
 
     /// The tool as clients are told of it.

@@ -99,7 +99,16 @@ impl Tool {
     /// Checks the arguments against the schema, then runs the tool.
     pub fn call(&self, call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         arguments::check(self.name, &(self.input)(), &arguments)?;
-        (self.run)(call, arguments)
+        self.answer(call, arguments)
+    }
+
+    /// Runs the tool, if there is anything to run it on yet.
+    fn answer(&self, call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
+        match call.store.first_sync().filter(|_| self.name != refresh_skills::NAME) {
+            None => (self.run)(call, arguments),
+            Some(first) if self.door == Door::Tree => Err(Refusal::Tool(first)),
+            Some(first) => Err(Refusal::Plain(first)),
+        }
     }
 
     /// Whether a client may mean this tool by a name. Dots and underscores are the same to us: some clients refuse

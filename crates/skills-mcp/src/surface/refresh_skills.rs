@@ -1,13 +1,26 @@
-//! `refresh_skills`: look at the sources again, now.
+//! `refresh_skills`: sync repositories, and look at the sources again, now.
+
+use std::{
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
 
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments};
-use crate::{event::Event, store::Cause};
+use crate::{
+    event::Event,
+    store::{Cause, Outcome, Urgency},
+};
+
+/// The name of the one tool that helps where there is nothing yet.
+pub(super) const NAME: &str = "refresh_skills";
 
 pub(super) const TOOL: Tool = Tool {
-    name: "refresh_skills",
+    name: NAME,
     door: Door::Tree,
     title: "Refresh skills",
     description: "Read the skills again from their source, after they were changed.",
@@ -24,7 +37,13 @@ pub(super) const TOOL: Tool = Tool {
 #[schemars(deny_unknown_fields)]
 struct Input {}
 
+/// A client is not kept waiting longer than this.
+const PATIENCE: Duration = Duration::from_mins(1);
+
 fn run(call: &Call, _: Map<String, Value>) -> Result<Reply, Refusal> {
+    if call.store.repositories().next().is_some() {
+        return from_git(call);
+    }
     let refreshed = call.store.refresh(Cause::Asked);
     let skills_reindexed = refreshed.snapshot.catalog.len();
     let success = refreshed.failures.is_empty();
@@ -46,4 +65,85 @@ fn run(call: &Call, _: Map<String, Value>) -> Result<Reply, Refusal> {
         "skills_reindexed": skills_reindexed,
         "message": message,
     }))
+}
+
+/// Syncs, then looks at everything.
+fn from_git(call: &Call) -> Result<Reply, Refusal> {
+    let outcomes = match synced(call) {
+        Ok(outcomes) => outcomes,
+        Err(message) => return Reply::json(&json!({"success": false, "message": message})),
+    };
+    let refreshed = call.store.refresh(Cause::Asked);
+    let mut troubles = refreshed.failures;
+    for outcome in &outcomes {
+        if let Err(error) = &outcome.result {
+            let remote = outcome.repository.remote();
+            let served = if outcome.repository.commit().is_some() {
+                " What was fetched before is still served."
+            } else {
+                ""
+            };
+            troubles.push(format!(
+                "{remote} was not synced: {error}.{served} What to do: {}.",
+                error.hint()
+            ));
+        }
+    }
+    let changed =
+        |outcome: &Outcome| outcome.result.as_ref().map_or(0, |synced| synced.changed.len());
+    let answer = Answer {
+        success: troubles.is_empty(),
+        commit_hash: outcomes.iter().find_map(|outcome| outcome.repository.commit()),
+        files_changed: outcomes.iter().map(changed).sum(),
+        skills_reindexed: refreshed.snapshot.catalog.len(),
+        last_sync: outcomes.iter().find_map(|outcome| outcome.repository.state().last_sync()),
+        message: (!troubles.is_empty()).then(|| troubles.join(" ")),
+        sources: (outcomes.len() > 1).then(|| {
+            let commit = |outcome: &Outcome| {
+                (outcome.repository.name().to_string(), json!(outcome.repository.commit()))
+            };
+            outcomes.iter().map(commit).collect()
+        }),
+    };
+    call.sink.tell(|| Event::Refresh {
+        mode: "git",
+        success: answer.success,
+        commit_hash: answer.commit_hash.clone(),
+        files_changed: Some(answer.files_changed),
+        skills_reindexed: answer.skills_reindexed,
+    });
+    Reply::json(&answer)
+}
+
+/// What the sync came to, or why that is not known.
+fn synced(call: &Call) -> Result<Vec<Outcome>, String> {
+    let (done, waiting) = mpsc::channel();
+    let store = Arc::clone(&call.store);
+    // On a thread of its own, which goes on where we cannot wait.
+    thread::spawn(move || {
+        let _ = done.send(store.sync(Urgency::Now, None));
+    });
+    let served = "its result is served as soon as it is there";
+    match waiting.recv_timeout(PATIENCE) {
+        Ok(Some(outcomes)) => Ok(outcomes),
+        Ok(None) => Err(format!("A sync is already running; {served}.")),
+        Err(_) => {
+            Err(format!("The sync is still running after {} s; {served}.", PATIENCE.as_secs()))
+        }
+    }
+}
+
+/// Seed 000's answer, and what is wrong where something is.
+#[derive(Serialize)]
+struct Answer {
+    success: bool,
+    commit_hash: Option<String>,
+    files_changed: usize,
+    skills_reindexed: usize,
+    last_sync: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    /// Of several repositories, the commit of each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sources: Option<Map<String, Value>>,
 }

@@ -25,6 +25,7 @@ const CORE_DEPENDENCIES: &[&str] = &["rust-stemmers", "saphyr-parser", "sha2", "
 /// The only files that hold a key to files, processes, the environment or the clock.
 const KEY_HOLDERS: &[&str] = &[
     "cli/example.rs",
+    "cli/lock_file.rs",
     "clock.rs",
     "config/environment.rs",
     "config/file.rs",
@@ -37,6 +38,8 @@ const KEY_HOLDERS: &[&str] = &[
     "script/supervisor.rs",
     "script/workspace.rs",
     "source/disk/mod.rs",
+    "source/git/place.rs",
+    "source/git/program.rs",
     "transport/client.rs",
 ];
 /// Lines of code, tests not counted, that one file may have.

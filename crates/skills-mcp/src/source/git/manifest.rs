@@ -1,0 +1,250 @@
+//! [`Manifest`]: what a generation holds, by the names that git has for the content of each file.
+//!
+//! Two generations are compared, and a listing is made for the catalog, without looking at the disk: a file with the same blob
+//! is the same, wherever it lies. So of a sync that changes three of five thousand files three are read.
+
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
+
+use skills_core::{
+    catalog::{Entry, Folder, Stamp},
+    diagnostic::{Code, Finding},
+    relpath::RelPath,
+};
+
+use crate::source::walk::{is_same, is_skipped};
+
+/// What the first line says.
+const HEAD: &str = "skills-mcp generation 1";
+
+/// The files of a generation, by path, and what was left out.
+#[derive(Debug, Default, PartialEq)]
+pub struct Manifest {
+    pub(super) files: BTreeMap<String, File>,
+    pub(super) left_out: Vec<(String, Finding)>,
+}
+
+/// One file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct File {
+    /// Git's name for its content.
+    pub(super) blob: String,
+    pub(super) bytes: u64,
+    pub(super) executable: bool,
+}
+
+impl Manifest {
+    /// As it is kept.
+    pub(super) fn text(&self) -> String {
+        let mut text = format!("{HEAD}\n");
+        for (path, file) in &self.files {
+            let mode = if file.executable { 'x' } else { '-' };
+            let _ = writeln!(text, "{mode} {} {} {path}", file.blob, file.bytes);
+        }
+        for (path, finding) in &self.left_out {
+            let hint = finding.hint.as_deref().unwrap_or_default();
+            let _ = writeln!(text, "! {} {path}\t{}\t{hint}", finding.code.name(), finding.message);
+        }
+        text
+    }
+
+    /// Reads what was kept; none if that is not what we write.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        lines.next().filter(|line| *line == HEAD)?;
+        let mut manifest = Self::default();
+        for line in lines {
+            let mut parts = line.splitn(4, ' ');
+            match (parts.next()?, parts.next()?) {
+                ("!", code) => {
+                    let rest = line.strip_prefix("! ")?.strip_prefix(code)?.strip_prefix(' ')?;
+                    let (path, rest) = rest.split_once('\t')?;
+                    let (message, hint) = rest.split_once('\t')?;
+                    let code = Code::ALL.iter().find(|known| known.name() == code)?;
+                    let finding = Finding::whole(*code, message).hint(hint);
+                    manifest.left_out.push((path.to_owned(), finding));
+                }
+                (mode @ ("-" | "x"), blob) => {
+                    let bytes = parts.next()?.parse().ok()?;
+                    let file = File { blob: blob.to_owned(), bytes, executable: mode == "x" };
+                    manifest.files.insert(parts.next()?.to_owned(), file);
+                }
+                _ => return None,
+            }
+        }
+        Some(manifest)
+    }
+
+    /// How many files differ: changed, added or removed.
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let mut paths: Vec<String> = Vec::new();
+        for (path, file) in &self.files {
+            if other.files.get(path) != Some(file) {
+                paths.push(path.clone());
+            }
+        }
+        let gone = other.files.keys().filter(|path| !self.files.contains_key(*path));
+        paths.extend(gone.cloned());
+        paths.sort();
+        paths
+    }
+
+    /// How many files there are.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// What was left out, and why.
+    pub fn left_out(&self) -> &[(String, Finding)] {
+        &self.left_out
+    }
+
+    /// The listing of the content's folder, which shares with the one before all that stayed the same.
+    pub fn listing(&self, before: &Arc<Folder>) -> Arc<Folder> {
+        let files: Vec<(&str, &File)> = self
+            .files
+            .iter()
+            .filter_map(|(path, file)| Some((path.strip_prefix(CONTENT)?, file)))
+            .collect();
+        folder(&files, Some(before))
+    }
+}
+
+/// Where the content lies in a generation.
+pub(super) const CONTENT: &str = "skills/";
+
+/// A folder from its files' paths, which ascend: those of one folder stand together.
+fn folder(files: &[(&str, &File)], before: Option<&Arc<Folder>>) -> Arc<Folder> {
+    let mut own: Vec<(Arc<str>, Entry)> = Vec::new();
+    let mut below: Vec<(Arc<str>, Arc<Folder>)> = Vec::new();
+    let mut rest = files;
+    while let Some((path, file)) = rest.first() {
+        let Some((name, _)) = path.split_once('/') else {
+            let known = before.and_then(|before| known_name(before, path));
+            let name = known.unwrap_or_else(|| Arc::from(*path));
+            own.push((name, Entry::Regular { bytes: file.bytes, stamp: stamp(file) }));
+            rest = rest.get(1..).unwrap_or_default();
+            continue;
+        };
+        let inside = |(path, _): &(&str, &File)| {
+            path.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let end = rest.iter().position(|file| !inside(file)).unwrap_or(rest.len());
+        let (group, others) = rest.split_at(end);
+        rest = others;
+        if is_skipped(name) {
+            continue;
+        }
+        let group: Vec<(&str, &File)> = group
+            .iter()
+            .filter_map(|(path, file)| Some((path.strip_prefix(name)?.strip_prefix('/')?, *file)))
+            .collect();
+        let known = before.and_then(|before| before.own_folder(name));
+        below.push((name.into(), folder(&group, known)));
+    }
+    let made = Folder::new(own, below, Stamp::UNSURE);
+    match before.filter(|before| is_same(before, &made)) {
+        Some(before) => Arc::clone(before),
+        None => Arc::new(made),
+    }
+}
+
+/// Of a name that was there before, the copy that is there.
+fn known_name(before: &Folder, name: &str) -> Option<Arc<str>> {
+    let files = before.files();
+    let found = files.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
+    files.get(found).map(|(own, _)| Arc::clone(own))
+}
+
+/// The same for the same content, wherever and whenever it was written.
+fn stamp(file: &File) -> Stamp {
+    let part = |from: usize| {
+        let digits = file.blob.get(from..from + 20).unwrap_or_default();
+        u128::from_str_radix(digits, 16)
+            .ok()
+            .and_then(|part| i128::try_from(part).ok())
+            .unwrap_or(0)
+    };
+    Stamp::of(&[part(0), part(20), i128::from(file.executable)])
+}
+
+/// A path in a commit as a path of ours; why not, if it cannot be.
+pub(super) fn usable(path: &[u8]) -> Result<RelPath, &'static str> {
+    let text = std::str::from_utf8(path).map_err(|_| "the name is not UTF-8; not served")?;
+    let mut whole = RelPath::root();
+    for name in text.split('/') {
+        let lower = name.to_ascii_lowercase();
+        if lower == ".git" || lower.starts_with("git~") || name.contains('\\') {
+            return Err("the name means something to git or to some systems; not served");
+        }
+        whole = whole
+            .child(name)
+            .map_err(|_| "the name leads elsewhere or holds control characters; not served")?;
+    }
+    Ok(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(files: &[(&str, u8)]) -> Manifest {
+        let file =
+            |number: &u8| File { blob: format!("{number:040x}"), bytes: 3, executable: false };
+        let files = files.iter().map(|(path, number)| ((*path).to_owned(), file(number))).collect();
+        Manifest { files, left_out: Vec::new() }
+    }
+
+    #[test]
+    fn what_is_kept_is_read_again() {
+        let mut kept = manifest(&[("skills/a b/SKILL.md", 1), ("config.yaml", 2)]);
+        kept.left_out
+            .push(("x y".to_owned(), Finding::whole(Code::LinkRefused, "is a link").hint("do")));
+        assert_eq!(Manifest::parse(&kept.text()), Some(kept));
+        assert_eq!(Manifest::parse("something else\n"), None);
+        assert_eq!(Manifest::parse("skills-mcp generation 1\nx y\n"), None);
+    }
+
+    #[test]
+    fn a_listing_shares_every_folder_that_did_not_change() {
+        let first = manifest(&[
+            ("skills/a/x.md", 1),
+            ("skills/a-b.md", 2),
+            ("skills/b/c/y.md", 3),
+            ("README.md", 4),
+        ]);
+        let before = first.listing(&Arc::default());
+        let paths: Vec<String> = before.paths().iter().map(ToString::to_string).collect();
+        assert_eq!(paths, ["a-b.md", "a/x.md", "b/c/y.md"]);
+        let second =
+            manifest(&[("skills/a/x.md", 9), ("skills/a-b.md", 2), ("skills/b/c/y.md", 3)]);
+        let after = second.listing(&before);
+        assert!(Arc::ptr_eq(before.own_folder("b").unwrap(), after.own_folder("b").unwrap()));
+        assert!(!Arc::ptr_eq(before.own_folder("a").unwrap(), after.own_folder("a").unwrap()));
+        assert_eq!(second.differences(&first), ["README.md", "skills/a/x.md"]);
+        assert!(Arc::ptr_eq(&after, &second.listing(&after)));
+    }
+
+    #[test]
+    fn g06_names_that_mean_something_else_are_not_usable() {
+        for bad in [
+            &b"../x"[..],
+            b"a/../x",
+            b"/x",
+            b"a//x",
+            b".git/config",
+            b"a/.GIT/x",
+            b"GIT~1/x",
+            b"a\\b",
+            b"a\nb",
+            b"\xff",
+        ] {
+            assert!(usable(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(usable(b"skills/a b/.hidden").unwrap().as_str(), "skills/a b/.hidden");
+    }
+}

@@ -1,0 +1,268 @@
+//! Syncs repositories beside the calls: at the start, every interval, and when somebody asks.
+//!
+//! A generation is indexed before it becomes current, so that one that cannot be is never served; then the pointer moves, and
+//! the next look finds another folder in the source's place, as it would with any directory. Not here: how a sync works (source).
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher as _, Hasher as _, RandomState},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, TryLockError},
+    time::Duration,
+};
+
+use skills_core::{
+    catalog::{Catalog, Intake},
+    document::Parsed,
+    yaml,
+};
+use tokio::{task::spawn_blocking, time::sleep};
+
+use super::{Cause, Store};
+use crate::{
+    config::{Git, read_optional},
+    source::{
+        Directory, Links, Root,
+        git::{Ask, Generation, GitError, Repository, Synced, is_branch},
+        read_skill,
+    },
+};
+
+/// A repository without any generation is tried again after this long, and then after twice as long each time.
+const SOON: Duration = Duration::from_secs(15);
+/// A sync that waits for another process's is in no hurry.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// How urgent a sync is.
+#[derive(Debug, Clone, Copy)]
+pub enum Urgency<'a> {
+    /// Whatever was fetched within the interval is good enough.
+    Periodic,
+    /// The remote is asked now.
+    Now,
+    /// The same, at exactly these commits, by the sources' names.
+    At(&'a HashMap<String, String>),
+}
+
+/// What became of one repository.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The repository.
+    pub repository: Arc<Repository>,
+    /// What its sync came to.
+    pub result: Result<Synced, GitError>,
+}
+
+/// Who hears how a fetch gets on.
+pub type Fetched<'a> = Option<&'a (dyn Fn(&str) + Sync)>;
+
+impl Store {
+    /// The repositories among the sources, with their numbers.
+    pub fn repositories(&self) -> impl Iterator<Item = (usize, &Directory, &Arc<Repository>)> {
+        let sources = self.sources.iter().enumerate();
+        sources.filter_map(|(number, source)| Some((number, source, source.repository()?)))
+    }
+
+    /// Syncs every repository, one after the other, and looks at what came; none if a sync runs already.
+    pub fn sync(&self, urgency: Urgency<'_>, progress: Fetched<'_>) -> Option<Vec<Outcome>> {
+        let _turn = match self.syncing.try_lock() {
+            Ok(turn) => turn,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        let outcomes: Vec<Outcome> = self
+            .repositories()
+            .map(|(number, source, repository)| Outcome {
+                repository: Arc::clone(repository),
+                result: self.sync_one(number, source, repository, urgency, progress),
+            })
+            .collect();
+        outcomes.iter().for_each(Outcome::log);
+        if self.current.load().is_some() {
+            self.catch_up(Cause::Told);
+        }
+        Some(outcomes)
+    }
+
+    fn sync_one(
+        &self,
+        number: usize,
+        source: &Directory,
+        repository: &Repository,
+        urgency: Urgency<'_>,
+        progress: Fetched<'_>,
+    ) -> Result<Synced, GitError> {
+        let git = self.git_settings(source);
+        let check = |generation: &Generation| self.check(number, source, generation);
+        let (fresh_for, commit) = match urgency {
+            Urgency::Periodic => (self.interval(source), None),
+            Urgency::Now => (Duration::ZERO, None),
+            Urgency::At(commits) => {
+                (Duration::ZERO, commits.get(&**source.name()).map(String::as_str))
+            }
+        };
+        repository.sync(&Ask {
+            branch: &git.branch,
+            commit,
+            sparse: git.sparse_checkout,
+            fresh_for,
+            patience: PATIENCE,
+            timeout: Duration::from_secs(git.timeout_seconds),
+            check: &check,
+            progress,
+        })
+    }
+
+    /// The `git.*` settings that hold for a source: those of its own content, beneath the operator's.
+    pub fn git_settings(&self, source: &Directory) -> Git {
+        let operator = || self.stack.settle(None).settings.git;
+        let git = self.stack.settle(source.config().as_ref()).settings.git;
+        if is_branch(&git.branch) { git } else { Git { branch: operator().branch, ..git } }
+    }
+
+    fn interval(&self, source: &Directory) -> Duration {
+        let refresh = self.stack.settle(source.config().as_ref()).settings.refresh;
+        Duration::from_mins(refresh.interval_minutes)
+    }
+
+    /// Whether a generation may be served: its settings can be read, and an index can be made of it.
+    fn check(
+        &self,
+        number: usize,
+        source: &Directory,
+        generation: &Generation,
+    ) -> Result<(), String> {
+        for folder in [generation.content(), generation.folder().to_owned()] {
+            let config = read_optional(&folder.join("config.yaml"));
+            let Some(text) = config.map_err(|error| format!("config.yaml: {error}"))? else {
+                continue;
+            };
+            let parsed = yaml::parse(&text);
+            let parsed = parsed.map_err(|error| {
+                format!("config.yaml:{}:{}: {}", error.at.line, error.at.column, error.message)
+            })?;
+            if !parsed.is_null() && parsed.entries().is_none() {
+                return Err("config.yaml is not a map of settings".to_owned());
+            }
+        }
+        let index = || {
+            let root = Root::open(&generation.content(), Links::Refuse)
+                .map_err(|error| error.to_string())?;
+            let before = self.current.load_full();
+            let empty = Catalog::default();
+            let catalog = before.as_ref().map_or(&empty, |before| &before.catalog);
+            let listed = catalog.sources().get(number).map(|known| Arc::clone(&known.root));
+            let intake = Intake {
+                source: Arc::clone(source.name()),
+                origin: source.origin().clone(),
+                scope: source.scope(),
+                root: generation.manifest().listing(&listed.unwrap_or_default()),
+                walked: generation.manifest().left_out().into(),
+            };
+            let number = number.min(catalog.sources().len());
+            let (_, delta) = catalog.with(number, &intake, |files| {
+                let read = |file: &(_, _)| Arc::new(read_skill(&root, &file.0, file.1));
+                files.iter().map(read).collect::<Vec<Arc<Parsed>>>()
+            });
+            tracing::debug!(changed = delta.numbers.len(), "a generation can be indexed");
+            Ok(())
+        };
+        catch_unwind(AssertUnwindSafe(index))
+            .unwrap_or_else(|_| Err("it cannot be indexed, which is a bug of ours".to_owned()))
+    }
+
+    /// What there is to say instead of an answer, while nothing has come of any repository yet.
+    pub fn first_sync(&self) -> Option<String> {
+        let empty = self.current.load().as_ref().is_none_or(|current| current.catalog.is_empty());
+        let (_, _, repository) = self
+            .repositories()
+            .find(|(_, _, repository)| empty && repository.serving().is_none())?;
+        let remote = repository.remote();
+        Some(match repository.trouble() {
+            Some((trouble, hint)) => format!(
+                "There are no skills yet: the first sync of {remote} failed: {trouble}. What to do: {hint}. It is tried again by itself; refresh_skills tries now."
+            ),
+            None => format!(
+                "There are no skills yet: the first sync of {remote} is running. Try again in a few seconds."
+            ),
+        })
+    }
+
+    /// Ends every sync, and starts none any more.
+    pub fn stop_syncing(&self) {
+        self.repositories().for_each(|(_, _, repository)| repository.stop());
+    }
+
+    /// How long until the repositories are synced again.
+    fn rest(&self, failures: u32) -> Duration {
+        let bare = self.repositories().any(|(_, _, repository)| repository.commit().is_none());
+        let left = |(_, source, repository): (usize, &Directory, &Arc<Repository>)| {
+            let age = repository.state().age().filter(|_| repository.trouble().is_none());
+            let interval = self.interval(source);
+            // By chance a little longer, so that one of many servers is the first, and fetches for all.
+            let chance = RandomState::new().build_hasher().finish() % 1_000;
+            let late = interval.mul_f64(0.1) * u32::try_from(chance).unwrap_or(0) / 1_000;
+            interval.saturating_sub(age.unwrap_or_default()) + late
+        };
+        let rest = self.repositories().map(left).min().unwrap_or(PATIENCE);
+        let soon = SOON * 2_u32.saturating_pow(failures.min(10));
+        if bare { rest.min(soon) } else { rest }
+    }
+
+    /// Whether nobody wants syncs but those that are asked for.
+    fn is_only_asked(&self) -> bool {
+        let enabled = |(_, source, _): (usize, &Directory, &Arc<Repository>)| {
+            self.stack.settle(source.config().as_ref()).settings.refresh.enabled
+        };
+        !self.repositories().any(enabled)
+    }
+}
+
+/// Syncs at once, and from then on for as long as it is polled.
+pub async fn keep_synced(store: Arc<Store>) {
+    if store.repositories().next().is_none() {
+        return;
+    }
+    let mut failures = 0;
+    loop {
+        let syncing = Arc::clone(&store);
+        let synced = spawn_blocking(move || {
+            // What somebody asked for meanwhile is as good.
+            let outcomes = syncing.sync(Urgency::Periodic, None).unwrap_or_default();
+            outcomes.iter().all(|outcome| outcome.result.is_ok())
+        });
+        failures = if synced.await.unwrap_or(false) { 0 } else { failures + 1 };
+        let bare = store.repositories().any(|(_, _, repository)| repository.commit().is_none());
+        if store.is_only_asked() && !bare {
+            return;
+        }
+        sleep(store.rest(failures - u32::from(failures > 0)).max(Duration::from_secs(1))).await;
+    }
+}
+
+impl Outcome {
+    fn log(&self) {
+        let (source, url) = (&**self.repository.name(), self.repository.remote().to_string());
+        match &self.result {
+            Ok(synced) if synced.before.is_some() || !synced.changed.is_empty() => {
+                tracing::info!(
+                    source,
+                    url,
+                    commit = synced.commit,
+                    files = synced.changed.len(),
+                    "synced"
+                );
+            }
+            Ok(synced) => tracing::debug!(source, url, commit = synced.commit, "nothing new"),
+            Err(GitError::Stopped | GitError::Busy) => {}
+            Err(error) => {
+                let served = if self.repository.commit().is_some() {
+                    "; what was fetched before is still served"
+                } else {
+                    ""
+                };
+                tracing::warn!(source, url, hint = error.hint(), "not synced: {error}{served}");
+            }
+        }
+    }
+}
