@@ -153,23 +153,54 @@ fn open_up(folder: &Path) {
     }
 }
 
+/// What a folder takes on its disk; links count as themselves.
+#[cfg(target_os = "linux")]
+pub(super) fn bytes(folder: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    let mut sum = 0;
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(found) = entry.metadata() else { continue };
+            sum += found.blocks() * 512;
+            if found.is_dir() {
+                open.push(entry.path());
+            }
+        }
+    }
+    sum
+}
+
 /// Removes what runs left behind whose server and supervisor are both gone.
 pub fn sweep() {
     for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
+        // In a folder that everybody may write to, names say nothing: first whose it is.
         let Ok(found) = entry.metadata() else { continue };
+        if !found.is_dir() || !is_mine(&found) {
+            continue;
+        }
         let is = |prefix: &str| name.to_string_lossy().starts_with(prefix);
-        let abandoned = is(PREFIX) && is_unlocked(&path) || is(UNLOCKED) && is_old(&found);
-        if found.is_dir() && is_mine(&found) && abandoned {
+        if is(PREFIX) && is_unlocked(&path) || is(UNLOCKED) && is_old(&found) {
             tracing::info!("removing {}, which a run left behind", path.display());
             remove(&path);
         }
     }
 }
 
-/// Nobody holds its lock.
+/// Nobody holds its lock. What cannot be looked at, or is no file, may be held.
 fn is_unlocked(root: &Path) -> bool {
-    File::open(root.join("lock")).map_or(true, |lock| lock.try_lock().is_ok())
+    let mut options = fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW);
+    }
+    match options.open(root.join("lock")) {
+        Ok(lock) => lock.metadata().is_ok_and(|found| found.is_file()) && lock.try_lock().is_ok(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
 }
 
 fn is_old(found: &fs::Metadata) -> bool {
@@ -180,8 +211,7 @@ fn is_old(found: &fs::Metadata) -> bool {
 #[cfg(unix)]
 fn is_mine(found: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    // The process's own files belong to whoever it is.
-    Path::new("/proc/self").metadata().map_or(true, |own| own.uid() == found.uid())
+    rustix::process::geteuid().as_raw() == found.uid()
 }
 
 #[cfg(not(unix))]

@@ -28,7 +28,6 @@ const KEY_HOLDERS: &[&str] = &[
     "clock.rs",
     "config/environment.rs",
     "config/file.rs",
-    "script/descendants.rs",
     "script/launcher.rs",
     "script/portable.rs",
     "script/runner.rs",

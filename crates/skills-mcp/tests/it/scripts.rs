@@ -529,13 +529,13 @@ fn running_in(mark: &str) -> String {
 }
 
 #[test]
-fn a_run_whose_supervisor_is_killed_is_called_lost_and_the_server_lives() {
-    let shop = Workshop::new().script("scripts/x.sh", MARK, "sleep $SKILL_ARG_MARK\n");
+fn a_run_whose_supervisor_is_killed_is_called_lost_leaves_nobody_and_the_server_lives() {
+    let shop = Workshop::new().script("scripts/x.sh", MARK, WORST);
     let mut client = shop.client();
     let mark = mark();
     let arguments = request("scripts/x.sh", &json!({"mark": mark}));
     let id = client.ask("tools/call", json!({"name": "run_script", "arguments": arguments}));
-    eventually("it runs", Duration::from_secs(5), || !marked(&mark).is_empty());
+    eventually("it runs", Duration::from_secs(5), || marked(&mark).len() >= 4);
     let supervisor = children(client.pid()).into_iter().next().unwrap();
     assert!(Command::new("kill").args(["-9", &supervisor]).status().unwrap().success());
     let answer = client.answer(id).to_string();
@@ -546,8 +546,9 @@ fn a_run_whose_supervisor_is_killed_is_called_lost_and_the_server_lives() {
     );
     let message = refused(&mut client, &request("scripts/none.sh", &json!({})));
     assert!(message.contains("not found"), "{message}");
-    let left = marked(&mark);
-    finished(Command::new("kill").arg("-9").args(left));
+    assert_eq!(marked(&mark), Vec::<String>::new(), "what was left to the server has ended");
+    let (_, _, log) = client.close();
+    assert!(log.contains("result=\"lost\"") && log.contains("result=\"refused\""), "{log}");
 }
 
 /// The processes a process has started.
@@ -873,10 +874,18 @@ fn every_run_and_every_refusal_leaves_a_line_and_an_event() {
     run(&mut client, "scripts/x.sh", &json!({"key": "4"}));
     refused(&mut client, &request("scripts/none.sh", &json!({"key": "5", "o\u{1b}": "6"})));
     refused(&mut client, &json!({"skill_path": "nobody", "file": "x", "args": {}}));
+    client.refused("run_script", &request("scripts/x.sh", &json!({"key": 4})));
     let (_, _, log) = client.close();
     let lines: Vec<&str> =
         log.lines().filter(|line| line.contains("run_script") && line.contains("INFO")).collect();
-    assert_eq!(lines.len(), 3, "{log}");
+    assert_eq!(lines.len(), 5, "{log}");
+    assert!(
+        lines[0].contains("result=\"started\"") && lines[0].contains("sha256=\""),
+        "{}",
+        lines[0]
+    );
+    assert!(lines[4].contains("args=\"key\" result=\"refused\""), "{}", lines[4]);
+    let lines = &lines[1..];
     assert!(
         lines[0].contains("skill=\"tool\" script=\"scripts/x.sh\"")
             && lines[0].contains("args=\"key\" result=\"exited\" exit_code=4"),

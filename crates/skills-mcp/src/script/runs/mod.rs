@@ -132,17 +132,19 @@ impl Runs {
         &self.ground
     }
 
-    /// Runs a plan to its end; blocks, and so must not be called where others wait for their turn.
+    /// Runs a plan to its end, and says when it starts; blocks, and so must not be called where others wait for their turn.
     pub fn run(
         &self,
         snapshot: &Snapshot,
         plan: &Plan<'_>,
         caller: &Caller,
+        started: &dyn Fn(),
     ) -> Result<(Outcome, Vec<String>), RunError> {
         let place = self.place(snapshot.settings().scripts.max_concurrent)?;
         let workspace = Workspace::make(snapshot, plan).map_err(RunError::Workspace)?;
         let order = self.order(plan, &workspace);
         let notes = notes(plan, &workspace);
+        started();
         let outcome = block_on(self.carry_out(order, caller, place, Some(workspace)))?;
         Ok((outcome, notes))
     }
