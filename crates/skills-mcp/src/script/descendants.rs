@@ -53,7 +53,12 @@ impl Family {
 
     /// All descendants of this process; its children only, where no more can be seen.
     pub(super) fn all(&mut self) -> Found {
-        let told = self.told().or_else(|untold| match untold {
+        self.some(usize::MAX)
+    }
+
+    /// The same, but no more than about so many.
+    pub(super) fn some(&mut self, most: usize) -> Found {
+        let told = self.told(most).or_else(|untold| match untold {
             // Then everybody is asked for their parent.
             Untold::Never => self.asked(),
             Untold::Now => Err(Untold::Now),
@@ -64,11 +69,11 @@ impl Family {
         })
     }
 
-    fn told(&self) -> Result<Found, Untold> {
+    fn told(&self, most: usize) -> Result<Found, Untold> {
         let mut found = Found::default();
         let mut known: HashSet<Pid> = HashSet::new();
         let (mut next, _) = self.children(getpid())?;
-        while let Some(pid) = next.pop() {
+        while let Some(pid) = next.pop().filter(|_| found.pids.len() < most) {
             if known.insert(pid) {
                 let (below, threads) = self.children(pid)?;
                 found.pids.push(pid);
@@ -234,9 +239,9 @@ mod tests {
         let mut child = Command::new("sleep").arg("20").stdin(Stdio::null()).spawn().unwrap();
         let pid = Pid::from_child(&child);
         let mut family = Family::open();
-        let told = family.told().ok().unwrap();
+        let told = family.told(usize::MAX).ok().unwrap();
         let asked = family.asked().ok().unwrap();
-        let blind = Family(None).told().is_err();
+        let blind = Family(None).told(1).is_err();
         let searched = searched();
         let (child_of_ours, alone) = (is_child(pid), is_alone());
         child.kill().unwrap();

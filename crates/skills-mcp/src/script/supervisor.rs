@@ -30,7 +30,7 @@ use tokio::{
 
 use super::{
     LAUNCH,
-    descendants::{self, Family},
+    descendants::{self, Family, Found},
     header::{Header, Stream},
     launcher::Report,
     order::Order,
@@ -49,6 +49,8 @@ const MEASURE_EVERY: Duration = Duration::from_secs(1);
 const DRAIN: Duration = Duration::from_millis(300);
 /// Killing takes a moment where there are thousands.
 const SWEEP: Duration = Duration::from_secs(10);
+/// So many are counted, with the dead among them.
+const ENOUGH: usize = 4 * MAX_PROCESSES;
 const BUFFER: usize = 256 * 1024;
 
 /// Plays the supervisor.
@@ -201,13 +203,14 @@ impl Run {
 
     /// Orphans that have ended are ours to take notice of; they are nobody's processes any more.
     fn too_many(&mut self) -> Option<Ending> {
-        let found = self.family.all();
+        // Who has many more need not be counted to the last, while they become even more.
+        let found = self.family.some(ENOUGH);
         descendants::reap(&found.pids, Some(self.pid));
-        if found.threads > MAX_THREADS {
-            return Some(Ending::TooManyThreads);
+        let over = |found: &Found| found.pids.len() > MAX_PROCESSES;
+        if over(&found) && over(&self.family.some(ENOUGH)) {
+            return Some(Ending::TooMany);
         }
-        let over = found.pids.len() > MAX_PROCESSES && self.family.all().pids.len() > MAX_PROCESSES;
-        over.then_some(Ending::TooMany)
+        (found.threads > MAX_THREADS).then_some(Ending::TooManyThreads)
     }
 
     /// Kills every descendant: stops them first, so that none can fork while the others die.

@@ -17,8 +17,8 @@ use std::{
 
 use skills_core::{catalog::Folder, relpath::RelPath};
 
-use super::Plan;
-use crate::store::Snapshot;
+use super::{Plan, ladder::read};
+use crate::{source::Links, store::Snapshot};
 
 const PREFIX: &str = "skills-mcp-run-";
 /// What a folder is called before its lock is held.
@@ -59,7 +59,8 @@ impl Workspace {
         let paths = snapshot.catalog.files(plan.owner).map(Folder::paths).unwrap_or_default();
         for (number, path) in paths.iter().filter(|path| **path != plan.file).enumerate() {
             // What cannot be read is not there for the script either; it will say so better than we could.
-            match snapshot.read(plan.owner, path, space) {
+            // A link that leaves the skill's folder is not followed: a script may have planted it for its next run.
+            match read(snapshot, plan.owner, path, Links::Inside, space) {
                 Ok(bytes) if number < MAX_FILES => {
                     space = space.saturating_sub(bytes.len());
                     place(&skill, path, &bytes)?;
@@ -217,4 +218,46 @@ fn is_mine(found: &fs::Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_mine(_: &fs::Metadata) -> bool {
     true
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use skills_testkit::Home;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_is_measured_by_what_it_takes_and_links_by_themselves() {
+        let home = Home::new();
+        home.write("run/home/deep/a", "x".repeat(1 << 20));
+        home.write("run/b", "x".repeat(1 << 20));
+        home.write("other", "x".repeat(8 << 20));
+        std::os::unix::fs::symlink("../other", home.path().join("run/link")).unwrap();
+        std::os::unix::fs::symlink("..", home.path().join("run/home/up")).unwrap();
+        let sparse = File::create(home.path().join("run/sparse")).unwrap();
+        sparse.set_len(1 << 40).unwrap();
+        let measured = bytes(&home.path().join("run"));
+        assert!((2 << 20..4 << 20).contains(&measured), "{measured}");
+    }
+
+    #[test]
+    fn only_a_lock_that_is_a_file_and_free_is_no_lock() {
+        let home = Home::new();
+        home.write("free/lock", "");
+        home.write("none/x", "");
+        home.write("folder/lock/x", "");
+        home.write("linked/x", "");
+        std::os::unix::fs::symlink("../free/lock", home.path().join("linked/lock")).unwrap();
+        fs::create_dir(home.path().join("fifo")).unwrap();
+        let fifo = std::process::Command::new("mkfifo").arg(home.path().join("fifo/lock")).status();
+        assert!(fifo.unwrap().success());
+        let held = locked(&home.path().join("free")).unwrap();
+        assert!(!is_unlocked(&home.path().join("free")));
+        drop(held);
+        for (folder, unlocked) in
+            [("free", true), ("none", true), ("folder", false), ("linked", false), ("fifo", false)]
+        {
+            assert_eq!(is_unlocked(&home.path().join(folder)), unlocked, "{folder}");
+        }
+    }
 }

@@ -139,6 +139,9 @@ fn answer<'a>(
     }
 }
 
+/// Whom the lines of the trail are for: also said by commands that say little else.
+pub const AUDIT: &str = "skills_mcp::audit";
+
 /// The trail of one call: what was asked for, by its names.
 struct Audit<'a> {
     call: &'a Call,
@@ -160,6 +163,7 @@ impl Audit<'_> {
     /// Before anything happens, so that there is a trail even where nobody lives to tell the end.
     fn started(&self, skill: &Skill, plan: &Plan<'_>) {
         tracing::info!(
+            target: AUDIT,
             skill = &*skill.identity,
             script = plan.file.as_str(),
             owner = &*plan.owner.identity,
@@ -201,6 +205,7 @@ impl Audit<'_> {
             Ending::TooLarge => "too large a folder",
         };
         tracing::info!(
+            target: AUDIT,
             skill = &*skill.identity,
             script = plan.file.as_str(),
             owner = &*plan.owner.identity,

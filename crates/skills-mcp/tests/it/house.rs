@@ -28,6 +28,8 @@ const KEY_HOLDERS: &[&str] = &[
     "clock.rs",
     "config/environment.rs",
     "config/file.rs",
+    "script/descendants.rs",
+    "script/homes.rs",
     "script/launcher.rs",
     "script/portable.rs",
     "script/runner.rs",

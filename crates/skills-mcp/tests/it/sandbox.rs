@@ -362,6 +362,30 @@ fn x09_as_somebody_else_too_a_fork_bomb_ends_and_a_closed_folder_goes() {
 }
 
 #[test]
+fn x09_a_script_with_too_many_threads_ends_where_no_limit_counts_them() {
+    let shop = Workshop::new().script(
+        "scripts/x.py",
+        "",
+        "import threading, time\nthreading.stack_size(65536)\nfor n in range(4000): threading.Thread(target=time.sleep, args=(20,), daemon=True).start()\ntime.sleep(20)\n",
+    );
+    let answer = shop.run("scripts/x.py");
+    // Who is not root meets the kernel's own limit first.
+    let said = if is_root() { "it had more than 2048 threads." } else { "can't start new thread" };
+    assert!(answer["stderr"].as_str().unwrap().contains(said), "{answer}");
+}
+
+#[test]
+fn x10_without_a_sandbox_the_servers_environment_stays_its_own() {
+    let shop = Workshop::new()
+        .script("scripts/x.sh", "", "cat /proc/$(ps -o ppid= -p $PPID | tr -d ' ')/environ /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep canary-sandbox-off; echo end\n")
+        .set("scripts.sandbox=off");
+    let mut command = shop.ordinary(&[]);
+    command.env("GITHUB_TOKEN", "canary-sandbox-off");
+    let answer = run(&mut Client::legacy(command, "2025-11-25"), "scripts/x.sh", &json!({}));
+    assert_eq!((&answer["sandbox"], &answer["stdout"]), (&json!("none"), &json!("end\n")));
+}
+
+#[test]
 fn x16_a_program_that_lends_its_owner_lends_nothing() {
     let shop = Workshop::new().script("scripts/x.sh", "", "find /usr/bin -perm -4000 -name 'su' -exec {} -c id nobody \\; 2>&1 < /dev/null; cp /usr/bin/id mine && chmod 6755 mine; ./mine -u; id -u\n");
     let answer =

@@ -179,7 +179,8 @@ impl Runs {
             Folder::Allowed(folder) => vec![folder.clone()],
             Folder::Private(_) => Vec::new(),
         };
-        (readable(&toolchain(&plan.runner.program, &self.ground)), write)
+        let toolchain = plan.opens_toolchain.then(|| toolchain(&plan.runner.program, &self.ground));
+        (readable(&toolchain.unwrap_or_default()), write)
     }
 
     fn place(&self, most: usize) -> Result<Place, RunError> {
@@ -245,7 +246,7 @@ fn notes(plan: &Plan<'_>, workspace: &Workspace) -> Vec<String> {
     }
     if workspace.left_out > 0 {
         notes.push(format!(
-            "{} files of the skill's folder were left out: unreadable, or over the limit of a run.",
+            "{} files of the skill's folder were left out: unreadable, linked from elsewhere, or over the limit of a run.",
             workspace.left_out
         ));
     }
