@@ -374,8 +374,10 @@ fn x13_of_two_hundred_at_once_some_run_and_the_rest_hear_busy_and_nothing_leaks(
     let shop = plain("sleep 0.3\n");
     let mut client = shop.client();
     run(&mut client, "scripts/x.sh", &json!({}));
-    let open =
-        |client: &Client| fs::read_dir(format!("/proc/{}/fd", client.pid())).unwrap().count();
+    // Nobody but root may look into the server; everybody else takes the answers for it.
+    let open = |client: &Client| {
+        fs::read_dir(format!("/proc/{}/fd", client.pid())).map_or(0, Iterator::count)
+    };
     let before = open(&client);
     let call = json!({"name": "run_script", "arguments": request("scripts/x.sh", &json!({}))});
     let asked: Vec<u64> = (0..200).map(|_| client.ask("tools/call", call.clone())).collect();
@@ -457,6 +459,25 @@ fn worst(shop: Workshop, rounds: usize, within: Duration) -> Workshop {
         }
     }
     shop
+}
+
+#[test]
+fn x06_a_supervisor_that_cannot_open_a_file_any_more_leaves_nobody_all_the_same() {
+    // Without the sandbox, which would not let it happen.
+    let shop = Workshop::new()
+        .script(
+            "scripts/x.py",
+            MARK,
+            "import os, resource, subprocess, time\nmark = os.environ['SKILL_ARG_MARK']\nassert os.getppid() > 1\nsubprocess.run(['bash', '-c', f'for i in 1 2 3; do (setsid setsid sleep {mark} &); done'], check=True)\nresource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (0, 0))\nsubprocess.Popen(['sleep', mark], start_new_session=True)\nprint('blinded')\n",
+        )
+        .set("scripts.sandbox=off");
+    let mark = mark();
+    for start in [shop.command(&[]), shop.ordinary(&[])] {
+        let mut client = Client::legacy(start, "2025-11-25");
+        let reply = client.call("run_script", &request("scripts/x.py", &json!({"mark": mark})));
+        assert_eq!(marked(&mark), Vec::<String>::new(), "{}", reply.text);
+        assert!(reply.text.contains("blinded"), "{}", reply.text);
+    }
 }
 
 #[test]
