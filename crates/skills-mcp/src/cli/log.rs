@@ -9,6 +9,7 @@ use tracing_subscriber::{
 };
 
 use super::Failure;
+use crate::surface::AUDIT;
 
 /// What a server says unless told otherwise.
 pub(super) const SERVING: Level = Level::INFO;
@@ -17,6 +18,7 @@ pub(super) const OTHERWISE: Level = Level::ERROR;
 
 /// Starts the log at the level asked for.
 pub(super) fn start(asked: Option<&str>, default: Level) -> Result<(), Failure> {
+    let trail = asked.is_none();
     let level = match asked {
         None => LevelFilter::from_level(default),
         Some(name) => name.parse().map_err(|_| {
@@ -29,10 +31,12 @@ pub(super) fn start(asked: Option<&str>, default: Level) -> Result<(), Failure> 
     // The SDK's own chatter is of interest only when everything is, and below INFO it repeats whole requests, in which
     // arguments of scripts may be secrets.
     let ours = filter_fn(move |line| {
-        *line.level() <= level
-            && (line.target().starts_with("skills")
-                || *line.level() <= Level::ERROR
-                || level == LevelFilter::TRACE && *line.level() <= Level::INFO)
+        // What runs leaves a trail, also where a command says little else, unless somebody asked for less.
+        trail && line.target() == AUDIT && *line.level() <= Level::INFO
+            || *line.level() <= level
+                && (line.target().starts_with("skills")
+                    || *line.level() <= Level::ERROR
+                    || level == LevelFilter::TRACE && *line.level() <= Level::INFO)
     });
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(stderr)

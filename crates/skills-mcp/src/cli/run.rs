@@ -8,7 +8,7 @@ use super::{
     Context, Failure, Output,
     output::{bold, dim, passed_on, safe},
 };
-use crate::script::{Folder, Plan, Request, Runs, climb, enabled};
+use crate::script::{Folder, Plan, Request, Runs, climb, enabled, guard};
 
 #[derive(clap::Args)]
 pub(super) struct Options {
@@ -35,6 +35,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     if options.explain {
         return explain(context, options, &arguments);
     }
+    guard();
     let mut request =
         json!({"skill_path": options.path, "file": options.script, "args": arguments});
     if let (Some(cwd), Some(request)) = (&options.cwd, request.as_object_mut()) {

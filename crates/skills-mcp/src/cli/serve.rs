@@ -26,6 +26,7 @@ const MAX_THREADS: usize = 64;
 
 /// Serves this store under this face until the client leaves.
 pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitCode, Failure> {
+    script::guard();
     let store = Arc::new(store);
     let there = || store.sources().iter().filter(|source| source.is_there());
     for source in there() {

@@ -138,7 +138,7 @@ pub const KEYS: &[Key] = &[
         Kind::Commands,
         "{.sh: bash, .ts: npx tsx, .js: node, .py: python3}",
         Strict::Never,
-        "extension to command",
+        "extension to command; content may name programs of your PATH only, not where one lies",
     ),
     key(
         "scripts.max_concurrent",

@@ -1,6 +1,6 @@
 //! [`Stack`]: ordered layers → [`Settled`]: every key's value with its origin, and what was wrong in content.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use skills_core::diagnostic::{Code, Diagnostic, Finding};
 
@@ -56,6 +56,8 @@ pub struct Settled {
     pub diagnostics: Vec<Diagnostic>,
     /// What content changed that an operator should know of.
     pub notices: Vec<String>,
+    /// Extensions whose runner content named, and nobody else: what such a runner keeps around it stays closed.
+    pub named_by_content: BTreeSet<String>,
     scripts_off: bool,
 }
 
@@ -131,6 +133,9 @@ impl Stack {
         for layer in &self.operator {
             for Setting { key, at, value } in &layer.settings {
                 if let Ok(value) = value {
+                    if let Value::Commands(commands) = value {
+                        settled.named_by_content.retain(|known| !commands.contains_key(known));
+                    }
                     settled.assign(key, value.clone(), layer.origin.at(*at));
                 }
             }
@@ -202,6 +207,7 @@ impl Settled {
             values,
             diagnostics: Vec::new(),
             notices: Vec::new(),
+            named_by_content: BTreeSet::new(),
             scripts_off: false,
         }
     }
@@ -289,7 +295,9 @@ impl Settled {
             Strict::Smaller => current.is_some_and(|current| value.is_within(current)),
             Strict::Never | Strict::Operator => false,
         };
-        let refused = trust == Trust::Strict && !allowed || key.strict == Strict::Operator;
+        let refused = trust == Trust::Strict && !allowed
+            || key.strict == Strict::Operator
+            || value.names_a_place();
         if refused {
             let message = format!("`{}` may not be set to {value} by content", key.name);
             self.found(
@@ -302,6 +310,11 @@ impl Settled {
         let watched = key.name.starts_with("scripts.") || key.name == "analytics.endpoint";
         if watched && current != Some(&value) {
             self.notices.push(format!("{file} sets {} to {value}", key.name));
+        }
+        if let (Value::Commands(named), Some(Value::Commands(known))) = (&value, current) {
+            let new =
+                named.iter().filter(|(extension, command)| known.get(*extension) != Some(command));
+            self.named_by_content.extend(new.map(|(extension, _)| extension.clone()));
         }
         // A bad value under `scripts` has turned them off; a later good one does not turn them on again.
         let stays_off = key.name == "scripts.enabled" && self.scripts_off;
@@ -481,5 +494,23 @@ mod tests {
             .settle(Some(&content("scripts:\n  runners: {.rb: ruby}\n  enabled: true\n")));
         assert_eq!(settled.settings.scripts.runners.len(), 5);
         assert_eq!(settled.notices, ["/c/config.yaml sets scripts.runners to {.rb: ruby}"]);
+        assert!(settled.named_by_content.contains(".rb"));
+    }
+
+    #[test]
+    fn content_names_runners_by_their_name_only_and_an_operators_word_makes_them_the_operators() {
+        for runner in ["/var/../bin/bash", "/bin/bash", "../bash", "x/y -c", "~/bash"] {
+            let text = format!("scripts:\n  runners: {{.sh: '{runner}'}}\n");
+            let settled = stack(&[], &[]).unwrap().settle(Some(&content(&text)));
+            assert_eq!(settled.settings.scripts.runners[".sh"], "bash", "{runner}");
+            assert_eq!(settled.diagnostics[0].finding.code, Code::ConfigRefused);
+            assert!(settled.named_by_content.is_empty());
+        }
+        let text = "scripts:\n  runners: {.sh: bash, .lua: lua, .rb: ruby}\n";
+        let settled = stack(&[], &["scripts.runners={.rb: /opt/ruby/bin/ruby}"]).unwrap();
+        let settled = settled.settle(Some(&content(text)));
+        assert_eq!(settled.settings.scripts.runners[".rb"], "/opt/ruby/bin/ruby");
+        let named: Vec<&str> = settled.named_by_content.iter().map(String::as_str).collect();
+        assert_eq!(named, [".lua"], "the default and the operator's are nobody else's");
     }
 }

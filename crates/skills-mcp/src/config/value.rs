@@ -30,6 +30,15 @@ impl Value {
             _ => false,
         }
     }
+
+    /// Whether a command in it says where its program lies, instead of what it is called.
+    pub(super) fn names_a_place(&self) -> bool {
+        let program =
+            |command: &String| command.split_whitespace().next().unwrap_or_default().to_owned();
+        matches!(self, Self::Commands(commands) if commands.values().any(|command| {
+            program(command).contains(['/', '\\'])
+        }))
+    }
 }
 
 impl fmt::Display for Value {

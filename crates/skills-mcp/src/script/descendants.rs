@@ -1,35 +1,170 @@
 //! Every process that stems from this one. As their subreaper it is the parent of all whose own parent has died, so
 //! none can leave the tree: not by a second fork, not by a session of its own.
-
-#![expect(clippy::disallowed_methods, reason = "the kernel tells of processes in files")]
+//!
+//! Who cannot look has not found that nobody is there: where the files of `/proc` do not open, children are found by
+//! asking the kernel about each number, and only the kernel's word that there is no child left counts as an end.
 
 use std::{
     collections::{HashMap, HashSet},
-    fs,
+    io::Read as _,
+    os::fd::{AsFd, OwnedFd},
+    time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
+use rustix::{
+    fs::{AtFlags, Dir, Mode, OFlags, open, openat, statat},
+    io::Errno,
+    process::{
+        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, getsid, kill_process, waitid,
+        waitpid,
+    },
+};
 
-/// All descendants of this process, the nearest first; dead ones that nobody has taken notice of included.
-pub(super) fn all() -> Vec<Pid> {
-    let own = getpid();
-    let told = children(own);
-    let mut known: HashSet<Pid> = HashSet::new();
-    let mut found = Vec::new();
-    // Kernels may be built without telling of children; then everybody is asked for their parent.
-    let parents = told.is_none().then(parents);
-    let below = |pid: Pid| match &parents {
-        Some(parents) => parents.get(&pid).cloned().unwrap_or_default(),
-        None => children(pid).unwrap_or_default(),
-    };
-    let mut next = below(own);
-    while let Some(pid) = next.pop() {
-        if known.insert(pid) {
-            found.push(pid);
-            next.extend(below(pid));
-        }
+/// The highest number a process can have.
+const HIGHEST: i32 = 1 << 22;
+/// Orphans are killed for so long; who forks faster than that is left to the limits.
+const ORPHANS: Duration = Duration::from_secs(2);
+
+/// The door to what the kernel tells of processes, held open from the start.
+pub(super) struct Family(Option<Dir>);
+
+/// Who was found.
+#[derive(Default)]
+pub(super) struct Found {
+    /// The nearest first; dead ones that nobody has taken notice of included.
+    pub(super) pids: Vec<Pid>,
+    /// Of all of them together.
+    pub(super) threads: usize,
+}
+
+/// Why children could not be told.
+enum Untold {
+    /// The kernel was built without it.
+    Never,
+    /// Something is in the way, such as a limit on open files.
+    Now,
+}
+
+impl Family {
+    pub(super) fn open() -> Self {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Self(open("/proc", flags, Mode::empty()).and_then(Dir::new).ok())
     }
-    found
+
+    /// All descendants of this process; its children only, where no more can be seen.
+    pub(super) fn all(&mut self) -> Found {
+        self.some(usize::MAX)
+    }
+
+    /// The same, but no more than about so many.
+    pub(super) fn some(&mut self, most: usize) -> Found {
+        let told = self.told(most).or_else(|untold| match untold {
+            // Then everybody is asked for their parent.
+            Untold::Never => self.asked(),
+            Untold::Now => Err(Untold::Now),
+        });
+        told.unwrap_or_else(|_| {
+            let pids: Vec<Pid> = self.pids().into_iter().filter(|pid| is_child(*pid)).collect();
+            Found { threads: pids.len(), pids }
+        })
+    }
+
+    fn told(&self, most: usize) -> Result<Found, Untold> {
+        let mut found = Found::default();
+        let mut known: HashSet<Pid> = HashSet::new();
+        let (mut next, _) = self.children(getpid())?;
+        while let Some(pid) = next.pop().filter(|_| found.pids.len() < most) {
+            if known.insert(pid) {
+                let (below, threads) = self.children(pid)?;
+                found.pids.push(pid);
+                found.threads += threads;
+                next.extend(below);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The children of every thread, and how many threads there are. A process that is gone has none.
+    fn children(&self, pid: Pid) -> Result<(Vec<Pid>, usize), Untold> {
+        let proc = self.0.as_ref().and_then(|proc| proc.fd().ok()).ok_or(Untold::Now)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let path = format!("{}/task", pid.as_raw_nonzero());
+        let tasks = match openat(proc, path, flags, Mode::empty()) {
+            Ok(tasks) => tasks,
+            Err(Errno::NOENT | Errno::SRCH) => return Ok((Vec::new(), 0)),
+            Err(_) => return Err(Untold::Now),
+        };
+        let mut found = Vec::new();
+        let threads = numbers(&mut Dir::read_from(&tasks).map_err(|_| Untold::Now)?);
+        for thread in &threads {
+            match text(&tasks, &format!("{}/children", thread.as_raw_nonzero())) {
+                Ok(list) => found.extend(list.split_whitespace().filter_map(read)),
+                Err(Errno::NOENT | Errno::SRCH) => {
+                    let name = thread.as_raw_nonzero().to_string();
+                    if statat(&tasks, name, AtFlags::empty()).is_ok() {
+                        return Err(Untold::Never);
+                    }
+                }
+                Err(_) => return Err(Untold::Now),
+            }
+        }
+        Ok((found, threads.len()))
+    }
+
+    /// The same by asking every process for its parent, as no more than that is known of threads.
+    fn asked(&mut self) -> Result<Found, Untold> {
+        let mut parents = self.parents()?;
+        let mut found = Found::default();
+        let mut next = parents.remove(&getpid()).unwrap_or_default();
+        while let Some((pid, threads)) = next.pop() {
+            found.pids.push(pid);
+            found.threads += threads;
+            next.extend(parents.remove(&pid).unwrap_or_default());
+        }
+        Ok(found)
+    }
+
+    /// Parent → children and how many threads each has, of all processes there are.
+    fn parents(&mut self) -> Result<HashMap<Pid, Vec<(Pid, usize)>>, Untold> {
+        let mut parents: HashMap<Pid, Vec<(Pid, usize)>> = HashMap::new();
+        for pid in self.pids() {
+            let proc = self.0.as_ref().and_then(|proc| proc.fd().ok()).ok_or(Untold::Now)?;
+            let stat = match text(proc, &format!("{}/stat", pid.as_raw_nonzero())) {
+                Ok(stat) => stat,
+                Err(Errno::NOENT | Errno::SRCH | Errno::ACCESS | Errno::PERM) => continue,
+                Err(_) => return Err(Untold::Now),
+            };
+            // The name in brackets may hold anything, so the fields are counted from behind it.
+            let fields: Vec<&str> =
+                stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+            let threads = fields.get(17).and_then(|count| count.parse().ok()).unwrap_or(1);
+            if let Some(parent) = fields.get(1).copied().and_then(read) {
+                parents.entry(parent).or_default().push((pid, threads));
+            }
+        }
+        Ok(parents)
+    }
+
+    /// Every process there is, through the folder that is open already.
+    fn pids(&mut self) -> Vec<Pid> {
+        self.0.as_mut().map(numbers).unwrap_or_default()
+    }
+}
+
+/// Whether the kernel says that there is no child left, living or dead.
+pub(super) fn is_alone() -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(waitid(WaitId::All, look), Err(Errno::CHILD))
+}
+
+/// Children that no list shows, by trying every number there can be. Takes about a second.
+pub(super) fn searched() -> Vec<Pid> {
+    (1..=HIGHEST).filter_map(Pid::from_raw).filter(|pid| is_child(*pid)).collect()
+}
+
+fn is_child(pid: Pid) -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    waitid(WaitId::Pid(pid), look).is_ok()
 }
 
 /// Sends a signal to each; those that are gone by now need none.
@@ -40,40 +175,51 @@ pub(super) fn signal(pids: &[Pid], signal: Signal) {
 }
 
 /// Takes notice of the dead among our own children, but for one whose end somebody else waits for.
-pub(super) fn reap(pids: &[Pid], but: Pid) {
-    for pid in pids.iter().filter(|pid| **pid != but) {
+pub(super) fn reap(pids: &[Pid], but: Option<Pid>) {
+    for pid in pids.iter().filter(|pid| Some(**pid) != but) {
         let _ = waitpid(Some(*pid), WaitOptions::NOHANG);
     }
 }
 
-/// The children of every thread; `None` where the kernel does not tell. A process that is gone has none.
-fn children(pid: Pid) -> Option<Vec<Pid>> {
-    let mut found = Vec::new();
-    let threads = format!("/proc/{}/task", pid.as_raw_nonzero());
-    for thread in fs::read_dir(threads).into_iter().flatten().flatten() {
-        match fs::read_to_string(thread.path().join("children")) {
-            Ok(list) => found.extend(list.split_whitespace().filter_map(read)),
-            Err(_) if thread.path().exists() => return None,
-            Err(_) => {}
-        }
-    }
-    Some(found)
+/// Children of this process that a script left to it: they have sessions of their own, and nobody can join the
+/// session in which all that this process starts itself stays.
+pub(super) fn orphans() -> Vec<Pid> {
+    let Ok((children, _)) = Family::open().children(getpid()) else { return Vec::new() };
+    let Ok(own) = getsid(None) else { return Vec::new() };
+    children.into_iter().filter(|pid| getsid(Some(*pid)).is_ok_and(|other| other != own)).collect()
 }
 
-/// Parent → children, of all processes there are.
-fn parents() -> HashMap<Pid, Vec<Pid>> {
-    let mut parents: HashMap<Pid, Vec<Pid>> = HashMap::new();
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(read) else { continue };
-        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
-        // The name in brackets may hold anything, so the fields are counted from behind it.
-        let parent =
-            stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)).and_then(read);
-        if let Some(parent) = parent {
-            parents.entry(parent).or_default().push(pid);
+/// Kills the orphans that were not there before, and what comes to light behind them.
+pub(super) fn end_orphans(before: &[Pid]) {
+    let started = Instant::now();
+    loop {
+        let left: Vec<Pid> = orphans().into_iter().filter(|pid| !before.contains(pid)).collect();
+        signal(&left, Signal::KILL);
+        reap(&left, None);
+        if left.is_empty() || started.elapsed() > ORPHANS {
+            return;
         }
+        std::thread::sleep(Duration::from_millis(1));
     }
-    parents
+}
+
+/// The names in a folder that are numbers.
+fn numbers(folder: &mut Dir) -> Vec<Pid> {
+    folder.rewind();
+    let mut found = Vec::new();
+    while let Some(Ok(entry)) = folder.read() {
+        found.extend(entry.file_name().to_str().ok().and_then(read));
+    }
+    found
+}
+
+fn text(folder: impl AsFd, path: &str) -> Result<String, Errno> {
+    let file: OwnedFd = openat(folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut bytes = Vec::new();
+    std::fs::File::from(file)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn read(text: &str) -> Option<Pid> {
@@ -82,19 +228,27 @@ fn read(text: &str) -> Option<Pid> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "the test starts a child")]
+
     use std::process::{Command, Stdio};
 
     use super::*;
 
     #[test]
-    fn both_ways_of_asking_know_a_child() {
+    fn every_way_of_asking_knows_a_child() {
         let mut child = Command::new("sleep").arg("20").stdin(Stdio::null()).spawn().unwrap();
         let pid = Pid::from_child(&child);
-        let told = all();
-        let asked = parents();
+        let mut family = Family::open();
+        let told = family.told(usize::MAX).ok().unwrap();
+        let asked = family.asked().ok().unwrap();
+        let blind = Family(None).told(1).is_err();
+        let searched = searched();
+        let (child_of_ours, alone) = (is_child(pid), is_alone());
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(told.contains(&pid), "{told:?}");
-        assert!(asked[&getpid()].contains(&pid));
+        assert!(told.pids.contains(&pid) && told.threads >= told.pids.len());
+        assert!(asked.pids.contains(&pid) && asked.threads >= asked.pids.len());
+        assert!(searched.contains(&pid) && child_of_ours && !alone && blind);
+        assert!(!is_child(pid));
     }
 }

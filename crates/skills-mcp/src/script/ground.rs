@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::runner::Programs;
+use super::{homes, runner::Programs};
 use crate::{
     config::Environment,
     source::{held_secrets, is_secret},
@@ -14,6 +14,10 @@ pub struct Ground {
     /// The server's start directory, links resolved.
     start: PathBuf,
     home: Option<PathBuf>,
+    /// Of everybody on this machine.
+    homes: Vec<PathBuf>,
+    /// Where private folders are made.
+    temporary: PathBuf,
     pub(super) programs: Programs,
 }
 
@@ -28,6 +32,30 @@ pub enum Folder {
 
 /// Names of credentials that projects use for other things too.
 const COMMON_IN_PROJECTS: &[&str] = &[".npmrc", ".docker"];
+/// Folders of the machine that are nobody's project, though projects may lie below some of them.
+const MACHINE: &[&str] = &[
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/home",
+    "/lib",
+    "/media",
+    "/mnt",
+    "/opt",
+    "/root",
+    "/run",
+    "/sbin",
+    "/srv",
+    "/tmp",
+    "/usr",
+    "/usr/local",
+    "/var",
+    "/var/lib",
+    "/var/tmp",
+];
+/// And those below which there are none.
+const SETTINGS: &[&str] = &["/boot", "/etc"];
 
 impl Ground {
     /// The machine this process was started on.
@@ -36,14 +64,22 @@ impl Ground {
         Self {
             start: real(&environment.directory),
             home: environment.home.as_deref().map(real),
+            homes: homes::all(),
+            temporary: real(&std::env::temp_dir()),
             programs: Programs::new(environment.search.clone()),
         }
     }
 
     /// The folder a run works in, or why it may not. Without a wish it is the start directory, where that is allowed.
-    pub(super) fn folder(&self, wish: Option<&str>, roots: &[String]) -> Result<Folder, String> {
+    pub(super) fn folder(
+        &self,
+        wish: Option<&str>,
+        roots: &[String],
+        sources: &[PathBuf],
+    ) -> Result<Folder, String> {
+        let named = self.named(roots);
         let Some(wish) = wish else {
-            return Ok(match self.objection(&self.start) {
+            return Ok(match self.objection(&self.start, &named, sources) {
                 None => Folder::Allowed(self.start.clone()),
                 Some(objection) => {
                     Folder::Private(format!("the server's start directory {objection}"))
@@ -54,7 +90,7 @@ impl Ground {
         let Some(path) = found else {
             return Err(format!("cwd '{wish:.200}' is not a folder that exists"));
         };
-        let roots = self.roots(roots);
+        let roots = self.roots(&named);
         if !roots.iter().any(|root| path.starts_with(root)) {
             let allowed: Vec<String> =
                 roots.iter().map(|root| root.display().to_string()).collect();
@@ -66,7 +102,7 @@ impl Ground {
                 "cwd '{wish:.200}' lies in no allowed folder. Allowed: {allowed}. The operator adds folders with scripts.roots"
             ));
         }
-        match self.objection(&path) {
+        match self.objection(&path, &named, sources) {
             Some(objection) => {
                 Err(format!("cwd '{wish:.200}' {objection}. Choose a folder below it or elsewhere"))
             }
@@ -74,19 +110,32 @@ impl Ground {
         }
     }
 
-    /// The start directory, where it is somebody's project and not the machine, and what the operator names.
-    fn roots(&self, named: &[String]) -> Vec<PathBuf> {
-        let named = named.iter().map(|root| match (root.strip_prefix('~'), &self.home) {
+    /// Every folder that some run may write to, and so may leave programs in.
+    pub(super) fn writable(&self, roots: &[String]) -> Vec<PathBuf> {
+        self.roots(&self.named(roots))
+    }
+
+    /// The folders that the operator names.
+    fn named(&self, roots: &[String]) -> Vec<PathBuf> {
+        let named = roots.iter().map(|root| match (root.strip_prefix('~'), &self.home) {
             (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
             _ => PathBuf::from(root),
         });
-        let start = (!self.is_home_or_above(&self.start)).then(|| self.start.clone());
-        start.into_iter().chain(named).filter_map(|root| root.canonicalize().ok()).collect()
+        named.filter_map(|root| root.canonicalize().ok()).collect()
+    }
+
+    /// The start directory, where it is somebody's project and not the machine, and what the operator names.
+    fn roots(&self, named: &[PathBuf]) -> Vec<PathBuf> {
+        let is_project = !self.is_home_or_above(&self.start)
+            && (named.contains(&self.start) || self.machine(&self.start).is_none());
+        let start = is_project.then(|| self.start.clone());
+        start.into_iter().chain(named.iter().cloned()).collect()
     }
 
     /// What speaks against a folder though it lies in an allowed one: rules of the kernel's have no exceptions
-    /// below what they allow, so credentials must not lie there.
-    fn objection(&self, folder: &Path) -> Option<String> {
+    /// below what they allow, so credentials must not lie there. The rest the operator may overrule, by naming this
+    /// very folder.
+    fn objection(&self, folder: &Path, named: &[PathBuf], sources: &[PathBuf]) -> Option<String> {
         if is_secret(folder, Path::new("/nowhere")) {
             return Some("lies among credentials or system files".to_owned());
         }
@@ -94,11 +143,54 @@ impl Ground {
             return Some("is the home folder or holds it".to_owned());
         }
         let held = held_secrets(folder).find(|held| !COMMON_IN_PROJECTS.contains(held));
-        held.map(|held| format!("holds credentials ({held})"))
+        if let Some(held) = held {
+            return Some(format!("holds credentials ({held})"));
+        }
+        if named.iter().any(|root| root == folder) {
+            return None;
+        }
+        let within = named.iter().any(|root| folder.starts_with(root));
+        let unknown = self.home.is_none() && !within;
+        let unknown =
+            unknown.then(|| "cannot be told from a home folder, as HOME is not set".to_owned());
+        unknown.or_else(|| self.machine(folder)).or_else(|| self.skills(folder, sources))
+    }
+
+    /// Skills that are served must not be a script's to change: the next run would be what this one wrote.
+    fn skills(&self, folder: &Path, sources: &[PathBuf]) -> Option<String> {
+        let real = |source: &PathBuf| {
+            let source = self.start.join(source);
+            source.canonicalize().unwrap_or(source)
+        };
+        let meets = |source: &PathBuf| source.starts_with(folder) || folder.starts_with(source);
+        let source = sources.iter().map(real).find(meets)?;
+        Some(format!(
+            "holds skills that this server serves, or lies among them ({}); unless scripts.roots names it, no script works there",
+            source.display()
+        ))
+    }
+
+    /// What is the machine's or somebody else's, and no project.
+    fn machine(&self, folder: &Path) -> Option<String> {
+        let listed = MACHINE.iter().any(|place| folder == Path::new(place))
+            || SETTINGS.iter().any(|place| folder.starts_with(place));
+        if listed {
+            return Some("is a folder of the system".to_owned());
+        }
+        if self.temporary.starts_with(folder) {
+            return Some("holds the temporary files of everybody".to_owned());
+        }
+        let home = self.homes.iter().find(|home| home.starts_with(folder))?;
+        Some(format!("is somebody's home folder or holds it ({})", home.display()))
+    }
+
+    /// Whether a whole folder would be too much to read.
+    pub(super) fn is_too_much(&self, folder: &Path) -> bool {
+        self.is_home_or_above(folder) || self.machine(folder).is_some()
     }
 
     /// Whether a whole folder would be too much to open: the home folder is in it.
-    pub(super) fn is_home_or_above(&self, folder: &Path) -> bool {
+    fn is_home_or_above(&self, folder: &Path) -> bool {
         folder.parent().is_none() || self.home.as_ref().is_some_and(|home| home.starts_with(folder))
     }
 }
@@ -122,7 +214,7 @@ mod tests {
         let home = Home::new();
         home.write("project/sub/x", "");
         let real = home.path().canonicalize().unwrap();
-        let folder = |start: &str| ground(&home, start).folder(None, &[]).unwrap();
+        let folder = |start: &str| ground(&home, start).folder(None, &[], &[]).unwrap();
         assert_eq!(folder("project"), Folder::Allowed(real.join("project")));
         let private = |why: &str| Folder::Private(format!("the server's start directory {why}"));
         for start in ["", "/", ".."] {
@@ -146,21 +238,79 @@ mod tests {
             .unwrap();
         let ground = ground(&home, "project");
         let real = home.path().canonicalize().unwrap();
-        assert_eq!(ground.folder(Some("sub"), &[]), Ok(Folder::Allowed(real.join("project/sub"))));
+        assert_eq!(
+            ground.folder(Some("sub"), &[], &[]),
+            Ok(Folder::Allowed(real.join("project/sub")))
+        );
         for wish in
             ["../other", "out", "/", "/etc", "gone", "file", "..", "", "held", "held/.aws", "~"]
         {
-            let asked = ground.folder(Some(wish), &[]);
+            let asked = ground.folder(Some(wish), &[], &[]);
             assert!(asked.is_err() || wish.is_empty(), "{wish}: {asked:?}");
         }
         let other = real.join("other").to_string_lossy().into_owned();
         for roots in [other.clone(), "~/other".to_owned(), "~".to_owned()] {
             assert_eq!(
-                ground.folder(Some(&other), &[roots]),
+                ground.folder(Some(&other), &[roots], &[]),
                 Ok(Folder::Allowed(real.join("other")))
             );
         }
-        let whole = ground.folder(Some(&real.to_string_lossy()), &["~".to_owned()]).unwrap_err();
+        let whole =
+            ground.folder(Some(&real.to_string_lossy()), &["~".to_owned()], &[]).unwrap_err();
         assert!(whole.contains("is the home folder"), "{whole}");
+    }
+
+    #[test]
+    fn a_folder_that_is_the_machines_or_somebody_elses_is_private_unless_it_is_named() {
+        let home = Home::new();
+        home.write("x", "");
+        let ask = |start: &str, roots: &[&str]| {
+            let roots: Vec<String> = roots.iter().map(|root| (*root).to_owned()).collect();
+            ground(&home, start).folder(None, &roots, &[]).unwrap()
+        };
+        for start in
+            ["/etc", "/home", "/var", "/usr", "/opt", "/boot", "/run", "/root", "/srv", "/etc/ssl"]
+        {
+            if Path::new(start).is_dir() {
+                let asked = ask(start, &[]);
+                assert!(matches!(asked, Folder::Private(_)), "{start}: {asked:?}");
+            }
+        }
+        if Path::new("/srv").canonicalize().is_ok_and(|path| path == Path::new("/srv")) {
+            assert_eq!(ask("/srv", &["/srv"]), Folder::Allowed("/srv".into()));
+        }
+        // Nothing below such a folder is allowed by it, either.
+        assert!(ground(&home, "/etc").folder(Some("ssl"), &[], &[]).is_err());
+        let temporary = std::env::temp_dir().to_string_lossy().into_owned();
+        assert!(matches!(ask(&temporary, &[]), Folder::Private(_)), "{temporary}");
+        let unknown =
+            Ground::new(&Environment { directory: home.path().into(), ..Environment::default() });
+        let Folder::Private(why) = unknown.folder(None, &[], &[]).unwrap() else { panic!() };
+        assert!(why.contains("HOME is not set"), "{why}");
+        let named = home.path().to_string_lossy().into_owned();
+        assert!(matches!(unknown.folder(None, &[named], &[]), Ok(Folder::Allowed(_))));
+    }
+
+    #[test]
+    fn no_script_works_where_skills_lie_unless_that_very_folder_is_named() {
+        let home = Home::new();
+        home.write("project/skills/tool/x", "");
+        home.write("project/sub/x", "");
+        let ground = ground(&home, "project");
+        let real = home.path().canonicalize().unwrap().join("project");
+        for source in [real.join("skills"), real.clone(), real.join("not/yet/there")] {
+            let sources = [source];
+            let asked = ground.folder(None, &[], &sources).unwrap();
+            let Folder::Private(why) = asked else { panic!("{sources:?}: {asked:?}") };
+            assert!(why.contains("holds skills that this server serves"), "{why}");
+            assert!(ground.folder(Some("."), &[], &sources).unwrap_err().contains("scripts.roots"));
+            let named = [real.to_string_lossy().into_owned()];
+            assert_eq!(ground.folder(None, &named, &sources), Ok(Folder::Allowed(real.clone())));
+        }
+        let sources = [real.join("skills")];
+        assert!(ground.folder(Some("sub"), &[], &sources).is_ok());
+        for inside in ["skills", "skills/tool"] {
+            assert!(ground.folder(Some(inside), &[], &sources).is_err(), "{inside}");
+        }
     }
 }

@@ -59,7 +59,11 @@ impl Header {
             Ending::Exited => {
                 self.code.or(self.signal.map(|signal| 128 + signal)).unwrap_or(KILLED)
             }
-            Ending::TimedOut | Ending::Cancelled | Ending::TooMany => KILLED,
+            Ending::TimedOut
+            | Ending::Cancelled
+            | Ending::TooMany
+            | Ending::TooManyThreads
+            | Ending::TooLarge => KILLED,
         };
         Outcome {
             ending: self.ending,

@@ -2,7 +2,11 @@
 //!
 //! Nothing happens here but looking: [`climb`] gives a [`Plan`], which says all that would be allowed.
 
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use sha2::{Digest as _, Sha256};
 use skills_core::{
@@ -19,6 +23,7 @@ use super::{
 };
 use crate::{
     config::{Environment, SandboxMode, Scripts},
+    source::{DiskError, Links, Root},
     store::{ContentError, Snapshot, hex},
 };
 
@@ -45,6 +50,8 @@ pub struct Plan<'a> {
     pub file: RelPath,
     /// What runs it.
     pub runner: Runner,
+    /// Whether what the runner keeps around it may be read: not where content chose it.
+    pub(super) opens_toolchain: bool,
     /// `SKILL_ARG_*`, and what the operator hands on.
     pub variables: BTreeMap<String, String>,
     /// What it asked for and is not given.
@@ -137,18 +144,21 @@ pub fn climb<'a>(
         ));
     };
     let network = script.network || scripts.sandbox == SandboxMode::Off;
+    let writable = ground.writable(&scripts.roots);
     let runner = ground
         .programs
+        .beyond(&writable)
         .runner(&extension, command, network)
         .or_else(|missing| denied(format!("Script '{file}' was not run: {missing}.")))?;
     let folder = ground
-        .folder(request.folder, &scripts.roots)
+        .folder(request.folder, &scripts.roots, &sources(snapshot))
         .or_else(|wrong| denied(format!("Script '{file}' was not run: {wrong}.")))?;
     let (handed, withheld) = handed_on(script, scripts);
     Ok(Plan {
         owner: found.owner,
         file,
         runner,
+        opens_toolchain: !snapshot.settled.named_by_content.contains(&extension),
         variables: handed.into_iter().chain(arguments).collect(),
         withheld,
         folder,
@@ -238,17 +248,39 @@ fn bytes(snapshot: &Snapshot, found: &FoundFile<'_>, file: &RelPath) -> Result<V
     if found.presence == Presence::Missing {
         return denied(gone());
     }
-    // A link may lead to what nobody reviewed as a part of this skill.
-    if Path::new(&snapshot.path_of(found.owner, file)).is_symlink() {
-        return denied(format!(
-            "Script '{file}' is a symbolic link, and run_script only runs files. Its author should put the script itself there."
-        ));
-    }
-    match snapshot.read(found.owner, file, MAX_SCRIPT_BYTES) {
+    match read(snapshot, found.owner, file, Links::Refuse, MAX_SCRIPT_BYTES) {
         Ok(bytes) => Ok(bytes),
         Err(ContentError::Missing) => denied(gone()),
+        // A link may lead to what nobody reviewed as a part of this skill.
+        Err(ContentError::Refused(DiskError::Link(_))) => denied(format!(
+            "Script '{file}' is a symbolic link or lies behind one, and run_script only runs files. Its author should put \
+             the script itself there."
+        )),
         Err(error) => denied(format!("Script '{file}' {error}, so it was not run.")),
     }
+}
+
+/// A file of a skill's folder: as its source allows, and with links below the skill's own folder held to this besides.
+pub(super) fn read(
+    snapshot: &Snapshot,
+    owner: &Skill,
+    file: &RelPath,
+    links: Links,
+    limit: usize,
+) -> Result<Vec<u8>, ContentError> {
+    let bytes = snapshot.read(owner, file, limit)?;
+    let held = Root::open(Path::new(&snapshot.place(owner)), links);
+    match held.and_then(|folder| folder.read(file, limit)) {
+        Ok(again) if again == bytes => Ok(bytes),
+        Ok(_) => Err(ContentError::Changed),
+        Err(DiskError::NotFound) => Err(ContentError::Missing),
+        Err(error) => Err(ContentError::Refused(error)),
+    }
+}
+
+/// Where all skills lie that are served, whether there are any now or not.
+fn sources(snapshot: &Snapshot) -> Vec<PathBuf> {
+    (0..snapshot.catalog.sources().len()).map(|number| snapshot.source_path(number)).collect()
 }
 
 /// What the script asks for, the operator allows and the machine has; and what it asks for in vain.

@@ -57,11 +57,16 @@ fn launch(socket: &UnixStream) -> Result<(), String> {
     BufReader::new(socket)
         .read_line(&mut line)
         .map_err(|error| format!("no order came: {error}"))?;
-    let order: Order =
+    let mut order: Order =
         serde_json::from_str(&line).map_err(|error| format!("the order is not one: {error}"))?;
     close_fds::set_fds_cloexec(3, &[]);
     leave_alone().map_err(|error| format!("no session of its own: {error}"))?;
     enter(&order)?;
+    // From here on the folder is the one that was entered, whatever its name leads to by now.
+    let entered = order.folder.clone();
+    for place in order.policy.write.iter_mut().filter(|place| **place == entered) {
+        *place = ".".into();
+    }
     let enforced = sandbox::put_on(&order.policy)?;
     say(socket, &Report::Enforced(enforced));
     let Some(program) = &order.program else { return Ok(()) };

@@ -12,6 +12,7 @@ mod descendants;
 mod ground;
 #[cfg(target_os = "linux")]
 mod header;
+mod homes;
 mod ladder;
 #[cfg(target_os = "linux")]
 mod launcher;
@@ -42,6 +43,22 @@ const SUPERVISE: &str = "__supervise";
 /// The hidden first argument of a launcher.
 #[cfg(target_os = "linux")]
 const LAUNCH: &str = "__launch";
+
+/// What a process does before it runs scripts: nobody of the same user may look into it, and what a lost supervisor
+/// leaves behind becomes its child.
+pub fn guard() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{
+            DumpableBehavior, getpid, set_child_subreaper, set_dumpable_behavior,
+        };
+        let guarded = set_dumpable_behavior(DumpableBehavior::NotDumpable)
+            .and_then(|()| set_child_subreaper(Some(getpid())));
+        if let Err(error) = guarded {
+            tracing::warn!("this process cannot be guarded from what it runs: {error}");
+        }
+    }
+}
 
 /// Where this process was started as a part of a run, plays that part to its end.
 pub fn stage(first: Option<&OsStr>) -> Option<ExitCode> {

@@ -6,6 +6,10 @@ use super::sandbox::Enforced;
 
 /// More descendants than this are a fork bomb.
 pub(super) const MAX_PROCESSES: usize = 256;
+/// And more threads than this in all of them, which no limit counts for root.
+pub(super) const MAX_THREADS: usize = 2048;
+/// What a run's private folder may hold.
+pub(super) const MAX_PRIVATE_BYTES: u64 = 2 << 30;
 /// What a killed process's exit code is to a shell.
 pub(super) const KILLED: i32 = 137;
 
@@ -21,6 +25,10 @@ pub enum Ending {
     Cancelled,
     /// It had too many processes.
     TooMany,
+    /// It had too many threads.
+    TooManyThreads,
+    /// Its private folder was too large.
+    TooLarge,
 }
 
 /// A run that happened.
@@ -83,6 +91,10 @@ impl Outcome {
             Ending::TimedOut => "timeout exceeded.".to_owned(),
             Ending::Cancelled => "the request was cancelled.".to_owned(),
             Ending::TooMany => format!("it had more than {MAX_PROCESSES} processes."),
+            Ending::TooManyThreads => format!("it had more than {MAX_THREADS} threads."),
+            Ending::TooLarge => {
+                format!("its private folder held more than {} GiB.", MAX_PRIVATE_BYTES >> 30)
+            }
         };
         let mut text = self.stderr.text();
         if !text.is_empty() && !text.ends_with('\n') {

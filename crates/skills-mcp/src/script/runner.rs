@@ -7,9 +7,11 @@
 
 use std::{
     collections::HashMap,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
+    io::{Read as _, Seek as _},
+    path::{Component, Path, PathBuf},
+    process::{Child, Command, Stdio},
     sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 /// A program and what it is given before the script's path.
@@ -23,13 +25,17 @@ pub struct Runner {
 
 /// The command of the seeds that has better spellings.
 const NPX_TSX: &str = "npx tsx";
+/// A program that takes longer to say its version does not say it.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// No version is longer.
+const MAX_VERSION_BYTES: u64 = 100;
 
 /// Where programs are looked for, and what was learned about them.
 #[derive(Debug, Default)]
 pub(super) struct Programs {
     search: Vec<PathBuf>,
     /// By path: what `node --version` said.
-    versions: Mutex<HashMap<PathBuf, Option<(u32, u32)>>>,
+    versions: Mutex<HashMap<PathBuf, (u32, u32)>>,
 }
 
 /// Why there is no program of a name.
@@ -37,6 +43,15 @@ pub(super) struct Programs {
 enum Absent {
     NotFound,
     NotExecutable(PathBuf),
+    /// Its place is given by a way that leads back and forth.
+    Winding,
+}
+
+/// The programs of one moment: those that lie where no script may put another in their place.
+#[derive(Debug)]
+pub(super) struct Beyond<'a> {
+    programs: &'a Programs,
+    writable: &'a [PathBuf],
 }
 
 impl Programs {
@@ -45,6 +60,24 @@ impl Programs {
         Self { search, versions: Mutex::default() }
     }
 
+    /// Without those in folders that scripts may write to: one run could leave a program for the next, or for us.
+    pub(super) fn beyond<'a>(&'a self, writable: &'a [PathBuf]) -> Beyond<'a> {
+        Beyond { programs: self, writable }
+    }
+
+    fn version(&self, node: &Path) -> Option<(u32, u32)> {
+        let known = || self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(version) = known().get(node) {
+            return Some(*version);
+        }
+        // Nobody else waits for the answer meanwhile.
+        let version = parsed(&asked(node)?)?;
+        known().insert(node.to_path_buf(), version);
+        Some(version)
+    }
+}
+
+impl Beyond<'_> {
     /// The runner a command line stands for, or what is missing and how to get it.
     pub(super) fn runner(
         &self,
@@ -67,7 +100,7 @@ impl Programs {
             return Ok(bare(tsx));
         }
         let node = self.find("node").ok();
-        let version = node.as_deref().and_then(|node| self.version(node));
+        let version = node.as_deref().and_then(|node| self.programs.version(node));
         if let (Some(node), Some(version)) = (&node, version) {
             match version {
                 (23, 6..) | (24.., _) | (22, 18..) => return Ok(bare(node.clone())),
@@ -102,6 +135,9 @@ impl Programs {
         let runnable = |path: &Path| path.metadata().is_ok_and(|found| found.is_file());
         if name.contains('/') {
             let path = PathBuf::from(name);
+            if path.components().any(|part| part == Component::ParentDir) {
+                return Err(Absent::Winding);
+            }
             return match (path.is_absolute() && runnable(&path), is_executable(&path)) {
                 (true, true) => Ok(path),
                 (true, false) => Err(Absent::NotExecutable(path)),
@@ -109,8 +145,12 @@ impl Programs {
             };
         }
         let mut blunt = None;
-        for path in self.search.iter().map(|folder| folder.join(name)).filter(|path| runnable(path))
-        {
+        let closed = |folder: &&PathBuf| {
+            let real = folder.canonicalize().unwrap_or_else(|_| (*folder).clone());
+            !self.writable.iter().any(|open| real.starts_with(open))
+        };
+        let folders = self.programs.search.iter().filter(closed);
+        for path in folders.map(|folder| folder.join(name)).filter(|path| runnable(path)) {
             if is_executable(&path) {
                 return Ok(path);
             }
@@ -118,18 +158,50 @@ impl Programs {
         }
         Err(blunt.map_or(Absent::NotFound, Absent::NotExecutable))
     }
+}
 
-    fn version(&self, node: &Path) -> Option<(u32, u32)> {
-        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = versions.get(node) {
-            return *known;
+/// What a program says to `--version`, if it says it in time. It speaks into a file: a pipe might be held open by
+/// what it started.
+fn asked(program: &Path) -> Option<String> {
+    let mut said = tempfile::tempfile().ok()?;
+    let mut command = Command::new(program);
+    command.arg("--version").env_clear().stdin(Stdio::null()).stderr(Stdio::null());
+    command.stdout(said.try_clone().ok()?);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.spawn().ok()?;
+    let in_time = ends_in_time(&mut child);
+    end(&mut child, in_time);
+    said.rewind().ok()?;
+    let mut text = String::new();
+    said.take(MAX_VERSION_BYTES).read_to_string(&mut text).ok().filter(|_| in_time)?;
+    Some(text)
+}
+
+fn ends_in_time(child: &mut Child) -> bool {
+    let started = Instant::now();
+    while started.elapsed() < PATIENCE {
+        match child.try_wait() {
+            Ok(Some(_)) => return true,
+            Ok(None) => std::thread::sleep(Duration::from_millis(5)),
+            Err(_) => return false,
         }
-        let asked = Command::new(node).arg("--version").env_clear().stdin(Stdio::null()).output();
-        let said = asked.ok().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-        let version = said.as_deref().and_then(parsed);
-        versions.insert(node.to_path_buf(), version);
-        version
     }
+    false
+}
+
+/// With its whole group, while its number is still its own.
+fn end(child: &mut Child, ended: bool) {
+    if ended {
+        return;
+    }
+    #[cfg(unix)]
+    {
+        use rustix::process::{Pid, Signal, kill_process_group};
+        let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
 }
 
 /// `v22.18.0` → 22, 18.
@@ -143,6 +215,10 @@ fn said(extension: &str, name: &str, absent: &Absent) -> String {
         Absent::NotFound => format!(
             "the runner of {extension} scripts, {name}, is not installed: no folder of the server's PATH has it. \
              Ask the operator to install it or to set scripts.runners"
+        ),
+        Absent::Winding => format!(
+            "the runner of {extension} scripts, {name}, has `..` in its path. Ask the operator to set scripts.runners to \
+             where it really lies"
         ),
         Absent::NotExecutable(path) => format!(
             "the runner of {extension} scripts, {}, is not executable. Ask the operator to mend its permissions or to \
@@ -184,7 +260,8 @@ mod tests {
 
     fn typescript(installed: &[(&str, &str, u32)], network: bool) -> Result<String, String> {
         let home = Home::new();
-        let runner = programs(&home, installed).runner(".ts", NPX_TSX, network)?;
+        let programs = programs(&home, installed);
+        let runner = programs.beyond(&[]).runner(".ts", NPX_TSX, network)?;
         let name = runner.program.file_name().unwrap().to_string_lossy().into_owned();
         Ok(std::iter::once(name).chain(runner.arguments).collect::<Vec<_>>().join(" "))
     }
@@ -214,17 +291,31 @@ mod tests {
         let home = Home::new();
         let programs = programs(&home, &[("ruby", "", 0o644), ("lua", "", 0o755)]);
         assert_eq!(
-            programs.runner(".lua", "lua -W  -", false).unwrap(),
+            programs.beyond(&[]).runner(".lua", "lua -W  -", false).unwrap(),
             Runner {
                 program: home.path().join("bin/lua"),
                 arguments: vec!["-W".into(), "-".into()]
             }
         );
-        let refused = |command| programs.runner(".rb", command, false).unwrap_err();
+        let refused = |command| programs.beyond(&[]).runner(".rb", command, false).unwrap_err();
         assert!(refused("ruby").contains("is not executable"), "{}", refused("ruby"));
         assert!(refused("perl").contains("perl, is not installed"), "{}", refused("perl"));
+        assert!(refused("/usr/../bin/sh").contains("has `..` in its path"));
+        let writable = [home.path().canonicalize().unwrap()];
+        let planted = programs.beyond(&writable).runner(".lua", "lua", false).unwrap_err();
+        assert!(planted.contains("lua, is not installed"), "{planted}");
         for odd in ["./ruby", "bin/lua", "/nowhere/lua", "lua;ls", "$(lua)"] {
             assert!(refused(odd).contains("is not installed"), "{odd}");
         }
+    }
+
+    #[test]
+    fn a_node_that_does_not_answer_is_not_waited_for_and_leaves_nobody() {
+        let home = Home::new();
+        let programs = programs(&home, &[("node", "v1; sleep 30 & wait", 0o755)]);
+        let started = Instant::now();
+        let refused = programs.beyond(&[]).runner(".ts", NPX_TSX, false).unwrap_err();
+        assert!(refused.contains("does not say its version"), "{refused}");
+        assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
     }
 }

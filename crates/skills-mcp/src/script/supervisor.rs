@@ -9,6 +9,7 @@
 use std::{
     io,
     os::{fd::AsFd as _, unix::net::UnixStream as Socket, unix::process::ExitStatusExt as _},
+    path::PathBuf,
     process::{ExitCode, ExitStatus, Stdio},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -28,11 +29,12 @@ use tokio::{
 };
 
 use super::{
-    LAUNCH, descendants,
+    LAUNCH,
+    descendants::{self, Family, Found},
     header::{Header, Stream},
     launcher::Report,
     order::Order,
-    outcome::{Ending, Kept, MAX_PROCESSES},
+    outcome::{Ending, Kept, MAX_PRIVATE_BYTES, MAX_PROCESSES, MAX_THREADS},
     sandbox::Enforced,
     workspace,
 };
@@ -41,10 +43,14 @@ use super::{
 const MYSELF: &str = "/proc/self/exe";
 /// How often processes are counted.
 const COUNT_EVERY: Duration = Duration::from_millis(25);
+/// How often the private folder is measured.
+const MEASURE_EVERY: Duration = Duration::from_secs(1);
 /// Whatever holds a pipe after everybody is dead is given up on.
 const DRAIN: Duration = Duration::from_millis(300);
 /// Killing takes a moment where there are thousands.
 const SWEEP: Duration = Duration::from_secs(10);
+/// So many are counted, with the dead among them.
+const ENOUGH: usize = 4 * MAX_PROCESSES;
 const BUFFER: usize = 256 * 1024;
 
 /// Plays the supervisor.
@@ -64,6 +70,8 @@ async fn supervise() -> io::Result<()> {
     // Nobody may look into this process, and every orphan of the run becomes its child.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     set_child_subreaper(Some(getpid()))?;
+    // Before anything of the run's lives, which might be in the way later.
+    let family = Family::open();
     let control = Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?;
     let mut control = BufReader::new(control);
     let mut line = String::new();
@@ -73,7 +81,7 @@ async fn supervise() -> io::Result<()> {
     let order: Order = serde_json::from_str(&line)?;
     let _lock = order.workspace.as_deref().map(workspace::locked).transpose()?;
     let mut asked = Asked::listen()?;
-    let mut run = Run::start(&order, &line)?;
+    let mut run = Run::start(&order, &line, family)?;
     // From here on nothing may fail before everything that was started has ended.
     let ending = run.watch(&order, &mut control, &mut asked).await;
     run.kill_all().await;
@@ -87,6 +95,7 @@ async fn supervise() -> io::Result<()> {
 /// A launcher, or the script it became, and what it says.
 struct Run {
     child: Child,
+    family: Family,
     pid: Pid,
     started: Instant,
     status: Option<ExitStatus>,
@@ -126,7 +135,7 @@ enum Step {
 }
 
 impl Run {
-    fn start(order: &Order, line: &str) -> io::Result<Self> {
+    fn start(order: &Order, line: &str, family: Family) -> io::Result<Self> {
         let (ours, theirs) = Socket::pair()?;
         let started = Instant::now();
         let mut child = Command::new(MYSELF)
@@ -146,7 +155,7 @@ impl Run {
             tokio::spawn(drain(child.stdout.take(), Arc::clone(&stdout), cap)),
             tokio::spawn(drain(child.stderr.take(), Arc::clone(&stderr), cap)),
         ];
-        Ok(Self { child, pid, started, status: None, stdout, stderr, drains, reports })
+        Ok(Self { child, family, pid, started, status: None, stdout, stderr, drains, reports })
     }
 
     /// Waits for an end, or finds that there must be one; none where nobody waits for it any more.
@@ -159,6 +168,7 @@ impl Run {
         let mut deadline = self.started + Duration::from_millis(order.timeout_ms);
         let mut late = false;
         let mut count = tokio::time::interval(COUNT_EVERY);
+        let mut outgrown = std::pin::pin!(outgrown(order.workspace.clone()));
         loop {
             let step = tokio::select! {
                 biased;
@@ -166,6 +176,7 @@ impl Run {
                 read = control.read_u8() => read.map_or(Step::Gone, |_| Step::Told(Ending::Cancelled)),
                 () = asked.ended() => Step::Gone,
                 () = sleep_until(deadline.into()) => Step::Late,
+                () = &mut outgrown => Step::Told(Ending::TooLarge),
                 _ = count.tick() => Step::Count,
             };
             match step {
@@ -178,20 +189,28 @@ impl Run {
                 Step::Late if late => return Some(Ending::TimedOut),
                 Step::Late => {
                     late = true;
-                    descendants::signal(&descendants::all(), Signal::TERM);
+                    descendants::signal(&self.family.all().pids, Signal::TERM);
                     deadline += Duration::from_millis(order.grace_ms);
                 }
-                Step::Count if self.has_too_many() => return Some(Ending::TooMany),
-                Step::Count => {}
+                Step::Count => {
+                    if let Some(ending) = self.too_many() {
+                        return Some(ending);
+                    }
+                }
             }
         }
     }
 
     /// Orphans that have ended are ours to take notice of; they are nobody's processes any more.
-    fn has_too_many(&self) -> bool {
-        let found = descendants::all();
-        descendants::reap(&found, self.pid);
-        found.len() > MAX_PROCESSES && descendants::all().len() > MAX_PROCESSES
+    fn too_many(&mut self) -> Option<Ending> {
+        // Who has many more need not be counted to the last, while they become even more.
+        let found = self.family.some(ENOUGH);
+        descendants::reap(&found.pids, Some(self.pid));
+        let over = |found: &Found| found.pids.len() > MAX_PROCESSES;
+        if over(&found) && over(&self.family.some(ENOUGH)) {
+            return Some(Ending::TooMany);
+        }
+        (found.threads > MAX_THREADS).then_some(Ending::TooManyThreads)
     }
 
     /// Kills every descendant: stops them first, so that none can fork while the others die.
@@ -203,23 +222,30 @@ impl Run {
         let started = Instant::now();
         let mut stopped = std::collections::HashSet::new();
         loop {
-            let new: Vec<Pid> =
-                descendants::all().into_iter().filter(|pid| stopped.insert(*pid)).collect();
+            let found = self.family.all().pids;
+            let new: Vec<Pid> = found.into_iter().filter(|pid| stopped.insert(*pid)).collect();
             descendants::signal(&new, Signal::STOP);
             if new.is_empty() || started.elapsed() > SWEEP / 2 {
                 break;
             }
         }
         loop {
-            let living = descendants::all();
+            let living = self.family.all().pids;
             descendants::signal(&living, Signal::KILL);
-            descendants::reap(&living, self.pid);
+            descendants::reap(&living, Some(self.pid));
             // The main process last, so that its end is not taken for somebody else's.
             if self.status.is_none() {
                 self.status = self.child.try_wait().ok().flatten();
             }
-            if living.is_empty() || started.elapsed() > SWEEP {
+            // That a list is empty may mean that it cannot be read; the kernel's own word counts.
+            let alone = living.is_empty() && descendants::is_alone();
+            if alone || started.elapsed() > SWEEP {
                 return;
+            }
+            if living.is_empty() && self.status.is_some() {
+                let hidden = descendants::searched();
+                descendants::signal(&hidden, Signal::KILL);
+                descendants::reap(&hidden, Some(self.pid));
             }
             sleep(Duration::from_millis(1)).await;
         }
@@ -260,6 +286,19 @@ impl Run {
             stderr: Stream::from(&stderr),
         };
         header.say(&stdout, &stderr)
+    }
+}
+
+/// Comes back when the private folder has become too large.
+async fn outgrown(folder: Option<PathBuf>) {
+    let Some(folder) = folder else { return std::future::pending().await };
+    loop {
+        sleep(MEASURE_EVERY).await;
+        let folder = folder.clone();
+        let measured = tokio::task::spawn_blocking(move || workspace::bytes(&folder)).await;
+        if measured.is_ok_and(|bytes| bytes > MAX_PRIVATE_BYTES) {
+            return;
+        }
     }
 }
 

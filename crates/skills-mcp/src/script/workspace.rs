@@ -17,8 +17,8 @@ use std::{
 
 use skills_core::{catalog::Folder, relpath::RelPath};
 
-use super::Plan;
-use crate::store::Snapshot;
+use super::{Plan, ladder::read};
+use crate::{source::Links, store::Snapshot};
 
 const PREFIX: &str = "skills-mcp-run-";
 /// What a folder is called before its lock is held.
@@ -59,7 +59,8 @@ impl Workspace {
         let paths = snapshot.catalog.files(plan.owner).map(Folder::paths).unwrap_or_default();
         for (number, path) in paths.iter().filter(|path| **path != plan.file).enumerate() {
             // What cannot be read is not there for the script either; it will say so better than we could.
-            match snapshot.read(plan.owner, path, space) {
+            // A link that leaves the skill's folder is not followed: a script may have planted it for its next run.
+            match read(snapshot, plan.owner, path, Links::Inside, space) {
                 Ok(bytes) if number < MAX_FILES => {
                     space = space.saturating_sub(bytes.len());
                     place(&skill, path, &bytes)?;
@@ -153,23 +154,54 @@ fn open_up(folder: &Path) {
     }
 }
 
+/// What a folder takes on its disk; links count as themselves.
+#[cfg(target_os = "linux")]
+pub(super) fn bytes(folder: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    let mut sum = 0;
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(found) = entry.metadata() else { continue };
+            sum += found.blocks() * 512;
+            if found.is_dir() {
+                open.push(entry.path());
+            }
+        }
+    }
+    sum
+}
+
 /// Removes what runs left behind whose server and supervisor are both gone.
 pub fn sweep() {
     for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
+        // In a folder that everybody may write to, names say nothing: first whose it is.
         let Ok(found) = entry.metadata() else { continue };
+        if !found.is_dir() || !is_mine(&found) {
+            continue;
+        }
         let is = |prefix: &str| name.to_string_lossy().starts_with(prefix);
-        let abandoned = is(PREFIX) && is_unlocked(&path) || is(UNLOCKED) && is_old(&found);
-        if found.is_dir() && is_mine(&found) && abandoned {
+        if is(PREFIX) && is_unlocked(&path) || is(UNLOCKED) && is_old(&found) {
             tracing::info!("removing {}, which a run left behind", path.display());
             remove(&path);
         }
     }
 }
 
-/// Nobody holds its lock.
+/// Nobody holds its lock. What cannot be looked at, or is no file, may be held.
 fn is_unlocked(root: &Path) -> bool {
-    File::open(root.join("lock")).map_or(true, |lock| lock.try_lock().is_ok())
+    let mut options = fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW);
+    }
+    match options.open(root.join("lock")) {
+        Ok(lock) => lock.metadata().is_ok_and(|found| found.is_file()) && lock.try_lock().is_ok(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
 }
 
 fn is_old(found: &fs::Metadata) -> bool {
@@ -180,11 +212,52 @@ fn is_old(found: &fs::Metadata) -> bool {
 #[cfg(unix)]
 fn is_mine(found: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    // The process's own files belong to whoever it is.
-    Path::new("/proc/self").metadata().map_or(true, |own| own.uid() == found.uid())
+    rustix::process::geteuid().as_raw() == found.uid()
 }
 
 #[cfg(not(unix))]
 fn is_mine(_: &fs::Metadata) -> bool {
     true
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use skills_testkit::Home;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_is_measured_by_what_it_takes_and_links_by_themselves() {
+        let home = Home::new();
+        home.write("run/home/deep/a", "x".repeat(1 << 20));
+        home.write("run/b", "x".repeat(1 << 20));
+        home.write("other", "x".repeat(8 << 20));
+        std::os::unix::fs::symlink("../other", home.path().join("run/link")).unwrap();
+        std::os::unix::fs::symlink("..", home.path().join("run/home/up")).unwrap();
+        let sparse = File::create(home.path().join("run/sparse")).unwrap();
+        sparse.set_len(1 << 40).unwrap();
+        let measured = bytes(&home.path().join("run"));
+        assert!((2 << 20..4 << 20).contains(&measured), "{measured}");
+    }
+
+    #[test]
+    fn only_a_lock_that_is_a_file_and_free_is_no_lock() {
+        let home = Home::new();
+        home.write("free/lock", "");
+        home.write("none/x", "");
+        home.write("folder/lock/x", "");
+        home.write("linked/x", "");
+        std::os::unix::fs::symlink("../free/lock", home.path().join("linked/lock")).unwrap();
+        fs::create_dir(home.path().join("fifo")).unwrap();
+        let fifo = std::process::Command::new("mkfifo").arg(home.path().join("fifo/lock")).status();
+        assert!(fifo.unwrap().success());
+        let held = locked(&home.path().join("free")).unwrap();
+        assert!(!is_unlocked(&home.path().join("free")));
+        drop(held);
+        for (folder, unlocked) in
+            [("free", true), ("none", true), ("folder", false), ("linked", false), ("fifo", false)]
+        {
+            assert_eq!(is_unlocked(&home.path().join(folder)), unlocked, "{folder}");
+        }
+    }
 }

@@ -27,6 +27,7 @@ use std::{fmt, sync::Arc};
 pub use face::{Budget, Door, Doors, Face, ListingStyle, Match, Tells};
 pub use menu::{Listed, Menu, Offered};
 pub use refusal::Refusal;
+pub use run_script::AUDIT;
 use serde_json::{Map, Value};
 pub use session::Session;
 

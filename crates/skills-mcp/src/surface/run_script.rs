@@ -1,6 +1,6 @@
 //! `run_script`: runs a script that a skill declares for the server, and tells what came of it.
 //!
-//! Every run and every refusal leaves one line in the log and one event: who was asked for what, with the names of the
+//! Every run leaves two lines in the log, at its start and at its end, every refusal one, and each one event: who was asked for what, with the names of the
 //! arguments and never their values.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use skills_core::{catalog::Skill, diagnostic::escaped, document::Execution};
 use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
 use crate::{
     event::Event,
-    script::{Denied, Ending, Outcome, Plan, Request, climb, enabled},
+    script::{Denied, Ending, Outcome, Plan, Request, RunError, climb, enabled},
 };
 
 pub(super) const TOOL: Tool = Tool {
@@ -72,7 +72,13 @@ fn is_false(flag: &bool) -> bool {
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: Input = arguments::read(arguments)?;
-    let given = texts(&input.args)?;
+    let given = texts(&input.args).inspect_err(|refusal| {
+        if let Refusal::Params(message) = refusal {
+            let names = input.args.keys().map(|name| (name.clone(), String::new())).collect();
+            let audit = Audit { call, skill: &input.skill_path, file: &input.file, given: &names };
+            audit.refused(&Denied { message: message.clone(), execution: Execution::Server });
+        }
+    })?;
     let audit = Audit { call, skill: &input.skill_path, file: &input.file, given: &given };
     let refused = |denied: Denied| {
         audit.refused(&denied);
@@ -88,9 +94,13 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         })?;
     let request = Request { file: &input.file, arguments: &given, folder: input.cwd.as_deref() };
     let plan = climb(&call.snapshot, call.runs.ground(), skill, &request).map_err(refused)?;
-    let (outcome, notes) = call.runs.run(&call.snapshot, &plan, &call.caller).map_err(|error| {
+    let started = || audit.started(skill, &plan);
+    let ran = call.runs.run(&call.snapshot, &plan, &call.caller, &started);
+    let (outcome, notes) = ran.map_err(|error| {
         let message = format!("Script '{}' {error}. {}.", plan.file, error.hint());
-        refused(Denied { message, execution: Execution::Server })
+        let result = if matches!(error, RunError::Lost(_)) { "lost" } else { "refused" };
+        audit.denied(&Denied { message: message.clone(), execution: Execution::Server }, result);
+        Refusal::Tool(message)
     })?;
     audit.ran(skill, &plan, &outcome);
     let note = (!notes.is_empty()).then(|| notes.join(" "));
@@ -129,6 +139,9 @@ fn answer<'a>(
     }
 }
 
+/// Whom the lines of the trail are for: also said by commands that say little else.
+pub const AUDIT: &str = "skills_mcp::audit";
+
 /// The trail of one call: what was asked for, by its names.
 struct Audit<'a> {
     call: &'a Call,
@@ -147,18 +160,29 @@ impl Audit<'_> {
         self.given.keys().take(MAX_NAMES).map(name).collect()
     }
 
+    /// Before anything happens, so that there is a trail even where nobody lives to tell the end.
+    fn started(&self, skill: &Skill, plan: &Plan<'_>) {
+        tracing::info!(
+            target: AUDIT,
+            skill = &*skill.identity,
+            script = plan.file.as_str(),
+            owner = &*plan.owner.identity,
+            sha256 = plan.digest(),
+            args = self.names().join(","),
+            result = "started",
+            "run_script"
+        );
+    }
+
     fn refused(&self, denied: &Denied) {
+        self.denied(denied, "refused");
+    }
+
+    fn denied(&self, denied: &Denied, result: &'static str) {
         let cut = |text: &str| escaped(&text.chars().take(200).collect::<String>());
         let (skill, script, names) = (cut(self.skill), cut(self.file), self.names());
         let why: String = escaped(&denied.message.chars().take(300).collect::<String>());
-        tracing::info!(
-            skill,
-            script,
-            args = names.join(","),
-            result = "refused",
-            why,
-            "run_script"
-        );
+        tracing::info!(skill, script, args = names.join(","), result, why, "run_script");
         self.call.sink.tell(|| Event::ScriptExecuted {
             skill_path: skill,
             file: script,
@@ -177,8 +201,11 @@ impl Audit<'_> {
             Ending::TimedOut => "timed out",
             Ending::Cancelled => "cancelled",
             Ending::TooMany => "too many processes",
+            Ending::TooManyThreads => "too many threads",
+            Ending::TooLarge => "too large a folder",
         };
         tracing::info!(
+            target: AUDIT,
             skill = &*skill.identity,
             script = plan.file.as_str(),
             owner = &*plan.owner.identity,

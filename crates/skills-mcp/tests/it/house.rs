@@ -30,6 +30,7 @@ const KEY_HOLDERS: &[&str] = &[
     "config/environment.rs",
     "config/file.rs",
     "script/descendants.rs",
+    "script/homes.rs",
     "script/launcher.rs",
     "script/portable.rs",
     "script/runner.rs",

@@ -33,6 +33,20 @@ def capabilities():
     call(125, ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0)), data)
     effective, permitted, inheritable, *high = struct.unpack("6I", data.raw)
     if not any((effective, permitted, inheritable, *high)): raise OSError("none")
+def datagram():
+    a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    a.sendto(b"out", outside + "/datagrams")
+def allowed(*arguments):
+    if libc.syscall(*arguments) < 0 and ctypes.get_errno() == 1: raise OSError("not permitted")
+def number(x86, arm): return x86 if os.uname().machine == "x86_64" else arm
+def shared():
+    made = libc.shmget(0, 4096, 0o1600); must(made); libc.shmctl(made, 0, None)
+def messages():
+    made = libc.msgget(0, 0o1600); must(made); libc.msgctl(made, 0, None)
+def semaphores():
+    made = libc.semget(0, 1, 0o1600); must(made); libc.semctl(made, 0, 0)
+def unknown(n):
+    if libc.syscall(n, -1, b"", 0, 0, 0) < 0 and ctypes.get_errno() == 38: raise OSError("not there")
 home = os.environ["HOME"]
 probe("write cwd", lambda: write("made"))
 probe("write private folder", lambda: write(home + "/made"))
@@ -72,6 +86,22 @@ probe("packet socket", lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 
 probe("signal the server", lambda: os.kill(server, 0))
 probe("trace the server", lambda: must(libc.ptrace(0x4206, server, 0, 0)))
 probe("read the server's memory", lambda: call(310, server, 0, 0, 0, 0, 0))
+probe("own limits", lambda: (resource.setrlimit(resource.RLIMIT_CORE, (0, 0)), os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0)), os.sched_setaffinity(0, os.sched_getaffinity(0))))
+probe("the server's limits", lambda: resource.prlimit(server, resource.RLIMIT_NOFILE))
+probe("its parent's limits", lambda: resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE))
+# These run without a sandbox and as root too, so none may change anything but the server of this very test: what could
+# mean everybody is asked with a value that the kernel refuses for itself.
+probe("the server's priority", lambda: os.setpriority(os.PRIO_PROCESS, server, os.getpriority(os.PRIO_PROCESS, server)))
+probe("its user's disk priority", lambda: allowed(number(251, 30), 3, 0, 7 << 13))
+probe("the server's processors", lambda: os.sched_setaffinity(server, os.sched_getaffinity(server)))
+probe("the server's scheduling", lambda: os.sched_setscheduler(server, os.SCHED_OTHER, os.sched_param(0)))
+probe("the server's disk priority", lambda: call(number(251, 30), 1, server, (2 << 13) | 4))
+probe("datagram pair", datagram)
+probe("shared memory", shared)
+probe("message queue", messages)
+probe("semaphores", semaphores)
+probe("set an attribute of an open file", lambda: os.setxattr(os.open("made", os.O_RDWR), "user.x", b"1"))
+for n in (463, 466, 467, 469): probe("new call %d" % n, lambda: unknown(n))
 probe("keyring", lambda: call(250, 0, -3, 1))
 probe("io_uring", lambda: call(425, 8, ctypes.create_string_buffer(120)))
 probe("a file of 600 MB", big_file)

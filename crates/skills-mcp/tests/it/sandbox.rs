@@ -10,7 +10,7 @@ use std::{
     collections::BTreeMap,
     fs,
     net::{TcpListener, UdpSocket},
-    os::unix::net::UnixListener,
+    os::unix::net::{UnixDatagram, UnixListener},
     process::Command,
     time::Duration,
 };
@@ -57,8 +57,15 @@ fn probed(
     let port = tcp.local_addr().unwrap().port();
     let udp = UdpSocket::bind(("127.0.0.1", port)).unwrap();
     let _unix = UnixListener::bind(outside.join("socket")).unwrap();
+    let _datagrams = UnixDatagram::bind(outside.join("datagrams")).unwrap();
     if who == Who::Other {
-        for path in ["outside/mine", "outside/removable", "outside/.ssh/id", "outside/socket"] {
+        for path in [
+            "outside/mine",
+            "outside/removable",
+            "outside/.ssh/id",
+            "outside/socket",
+            "outside/datagrams",
+        ] {
             given_to_nobody(&shop.home.path().join(path));
         }
         open_to_nobody(&outside);
@@ -110,6 +117,7 @@ const ALWAYS: &[&str] = &[
     "null device",
     "random",
     "socket pair",
+    "own limits",
     // What is left open: the README says so.
     "chmod outside",
 ];
@@ -176,7 +184,6 @@ fn x04_without_a_sandbox_the_same_probes_get_through() {
         "list outside",
         "list proc",
         "read own proc",
-        "read server's environment",
         "read server's command line",
         "chmod outside",
         "set-id mode",
@@ -186,6 +193,17 @@ fn x04_without_a_sandbox_the_same_probes_get_through() {
         "abstract socket",
         "netlink socket",
         "signal the server",
+        "the server's limits",
+        "its parent's limits",
+        "the server's priority",
+        "its user's disk priority",
+        "the server's processors",
+        "the server's scheduling",
+        "the server's disk priority",
+        "datagram pair",
+        "shared memory",
+        "message queue",
+        "semaphores",
         "keyring",
         "a file of 600 MB",
         "2000 open files",
@@ -200,6 +218,7 @@ fn x04_without_a_sandbox_the_same_probes_get_through() {
         "become somebody else",
         "capabilities",
         "trace the server",
+        "read server's environment",
     ];
     let open = open.iter().chain(open_to_root.iter().filter(|_| is_root()));
     for probe in open {
@@ -343,6 +362,30 @@ fn x09_as_somebody_else_too_a_fork_bomb_ends_and_a_closed_folder_goes() {
 }
 
 #[test]
+fn x09_a_script_with_too_many_threads_ends_where_no_limit_counts_them() {
+    let shop = Workshop::new().script(
+        "scripts/x.py",
+        "",
+        "import threading, time\nthreading.stack_size(65536)\nfor n in range(4000): threading.Thread(target=time.sleep, args=(20,), daemon=True).start()\ntime.sleep(20)\n",
+    );
+    let answer = shop.run("scripts/x.py");
+    // Who is not root meets the kernel's own limit first.
+    let said = if is_root() { "it had more than 2048 threads." } else { "can't start new thread" };
+    assert!(answer["stderr"].as_str().unwrap().contains(said), "{answer}");
+}
+
+#[test]
+fn x10_without_a_sandbox_the_servers_environment_stays_its_own() {
+    let shop = Workshop::new()
+        .script("scripts/x.sh", "", "cat /proc/$(ps -o ppid= -p $PPID | tr -d ' ')/environ /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep canary-sandbox-off; echo end\n")
+        .set("scripts.sandbox=off");
+    let mut command = shop.ordinary(&[]);
+    command.env("GITHUB_TOKEN", "canary-sandbox-off");
+    let answer = run(&mut Client::legacy(command, "2025-11-25"), "scripts/x.sh", &json!({}));
+    assert_eq!((&answer["sandbox"], &answer["stdout"]), (&json!("none"), &json!("end\n")));
+}
+
+#[test]
 fn x16_a_program_that_lends_its_owner_lends_nothing() {
     let shop = Workshop::new().script("scripts/x.sh", "", "find /usr/bin -perm -4000 -name 'su' -exec {} -c id nobody \\; 2>&1 < /dev/null; cp /usr/bin/id mine && chmod 6755 mine; ./mine -u; id -u\n");
     let answer =
@@ -360,7 +403,7 @@ fn node_and_python_and_bash_do_their_daily_work_inside() {
     let shop = Workshop::new()
         .script("scripts/a.js", "", "const fs = require('fs'); const cp = require('child_process'); fs.mkdirSync('out', {recursive: true}); fs.writeFileSync('out/a', 'x'); fs.chmodSync('out/a', 0o755); console.log(cp.execSync('echo child').toString().trim(), os = require('os').tmpdir().length > 3); new (require('worker_threads').Worker)('console.log(\"worker\")', {eval: true});\n")
         .script("scripts/b.py", "", "import subprocess, tempfile, threading, concurrent.futures, shutil, asyncio, helper\nwith tempfile.NamedTemporaryFile() as f: f.write(b'x')\nshutil.copy(__file__, 'copied.py')\nprint(subprocess.check_output(['echo', 'child']).decode().strip(), helper.WORD)\nasync def main():\n    p = await asyncio.create_subprocess_exec('true'); await p.wait()\nasyncio.run(main())\nwith concurrent.futures.ThreadPoolExecutor() as pool: print(list(pool.map(str, range(3))))\n")
-        .script("scripts/c.sh", "", "set -euo pipefail\nf=$(mktemp); echo x > $f; cat <(echo substituted) \"$f\"; cat <<< here; sed -i s/x/y/ $f; cat $f; git init -q repo && cd repo && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git log --oneline | wc -l; tar cf - . | wc -c > /dev/null; date +%Y > /dev/null; install -m 755 $f ../installed; chmod +x ../installed; true | xargs -r echo\n");
+        .script("scripts/c.sh", "", "set -euo pipefail\nf=$(mktemp); echo x > $f; cat <(echo substituted) \"$f\"; cat <<< here; sed -i s/x/y/ $f; cat $f; git init -q repo && cd repo && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git log --oneline | wc -l; tar cf - . | wc -c > /dev/null; date +%Y > /dev/null; install -m 755 $f ../installed; chmod +x ../installed; true | xargs -r echo; cp -p $f kept; cp -a ../installed kept2; nice -n 1 true\n");
     shop.home.write("skills/tool/scripts/helper.py", "WORD = 'imported'\n");
     let mut client = shop.client();
     let js = run(&mut client, "scripts/a.js", &json!({}));

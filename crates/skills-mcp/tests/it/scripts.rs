@@ -374,8 +374,10 @@ fn x13_of_two_hundred_at_once_some_run_and_the_rest_hear_busy_and_nothing_leaks(
     let shop = plain("sleep 0.3\n");
     let mut client = shop.client();
     run(&mut client, "scripts/x.sh", &json!({}));
-    let open =
-        |client: &Client| fs::read_dir(format!("/proc/{}/fd", client.pid())).unwrap().count();
+    // Nobody but root may look into the server; everybody else takes the answers for it.
+    let open = |client: &Client| {
+        fs::read_dir(format!("/proc/{}/fd", client.pid())).map_or(0, Iterator::count)
+    };
     let before = open(&client);
     let call = json!({"name": "run_script", "arguments": request("scripts/x.sh", &json!({}))});
     let asked: Vec<u64> = (0..200).map(|_| client.ask("tools/call", call.clone())).collect();
@@ -460,6 +462,25 @@ fn worst(shop: Workshop, rounds: usize, within: Duration) -> Workshop {
 }
 
 #[test]
+fn x06_a_supervisor_that_cannot_open_a_file_any_more_leaves_nobody_all_the_same() {
+    // Without the sandbox, which would not let it happen.
+    let shop = Workshop::new()
+        .script(
+            "scripts/x.py",
+            MARK,
+            "import os, resource, subprocess, time\nmark = os.environ['SKILL_ARG_MARK']\nassert os.getppid() > 1\nsubprocess.run(['bash', '-c', f'for i in 1 2 3; do (setsid setsid sleep {mark} &); done'], check=True)\nresource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (0, 0))\nsubprocess.Popen(['sleep', mark], start_new_session=True)\nprint('blinded')\n",
+        )
+        .set("scripts.sandbox=off");
+    let mark = mark();
+    for start in [shop.command(&[]), shop.ordinary(&[])] {
+        let mut client = Client::legacy(start, "2025-11-25");
+        let reply = client.call("run_script", &request("scripts/x.py", &json!({"mark": mark})));
+        assert_eq!(marked(&mark), Vec::<String>::new(), "{}", reply.text);
+        assert!(reply.text.contains("blinded"), "{}", reply.text);
+    }
+}
+
+#[test]
 fn x07_a_script_that_leaves_a_daemon_on_its_pipe_is_answered_at_once_and_the_daemon_ends() {
     let shop = Workshop::new().script(
         "scripts/d.sh",
@@ -529,13 +550,13 @@ fn running_in(mark: &str) -> String {
 }
 
 #[test]
-fn a_run_whose_supervisor_is_killed_is_called_lost_and_the_server_lives() {
-    let shop = Workshop::new().script("scripts/x.sh", MARK, "sleep $SKILL_ARG_MARK\n");
+fn a_run_whose_supervisor_is_killed_is_called_lost_leaves_nobody_and_the_server_lives() {
+    let shop = Workshop::new().script("scripts/x.sh", MARK, WORST);
     let mut client = shop.client();
     let mark = mark();
     let arguments = request("scripts/x.sh", &json!({"mark": mark}));
     let id = client.ask("tools/call", json!({"name": "run_script", "arguments": arguments}));
-    eventually("it runs", Duration::from_secs(5), || !marked(&mark).is_empty());
+    eventually("it runs", Duration::from_secs(5), || marked(&mark).len() >= 4);
     let supervisor = children(client.pid()).into_iter().next().unwrap();
     assert!(Command::new("kill").args(["-9", &supervisor]).status().unwrap().success());
     let answer = client.answer(id).to_string();
@@ -546,8 +567,9 @@ fn a_run_whose_supervisor_is_killed_is_called_lost_and_the_server_lives() {
     );
     let message = refused(&mut client, &request("scripts/none.sh", &json!({})));
     assert!(message.contains("not found"), "{message}");
-    let left = marked(&mark);
-    finished(Command::new("kill").arg("-9").args(left));
+    assert_eq!(marked(&mark), Vec::<String>::new(), "what was left to the server has ended");
+    let (_, _, log) = client.close();
+    assert!(log.contains("result=\"lost\"") && log.contains("result=\"refused\""), "{log}");
 }
 
 /// The processes a process has started.
@@ -791,12 +813,97 @@ fn x15_strict_content_may_only_tighten_what_scripts_may_do() {
     ] {
         assert!(log.contains(&format!("`{key}` may not be set")), "{key}: {log}");
     }
-    // Content that is trusted sets its runners, and still not the sandbox.
+    // Content that is trusted names runners, and still neither where they lie nor the sandbox.
     let answer = run(&mut start("named"), "scripts/x.sh", &json!({}));
     assert_ne!(answer["sandbox"], "none", "{answer}");
     shop.home.write("skills/config.yaml", "scripts: {enabled: false}\n");
     let message = refused(&mut start("strict"), &request("scripts/x.sh", &json!({})));
     assert!(message.contains("Scripts are disabled"), "{message}");
+}
+
+#[test]
+fn x15_a_runner_that_content_places_opens_no_folder_to_its_script() {
+    let shop = Workshop::new()
+        .script("scripts/x.sh", "", "cat ../outside 2>&1; echo $0\n")
+        .script("scripts/x.own", "", "cat ../outside 2>&1\n")
+        .set("scripts.allowed_extensions=[.sh, .own]");
+    shop.home.write("outside", "canary\n");
+    shop.home.write("tools/bin/own", "#!/bin/sh\n. \"$1\"\n");
+    shop.home.write("tools/lib/x", "canary\n");
+    finished(Command::new("chmod").arg("755").arg(shop.home.path().join("tools/bin/own")));
+    let start = |runner: &str| {
+        let text = format!("scripts:\n  runners: {{{runner}}}\n");
+        shop.home.write("skills/config.yaml", text);
+        let mut command = shop.command(&[]);
+        let tools = shop.home.path().join("tools/bin");
+        command.env("PATH", format!("/usr/bin:/bin:{}", tools.display()));
+        Client::legacy(command, "2025-11-25")
+    };
+    for runner in [".sh: /var/../bin/bash", ".sh: /bin/bash", ".sh: //bin/bash"] {
+        let mut client = start(runner);
+        let answer = run(&mut client, "scripts/x.sh", &json!({}));
+        assert!(!answer.to_string().contains("canary"), "{runner}: {answer}");
+        let (_, _, log) = client.close();
+        assert!(log.contains("`scripts.runners` may not be set"), "{runner}: {log}");
+    }
+    // A program of the PATH may be named, and gets to read nothing for it.
+    let message = refused(&mut start(".own: own"), &request("scripts/x.own", &json!({})));
+    assert!(message.contains("tools/bin/own cannot be started"), "{message}");
+    let shop = shop.set("scripts.runners={.own: /usr/../bin/sh}");
+    let message = refused(&mut shop.client(), &request("scripts/x.own", &json!({})));
+    assert!(message.contains("has `..` in its path"), "{message}");
+}
+
+#[test]
+fn x17_a_script_cannot_change_the_skills_it_comes_from_nor_plant_links_for_its_next_run() {
+    let shop = plain("echo planted >> skills/tool.md; pwd; ls ../assets 2>&1\n");
+    for (from, to) in [("tool.md", "tool.md"), ("tool/scripts/x.sh", "tool/scripts/x.sh")] {
+        let text = fs::read_to_string(shop.home.skills().join(from)).unwrap();
+        shop.home.write(&format!("project/skills/{to}"), text);
+    }
+    let before = fs::read_to_string(shop.project().join("skills/tool.md")).unwrap();
+    let start = |flags: &[&str]| {
+        let mut command = shop.home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+        command.current_dir(shop.project()).args(["--dir", "skills"]).args(flags);
+        Client::legacy(command, "2025-11-25")
+    };
+    let mut client = start(&[]);
+    let answer = run(&mut client, "scripts/x.sh", &json!({}));
+    assert!(answer["note"].as_str().unwrap().contains("holds skills that this server serves"));
+    for cwd in [".", "skills", "skills/tool"] {
+        let mut request = request("scripts/x.sh", &json!({}));
+        request["cwd"] = json!(cwd);
+        let message = refused(&mut client, &request);
+        assert!(message.contains("scripts.roots"), "{cwd}: {message}");
+    }
+    assert_eq!(fs::read_to_string(shop.project().join("skills/tool.md")).unwrap(), before);
+    let roots = format!("scripts.roots=[{}]", shop.project().display());
+    let answer = run(&mut start(&["--set", &roots]), "scripts/x.sh", &json!({}));
+    assert_eq!(answer["stdout"].as_str().unwrap().lines().next(), shop.project().to_str());
+}
+
+#[test]
+fn x17_links_out_of_the_skills_folder_are_neither_run_nor_copied() {
+    let shop = Workshop::new()
+        .script("scripts/x.sh", "", "cd \"$(dirname \"$0\")/../assets\"; cat * 2>&1; ls\n")
+        .script("scripts/sub/y.sh", "", "echo behind a link\n")
+        .script("scripts/deep/z.sh", "", "echo plain\n");
+    shop.home.write("outside/secret.txt", "canary\n");
+    shop.home.write("outside/y.sh", "echo canary\n");
+    shop.home.write("skills/tool/assets/own.txt", "own\n");
+    let tool = shop.home.skills().join("tool");
+    symlink("own.txt", tool.join("assets/alias.txt")).unwrap();
+    symlink(shop.home.path().join("outside/secret.txt"), tool.join("assets/out.txt")).unwrap();
+    symlink(shop.home.path().join("outside"), tool.join("assets/folder")).unwrap();
+    fs::remove_dir_all(tool.join("scripts/sub")).unwrap();
+    symlink(shop.home.path().join("outside"), tool.join("scripts/sub")).unwrap();
+    let mut client = shop.client();
+    let answer = run(&mut client, "scripts/x.sh", &json!({}));
+    assert_eq!(answer["stdout"], "own\nown\nalias.txt\nown.txt\n", "{answer}");
+    assert!(answer["note"].as_str().unwrap().contains("linked from elsewhere"), "{answer}");
+    let message = refused(&mut client, &request("scripts/sub/y.sh", &json!({})));
+    assert!(message.contains("is a symbolic link or lies behind one"), "{message}");
+    assert_eq!(run(&mut client, "scripts/deep/z.sh", &json!({}))["stdout"], "plain\n");
 }
 
 #[test]
@@ -873,10 +980,18 @@ fn every_run_and_every_refusal_leaves_a_line_and_an_event() {
     run(&mut client, "scripts/x.sh", &json!({"key": "4"}));
     refused(&mut client, &request("scripts/none.sh", &json!({"key": "5", "o\u{1b}": "6"})));
     refused(&mut client, &json!({"skill_path": "nobody", "file": "x", "args": {}}));
+    client.refused("run_script", &request("scripts/x.sh", &json!({"key": 4})));
     let (_, _, log) = client.close();
     let lines: Vec<&str> =
         log.lines().filter(|line| line.contains("run_script") && line.contains("INFO")).collect();
-    assert_eq!(lines.len(), 3, "{log}");
+    assert_eq!(lines.len(), 5, "{log}");
+    assert!(
+        lines[0].contains("result=\"started\"") && lines[0].contains("sha256=\""),
+        "{}",
+        lines[0]
+    );
+    assert!(lines[4].contains("args=\"key\" result=\"refused\""), "{}", lines[4]);
+    let lines = &lines[1..];
     assert!(
         lines[0].contains("skill=\"tool\" script=\"scripts/x.sh\"")
             && lines[0].contains("args=\"key\" result=\"exited\" exit_code=4"),
@@ -972,9 +1087,15 @@ fn run_does_for_authors_what_the_tool_does_for_agents() {
         finished(&mut shop.command(&["run", "tool", "scripts/x.sh", "--arg", "n=0"]));
     assert_eq!((code, out.as_str()), (0, "out 0\n"));
     assert!(
-        err.starts_with("err\n") && err.contains("exit code 0 after") && err.contains("sandbox: "),
+        err.contains("err\n") && err.contains("exit code 0 after") && err.contains("sandbox: "),
         "{err}"
     );
+    // Who runs a script by hand leaves the same trail, unless they ask for less.
+    let trail: Vec<&str> = err.lines().filter(|line| line.contains("run_script")).collect();
+    assert!(trail.len() == 2 && trail[0].contains("started") && trail[1].contains("exited"));
+    let quiet = ["run", "tool", "scripts/x.sh", "--arg", "n=0", "--log", "error"];
+    let (_, _, err) = finished(&mut shop.command(&quiet));
+    assert!(err.starts_with("err\n"), "{err}");
     let (code, out, _) =
         finished(&mut shop.command(&["run", "tool", "scripts/x.sh", "--arg", "n=7", "--json"]));
     let answer: Value = serde_json::from_str(&out).unwrap();

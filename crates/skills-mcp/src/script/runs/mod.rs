@@ -132,17 +132,19 @@ impl Runs {
         &self.ground
     }
 
-    /// Runs a plan to its end; blocks, and so must not be called where others wait for their turn.
+    /// Runs a plan to its end, and says when it starts; blocks, and so must not be called where others wait for their turn.
     pub fn run(
         &self,
         snapshot: &Snapshot,
         plan: &Plan<'_>,
         caller: &Caller,
+        started: &dyn Fn(),
     ) -> Result<(Outcome, Vec<String>), RunError> {
         let place = self.place(snapshot.settings().scripts.max_concurrent)?;
         let workspace = Workspace::make(snapshot, plan).map_err(RunError::Workspace)?;
         let order = self.order(plan, &workspace);
         let notes = notes(plan, &workspace);
+        started();
         let outcome = block_on(self.carry_out(order, caller, place, Some(workspace)))?;
         Ok((outcome, notes))
     }
@@ -177,7 +179,8 @@ impl Runs {
             Folder::Allowed(folder) => vec![folder.clone()],
             Folder::Private(_) => Vec::new(),
         };
-        (readable(&toolchain(&plan.runner.program, &self.ground)), write)
+        let toolchain = plan.opens_toolchain.then(|| toolchain(&plan.runner.program, &self.ground));
+        (readable(&toolchain.unwrap_or_default()), write)
     }
 
     fn place(&self, most: usize) -> Result<Place, RunError> {
@@ -243,7 +246,7 @@ fn notes(plan: &Plan<'_>, workspace: &Workspace) -> Vec<String> {
     }
     if workspace.left_out > 0 {
         notes.push(format!(
-            "{} files of the skill's folder were left out: unreadable, or over the limit of a run.",
+            "{} files of the skill's folder were left out: unreadable, linked from elsewhere, or over the limit of a run.",
             workspace.left_out
         ));
     }

@@ -12,7 +12,7 @@ use tokio::{
 
 use super::{Caller, Place, RunError, Runs, tell};
 use crate::script::{
-    SUPERVISE, header::Header, order::Order, outcome::Outcome, workspace::Workspace,
+    SUPERVISE, descendants, header::Header, order::Order, outcome::Outcome, workspace::Workspace,
 };
 
 /// A supervisor that says nothing so long after its time is lost.
@@ -30,6 +30,7 @@ impl Runs {
         place: Place,
         workspace: Option<Workspace>,
     ) -> Result<Outcome, RunError> {
+        let before = descendants::orphans();
         let failed = |error: io::Error| RunError::NotStarted(error.to_string());
         let mut child = Command::new(&self.program)
             .arg(SUPERVISE)
@@ -57,6 +58,9 @@ impl Runs {
                 if timeout(LAST_CHANCE, child.wait()).await.is_err() {
                     let _ = child.kill().await;
                 }
+                // What it had not ended by then has come to us.
+                let _ =
+                    tokio::task::spawn_blocking(move || descendants::end_orphans(&before)).await;
                 return Err(RunError::Lost(error.to_string()));
             }
         };

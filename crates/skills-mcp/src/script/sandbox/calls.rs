@@ -59,10 +59,48 @@ const REFUSED: &[i64] = &[
     libc::SYS_lsetxattr,
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
+    // Memory, messages and locks that are shared by a number and not by a file: no rule on files holds for them.
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_shmdt,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_mq_timedsend,
+    libc::SYS_mq_timedreceive,
+    libc::SYS_mq_notify,
+    libc::SYS_mq_getsetattr,
 ];
 
-/// The same on every processor; not every list of numbers has it yet.
+/// What changes the bounds, the priority or the memory of a process, and which argument says whose: only one's own.
+const OF_A_PROCESS: &[(i64, u8)] = &[
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_migrate_pages, 0),
+    (libc::SYS_move_pages, 0),
+];
+/// Of the same calls, those that can mean all processes of a user at once, and the first argument that says so.
+const OF_A_USER: &[(i64, u64)] = &[(libc::SYS_setpriority, 2), (libc::SYS_ioprio_set, 3)];
+
+/// The same on every processor; not every list of numbers has them yet.
 const FCHMODAT2: i64 = 452;
+const SETXATTRAT: i64 = 463;
+const REMOVEXATTRAT: i64 = 466;
+const OPEN_TREE_ATTR: i64 = 467;
+const FILE_SETATTR: i64 = 469;
 /// What programs do without on older kernels.
 const UNKNOWN: &[i64] = &[
     libc::SYS_clone3,
@@ -70,7 +108,14 @@ const UNKNOWN: &[i64] = &[
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
     FCHMODAT2,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    OPEN_TREE_ATTR,
+    FILE_SETATTR,
 ];
+
+/// What programs take for a disk that cannot do it: `cp -p` gives up over any other refusal.
+const UNSUPPORTED: &[i64] = &[libc::SYS_fsetxattr, libc::SYS_fremovexattr];
 
 /// Every kind of namespace; `CLONE_NEWTIME` cannot be asked of `clone`, whose lowest byte is a signal.
 const NAMESPACES: &[libc::c_int] = &[
@@ -87,6 +132,10 @@ const CLONE_NEWTIME: u64 = 0x80;
 const SET_ID: [u64; 2] = [0o4000, 0o2000];
 /// What a network is made of; sockets of this machine's own programs never are.
 const FAMILIES: [libc::c_int; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+/// Where a pair of sockets keeps what kind it is of.
+const KIND: u64 = 0xf;
+/// Pairs that stay a pair; datagrams can be sent to anybody's socket from one.
+const PAIRS: [libc::c_int; 2] = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
 
 /// Puts the filters on this process; false where this kernel or processor has none.
 pub(super) fn confine(network: bool) -> bool {
@@ -94,15 +143,18 @@ pub(super) fn confine(network: bool) -> bool {
     programs.iter().all(|program| apply_filter(program).is_ok())
 }
 
-fn programs(network: bool) -> Option<[BpfProgram; 2]> {
+fn programs(network: bool) -> Option<[BpfProgram; 3]> {
     let arch: TargetArch = std::env::consts::ARCH.try_into().ok()?;
     let compiled = |rules: Rules, errno: libc::c_int| -> Option<BpfProgram> {
         let action = SeccompAction::Errno(errno.unsigned_abs());
         SeccompFilter::new(rules, SeccompAction::Allow, action, arch).ok()?.try_into().ok()
     };
-    let unknown = UNKNOWN.iter().map(|call| (*call, Vec::new())).collect();
-    let unknown = compiled(unknown, libc::ENOSYS)?;
-    Some([foreign_calls_refused(compiled(refused(network)?, libc::EPERM)?), unknown])
+    let always = |calls: &[i64]| calls.iter().map(|call| (*call, Vec::new())).collect();
+    Some([
+        foreign_calls_refused(compiled(refused(network)?, libc::EPERM)?),
+        compiled(always(UNKNOWN), libc::ENOSYS)?,
+        compiled(always(UNSUPPORTED), libc::EOPNOTSUPP)?,
+    ])
 }
 
 fn refused(network: bool) -> Option<Rules> {
@@ -120,6 +172,16 @@ fn refused(network: bool) -> Option<Rules> {
         .map(|family| condition(0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())));
     let others = SeccompRule::new(others.collect::<Option<_>>()?).ok()?;
     rules.insert(libc::SYS_socket, if network { vec![others] } else { Vec::new() });
+    let loose =
+        (0..=KIND).filter(|kind| !PAIRS.iter().any(|pair| u64::from(pair.unsigned_abs()) == *kind));
+    let loose = loose.map(|kind| one(1, SeccompCmpOp::MaskedEq(KIND), kind));
+    rules.insert(libc::SYS_socketpair, loose.collect::<Option<_>>()?);
+    for (call, whose) in OF_A_PROCESS {
+        rules.insert(*call, vec![one(*whose, SeccompCmpOp::Ne, 0)?]);
+    }
+    for (call, users) in OF_A_USER {
+        rules.entry(*call).or_default().push(one(0, SeccompCmpOp::Eq, *users)?);
+    }
     Some(rules)
 }
 
@@ -157,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_filters_can_be_built_and_the_network_is_a_matter_of_one_rule() {
+    fn all_filters_can_be_built_and_the_network_is_a_matter_of_one_rule() {
         for network in [false, true] {
             let programs = programs(network).unwrap();
             assert!(programs.iter().all(|program| program.len() < 4096));
@@ -168,5 +230,8 @@ mod tests {
             "no condition: always refused"
         );
         assert_eq!(refused(true).unwrap()[&libc::SYS_socket].len(), 1);
+        // Nobody else's, and not all of a user's at once. No probe may try that: without a sandbox it would work.
+        assert_eq!(refused(true).unwrap()[&libc::SYS_setpriority].len(), 2);
+        assert_eq!(refused(true).unwrap()[&libc::SYS_prlimit64].len(), 1);
     }
 }

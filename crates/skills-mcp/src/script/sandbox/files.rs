@@ -9,6 +9,8 @@ use landlock::{
     RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
 };
 
+use rustix::fs::{FileType, fstat};
+
 use super::Policy;
 
 /// The newest version that is known; older kernels give what they have.
@@ -54,7 +56,9 @@ fn allow(
     access: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, RulesetError> {
     let Ok(opened) = PathFd::new(path) else { return Ok(created) };
-    // A file has no rights of a folder's; the rest of them still holds.
-    let access = if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
+    // A file has no rights of a folder's; the rest of them still holds. What is opened is asked, not its name again.
+    let is_folder = fstat(&opened)
+        .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory);
+    let access = if is_folder { access } else { access & AccessFs::from_file(NEWEST) };
     created.add_rule(PathBeneath::new(opened, access))
 }

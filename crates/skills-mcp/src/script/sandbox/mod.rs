@@ -54,6 +54,8 @@ pub struct Enforced {
 
 /// The first version whose rules are all that is asked for: before it, signals to other processes went through.
 const WHOLE_FROM: u8 = 6;
+/// The first version that keeps files from being emptied without being opened.
+const TRUNCATION_FROM: u8 = 3;
 
 impl Enforced {
     /// Whether everything holds that is asked for.
@@ -67,6 +69,9 @@ impl Enforced {
             (None, false) => Some("scripts are not confined at all"),
             (None, true) => Some("files are not confined"),
             (Some(_), false) => Some("network and system calls are not confined"),
+            (Some(version), true) if version < TRUNCATION_FROM => {
+                Some("emptying files and signals to other processes are not confined")
+            }
             (Some(version), true) if version < WHOLE_FROM => {
                 Some("signals to other processes are not confined")
             }
@@ -126,5 +131,6 @@ mod tests {
             assert_eq!((enforced.to_string().as_str(), enforced.is_whole()), (name, whole));
             assert_eq!(enforced.gap().is_none(), whole, "{name}");
         }
+        assert!(rung(Some(2), true).gap().unwrap().contains("emptying files"));
     }
 }

@@ -83,25 +83,27 @@ pub(in crate::script) fn readable(toolchain: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// Where a runner's own libraries lie: the folder around its `bin`, as it was found and where its links lead. A folder
-/// with credentials in it, such as `~/.cargo`, is not opened as a whole: then only the one the program lies in is.
+/// with credentials in it, such as `~/.cargo`, is not opened as a whole: then only the one the program lies in is. All
+/// is decided by where folders really lie, as a name may lead anywhere.
 pub(in crate::script) fn toolchain(program: &Path, ground: &Ground) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = Vec::new();
-    for place in [Some(program.to_path_buf()), program.canonicalize().ok()].into_iter().flatten() {
-        let Some(folder) = place.parent() else { continue };
+    let mut opened: Vec<PathBuf> = Vec::new();
+    let Ok(real) = program.canonicalize() else { return opened };
+    let folders = [program.parent(), real.parent()].into_iter().flatten();
+    for folder in folders.filter_map(|folder| folder.canonicalize().ok()) {
         let programs = ["bin", "sbin", "shims"].iter().any(|name| folder.ends_with(name));
-        let around = folder.parent().filter(|_| programs).unwrap_or(folder);
-        let sound = |folder: &Path| {
+        let around = folder.parent().filter(|_| programs).unwrap_or(&folder);
+        let sound = |place: &Path| {
             let secret =
-                is_secret(folder, Path::new("/nowhere")) || held_secrets(folder).next().is_some();
+                is_secret(place, Path::new("/nowhere")) || held_secrets(place).next().is_some();
             // What a user's own programs keep for themselves lies in `~/.local` too.
-            !secret && !folder.ends_with(".local") && !ground.is_home_or_above(folder)
+            !secret && !place.ends_with(".local") && !ground.is_too_much(place)
         };
-        let opened = [around, folder, &place].into_iter().find(|place| sound(place));
-        folders.extend(opened.map(Path::to_path_buf));
+        let place = [around, &folder, &real].into_iter().find(|place| sound(place));
+        opened.extend(place.map(Path::to_path_buf));
     }
-    folders.dedup();
-    folders.retain(|folder| !SYSTEM.iter().any(|system| folder.starts_with(system)));
-    folders
+    opened.dedup();
+    opened.retain(|folder| !SYSTEM.iter().any(|system| folder.starts_with(system)));
+    opened
 }
 
 #[cfg(test)]
@@ -135,7 +137,16 @@ mod tests {
         assert_eq!(opened(".local/bin/mine"), [".local/bin"]);
         assert_eq!(opened("bin/mine"), ["bin"]);
         assert_eq!(opened("alone"), ["alone"]);
-        assert_eq!(toolchain(Path::new("/usr/bin/env"), &ground), Vec::<PathBuf>::new());
+        for system in ["/usr/bin/env", "/bin/sh", "/var/../bin/sh", "/etc/../usr/bin/../bin/env"] {
+            assert_eq!(toolchain(Path::new(system), &ground), Vec::<PathBuf>::new(), "{system}");
+        }
+        // However a way winds, it is where it leads that counts: never the home folder, never what holds it.
+        let real = home.path().canonicalize().unwrap();
+        let winding = real.join("work/../bin/mine");
+        home.write("work/x", "");
+        std::os::unix::fs::symlink(&real, real.join("work/bin")).unwrap();
+        assert_eq!(toolchain(&winding, &ground), [real.join("bin")]);
+        assert_eq!(toolchain(&real.join("work/bin/alone"), &ground), [real.join("alone")]);
     }
 
     #[test]
