@@ -85,9 +85,7 @@ impl Repository {
             if let Some(synced) = at_hand {
                 return synced;
             }
-            if let Some(lock) =
-                Lock::take(&self.place.lock()).map_err(|error| self.place.disk(error))?
-            {
+            if let Some(lock) = self.lock()? {
                 // It may have been done between the look and the lock.
                 let known = self.state();
                 if let Some(synced) =
@@ -105,6 +103,13 @@ impl Repository {
             }
             thread::sleep(AGAIN);
         }
+    }
+
+    /// Takes the lock, if nobody else has it. Some disks of other machines have none to give.
+    fn lock(&self) -> Result<Option<Lock>, GitError> {
+        let path = self.place.lock();
+        Lock::take(&path)
+            .map_err(|error| GitError::Place { path, why: format!("cannot be locked: {error}") })
     }
 
     /// What is good enough as it is: fetched lately, or tried in vain since we asked.
@@ -262,7 +267,7 @@ impl Repository {
             check: &check,
             progress: None,
         };
-        let lock = Lock::take(&self.place.lock()).map_err(|error| self.place.disk(error))?;
+        let lock = self.lock()?;
         let lock = lock.ok_or(GitError::Busy)?;
         match self.fetched(&ask)? {
             Fetched::Commit(commit) => Ok(Some(commit.to_owned())),
