@@ -13,6 +13,7 @@ mod list;
 mod lock_file;
 mod log;
 mod mcp_server;
+mod memory;
 mod output;
 mod run;
 mod serve;

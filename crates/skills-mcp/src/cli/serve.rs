@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Context, Failure, NO_SOURCE};
+use super::{Context, Failure, NO_SOURCE, memory};
 use crate::{
     event::Sink,
     script::{self, Runs},
@@ -26,6 +26,8 @@ const MAX_THREADS: usize = 64;
 
 /// Serves this store under this face until the client leaves.
 pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitCode, Failure> {
+    // First, since it starts everything anew.
+    memory::share();
     script::guard();
     let store = Arc::new(store);
     let there = || store.sources().iter().filter(|source| source.is_there());

@@ -35,7 +35,9 @@ pub fn map<T: Sync, U: Send, S>(
         }
     };
     let mut parts = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        // Where there is no room for another thread, those that there are do it.
+        let another = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..threads).filter_map(another).collect();
         let mut parts = work();
         for other in others {
             // A thread that panics takes the whole look with it, as it would have alone.

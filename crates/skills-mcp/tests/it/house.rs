@@ -26,6 +26,7 @@ const CORE_DEPENDENCIES: &[&str] = &["rust-stemmers", "saphyr-parser", "sha2", "
 const KEY_HOLDERS: &[&str] = &[
     "cli/example.rs",
     "cli/lock_file.rs",
+    "cli/memory.rs",
     "clock.rs",
     "config/environment.rs",
     "config/file.rs",
