@@ -1,4 +1,4 @@
-//! The skills that have one term, packed: [`write`] and [`List`].
+//! The skills that have one term, packed: [`write()`] and [`List`].
 //!
 //! Three groups, each in ascending order: skills that have the term once in the body and nowhere else, those that
 //! have it there several times, and those that have it elsewhere too. Most are in the first and take a byte
@@ -111,7 +111,7 @@ impl<'a> List<'a> {
         self.walk(|number, _| visit(number));
     }
 
-    /// What [`write`] was given, in the order of the groups.
+    /// What [`write()`] was given, in the order of the groups.
     pub(super) fn postings(self, mut visit: impl FnMut(u32, Counts)) {
         let narrowed = |count| u16::try_from(count).unwrap_or(u16::MAX);
         self.walk(|number, occurrences| {
