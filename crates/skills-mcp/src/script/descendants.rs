@@ -15,8 +15,7 @@ use rustix::{
     fs::{AtFlags, Dir, Mode, OFlags, open, openat, statat},
     io::Errno,
     process::{
-        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, getsid, kill_process, waitid,
-        waitpid,
+        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, waitid, waitpid,
     },
 };
 
@@ -128,21 +127,31 @@ impl Family {
     fn parents(&mut self) -> Result<HashMap<Pid, Vec<(Pid, usize)>>, Untold> {
         let mut parents: HashMap<Pid, Vec<(Pid, usize)>> = HashMap::new();
         for pid in self.pids() {
-            let proc = self.0.as_ref().and_then(|proc| proc.fd().ok()).ok_or(Untold::Now)?;
-            let stat = match text(proc, &format!("{}/stat", pid.as_raw_nonzero())) {
+            let stat = match self.stat(pid) {
                 Ok(stat) => stat,
                 Err(Errno::NOENT | Errno::SRCH | Errno::ACCESS | Errno::PERM) => continue,
                 Err(_) => return Err(Untold::Now),
             };
-            // The name in brackets may hold anything, so the fields are counted from behind it.
-            let fields: Vec<&str> =
-                stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+            let fields: Vec<&str> = stat.split_whitespace().collect();
             let threads = fields.get(17).and_then(|count| count.parse().ok()).unwrap_or(1);
             if let Some(parent) = fields.get(1).copied().and_then(read) {
                 parents.entry(parent).or_default().push((pid, threads));
             }
         }
         Ok(parents)
+    }
+
+    /// What the kernel tells of a process behind its name, which may hold anything.
+    fn stat(&self, pid: Pid) -> Result<String, Errno> {
+        let proc = self.0.as_ref().ok_or(Errno::BADF)?.fd()?;
+        let stat = text(proc, &format!("{}/stat", pid.as_raw_nonzero()))?;
+        Ok(stat.rsplit(')').next().unwrap_or_default().to_owned())
+    }
+
+    /// The session of a process. It is 0 where its leader is out of sight, as in a container whose first process was
+    /// started from outside; `getsid` of rustix takes that for impossible.
+    fn session(&self, pid: Pid) -> Option<u32> {
+        self.stat(pid).ok()?.split_whitespace().nth(3)?.parse().ok()
     }
 
     /// Every process there is, through the folder that is open already.
@@ -184,9 +193,11 @@ pub(super) fn reap(pids: &[Pid], but: Option<Pid>) {
 /// Children of this process that a script left to it: they have sessions of their own, and nobody can join the
 /// session in which all that this process starts itself stays.
 pub(super) fn orphans() -> Vec<Pid> {
-    let Ok((children, _)) = Family::open().children(getpid()) else { return Vec::new() };
-    let Ok(own) = getsid(None) else { return Vec::new() };
-    children.into_iter().filter(|pid| getsid(Some(*pid)).is_ok_and(|other| other != own)).collect()
+    let family = Family::open();
+    let Ok((children, _)) = family.children(getpid()) else { return Vec::new() };
+    let Some(own) = family.session(getpid()) else { return Vec::new() };
+    let is_other = |pid: &Pid| family.session(*pid).is_some_and(|other| other != own);
+    children.into_iter().filter(is_other).collect()
 }
 
 /// Kills the orphans that were not there before, and what comes to light behind them.

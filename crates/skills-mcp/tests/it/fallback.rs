@@ -16,7 +16,7 @@ use std::{
 use serde_json::{Value, json};
 use skills_testkit::{Client, Home};
 
-use crate::support::{Prompt, bundle, run, server, signal, skill, with_all_tools};
+use crate::support::{Prompt, after, bundle, run, server, signal, skill, with_all_tools};
 
 /// What is looked at only when a call comes is looked at by a call that comes so long after the last.
 const LATER: Duration = Duration::from_millis(1_100);
@@ -33,21 +33,6 @@ fn home_of(skills: usize, words: &str) -> Home {
 fn write(home: &Home, number: usize, words: &str) {
     let name = format!("s-{number}");
     home.write(&format!("skills/{name}/SKILL.md"), bundle(&name, words, words));
-}
-
-/// The same command, started by another one and after these lines of shell.
-fn after(command: &Command, starter: &[&str], lines: &str) -> Command {
-    let mut shell = Command::new("env");
-    shell.args(starter).args(["sh", "-ec", &format!("{lines}\nexec \"$0\" \"$@\"")]);
-    shell.arg(command.get_program()).args(command.get_args());
-    shell.env_clear();
-    for (name, value) in command.get_envs() {
-        shell.envs(value.map(|value| (name, value)));
-    }
-    if let Some(folder) = command.get_current_dir() {
-        shell.current_dir(folder);
-    }
-    shell
 }
 
 /// As root of a world of its own, where limits can be set. Not allowed here means that the test fails.

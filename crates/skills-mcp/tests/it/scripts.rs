@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use skills_testkit::{Client, Home};
 
 use crate::{
-    support::run as finished,
+    support::{after, run as finished},
     workshop::{MARK, WORST, Workshop, eventually, mark, marked, refused, run},
 };
 
@@ -1075,6 +1075,16 @@ fn no_secret_reaches_a_script_a_log_an_event_or_an_answer() {
 }
 
 // The command.
+
+#[test]
+fn a_script_runs_where_the_leader_of_the_session_is_out_of_sight() {
+    let shop = plain("echo ran\n");
+    let inner = shop.command(&["run", "tool", "scripts/x.sh"]);
+    let world = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"];
+    // The shell stays, as the first process of a container does.
+    let (code, out, err) = finished(&mut after(&inner, &world, "\"$0\" \"$@\"; exit"));
+    assert_eq!((code, out.as_str()), (0, "ran\n"), "{err}");
+}
 
 #[test]
 fn run_does_for_authors_what_the_tool_does_for_agents() {

@@ -196,6 +196,21 @@ pub(crate) fn doctored(command: &mut Command) -> (i32, Vec<String>) {
     (code, found.iter().map(brief).collect())
 }
 
+/// The same command, started by another one and after these lines of shell.
+pub(crate) fn after(command: &Command, starter: &[&str], lines: &str) -> Command {
+    let mut shell = Command::new("env");
+    shell.args(starter).args(["sh", "-ec", &format!("{lines}\nexec \"$0\" \"$@\"")]);
+    shell.arg(command.get_program()).args(command.get_args());
+    shell.env_clear();
+    for (name, value) in command.get_envs() {
+        shell.envs(value.map(|value| (name, value)));
+    }
+    if let Some(folder) = command.get_current_dir() {
+        shell.current_dir(folder);
+    }
+    shell
+}
+
 /// A command that offers every tool there is.
 pub(crate) fn with_all_tools(mut command: Command) -> Command {
     command.env("SKILLS_TOOLS", "all");
