@@ -20,3 +20,20 @@ pub fn timestamp_of(since_epoch: Duration) -> String {
 pub fn since_epoch() -> Duration {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
 }
+
+/// A number that no other event has, and that grows with time: not even a clock that goes back repeats or reorders
+/// those of one process.
+pub fn event_id() -> uuid::Uuid {
+    uuid::Uuid::now_v7()
+}
+
+/// A moment as ISO 8601 → milliseconds since 1970 began.
+pub fn millis_of(timestamp: &str) -> Option<i64> {
+    timestamp.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
+}
+
+/// Milliseconds since 1970 began → the day in UTC, as `2026-02-18`.
+pub fn day_of(millis: i64) -> String {
+    let moment = jiff::Timestamp::from_millisecond(millis).unwrap_or_default();
+    moment.strftime("%Y-%m-%d").to_string()
+}

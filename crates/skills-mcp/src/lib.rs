@@ -8,14 +8,20 @@ pub mod event;
 
 pub mod config;
 
+pub mod network;
+
 pub mod source;
 
 pub mod store;
 
 pub mod script;
 
+pub mod analytics;
+
 pub mod surface;
 
 pub mod transport;
+
+pub mod web;
 
 pub mod cli;

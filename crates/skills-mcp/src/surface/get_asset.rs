@@ -13,7 +13,10 @@ use skills_core::{
 };
 
 use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
-use crate::{event::Event, store::ContentError};
+use crate::{
+    event::{AssetServed, Event},
+    store::ContentError,
+};
 
 pub(super) const TOOL: Tool = Tool {
     name: "get_asset",
@@ -152,12 +155,15 @@ fn answer(
         kind,
         mime_type,
     })?;
-    call.sink.tell(|| Event::AssetServed {
-        skill_path: skill.identity.to_string(),
-        file: file.to_string(),
-        asset_type: kind.to_owned(),
-        is_inherited,
-        size_bytes,
+    call.sink.tell(|| {
+        Event::AssetServed(AssetServed {
+            skill_path: skill.identity.to_string(),
+            file: file.to_string(),
+            asset_type: kind.to_owned(),
+            is_inherited,
+            size_bytes: size_bytes as u64,
+            declared_by: is_inherited.then(|| found.owner.identity.to_string()),
+        })
     });
     Ok(reply)
 }

@@ -11,7 +11,10 @@ use skills_core::{
 };
 
 use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
-use crate::{event::Event, store::ContentError};
+use crate::{
+    event::{Ambiguous, Event, NoMatch, SkillServed},
+    store::ContentError,
+};
 
 pub(super) const TOOL: Tool = Tool {
     name: "get_skill",
@@ -187,10 +190,12 @@ fn no_match(call: &Call, context: &str, closest: Option<&Hit>) -> Result<Reply, 
     let ranked = if by_formula.is_none() { by_rank() } else { None };
     let closest = by_formula.or(ranked);
     call.session.offered(Vec::new());
-    call.sink.tell(|| Event::NoMatch {
-        context: context.to_owned(),
-        closest_candidate: closest.map(|(path, _)| path.to_owned()),
-        closest_score: closest.map(|(_, score)| score),
+    call.sink.tell(|| {
+        Event::NoMatch(NoMatch {
+            context: Some(context.to_owned()),
+            closest_candidate: closest.map(|(path, _)| path.to_owned()),
+            closest_score: closest.map(|(_, score)| score),
+        })
     });
     Reply::json(&Nothing {
         no_match: true,
@@ -215,7 +220,9 @@ fn ambiguous(call: &Call, context: &str, hits: &[Hit]) -> Result<Reply, Refusal>
     let paths: Vec<String> =
         candidates.iter().map(|candidate| candidate.skill_path.to_owned()).collect();
     call.session.offered(paths.clone());
-    call.sink.tell(|| Event::Ambiguous { context: context.to_owned(), candidates: paths });
+    call.sink.tell(|| {
+        Event::Ambiguous(Ambiguous { context: Some(context.to_owned()), candidates: paths })
+    });
     let message = "Multiple skills match. Specify your need or pick a skill_path.";
     Reply::json(&Several { ambiguous: true, candidates, message })
 }
@@ -274,15 +281,16 @@ fn served(
     context: Option<&str>,
     was_ambiguous: bool,
 ) -> Event {
-    Event::SkillServed {
+    Event::SkillServed(SkillServed {
         context: context.map(str::to_owned),
         skill_path: resolved.skill.identity.to_string(),
         score: hit.map(|hit| hit.score.rounded()),
         matched_keywords: hit.map(|hit| hit.matched.clone()).unwrap_or_default(),
         was_ambiguous,
         inherited_from: resolved.ancestors.iter().map(|above| above.identity.to_string()).collect(),
-        content_length_tokens: resolved.content.tokens,
-    }
+        content_length_tokens: resolved.content.tokens as u64,
+        was_shown: false,
+    })
 }
 
 fn asset_shape<'a>(

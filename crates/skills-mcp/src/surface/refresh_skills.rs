@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments};
 use crate::{
-    event::Event,
+    event::{Event, Refresh},
     store::{Cause, Outcome, Urgency},
 };
 
@@ -47,12 +47,14 @@ fn run(call: &Call, _: Map<String, Value>) -> Result<Reply, Refusal> {
     let refreshed = call.store.refresh(Cause::Asked);
     let skills_reindexed = refreshed.snapshot.catalog.len();
     let success = refreshed.failures.is_empty();
-    call.sink.tell(|| Event::Refresh {
-        mode: "local",
-        success,
-        commit_hash: None,
-        files_changed: None,
-        skills_reindexed,
+    call.sink.tell(|| {
+        Event::Refresh(Refresh {
+            mode: "local".to_owned(),
+            success,
+            commit_hash: None,
+            files_changed: None,
+            skills_reindexed: skills_reindexed as u64,
+        })
     });
     let message = if success {
         "Reindexed from local directory (no git sync configured).".to_owned()
@@ -105,12 +107,14 @@ fn from_git(call: &Call) -> Result<Reply, Refusal> {
             outcomes.iter().map(commit).collect()
         }),
     };
-    call.sink.tell(|| Event::Refresh {
-        mode: "git",
-        success: answer.success,
-        commit_hash: answer.commit_hash.clone(),
-        files_changed: Some(answer.files_changed),
-        skills_reindexed: answer.skills_reindexed,
+    call.sink.tell(|| {
+        Event::Refresh(Refresh {
+            mode: "git".to_owned(),
+            success: answer.success,
+            commit_hash: answer.commit_hash.clone(),
+            files_changed: Some(answer.files_changed as u64),
+            skills_reindexed: answer.skills_reindexed as u64,
+        })
     });
     Reply::json(&answer)
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use skills_core::diagnostic::escaped;
 
 use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
-use crate::event::Event;
+use crate::event::{Event, SkillFeedback};
 
 pub(super) const TOOL: Tool = Tool {
     name: "report_usage",
@@ -56,10 +56,12 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
             "called useless again and again; its author should look at it"
         );
     }
-    call.sink.tell(|| Event::SkillFeedback {
-        skill_path: path.to_owned(),
-        useful: input.useful,
-        comment,
+    call.sink.tell(|| {
+        Event::SkillFeedback(SkillFeedback {
+            skill_path: path.to_owned(),
+            useful: input.useful,
+            comment,
+        })
     });
     Reply::json(&json!({"recorded": true, "message": format!("Feedback recorded for {path}")}))
 }

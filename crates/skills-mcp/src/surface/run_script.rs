@@ -12,7 +12,7 @@ use skills_core::{catalog::Skill, diagnostic::escaped, document::Execution};
 
 use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
 use crate::{
-    event::Event,
+    event::{Event, ScriptExecuted},
     script::{Denied, Ending, Outcome, Plan, Request, RunError, climb, enabled},
 };
 
@@ -183,14 +183,17 @@ impl Audit<'_> {
         let (skill, script, names) = (cut(self.skill), cut(self.file), self.names());
         let why: String = escaped(&denied.message.chars().take(300).collect::<String>());
         tracing::info!(skill, script, args = names.join(","), result, why, "run_script");
-        self.call.sink.tell(|| Event::ScriptExecuted {
-            skill_path: skill,
-            file: script,
-            execution_mode: denied.execution.word(),
-            success: false,
-            exit_code: None,
-            duration_ms: 0,
-            args_provided: names,
+        self.call.sink.tell(|| {
+            Event::ScriptExecuted(ScriptExecuted {
+                skill_path: skill,
+                file: script,
+                execution_mode: denied.execution.word().to_owned(),
+                success: false,
+                exit_code: None,
+                duration_ms: 0,
+                args_provided: names,
+                declared_by: None,
+            })
         });
     }
 
@@ -217,14 +220,18 @@ impl Audit<'_> {
             sandbox = %outcome.enforced,
             "run_script"
         );
-        self.call.sink.tell(|| Event::ScriptExecuted {
-            skill_path: skill.identity.to_string(),
-            file: plan.file.to_string(),
-            execution_mode: Execution::Server.word(),
-            success: outcome.success(),
-            exit_code: Some(outcome.exit_code),
-            duration_ms: outcome.duration_ms,
-            args_provided: names,
+        self.call.sink.tell(|| {
+            Event::ScriptExecuted(ScriptExecuted {
+                skill_path: skill.identity.to_string(),
+                file: plan.file.to_string(),
+                execution_mode: Execution::Server.word().to_owned(),
+                success: outcome.success(),
+                exit_code: Some(outcome.exit_code),
+                duration_ms: outcome.duration_ms,
+                args_provided: names,
+                declared_by: (plan.owner.identity != skill.identity)
+                    .then(|| plan.owner.identity.to_string()),
+            })
         });
     }
 }

@@ -13,7 +13,7 @@ use super::{
     listing::{self, Entries, Entry},
     refusal,
 };
-use crate::event::Event;
+use crate::event::{Event, SkillServed};
 
 pub(super) const TOOL: Tool = Tool {
     name: "skill",
@@ -152,14 +152,17 @@ fn load(call: &Call, skill: &Skill) -> Result<Reply, Refusal> {
         Kind::Bundle => (refusal::text(call, skill)?.into_whole(), Vec::new()),
         Kind::Tree => tree(call, skill)?,
     };
-    call.sink.tell(|| Event::SkillServed {
-        context: None,
-        skill_path: skill.label.to_string(),
-        score: None,
-        matched_keywords: Vec::new(),
-        was_ambiguous: false,
-        inherited_from,
-        content_length_tokens: skills_core::estimate::tokens(&content),
+    call.sink.tell(|| {
+        Event::SkillServed(SkillServed {
+            context: None,
+            skill_path: skill.label.to_string(),
+            score: None,
+            matched_keywords: Vec::new(),
+            was_ambiguous: false,
+            inherited_from,
+            content_length_tokens: skills_core::estimate::tokens(&content) as u64,
+            was_shown: false,
+        })
     });
     Ok(Reply::text(format!("Loading: {}\nBase directory: {base}\n\n{content}", skill.label)))
 }

@@ -6,8 +6,20 @@ use std::{
 };
 
 /// The rooms of the binary, in the order data flows; each may look only at rooms before it.
-const ROOMS: &[&str] =
-    &["clock", "event", "config", "source", "store", "script", "surface", "transport", "cli"];
+const ROOMS: &[&str] = &[
+    "clock",
+    "event",
+    "config",
+    "network",
+    "source",
+    "store",
+    "script",
+    "analytics",
+    "surface",
+    "transport",
+    "web",
+    "cli",
+];
 /// The rooms of the core, likewise. `route` and `resolve` stand side by side.
 const CORE_ROOMS: &[&str] = &[
     "sorted",

@@ -1,0 +1,9 @@
+//! What was used, what helped, what was missing: events are kept, sent, counted and reported.
+//!
+//! It listens to the surface and never speaks back. An event adds to a few [counts](tally), the same ones wherever it is
+//! kept, so that a file, SQLite and PostgreSQL give the same [`Report`](report::Report). Not here: what an event is
+//! (`event`), pages and requests (`web`).
+
+pub mod archive;
+pub mod report;
+pub mod tally;

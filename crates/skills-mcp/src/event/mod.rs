@@ -1,0 +1,298 @@
+//! What happens here that somebody may want to count: the closed list of events, and the [`Sink`] they fall into.
+//!
+//! Surfaces tell, analytics listens, nobody waits. Where analytics are off an event is not even made. An event is
+//! declared once: what is written is what is [read back](Recorded::read), and what others wrote is read as far as it
+//! goes. Not here: where events are kept or sent.
+
+mod read;
+
+use std::{fmt, sync::Arc};
+
+pub use read::Unreadable;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::clock;
+
+/// Everything that is reported, with the fields of seeds 000 §10.2 and 001 §3.1.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", content = "data", rename_all = "snake_case")]
+pub enum Event {
+    /// `get_skill` found nothing.
+    NoMatch(NoMatch),
+    /// `get_skill` found several.
+    Ambiguous(Ambiguous),
+    /// A skill was served, through any door.
+    SkillServed(SkillServed),
+    /// `skills_search` answered.
+    SkillSearched(SkillSearched),
+    /// `get_asset` served a file.
+    AssetServed(AssetServed),
+    /// `run_script` ran a script, or refused to.
+    ScriptExecuted(ScriptExecuted),
+    /// `report_usage` was called.
+    SkillFeedback(SkillFeedback),
+    /// `refresh_skills` was called.
+    Refresh(Refresh),
+}
+
+/// A request that no skill fits.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NoMatch {
+    /// The request's text, as far as it is kept.
+    pub context: Option<String>,
+    /// The nearest skill below the minimum.
+    pub closest_candidate: Option<String>,
+    /// Its base score.
+    pub closest_score: Option<f64>,
+}
+
+/// A request that several skills fit.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ambiguous {
+    /// The request's text, as far as it is kept.
+    pub context: Option<String>,
+    /// Their paths, best first.
+    pub candidates: Vec<String>,
+}
+
+/// A skill that was served.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SkillServed {
+    /// The request's text, where there was one, as far as it is kept.
+    pub context: Option<String>,
+    /// Which.
+    pub skill_path: String,
+    /// Its score; null where it was asked for by its path.
+    pub score: Option<f64>,
+    /// The keywords that matched.
+    pub matched_keywords: Vec<String>,
+    /// Whether the caller chose it from an ambiguous answer.
+    pub was_ambiguous: bool,
+    /// The ancestors in its text, root first.
+    pub inherited_from: Vec<String>,
+    /// Estimated tokens of its text.
+    pub content_length_tokens: u64,
+    /// Whether a search had shown it to the caller before.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub was_shown: bool,
+}
+
+/// A search and what it showed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SkillSearched {
+    /// The query, as far as it is kept.
+    pub context: Option<String>,
+    /// The skills that were shown, best first.
+    pub shown: Vec<String>,
+    /// How many there would have been.
+    pub total: u64,
+    /// Whether the first one stood out, where that is known.
+    pub confident: Option<bool>,
+}
+
+/// A file that was served.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AssetServed {
+    /// For which skill.
+    pub skill_path: String,
+    /// Which file.
+    pub file: String,
+    /// Its declared type; `script` for a script.
+    pub asset_type: String,
+    /// Whether an ancestor declares it.
+    pub is_inherited: bool,
+    /// Its size.
+    pub size_bytes: u64,
+    /// The ancestor that declares it, where it is inherited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub declared_by: Option<String>,
+}
+
+/// A script that ran, or was refused.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ScriptExecuted {
+    /// For which skill.
+    pub skill_path: String,
+    /// Which script.
+    pub file: String,
+    /// Who is meant to run it: `server`, or `claude` where that is why it was refused.
+    pub execution_mode: String,
+    /// Whether it ran and ended well.
+    pub success: bool,
+    /// Its exit code; null where it did not run.
+    pub exit_code: Option<i32>,
+    /// How long it ran.
+    pub duration_ms: u64,
+    /// The names of the arguments that were given, never their values.
+    pub args_provided: Vec<String>,
+    /// The ancestor that declares it, where it is inherited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub declared_by: Option<String>,
+}
+
+/// What somebody says of a skill.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SkillFeedback {
+    /// About which skill.
+    pub skill_path: String,
+    /// Whether it helped.
+    pub useful: bool,
+    /// What was missing.
+    pub comment: Option<String>,
+}
+
+/// A look that somebody asked for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Refresh {
+    /// `git`, or `local` where there is no git source.
+    pub mode: String,
+    /// Whether it worked.
+    pub success: bool,
+    /// The commit that is served.
+    pub commit_hash: Option<String>,
+    /// How many files differ.
+    pub files_changed: Option<u64>,
+    /// How many skills there are now.
+    pub skills_reindexed: u64,
+}
+
+/// Which state of a skill an event is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Version {
+    /// The digest of its text: `sha256:…`.
+    pub digest: Option<String>,
+    /// The commit it comes from, where it comes from one.
+    pub commit: Option<String>,
+}
+
+/// An event with when, where, for whom and how fast.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Recorded {
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+    /// When, as ISO 8601.
+    pub timestamp: String,
+    /// On whose machine: `dev-{user}`.
+    pub server_id: Arc<str>,
+    /// Its own number, by which a copy is known.
+    pub event_id: Uuid,
+    /// The tool that was called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Arc<str>>,
+    /// The client that called it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_name: Option<Arc<str>>,
+    /// Its version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_version: Option<Arc<str>>,
+    /// The digest of the skill's text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skill_digest: Option<String>,
+    /// The commit the skill comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skill_commit: Option<String>,
+    /// From the request to the event, in microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_us: Option<u64>,
+}
+
+impl Event {
+    /// Its type, as it is written.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NoMatch(_) => "no_match",
+            Self::Ambiguous(_) => "ambiguous",
+            Self::SkillServed(_) => "skill_served",
+            Self::SkillSearched(_) => "skill_searched",
+            Self::AssetServed(_) => "asset_served",
+            Self::ScriptExecuted(_) => "script_executed",
+            Self::SkillFeedback(_) => "skill_feedback",
+            Self::Refresh(_) => "refresh",
+        }
+    }
+
+    /// The skill it is about, if it is about one.
+    pub fn skill(&self) -> Option<&str> {
+        match self {
+            Self::SkillServed(SkillServed { skill_path, .. })
+            | Self::AssetServed(AssetServed { skill_path, .. })
+            | Self::ScriptExecuted(ScriptExecuted { skill_path, .. })
+            | Self::SkillFeedback(SkillFeedback { skill_path, .. }) => Some(skill_path),
+            Self::NoMatch(_) | Self::Ambiguous(_) | Self::SkillSearched(_) | Self::Refresh(_) => {
+                None
+            }
+        }
+    }
+
+    /// The request's text, if there is one.
+    pub fn context(&self) -> Option<&str> {
+        match self {
+            Self::NoMatch(NoMatch { context, .. })
+            | Self::Ambiguous(Ambiguous { context, .. })
+            | Self::SkillServed(SkillServed { context, .. })
+            | Self::SkillSearched(SkillSearched { context, .. }) => context.as_deref(),
+            Self::AssetServed(_)
+            | Self::ScriptExecuted(_)
+            | Self::SkillFeedback(_)
+            | Self::Refresh(_) => None,
+        }
+    }
+}
+
+/// Where events go. Cheap to clone; telling it never blocks and never fails.
+#[derive(Clone, Default)]
+pub struct Sink(Option<Arc<Listener>>);
+
+struct Listener {
+    server_id: Arc<str>,
+    listen: Box<dyn Fn(Recorded) + Send + Sync>,
+}
+
+impl Sink {
+    /// A sink nobody listens to.
+    pub fn silent() -> Self {
+        Self(None)
+    }
+
+    /// A sink with a listener, which must not block.
+    pub fn new(
+        server_id: impl Into<Arc<str>>,
+        listen: impl Fn(Recorded) + Send + Sync + 'static,
+    ) -> Self {
+        Self(Some(Arc::new(Listener { server_id: server_id.into(), listen: Box::new(listen) })))
+    }
+
+    /// Tells what happened; `event` is made only where somebody listens.
+    pub fn tell(&self, event: impl FnOnce() -> Event) {
+        if let Some(listener) = &self.0 {
+            (listener.listen)(Recorded {
+                event: event(),
+                timestamp: clock::timestamp(),
+                server_id: Arc::clone(&listener.server_id),
+                event_id: clock::event_id(),
+                tool: None,
+                client_name: None,
+                client_version: None,
+                skill_digest: None,
+                skill_commit: None,
+                latency_us: None,
+            });
+        }
+    }
+}
+
+impl fmt::Debug for Sink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Sink(listening)" } else { "Sink(silent)" })
+    }
+}
