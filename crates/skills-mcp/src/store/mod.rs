@@ -59,6 +59,8 @@ pub struct Store {
     late: AtomicU64,
     /// Held by the sync that runs.
     syncing: Mutex<()>,
+    /// Whether that sync is taking in what it fetched.
+    taking_in: AtomicBool,
 }
 
 impl Store {
@@ -76,6 +78,7 @@ impl Store {
             turn: Arc::default(),
             late: AtomicU64::new(0),
             syncing: Mutex::default(),
+            taking_in: AtomicBool::new(false),
         }
     }
 
@@ -105,7 +108,7 @@ impl Store {
     /// A snapshot with every change that was on disk when it was asked for, or a second before where nobody tells of
     /// changes. Waiting for that has an end, and is counted when it comes to it.
     pub async fn fresh(self: &Arc<Self>) -> Arc<Snapshot> {
-        if let Some(snapshot) = self.up_to_date() {
+        if let Some(snapshot) = self.up_to_date().or_else(|| self.behind_a_sync()) {
             return snapshot;
         }
         let known = self.snapshot().await;
@@ -153,6 +156,15 @@ impl Store {
         (known && snapshot.is_in_place(&self.sources)).then_some(snapshot)
     }
 
+    /// The current snapshot, while the sync of this very server takes in what it fetched: a commit is there when it is
+    /// indexed, and nobody waits for that. Only where nothing but repositories is served; a change in a directory is
+    /// waited for.
+    fn behind_a_sync(&self) -> Option<Arc<Snapshot>> {
+        let alone = || self.sources.iter().all(|source| source.repository().is_some());
+        let taking_in = self.taking_in.load(Ordering::Acquire) && alone();
+        self.current.load_full().filter(|_| taking_in)
+    }
+
     /// How many calls were answered before all changes were taken in.
     pub fn late(&self) -> u64 {
         self.late.load(Ordering::Relaxed)
@@ -166,5 +178,51 @@ impl Store {
     /// How many snapshots there have been, zero before the first: whoever waits on it hears of each new one.
     pub fn generations(&self) -> watch::Receiver<u64> {
         self.generations.subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::{NamedRepository, NamedSource, Trust},
+        source::git::{Installed, Repository},
+    };
+
+    /// Whether a call is answered while somebody looks, for this long, at what a sync has fetched.
+    async fn is_answered_at_once(sources: Vec<Directory>, taking_in: bool) -> bool {
+        let store = Arc::new(Store::new(sources, Stack::default()));
+        store.refresh(Cause::Start);
+        store.taking_in.store(taking_in, Ordering::Release);
+        let looking = Arc::clone(&store);
+        let (begun, begins) = tokio::sync::oneshot::channel();
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let look = spawn_blocking(move || {
+            let _state = looking.state.lock().unwrap();
+            begun.send(()).unwrap();
+            ends.recv().unwrap();
+        });
+        begins.await.unwrap();
+        let answered = timeout(Duration::from_millis(20), store.fresh()).await.is_ok();
+        end.send(()).unwrap();
+        look.await.unwrap();
+        answered
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_what_a_sync_takes_in_but_for_what_changed_in_a_directory() {
+        let home = tempfile::tempdir().unwrap();
+        let url = format!("file://{}", home.path().join("remote").display());
+        let named = NamedRepository { name: "team".into(), url, origin: "--repo" };
+        let git = Arc::new(Installed::default());
+        let repository = Repository::open(&named, Some(home.path()), None, git).unwrap();
+        let repository = Arc::new(repository);
+        let repository = || Directory::of_repository(Arc::clone(&repository));
+        let path = home.path().to_path_buf();
+        let named = NamedSource { name: "own".into(), path, origin: "--dir" };
+        let directory = Directory::open(&named, Trust::default()).unwrap();
+        assert!(is_answered_at_once(vec![repository()], true).await);
+        assert!(!is_answered_at_once(vec![repository()], false).await);
+        assert!(!is_answered_at_once(vec![repository(), directory], true).await);
     }
 }

@@ -7,7 +7,7 @@ use std::{
     collections::HashMap,
     hash::{BuildHasher as _, Hasher as _, RandomState},
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, TryLockError},
+    sync::{Arc, TryLockError, atomic::Ordering},
     time::Duration,
 };
 
@@ -76,12 +76,18 @@ impl Store {
                 repository: Arc::clone(repository),
                 result: self.sync_one(number, source, repository, urgency, progress),
             })
+            .inspect(|_| self.take_in())
             .collect();
         outcomes.iter().for_each(Outcome::log);
+        Some(outcomes)
+    }
+
+    /// Looks at what a sync put in a source's place, before the next one starts.
+    fn take_in(&self) {
         if self.current.load().is_some() {
             self.catch_up(Cause::Told);
         }
-        Some(outcomes)
+        self.taking_in.store(false, Ordering::Release);
     }
 
     fn sync_one(
@@ -93,7 +99,12 @@ impl Store {
         progress: Fetched<'_>,
     ) -> Result<Synced, GitError> {
         let git = self.git_settings(source);
-        let check = |generation: &Generation| self.check(number, source, generation);
+        let check = |generation: &Generation| {
+            self.check(number, source, generation)?;
+            // What comes next is the pointer's move.
+            self.taking_in.store(true, Ordering::Release);
+            Ok(())
+        };
         let (fresh_for, commit) = match urgency {
             Urgency::Periodic => (self.interval(source), None),
             Urgency::Now => (Duration::ZERO, None),
