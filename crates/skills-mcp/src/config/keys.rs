@@ -4,7 +4,7 @@
 
 use skills_core::yaml::{self, Node};
 
-use super::{environment::VARIABLES, value::Value};
+use super::{kind::Kind, value::Value};
 
 /// One configuration key.
 #[derive(Debug)]
@@ -21,37 +21,12 @@ pub struct Key {
     pub about: &'static str,
 }
 
-/// What a key takes.
-#[derive(Debug, Clone, Copy)]
-pub enum Kind {
-    /// `true` or `false`.
-    Flag,
-    /// A number from 0 to 1.
-    Share,
-    /// A whole number in a range.
-    Count(u64, u64),
-    /// Any text.
-    Text,
-    /// An `http` or `https` URL, or nothing.
-    Url,
-    /// A list of file extensions.
-    Extensions,
-    /// Extension → command line.
-    Commands,
-    /// One of these words.
-    Word(&'static [&'static str]),
-    /// A list of folders, absolute or in the home folder.
-    Folders,
-    /// A list of names of environment variables that a script may be given.
-    Variables,
-}
-
 /// What content may do with a key under `SKILLS_TRUST=strict`: it may tighten, never loosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strict {
     /// Harmless: content may set it.
     Free,
-    /// Only to something smaller: a lower number, `false`, fewer words.
+    /// Only to something smaller: a lower number, `false`, fewer words, a word further on in its list.
     Smaller,
     /// Not at all.
     Never,
@@ -240,6 +215,20 @@ pub const KEYS: &[Key] = &[
         Strict::Never,
         "where events are kept",
     ),
+    key(
+        "analytics.context",
+        Kind::Word(&["full", "tokens", "off"]),
+        "full",
+        Strict::Smaller,
+        "how much of a request's text events have: `full`, its words (`tokens`), or nothing (`off`)",
+    ),
+    key(
+        "analytics.server_id",
+        Kind::Name,
+        "''",
+        Strict::Operator,
+        "what events call this machine; else `dev-` and your login name",
+    ),
 ];
 
 const fn key(
@@ -271,114 +260,24 @@ impl Key {
 
     /// Reads a value written in a variable or a flag, where text needs no quotes.
     pub fn read_text(&self, text: &str) -> Result<Value, String> {
-        let value = match self.kind {
-            Kind::Text => Some(Value::Text(text.to_owned())),
-            Kind::Url => url(text).map(Value::Text),
-            Kind::Flag
-            | Kind::Share
-            | Kind::Count(..)
-            | Kind::Extensions
-            | Kind::Commands
-            | Kind::Word(_)
-            | Kind::Folders
-            | Kind::Variables => yaml::parse(text).ok().and_then(|node| self.kind.read(&node)),
-        };
-        value.ok_or_else(|| self.kind.expected())
+        self.kind.read_text(text).ok_or_else(|| self.kind.expected())
+    }
+
+    /// Whether one value only narrows what another allows.
+    pub(super) fn narrows(&self, new: &Value, old: &Value) -> bool {
+        match (self.kind, new, old) {
+            (Kind::Word(known), Value::Text(new), Value::Text(old)) => {
+                let place = |word: &String| known.iter().position(|known| known == word);
+                place(new) >= place(old)
+            }
+            _ => new.is_within(old),
+        }
     }
 
     /// Its default, read.
     pub fn default_value(&self) -> Option<Value> {
         self.kind.read(&yaml::parse(self.default).ok()?)
     }
-}
-
-impl Kind {
-    fn read(self, node: &Node) -> Option<Value> {
-        match self {
-            Self::Flag => node.boolean().map(Value::Flag),
-            Self::Share => {
-                node.number().filter(|share| (0.0..=1.0).contains(share)).map(Value::Share)
-            }
-            Self::Count(min, max) => {
-                let count = node.text()?.parse().ok().filter(|_| node.number().is_some())?;
-                (min..=max).contains(&count).then_some(Value::Count(count))
-            }
-            Self::Text => node
-                .text()
-                .filter(|text| !text.trim().is_empty())
-                .map(|text| Value::Text(text.to_owned())),
-            Self::Url if node.is_null() => Some(Value::Text(String::new())),
-            Self::Url => node.text().and_then(url).map(Value::Text),
-            Self::Extensions => words(node, extension),
-            Self::Folders => words(node, folder),
-            Self::Variables => words(node, variable),
-            Self::Word(known) => node
-                .text()
-                .filter(|word| known.contains(word))
-                .map(|word| Value::Text(word.to_owned())),
-            Self::Commands => {
-                let command = |entry: &yaml::Entry| {
-                    let command =
-                        entry.value.text().map(str::trim).filter(|command| !command.is_empty())?;
-                    Some((extension(&entry.key)?, command.to_owned()))
-                };
-                node.entries()?.iter().map(command).collect::<Option<_>>().map(Value::Commands)
-            }
-        }
-    }
-
-    fn expected(self) -> String {
-        match self {
-            Self::Flag => "true or false".to_owned(),
-            Self::Share => "a number from 0 to 1".to_owned(),
-            Self::Count(min, max) => format!("a whole number from {min} to {max}"),
-            Self::Text => "text".to_owned(),
-            Self::Url => "an http or https URL".to_owned(),
-            Self::Extensions => "a list of extensions such as [.sh, .py]".to_owned(),
-            Self::Commands => "a map of extensions to commands such as {.sh: bash}".to_owned(),
-            Self::Word(known) => format!("one of {}", known.join(", ")),
-            Self::Folders => "a list of folders such as [/srv/work, ~/projects]".to_owned(),
-            Self::Variables => "a list of variables such as [API_TOKEN], without those of this server and of the loader".to_owned(),
-        }
-    }
-}
-
-fn words(node: &Node, read: impl Fn(&str) -> Option<String>) -> Option<Value> {
-    let words = node.items()?.iter().map(|item| item.text().and_then(&read));
-    words.collect::<Option<_>>().map(Value::Words)
-}
-
-fn folder(text: &str) -> Option<String> {
-    let known = text.starts_with('/') || text == "~" || text.starts_with("~/");
-    (known && !text.chars().any(char::is_control)).then(|| text.to_owned())
-}
-
-/// What a script's environment is made of by us, and what would change how its runner starts.
-const RESERVED: &[&str] =
-    &["PATH", "HOME", "TMPDIR", "LANG", "BASH_ENV", "ENV", "SHELLOPTS", "IFS", "NODE_OPTIONS"];
-const RESERVED_PREFIXES: &[&str] =
-    &["SKILL_ARG_", "SKILLS_", "LD_", "DYLD_", "PYTHON", "BASH_FUNC"];
-
-/// A variable that may be handed on: never one of our own, which hold our tokens.
-fn variable(text: &str) -> Option<String> {
-    let name = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && text.starts_with(|c: char| !c.is_ascii_digit());
-    let ours = VARIABLES.iter().any(|variable| variable.name == text);
-    let reserved =
-        RESERVED.contains(&text) || RESERVED_PREFIXES.iter().any(|prefix| text.starts_with(prefix));
-    (name && !ours && !reserved).then(|| text.to_owned())
-}
-
-fn extension(text: &str) -> Option<String> {
-    let valid = text
-        .strip_prefix('.')
-        .is_some_and(|rest| !rest.is_empty() && rest.chars().all(char::is_alphanumeric));
-    valid.then(|| text.to_lowercase())
-}
-
-fn url(text: &str) -> Option<String> {
-    let known = text.is_empty() || text.starts_with("https://") || text.starts_with("http://");
-    (known && !text.contains(char::is_whitespace)).then(|| text.to_owned())
 }
 
 #[cfg(test)]
@@ -443,6 +342,9 @@ mod tests {
             ("scripts.env", "[LD_PRELOAD]"),
             ("scripts.env", "[PATH]"),
             ("scripts.env", "[A=B]"),
+            ("analytics.context", "some"),
+            ("analytics.server_id", "a\nb"),
+            ("analytics.server_id", &"x".repeat(65)),
         ] {
             assert!(read(name, text).is_err(), "{name}={text}");
         }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use skills_core::route::Matching;
 
-use super::{keys::Key, layer::Origin, value::Value};
+use super::{Environment, keys::Key, layer::Origin, value::Value};
+use crate::event::Kept;
 
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,6 +123,17 @@ pub struct Analytics {
     pub endpoint: Option<String>,
     /// Where they are kept.
     pub file: String,
+    /// How much of a request's text is in them.
+    pub context: Kept,
+    /// What they call this machine, where the operator says so.
+    pub server_id: Option<String>,
+}
+
+impl Analytics {
+    /// What events call this machine: what the operator says, else `dev-` and the login name.
+    pub fn server_id(&self, environment: &Environment) -> String {
+        self.server_id.clone().unwrap_or_else(|| environment.server_id())
+    }
 }
 
 impl Settings {
@@ -167,6 +179,8 @@ impl Settings {
                 endpoint: Some(values.text("analytics.endpoint"))
                     .filter(|endpoint| !endpoint.is_empty()),
                 file: values.text("analytics.file"),
+                context: Kept::of(&values.text("analytics.context")),
+                server_id: Some(values.text("analytics.server_id")).filter(|id| !id.is_empty()),
             },
         }
     }

@@ -292,7 +292,7 @@ impl Settled {
             .map(|(_, value, _)| value);
         let allowed = match key.strict {
             Strict::Free => true,
-            Strict::Smaller => current.is_some_and(|current| value.is_within(current)),
+            Strict::Smaller => current.is_some_and(|current| key.narrows(&value, current)),
             Strict::Never | Strict::Operator => false,
         };
         let refused = trust == Trust::Strict && !allowed
@@ -348,6 +348,7 @@ impl Settled {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Kept;
 
     fn content(text: &str) -> ContentConfig {
         ContentConfig {
@@ -467,6 +468,46 @@ mod tests {
             settled.diagnostics.iter().filter(|d| d.finding.code == Code::ConfigRefused).count(),
             5
         );
+    }
+
+    #[test]
+    fn b09_content_may_have_less_of_a_request_kept_and_never_more() {
+        let kept = |trust, flags: &[&str], text: &str| {
+            let stack = stack(&[("SKILLS_TRUST", trust)], flags).unwrap();
+            let settled = stack.settle(Some(&content(text)));
+            (settled.settings.analytics.context, settled.diagnostics.len())
+        };
+        let off = "analytics: {context: off}\n";
+        let full = "analytics: {context: full}\n";
+        assert_eq!(kept("strict", &[], "{}\n"), (Kept::Full, 0));
+        assert_eq!(kept("strict", &[], "analytics: {context: tokens}\n"), (Kept::Tokens, 0));
+        assert_eq!(kept("strict", &[], off), (Kept::Off, 0));
+        assert_eq!(kept("strict", &["analytics.context=off"], full), (Kept::Off, 0));
+        assert_eq!(kept("named", &["analytics.context=tokens"], full), (Kept::Tokens, 0));
+        assert_eq!(kept("named", &[], "analytics: {context: some}\n"), (Kept::Full, 1));
+        let key = Key::named("analytics.context").unwrap();
+        let narrows = |new: &str, old: &str| {
+            key.narrows(&Value::Text(new.to_owned()), &Value::Text(old.to_owned()))
+        };
+        assert!(narrows("off", "tokens") && narrows("tokens", "tokens"));
+        assert!(!narrows("full", "tokens") && !narrows("tokens", "off"));
+    }
+
+    #[test]
+    fn a_machine_is_called_by_its_operator_or_by_who_is_logged_in() {
+        let named = |flags: &[&str], user: Option<&str>| {
+            let settled = stack(&[], flags)
+                .unwrap()
+                .settle(Some(&content("analytics: {server_id: from-content}\n")));
+            let user = user.map(str::to_owned);
+            let environment = Environment { user, ..Environment::default() };
+            assert_eq!(settled.diagnostics[0].finding.code, Code::ConfigRefused);
+            settled.settings.analytics.server_id(&environment)
+        };
+        assert_eq!(named(&[], Some("ada")), "dev-ada");
+        assert_eq!(named(&[], None), "dev-unknown");
+        assert_eq!(named(&["analytics.server_id=build-7"], Some("ada")), "build-7");
+        assert_eq!(named(&["analytics.server_id="], Some("ada")), "dev-ada");
     }
 
     #[test]

@@ -5,22 +5,22 @@
 //! goes. Not here: where events are kept or sent.
 
 mod read;
+mod sink;
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 pub use read::Unreadable;
 use serde::{Deserialize, Serialize};
+pub use sink::{Behalf, Kept, Sink, Told};
 use uuid::Uuid;
-
-use crate::clock;
 
 /// Everything that is reported, with the fields of seeds 000 §10.2 and 001 §3.1.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum Event {
-    /// `get_skill` found nothing.
+    /// `get_skill` or `skill` found nothing.
     NoMatch(NoMatch),
-    /// `get_skill` found several.
+    /// `get_skill` or `skill` found several.
     Ambiguous(Ambiguous),
     /// A skill was served, through any door.
     SkillServed(SkillServed),
@@ -234,6 +234,11 @@ impl Event {
         }
     }
 
+    /// The same event, about this state of its skill.
+    pub fn about(self, version: Version) -> Told {
+        Told { event: self, version }
+    }
+
     /// The request's text, if there is one.
     pub fn context(&self) -> Option<&str> {
         match self {
@@ -247,52 +252,18 @@ impl Event {
             | Self::Refresh(_) => None,
         }
     }
-}
 
-/// Where events go. Cheap to clone; telling it never blocks and never fails.
-#[derive(Clone, Default)]
-pub struct Sink(Option<Arc<Listener>>);
-
-struct Listener {
-    server_id: Arc<str>,
-    listen: Box<dyn Fn(Recorded) + Send + Sync>,
-}
-
-impl Sink {
-    /// A sink nobody listens to.
-    pub fn silent() -> Self {
-        Self(None)
-    }
-
-    /// A sink with a listener, which must not block.
-    pub fn new(
-        server_id: impl Into<Arc<str>>,
-        listen: impl Fn(Recorded) + Send + Sync + 'static,
-    ) -> Self {
-        Self(Some(Arc::new(Listener { server_id: server_id.into(), listen: Box::new(listen) })))
-    }
-
-    /// Tells what happened; `event` is made only where somebody listens.
-    pub fn tell(&self, event: impl FnOnce() -> Event) {
-        if let Some(listener) = &self.0 {
-            (listener.listen)(Recorded {
-                event: event(),
-                timestamp: clock::timestamp(),
-                server_id: Arc::clone(&listener.server_id),
-                event_id: clock::event_id(),
-                tool: None,
-                client_name: None,
-                client_version: None,
-                skill_digest: None,
-                skill_commit: None,
-                latency_us: None,
-            });
+    /// Where the request's text is, if there is one.
+    fn context_mut(&mut self) -> Option<&mut Option<String>> {
+        match self {
+            Self::NoMatch(NoMatch { context, .. })
+            | Self::Ambiguous(Ambiguous { context, .. })
+            | Self::SkillServed(SkillServed { context, .. })
+            | Self::SkillSearched(SkillSearched { context, .. }) => Some(context),
+            Self::AssetServed(_)
+            | Self::ScriptExecuted(_)
+            | Self::SkillFeedback(_)
+            | Self::Refresh(_) => None,
         }
-    }
-}
-
-impl fmt::Debug for Sink {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Sink(listening)" } else { "Sink(silent)" })
     }
 }

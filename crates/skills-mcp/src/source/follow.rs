@@ -42,6 +42,8 @@ pub struct Followed {
     identity: Option<Identity>,
     /// Where it lies, if that is not always the same place.
     place: Option<PathBuf>,
+    /// Which commit it is, where it comes from a repository.
+    commit: Option<Arc<str>>,
     folder: Arc<Folder>,
     findings: Vec<(String, Finding)>,
     /// The links in it, and what each leads to.
@@ -70,6 +72,11 @@ impl Followed {
     /// Where it lies.
     pub fn place<'a>(&'a self, directory: &'a Directory) -> &'a Path {
         self.place.as_deref().unwrap_or(directory.path())
+    }
+
+    /// Which commit it is, where it comes from a repository.
+    pub fn commit(&self) -> Option<&Arc<str>> {
+        self.commit.as_ref()
     }
 
     /// Whether somebody tells of every change in it. Nothing is watched where there is nothing.
@@ -209,6 +216,7 @@ impl Followed {
         self.folder = generation.manifest().listing(&self.folder);
         self.findings = generation.manifest().left_out().to_vec();
         (self.root, self.identity, self.place) = (Some(Arc::new(root)), found, Some(place));
+        self.commit = Some(generation.commit().into());
         Ok(None)
     }
 

@@ -287,6 +287,7 @@ impl Store {
             identity: followed.identity(),
             config,
             remote: followed.is_remote(),
+            commit: followed.commit().cloned(),
         };
         let roots = self.sources.iter().zip(&state.followed).zip(configs).map(root).collect();
         let snapshot = Snapshot { catalog, router, settled, roots, ranked: OnceLock::new() };

@@ -20,6 +20,7 @@ use thiserror::Error;
 
 use crate::{
     config::{Settings, Settled},
+    event::Version,
     source::{Directory, DiskError, Followed, Identity, MAX_SKILL_BYTES, Root, map},
 };
 
@@ -76,6 +77,8 @@ pub(super) struct SourceRoot {
     pub(super) config: [Option<Stamp>; 2],
     /// Whether it lies on a disk of another machine.
     pub(super) remote: bool,
+    /// The commit it is, where it comes from a repository.
+    pub(super) commit: Option<Arc<str>>,
 }
 
 /// Why a file of a skill could not be served.
@@ -104,6 +107,15 @@ impl Snapshot {
     /// The settings.
     pub fn settings(&self) -> &Settings {
         &self.settled.settings
+    }
+
+    /// Which state of a skill this is.
+    pub fn version(&self, skill: &Skill) -> Version {
+        let source = self.roots.get(skill.source);
+        Version {
+            digest: Some(format!("sha256:{}", hex(skill.document().digest()))),
+            commit: source.and_then(|source| source.commit.as_deref()).map(str::to_owned),
+        }
     }
 
     /// The bytes of a file in a skill's resource folder.

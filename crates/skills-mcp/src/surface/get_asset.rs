@@ -164,6 +164,7 @@ fn answer(
             size_bytes: size_bytes as u64,
             declared_by: is_inherited.then(|| found.owner.identity.to_string()),
         })
+        .about(call.snapshot.version(skill))
     });
     Ok(reply)
 }

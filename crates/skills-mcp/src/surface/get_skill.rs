@@ -12,7 +12,7 @@ use skills_core::{
 
 use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
 use crate::{
-    event::{Ambiguous, Event, NoMatch, SkillServed},
+    event::{Ambiguous, Event, NoMatch, SkillServed, Told},
     store::ContentError,
 };
 
@@ -189,8 +189,8 @@ fn no_match(call: &Call, context: &str, closest: Option<&Hit>) -> Result<Reply, 
     };
     let ranked = if by_formula.is_none() { by_rank() } else { None };
     let closest = by_formula.or(ranked);
-    call.session.offered(Vec::new());
     call.sink.tell(|| {
+        call.session.offered(&[]);
         Event::NoMatch(NoMatch {
             context: Some(context.to_owned()),
             closest_candidate: closest.map(|(path, _)| path.to_owned()),
@@ -217,11 +217,11 @@ fn ambiguous(call: &Call, context: &str, hits: &[Hit]) -> Result<Reply, Refusal>
             matched_keywords: &hit.matched,
         });
     }
-    let paths: Vec<String> =
-        candidates.iter().map(|candidate| candidate.skill_path.to_owned()).collect();
-    call.session.offered(paths.clone());
     call.sink.tell(|| {
-        Event::Ambiguous(Ambiguous { context: Some(context.to_owned()), candidates: paths })
+        let paths = candidates.iter().map(|candidate| candidate.skill_path.to_owned());
+        let candidates: Vec<String> = paths.collect();
+        call.session.offered(&candidates);
+        Event::Ambiguous(Ambiguous { context: Some(context.to_owned()), candidates })
     });
     let message = "Multiple skills match. Specify your need or pick a skill_path.";
     Reply::json(&Several { ambiguous: true, candidates, message })
@@ -270,27 +270,23 @@ fn serve(
             .map(|found| script_shape(found.declaration, Some(&found.from.identity)))
             .collect(),
     })?;
-    let was_ambiguous = call.session.chose(&skill.identity);
-    call.sink.tell(|| served(&resolved, hit, context, was_ambiguous));
+    call.sink.tell(|| served(call, &resolved, hit, context));
     Ok(reply)
 }
 
-fn served(
-    resolved: &Resolved<'_>,
-    hit: Option<&Hit>,
-    context: Option<&str>,
-    was_ambiguous: bool,
-) -> Event {
+fn served(call: &Call, resolved: &Resolved<'_>, hit: Option<&Hit>, context: Option<&str>) -> Told {
+    let skill = resolved.skill;
     Event::SkillServed(SkillServed {
         context: context.map(str::to_owned),
-        skill_path: resolved.skill.identity.to_string(),
+        skill_path: skill.identity.to_string(),
         score: hit.map(|hit| hit.score.rounded()),
         matched_keywords: hit.map(|hit| hit.matched.clone()).unwrap_or_default(),
-        was_ambiguous,
+        was_ambiguous: call.session.chose(&skill.identity),
         inherited_from: resolved.ancestors.iter().map(|above| above.identity.to_string()).collect(),
         content_length_tokens: resolved.content.tokens as u64,
-        was_shown: false,
+        was_shown: call.session.was_shown(&skill.identity),
     })
+    .about(call.snapshot.version(skill))
 }
 
 fn asset_shape<'a>(

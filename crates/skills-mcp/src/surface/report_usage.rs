@@ -62,6 +62,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
             useful: input.useful,
             comment,
         })
+        .about(call.snapshot.version(skill))
     });
     Reply::json(&json!({"recorded": true, "message": format!("Feedback recorded for {path}")}))
 }

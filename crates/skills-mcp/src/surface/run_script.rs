@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use skills_core::{catalog::Skill, diagnostic::escaped, document::Execution};
+use skills_core::{
+    catalog::Skill, diagnostic::escaped, document::Execution, relpath::RelPath, resolve::find_file,
+};
 
 use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
 use crate::{
@@ -184,16 +186,23 @@ impl Audit<'_> {
         let why: String = escaped(&denied.message.chars().take(300).collect::<String>());
         tracing::info!(skill, script, args = names.join(","), result, why, "run_script");
         self.call.sink.tell(|| {
+            let snapshot = &self.call.snapshot;
+            let known = snapshot.catalog.find(self.skill);
+            let owner = known.zip(RelPath::parse(self.file).ok()).and_then(|(known, file)| {
+                let found = find_file(&snapshot.catalog, known, &file)?;
+                (found.owner.id != known.id).then(|| found.owner.identity.to_string())
+            });
             Event::ScriptExecuted(ScriptExecuted {
-                skill_path: skill,
+                skill_path: known.map_or(skill, |known| known.identity.to_string()),
                 file: script,
                 execution_mode: denied.execution.word().to_owned(),
                 success: false,
                 exit_code: None,
                 duration_ms: 0,
                 args_provided: names,
-                declared_by: None,
+                declared_by: owner,
             })
+            .about(known.map(|known| snapshot.version(known)).unwrap_or_default())
         });
     }
 
@@ -232,6 +241,7 @@ impl Audit<'_> {
                 declared_by: (plan.owner.identity != skill.identity)
                     .then(|| plan.owner.identity.to_string()),
             })
+            .about(self.call.snapshot.version(skill))
         });
     }
 }

@@ -13,7 +13,7 @@ use super::{
     listing::{self, Entries, Entry},
     refusal,
 };
-use crate::event::{Event, SkillServed};
+use crate::event::{Ambiguous, Event, NoMatch, SkillServed};
 
 pub(super) const TOOL: Tool = Tool {
     name: "skill",
@@ -31,6 +31,8 @@ pub(super) const TOOL: Tool = Tool {
 
 /// The list of what there is, when a name is not found, costs at most this.
 const NOT_FOUND_TOKENS: usize = 1_000;
+/// No name is longer, and no more of one is repeated.
+const MAX_ASKED_CHARS: usize = 200;
 /// A longer name is no example: it would cost more than it shows.
 const MAX_EXAMPLE_BYTES: usize = 64;
 
@@ -134,6 +136,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     match catalog.named(&input.name) {
         Named::One(skill) => load(call, skill),
         Named::Several(skills) => {
+            call.sink.tell(|| several(call, &input.name, &skills));
             let names: Vec<&str> = skills.iter().map(|skill| &*skill.label).collect();
             let message = format!(
                 "Skill '{:.200}' is ambiguous.\n\nUse one of the full names: {}",
@@ -142,8 +145,38 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
             );
             Err(Refusal::Plain(message))
         }
-        Named::Nobody => Err(Refusal::Plain(not_found(catalog, &input.name))),
+        Named::Nobody => {
+            call.sink.tell(|| nobody(call, &input.name));
+            Err(Refusal::Plain(not_found(catalog, &input.name)))
+        }
     }
+}
+
+/// What was asked for, as far as a name goes.
+fn cut(asked: &str) -> String {
+    asked.chars().take(MAX_ASKED_CHARS).collect()
+}
+
+fn several(call: &Call, asked: &str, skills: &[&Skill]) -> Event {
+    let candidates: Vec<String> = skills.iter().map(|skill| skill.identity.to_string()).collect();
+    call.session.offered(&candidates);
+    Event::Ambiguous(Ambiguous { context: Some(cut(asked)), candidates })
+}
+
+fn nobody(call: &Call, asked: &str) -> Event {
+    call.session.offered(&[]);
+    let catalog = &call.snapshot.catalog;
+    let nearest = catalog.near_labels(asked).into_iter().next();
+    // Events call a skill by its identity, whichever door it was asked for at.
+    let identity = nearest.and_then(|label| match catalog.named(label) {
+        Named::One(skill) => Some(skill.identity.to_string()),
+        Named::Several(_) | Named::Nobody => None,
+    });
+    Event::NoMatch(NoMatch {
+        context: Some(cut(asked)),
+        closest_candidate: identity,
+        closest_score: None,
+    })
 }
 
 fn load(call: &Call, skill: &Skill) -> Result<Reply, Refusal> {
@@ -155,20 +188,21 @@ fn load(call: &Call, skill: &Skill) -> Result<Reply, Refusal> {
     call.sink.tell(|| {
         Event::SkillServed(SkillServed {
             context: None,
-            skill_path: skill.label.to_string(),
+            skill_path: skill.identity.to_string(),
             score: None,
             matched_keywords: Vec::new(),
-            was_ambiguous: false,
-            inherited_from,
+            was_ambiguous: call.session.chose(&skill.identity),
+            inherited_from: inherited_from.iter().map(|above| above.identity.to_string()).collect(),
             content_length_tokens: skills_core::estimate::tokens(&content) as u64,
-            was_shown: false,
+            was_shown: call.session.was_shown(&skill.identity),
         })
+        .about(call.snapshot.version(skill))
     });
     Ok(Reply::text(format!("Loading: {}\nBase directory: {base}\n\n{content}", skill.label)))
 }
 
 /// A tree skill's composed text, and where its files are: its own below the base directory, inherited ones elsewhere.
-fn tree(call: &Call, skill: &Skill) -> Result<(String, Vec<String>), Refusal> {
+fn tree<'a>(call: &'a Call, skill: &'a Skill) -> Result<(String, Vec<&'a Skill>), Refusal> {
     let snapshot = &call.snapshot;
     let max_tokens = snapshot.settings().content.max_tokens;
     let resolved =
@@ -194,12 +228,12 @@ fn tree(call: &Call, skill: &Skill) -> Result<(String, Vec<String>), Refusal> {
             files.join("\n")
         );
     }
-    Ok((text, resolved.ancestors.iter().map(|above| above.identity.to_string()).collect()))
+    Ok((text, resolved.ancestors))
 }
 
 /// Decision 21: what was asked, near names, what there is, and how to ask.
 fn not_found(catalog: &Catalog, asked: &str) -> String {
-    let asked: String = asked.chars().take(200).collect();
+    let asked = cut(asked);
     let near = catalog.near_labels(&asked);
     let near = if near.is_empty() {
         String::new()

@@ -1,5 +1,7 @@
 //! `skills_search`: finds skills by words, either all of them (seed 002) or best first.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -14,7 +16,11 @@ use super::{
     listing::one_line,
     summary::{Summary, haystack},
 };
-use crate::{source::map, store::clause_of};
+use crate::{
+    event::{Event, SkillSearched},
+    source::map,
+    store::clause_of,
+};
 
 pub(super) const TOOL: Tool = Tool {
     name: "skills_search",
@@ -73,6 +79,8 @@ struct Output {
 
 #[derive(Serialize)]
 struct Hit {
+    #[serde(skip)]
+    identity: Arc<str>,
     #[serde(flatten)]
     summary: Summary,
     score: Value,
@@ -107,7 +115,20 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     if output.results.is_empty() && output.confident.is_none() {
         lines.push("Every word must occur; try fewer words, or match: \"ranked\".".to_owned());
     }
-    Reply::structured(lines.join("\n"), &output)
+    let reply = Reply::structured(lines.join("\n"), &output)?;
+    call.sink.tell(|| searched(call, output));
+    Ok(reply)
+}
+
+fn searched(call: &Call, output: Output) -> Event {
+    let shown = || output.results.iter().map(|hit| &hit.identity);
+    call.session.showed(shown());
+    Event::SkillSearched(SkillSearched {
+        shown: shown().map(ToString::to_string).collect(),
+        total: output.total as u64,
+        confident: output.confident,
+        context: Some(output.query),
+    })
 }
 
 /// Seed 002: every word of the query must occur somewhere.
@@ -130,6 +151,7 @@ fn all(call: &Call, input: Input) -> Output {
     let found: Vec<&Skill> =
         skills.into_iter().zip(has).filter(|(_, has)| *has).map(|(skill, _)| skill).collect();
     let hit = |skill: &&Skill| Hit {
+        identity: Arc::clone(&skill.identity),
         summary: Summary::of(call, skill),
         score: json!(tokens.len()),
         excerpt: excerpt_of(call, skill, &tokens),
@@ -146,6 +168,7 @@ fn ranked(call: &Call, input: Input) -> Output {
         let skill = call.snapshot.catalog.skill(SkillId::at(hit.entry))?;
         let terms: Vec<&str> = hit.matched_terms.iter().map(String::as_str).collect();
         Some(Hit {
+            identity: Arc::clone(&skill.identity),
             summary: Summary::of(call, skill),
             score: json!((hit.score * 1e4).round() / 1e4),
             excerpt: excerpt_of(call, skill, &terms),

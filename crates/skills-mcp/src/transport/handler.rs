@@ -12,22 +12,24 @@ use rmcp::{
         CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
         CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
         Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
-        ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerCapabilities,
-        ServerConfig, SubscriptionFilter, ToolAnnotations,
+        ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
+        ServerCapabilities, ServerConfig, SubscriptionFilter, ToolAnnotations,
     },
-    service::{NotificationContext, Peer, RequestContext, SubscriptionContext},
+    service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use skills_core::diagnostic::escaped;
 use tokio::{
-    sync::{Semaphore, mpsc},
+    sync::Semaphore,
     task::{block_in_place, spawn_blocking},
 };
 
-use super::announce::Announcer;
+use super::{
+    announce::Announcer,
+    progress::{answered_meanwhile, caller},
+};
 use crate::{
-    event::Sink,
-    script::{Caller, Progress, Runs},
+    event::{Behalf, Sink},
+    script::{Caller, Runs},
     store::{Cause, Snapshot, Store},
     surface::{Call, Face, Menu, Offered, Refusal, Reply, Session, Takes},
 };
@@ -47,6 +49,12 @@ const LONG: Duration = Duration::from_millis(100);
 
 /// A tool's name and what it answers.
 type Answered = (&'static str, Result<Reply, Refusal>);
+
+/// When a request came, and what came with it.
+struct Asked<'a> {
+    at: Instant,
+    context: &'a RequestContext<RoleServer>,
+}
 
 /// Core methods whose parameters, when malformed, reach us as an unknown request: they are -32602, not -32601.
 const CORE_METHODS: &[&str] = &[
@@ -101,6 +109,7 @@ impl Handler {
         name: &str,
         arguments: JsonObject,
         caller: Caller,
+        asked: &Asked<'_>,
     ) -> Result<Answered, ErrorData> {
         let started = Instant::now();
         let mut tries = 0;
@@ -113,7 +122,8 @@ impl Handler {
                 return Err(ErrorData::invalid_params(message, None));
             };
             let last_try = tries == MAX_TRIES || (tries > 0 && started.elapsed() > LONG);
-            let call = self.call(snapshot, caller.clone(), last_try);
+            let sink = self.sink(&snapshot, offered.tool.name, asked);
+            let call = self.call(snapshot, sink, caller.clone(), last_try);
             let many = offered.tool.takes == Takes::Many;
             let _turn = if many { self.reading.acquire().await.ok() } else { None };
             let reply = run(offered, call, arguments.clone()).await;
@@ -136,12 +146,24 @@ impl Handler {
         }
     }
 
-    fn call(&self, snapshot: Arc<Snapshot>, caller: Caller, last_try: bool) -> Call {
-        let counted = snapshot.settings().analytics.enabled;
+    /// Where the events of one call go: nowhere, unless somebody wants them.
+    fn sink(&self, snapshot: &Snapshot, tool: &str, asked: &Asked<'_>) -> Sink {
+        let analytics = &snapshot.settings().analytics;
+        if !analytics.enabled {
+            return Sink::silent();
+        }
+        self.sink.on_behalf(|| {
+            let client = asked.context.client_info();
+            let client = client.as_ref().map(|client| (&*client.name, &*client.version));
+            Behalf::new(tool, client, asked.at, analytics.context)
+        })
+    }
+
+    fn call(&self, snapshot: Arc<Snapshot>, sink: Sink, caller: Caller, last_try: bool) -> Call {
         Call {
             snapshot,
             store: Arc::clone(&self.store),
-            sink: if counted { self.sink.clone() } else { Sink::silent() },
+            sink,
             session: Arc::clone(&self.session),
             face: Arc::clone(&self.face),
             runs: Arc::clone(&self.runs),
@@ -214,11 +236,13 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let asked = Asked { at: Instant::now(), context: &context };
         let closed =
             |error: tokio::sync::AcquireError| ErrorData::internal_error(error.to_string(), None);
         let _turn = self.running.acquire().await.map_err(closed)?;
         let (caller, told) = caller(&context);
-        let running = self.answer(&request.name, request.arguments.unwrap_or_default(), caller);
+        let arguments = request.arguments.unwrap_or_default();
+        let running = self.answer(&request.name, arguments, caller, &asked);
         let (tool, reply) = answered_meanwhile(running, told, &context).await?;
         let mut result = match reply {
             Ok(reply) => {
@@ -326,43 +350,6 @@ impl Handler {
     }
 }
 
-type Told = Option<(ProgressToken, mpsc::UnboundedReceiver<Progress>)>;
-
-/// Who asks: may take the request back, and hears of progress where a token came with it.
-fn caller(context: &RequestContext<RoleServer>) -> (Caller, Told) {
-    let cancelled = context.ct.clone();
-    let Some(token) = context.meta.get_progress_token() else {
-        return (Caller { cancelled, progress: None }, None);
-    };
-    let (progress, told) = mpsc::unbounded_channel();
-    (Caller { cancelled, progress: Some(progress) }, Some((token, told)))
-}
-
-/// Waits for the answer and passes on what is told before it; nothing is told behind it.
-async fn answered_meanwhile<T>(
-    running: impl Future<Output = T>,
-    told: Told,
-    context: &RequestContext<RoleServer>,
-) -> T {
-    let mut running = std::pin::pin!(running);
-    let Some((token, mut told)) = told else { return running.await };
-    loop {
-        tokio::select! {
-            answer = &mut running => return answer,
-            Some(progress) = told.recv() => notify(&context.peer, &token, progress).await,
-        }
-    }
-}
-
-async fn notify(peer: &Peer<RoleServer>, token: &ProgressToken, progress: Progress) {
-    let Progress { seconds, of } = progress;
-    let param = ProgressNotificationParam::new(token.clone(), seconds)
-        .with_total(of)
-        .with_message(format!("running for {seconds} s of at most {of} s"));
-    // A client that has gone is noticed by the answer.
-    let _ = peer.notify_progress(param).await;
-}
-
 /// A refusal that is no tool's answer.
 fn answered(refusal: Refusal) -> ErrorData {
     match refusal {
@@ -445,7 +432,8 @@ mod tests {
                 description: "".into(),
                 input: JsonObject::new(),
             });
-            let call = handler.call(Arc::clone(&snapshot), Caller::default(), false);
+            let call =
+                handler.call(Arc::clone(&snapshot), Sink::silent(), Caller::default(), false);
             let ran = run(&offered, call, JsonObject::new()).await;
             match number {
                 0 | 1 => assert!(matches!(ran, Err(Refusal::Internal(_))), "{ran:?}"),

@@ -8,6 +8,7 @@ mod announce;
 mod client;
 mod handler;
 mod lines;
+mod progress;
 mod shutdown;
 mod stdio;
 

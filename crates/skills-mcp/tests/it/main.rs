@@ -15,6 +15,7 @@ mod cli;
 mod docs;
 mod edge_cases;
 mod editors;
+mod events;
 mod fallback;
 mod follow;
 mod fresh;

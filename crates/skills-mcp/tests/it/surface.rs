@@ -95,6 +95,13 @@ impl Desk {
                 "{timestamp}"
             );
             assert_eq!(event.remove("server_id").unwrap(), "dev-ada");
+            let number = event.remove("event_id").unwrap();
+            assert_eq!(number.as_str().unwrap().len(), 36, "{number}");
+            let digest = event.remove("skill_digest");
+            let digest = digest.as_ref().and_then(Value::as_str);
+            let about_one = event.get("data").unwrap().get("skill_path").is_some();
+            assert_eq!(digest.is_some(), about_one);
+            assert!(digest.is_none_or(|it| it.starts_with("sha256:") && it.len() == 71));
         }
         events
     }
