@@ -122,6 +122,8 @@ pub struct Analytics {
     pub endpoint: Option<String>,
     /// Where they are kept.
     pub file: String,
+    /// How often they are sent.
+    pub interval_seconds: u64,
 }
 
 impl Settings {
@@ -167,6 +169,7 @@ impl Settings {
                 endpoint: Some(values.text("analytics.endpoint"))
                     .filter(|endpoint| !endpoint.is_empty()),
                 file: values.text("analytics.file"),
+                interval_seconds: values.count("analytics.interval_seconds"),
             },
         }
     }
