@@ -4,11 +4,13 @@
 //! any knowledge of skills.
 
 mod client;
+mod endpoint;
 mod fixture;
 mod home;
 mod remote;
 
 pub use client::{Client, Reply};
+pub use endpoint::{Behaviour, Endpoint, Posted};
 pub use fixture::files;
 pub use home::Home;
 pub use remote::{Asked, GitServer, Manner, Remote};

@@ -5,5 +5,9 @@
 //! (`event`), pages and requests (`web`).
 
 pub mod archive;
+pub mod journal;
+pub mod outlook;
+pub mod recorder;
 pub mod report;
+pub mod sender;
 pub mod tally;

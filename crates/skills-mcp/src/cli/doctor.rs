@@ -13,6 +13,7 @@ use super::{
     output::{bold, counted, dim, safe},
 };
 use crate::{
+    analytics::outlook::outlook,
     config::{Key, SandboxMode, Value as KeyValue},
     script::{Enforced, Runs},
     source::Directory,
@@ -34,7 +35,10 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let refreshed = store.look_and_watch();
     let tried = [Era::Handshake, Era::Stateless].map(|era| try_out(context, era));
     let rung = Runs::new(&context.environment).rung().map_err(|error| error.to_string());
-    let examined = Examined { warnings: context.warnings()?, store, refreshed, tried, rung };
+    let analytics = &refreshed.snapshot.settings().analytics;
+    let analytics = outlook(context.environment.home.as_deref(), analytics);
+    let warnings = context.warnings()?;
+    let examined = Examined { warnings, store, refreshed, tried, rung, analytics };
     let mut out = Output::new();
     if options.json {
         out.line(examined.json().to_string());
@@ -51,6 +55,8 @@ struct Examined {
     tried: [Result<Tried, ClientError>; 2],
     /// What holds a script on this machine, tried out.
     rung: Result<Enforced, String>,
+    /// Whether events are kept and sent.
+    analytics: String,
     /// What the operator should know of their own set-up.
     warnings: Vec<String>,
 }
@@ -98,6 +104,7 @@ impl Examined {
             "counts": counts(snapshot),
             "scripts": self.scripts(),
             "sandbox": self.rung.as_ref().map_or_else(Clone::clone, ToString::to_string),
+            "analytics": self.analytics,
             "warnings": self.warnings,
             "diagnostics": snapshot.diagnostics().iter().map(|found| diagnostic_json(snapshot, found)).collect::<Vec<_>>(),
             "protocol": self.tried.iter().map(tried_json).collect::<Vec<_>>(),
@@ -132,6 +139,8 @@ impl Examined {
         content(out, snapshot);
         out.heading("Scripts");
         out.line(format!("  {}", self.scripts()));
+        out.heading("Analytics");
+        out.line(format!("  {}", safe(&self.analytics)));
         out.heading("Protocol");
         for round in &self.tried {
             out.line(match round {

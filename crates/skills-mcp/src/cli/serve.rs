@@ -4,10 +4,12 @@ use std::{
     io::{IsTerminal as _, stdin},
     process::ExitCode,
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use super::{Context, Failure, NO_SOURCE, memory};
 use crate::{
+    analytics::recorder::Recorder,
     event::Sink,
     script::{self, Runs},
     store::{Store, keep, keep_synced},
@@ -23,6 +25,11 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
 
 /// Threads for what blocks: scripts, looks, calls that read much. A few would do; threads that are not needed end.
 const MAX_THREADS: usize = 64;
+
+/// Whoever has left is not kept waiting for longer.
+const LEAVE: Duration = Duration::from_millis(900);
+/// Of that, events may take so long to be written and sent.
+const SEND: Duration = Duration::from_millis(500);
 
 /// Serves this store under this face until the client leaves.
 pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitCode, Failure> {
@@ -45,15 +52,19 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
             "waiting for an MCP client on standard input; Ctrl-C ends it, `skills-mcp demo` shows what it does"
         );
     }
-    let sink = Sink::new(context.environment.server_id(), |recorded| {
+    let recorder = recorder(context, &store);
+    let recording = recorder.clone();
+    let server_id = store.settings().analytics.server_id(&context.environment);
+    let sink = Sink::new(server_id, move |recorded| {
         tracing::debug!(event = serde_json::to_string(&recorded).unwrap_or_default(), "recorded");
+        recording.take(recorded);
     });
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(MAX_THREADS)
         .enable_all()
         .build()?;
-    let ended = runtime.block_on(async {
+    let (ended, when) = runtime.block_on(async {
         tokio::spawn(keep(Arc::clone(&store)));
         tokio::spawn(keep_synced(Arc::clone(&store)));
         tokio::task::spawn_blocking(script::sweep);
@@ -61,8 +72,17 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
         transport::serve(Handler::new(Arc::clone(&store), sink, face, runs)).await
     });
     store.stop_syncing();
+    recorder.close((when + LEAVE).min(Instant::now() + SEND));
     tracing::info!(late = store.late(), "stopped: {ended}");
     // A read of standard input may still block a thread, and nothing is left to wait for.
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Keeps and sends events as the content's settings say at their moment.
+fn recorder(context: &Context, store: &Arc<Store>) -> Recorder {
+    let store = Arc::clone(store);
+    Recorder::new(context.environment.home.as_deref(), move || {
+        store.known().map(|snapshot| snapshot.settings().analytics.clone())
+    })
 }

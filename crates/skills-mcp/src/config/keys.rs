@@ -213,7 +213,14 @@ pub const KEYS: &[Key] = &[
         Kind::Text,
         "~/.skills-mcp/analytics.jsonl",
         Strict::Never,
-        "where events are kept",
+        "where events are kept: a file whose name ends in `.jsonl`, from the root, the home folder or `~/.skills-mcp`",
+    ),
+    key(
+        "analytics.interval_seconds",
+        Kind::Count(1, 3_600),
+        "30",
+        Strict::Operator,
+        "how often unsent events are sent",
     ),
     key(
         "analytics.context",

@@ -127,6 +127,8 @@ pub struct Analytics {
     pub context: Kept,
     /// What they call this machine, where the operator says so.
     pub server_id: Option<String>,
+    /// How often they are sent.
+    pub interval_seconds: u64,
 }
 
 impl Analytics {
@@ -181,6 +183,7 @@ impl Settings {
                 file: values.text("analytics.file"),
                 context: Kept::of(&values.text("analytics.context")),
                 server_id: Some(values.text("analytics.server_id")).filter(|id| !id.is_empty()),
+                interval_seconds: values.count("analytics.interval_seconds"),
             },
         }
     }

@@ -66,7 +66,7 @@ impl Store {
     pub(super) fn watch(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         // Not the content's choice, which nobody has read yet.
-        if !self.stack.settle(None).settings.refresh.watch {
+        if !self.settings().refresh.watch {
             state.unwatched = Some("refresh.watch is false".to_owned());
             return;
         }

@@ -28,7 +28,7 @@ pub use sync::{Fetched, Outcome, Urgency, keep_synced};
 use tokio::{sync::watch, task::spawn_blocking, time::timeout};
 
 use crate::{
-    config::Stack,
+    config::{Settings, Stack},
     source::{Directory, Queue},
 };
 
@@ -103,6 +103,16 @@ impl Store {
             // The sender lives in `self`, so waiting can only end with a value.
             let _ = self.generations().wait_for(|generation| *generation > 0).await;
         }
+    }
+
+    /// The operator's settings, without what content says.
+    pub fn settings(&self) -> Settings {
+        self.stack.settle(None).settings
+    }
+
+    /// The current snapshot, if there is one yet.
+    pub fn known(&self) -> Option<Arc<Snapshot>> {
+        self.current.load_full()
     }
 
     /// A snapshot with every change that was on disk when it was asked for, or a second before where nobody tells of

@@ -126,7 +126,7 @@ impl Store {
 
     /// The `git.*` settings that hold for a source: those of its own content, beneath the operator's.
     pub fn git_settings(&self, source: &Directory) -> Git {
-        let operator = || self.stack.settle(None).settings.git;
+        let operator = || self.settings().git;
         let git = self.stack.settle(source.config().as_ref()).settings.git;
         if is_branch(&git.branch) { git } else { Git { branch: operator().branch, ..git } }
     }

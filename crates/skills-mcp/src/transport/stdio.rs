@@ -1,6 +1,9 @@
 //! Serves one client on the standard streams until its input ends or a signal comes.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 use rmcp::{ServiceExt as _, service::ServerInitializeError, transport::stdio_pipes};
 use tokio_util::sync::CancellationToken;
@@ -28,8 +31,9 @@ impl fmt::Display for Ended {
     }
 }
 
-/// Serves until the client leaves or a signal comes; calls in flight and open streams get a moment to end.
-pub async fn serve(handler: Handler) -> Ended {
+/// Serves until the client leaves or a signal comes, and says when that was; calls in flight and open streams get a
+/// moment to end.
+pub async fn serve(handler: Handler) -> (Ended, Instant) {
     // Before anything is answered: a client may end us as soon as it hears of us.
     let signal = shutdown::signal();
     let (input, output) = stdio_pipes();
@@ -44,6 +48,7 @@ pub async fn serve(handler: Handler) -> Ended {
         () = ended.cancelled() => Ended::Input,
         name = signal => Ended::Signal(name),
     };
+    let when = Instant::now();
     announcer.close();
     if matches!(why, Ended::Signal(_)) {
         stop.cancel();
@@ -51,7 +56,7 @@ pub async fn serve(handler: Handler) -> Ended {
     if !serving.is_finished() && tokio::time::timeout(GRACE, serving).await.is_err() {
         tracing::warn!("leaving with calls in flight");
     }
-    why
+    (why, when)
 }
 
 /// A notification or a response before the handshake makes the SDK give up; the client may still shake hands.

@@ -24,6 +24,7 @@ mod git_hostile;
 mod git_many;
 mod hostile;
 mod house;
+mod journal;
 mod links;
 mod notify;
 mod sandbox;

@@ -202,7 +202,7 @@ fn choosing_counts_as_ambiguous_only_right_after_the_offer() {
 #[test]
 fn analytics_are_off_by_default_and_on_with_an_endpoint() {
     let home = Home::with(ROOT_TREE);
-    for (endpoint, recorded) in [("", 0), ("https://hooks.example.org/x", 1)] {
+    for (endpoint, recorded) in [("", 0), ("http://127.0.0.1:9/x", 1)] {
         let mut command = server(&home);
         command.env("SKILLS_LOG", "debug").env("ANALYTICS_ENDPOINT", endpoint).env("USER", "ada");
         let mut client = Client::legacy(command, "2025-11-25");

@@ -1,0 +1,217 @@
+//! [`Folder`]: where unsent events lie, and under which names.
+//!
+//! The buffer is appended to; moved aside it is a [`Segment`], which never changes and goes when all of it was sent. What
+//! is unsent has a bound in size and none in age: a clock that jumps must not cost an event. Other files in the folder are
+//! somebody else's.
+
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+};
+
+use uuid::Uuid;
+
+use super::{
+    disk,
+    lines::{Found, Lines},
+    state::State,
+};
+use crate::clock;
+
+const MIB: u64 = 1024 * 1024;
+
+const PREFIX: &str = "analytics-buffer.";
+const SEGMENT: &str = ".jsonl";
+const CURSOR: &str = ".sent";
+
+/// A folder for events: `~/.skills-mcp`.
+#[derive(Debug, Clone)]
+pub struct Folder {
+    path: PathBuf,
+    pub(in crate::analytics) limits: Limits,
+}
+
+/// How large files may become, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::analytics) struct Limits {
+    /// The history, before it is moved aside; one old one is kept.
+    pub(in crate::analytics) history: u64,
+    /// The buffer, before it is moved aside.
+    pub(in crate::analytics) buffer: u64,
+    /// All that is unsent, but for a segment that is being sent.
+    pub(in crate::analytics) unsent: u64,
+    /// What was refused.
+    pub(in crate::analytics) refused: u64,
+}
+
+pub(super) const LIMITS: Limits =
+    Limits { history: 1024 * MIB, buffer: 4 * MIB, unsent: 64 * MIB, refused: 4 * MIB };
+
+/// A buffer that was moved aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    /// Where it is.
+    pub path: PathBuf,
+    /// How large it is.
+    pub bytes: u64,
+}
+
+impl Folder {
+    /// The folder in this home.
+    pub fn new(home: &Path) -> Self {
+        Self { path: home.join(".skills-mcp"), limits: LIMITS }
+    }
+
+    /// Where unsent events are written.
+    pub fn buffer(&self) -> PathBuf {
+        self.path.join("analytics-buffer.jsonl")
+    }
+
+    /// Where events lie that the endpoint will never take.
+    pub fn refused(&self) -> PathBuf {
+        self.path.join("analytics-refused.jsonl")
+    }
+
+    pub(super) fn state(&self) -> PathBuf {
+        self.path.join("analytics-sender.json")
+    }
+
+    /// The right to send, for one process at a time; none while another has it.
+    pub(in crate::analytics) fn turn(&self) -> io::Result<Option<File>> {
+        disk::make_and_lock_if_free(&self.path.join("analytics-sender.lock"))
+    }
+
+    /// A name for a segment that no other has.
+    pub(super) fn aside(&self) -> PathBuf {
+        self.path.join(format!("{PREFIX}{}{SEGMENT}", clock::event_id()))
+    }
+
+    /// Every segment, oldest first by the clock of whoever made it.
+    pub fn segments(&self) -> io::Result<Vec<Segment>> {
+        let files = disk::listed(&self.path)?.into_iter();
+        let ours = files.filter(|(name, _)| number(name, SEGMENT).is_some());
+        Ok(ours.map(|(name, bytes)| Segment { path: self.path.join(name), bytes }).collect())
+    }
+
+    /// How many bytes are unsent.
+    pub fn unsent(&self) -> u64 {
+        let ours = |name: &str| name == "analytics-buffer.jsonl" || number(name, SEGMENT).is_some();
+        let files = disk::listed(&self.path).unwrap_or_default().into_iter();
+        files.filter(|(name, _)| ours(name)).map(|(_, bytes)| bytes).sum()
+    }
+
+    /// Moves the buffer aside, if there is anything in it.
+    pub(in crate::analytics) fn take_buffer(&self) -> io::Result<Option<Segment>> {
+        let buffer = self.buffer();
+        if disk::read(&buffer, 1)?.is_empty() {
+            return Ok(None);
+        }
+        let held = disk::lock(&buffer)?;
+        let bytes = held.metadata()?.len();
+        if bytes == 0 {
+            return Ok(None);
+        }
+        let path = self.aside();
+        disk::rename(&buffer, &path)?;
+        Ok(Some(Segment { path, bytes }))
+    }
+
+    /// Removes the oldest segments while there is too much: how many events went with them. One that is being sent
+    /// stays.
+    pub(super) fn trim(&self) -> io::Result<u64> {
+        let segments = self.segments()?;
+        let mut bytes: u64 = segments.iter().map(|segment| segment.bytes).sum();
+        let mut dropped = 0;
+        for segment in segments {
+            if bytes + self.limits.buffer <= self.limits.unsent {
+                break;
+            }
+            if let Some(held) = disk::lock_if_free(&segment.path)? {
+                dropped += count(held, segment.cursor())?;
+                segment.remove()?;
+            }
+            bytes = bytes.saturating_sub(segment.bytes);
+        }
+        Ok(dropped)
+    }
+
+    /// Removes what those who were killed while they removed a segment have left of it.
+    pub(in crate::analytics) fn sweep(&self) -> io::Result<()> {
+        let files = disk::listed(&self.path)?;
+        for (name, _) in &files {
+            let whose = number(name, CURSOR).or_else(|| number(name, ".sent.new"));
+            let Some(whose) = whose else { continue };
+            let segment = format!("{PREFIX}{whose}{SEGMENT}");
+            if !files.iter().any(|(name, _)| *name == segment) {
+                disk::remove(&self.path.join(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts aside, for people to look at, what the endpoint will never take; the older half goes where it is too much.
+    pub(in crate::analytics) fn refuse(&self, lines: &[u8]) -> io::Result<()> {
+        let path = self.refused();
+        let mut file = disk::lock(&path)?;
+        let more = u64::try_from(lines.len()).unwrap_or(u64::MAX);
+        if file.metadata()?.len().saturating_add(more) <= self.limits.refused {
+            return disk::append(&mut file, lines);
+        }
+        let old = disk::read(&path, self.limits.refused)?;
+        let old: Vec<&[u8]> = old.split_inclusive(|byte| *byte == b'\n').collect();
+        let (gone, kept) = old.split_at(old.len().div_ceil(2));
+        disk::replace(&path, &[&kept.concat(), lines].concat())?;
+        let dropped = u64::try_from(gone.len()).unwrap_or_default();
+        State::change(self, |state| state.dropped += dropped)?;
+        Ok(())
+    }
+}
+
+impl Segment {
+    /// Opens it for sending; none where it has gone, or somebody is removing it.
+    pub(in crate::analytics) fn hold(&self) -> io::Result<Option<File>> {
+        disk::lock_if_free(&self.path)
+    }
+
+    /// Up to where it was sent. Nothing that makes no sense leads past an event.
+    pub(in crate::analytics) fn cursor(&self) -> u64 {
+        let text = disk::read(&self.cursor_path(), 64).unwrap_or_default();
+        let offset =
+            str::from_utf8(&text).ok().and_then(|text| text.strip_suffix('\n')?.parse().ok());
+        offset.filter(|offset| *offset <= self.bytes).unwrap_or(0)
+    }
+
+    /// Remembers up to where it was sent. All of it: then it goes, before what is remembered of it.
+    pub(in crate::analytics) fn sent(&self, offset: u64) -> io::Result<()> {
+        if offset >= self.bytes {
+            return self.remove();
+        }
+        disk::replace(&self.cursor_path(), format!("{offset}\n").as_bytes())
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        disk::remove(&self.path)?;
+        disk::remove(&self.cursor_path())
+    }
+
+    fn cursor_path(&self) -> PathBuf {
+        self.path.with_extension("sent")
+    }
+}
+
+/// How many events follow.
+fn count(file: File, offset: u64) -> io::Result<u64> {
+    let mut lines = Lines::new(file, offset)?;
+    let mut events = 0;
+    while let Some(found) = lines.next()? {
+        events += u64::from(matches!(found, Found::Event(..)));
+    }
+    Ok(events)
+}
+
+/// The number in the name of one of our files.
+fn number<'a>(name: &'a str, suffix: &str) -> Option<&'a str> {
+    let number = name.strip_prefix(PREFIX)?.strip_suffix(suffix)?;
+    (number.len() == 36 && Uuid::try_parse(number).is_ok()).then_some(number)
+}

@@ -1,0 +1,44 @@
+//! [`State`]: what all processes of this user know of sending, and what was lost.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use super::{disk, folder::Folder};
+
+/// A state is never larger.
+const MAX_BYTES: u64 = 4096;
+
+/// What is known. One that cannot be read is a new one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct State {
+    /// How often in a row nothing could be sent.
+    pub failures: u32,
+    /// Nothing is sent before then: milliseconds since 1970.
+    pub not_before: u64,
+    /// How many events a batch may have, where the endpoint finds more too large.
+    pub batch: Option<usize>,
+    /// How many events were dropped: no room on the disk, too many unsent, or refused and long past.
+    pub dropped: u64,
+    /// How many lines of the buffer were no events.
+    pub spoilt: u64,
+}
+
+impl State {
+    /// What is known now.
+    pub fn read(folder: &Folder) -> Self {
+        let bytes = disk::read(&folder.state(), MAX_BYTES).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    /// Changes what is known, and nobody else does meanwhile.
+    pub fn change(folder: &Folder, change: impl FnOnce(&mut Self)) -> io::Result<Self> {
+        let path = folder.state();
+        let _lock = disk::lock(&path)?;
+        let mut state = Self::read(folder);
+        change(&mut state);
+        disk::replace(&path, &serde_json::to_vec(&state)?)?;
+        Ok(state)
+    }
+}

@@ -1,0 +1,306 @@
+//! [`Writer`]: events → the history and the buffer, and an exact count of those that did not get there.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    disk,
+    folder::{Folder, LIMITS},
+    line::checked,
+    state::State,
+};
+use crate::{config::Analytics, event::Recorded};
+
+/// Writes events. Every process has one of its own.
+#[derive(Debug)]
+pub struct Writer {
+    home: Option<PathBuf>,
+    folder: Option<Folder>,
+    /// What was written and may still be in memory only.
+    unsettled: BTreeSet<PathBuf>,
+    /// How many events were dropped, and nobody else knows yet.
+    dropped: u64,
+    /// How many were dropped since the disk last worked, and whether that was said.
+    episode: u64,
+    said: bool,
+}
+
+/// Where the history of these settings is. None where that is in a home, and there is none.
+pub fn history(settings: &Analytics, home: Option<&Path>) -> Option<PathBuf> {
+    match (settings.file.strip_prefix("~/"), home) {
+        (Some(rest), home) => Some(home?.join(rest)),
+        (None, Some(home)) => Some(home.join(".skills-mcp").join(&settings.file)),
+        (None, None) => Some(PathBuf::from(&settings.file)).filter(|path| path.is_absolute()),
+    }
+}
+
+impl Writer {
+    /// A writer into this home. Nothing is made before there is something to write.
+    pub fn new(home: Option<&Path>) -> Self {
+        Self {
+            home: home.map(Path::to_owned),
+            folder: home.map(Folder::new),
+            unsettled: BTreeSet::new(),
+            dropped: 0,
+            episode: 0,
+            said: false,
+        }
+    }
+
+    /// The same with other limits.
+    #[cfg(test)]
+    pub(in crate::analytics) fn limited(mut self, limits: super::folder::Limits) -> Self {
+        self.folder.iter_mut().for_each(|folder| folder.limits = limits);
+        self
+    }
+
+    /// Writes events, all with one write to a file: whether each is where it should be. If so, no end of this process
+    /// loses them.
+    pub fn write(&mut self, events: &[Recorded], settings: &Analytics) -> bool {
+        let lines: Vec<String> = events.iter().filter_map(checked).collect();
+        self.drop_events(events.len() - lines.len());
+        let mut text = lines.join("\n");
+        text.push('\n');
+        if lines.is_empty() {
+            return false;
+        }
+        let sent = settings.endpoint.is_none() || self.buffer(text.as_bytes());
+        let kept = self.history(text.as_bytes(), settings);
+        if sent && kept {
+            self.recovered();
+        } else {
+            self.drop_events(lines.len());
+        }
+        sent && kept && lines.len() == events.len()
+    }
+
+    fn buffer(&mut self, lines: &[u8]) -> bool {
+        let Some(folder) = self.folder.clone() else { return self.homeless() };
+        let path = folder.buffer();
+        match append(&path, lines, folder.limits.buffer, || folder.aside()) {
+            Ok(moved) => {
+                self.unsettled.insert(path);
+                if moved {
+                    self.trim(&folder);
+                }
+                true
+            }
+            Err(error) => self.failed(&path, &error),
+        }
+    }
+
+    fn trim(&mut self, folder: &Folder) {
+        match folder.trim() {
+            Ok(0) => {}
+            Ok(dropped) => {
+                self.dropped += dropped;
+                tracing::warn!(
+                    dropped,
+                    "analytics: too many events wait to be sent, so the oldest were dropped; is analytics.endpoint there?"
+                );
+            }
+            Err(error) => tracing::debug!("analytics: what is unsent cannot be trimmed: {error}"),
+        }
+    }
+
+    fn history(&mut self, lines: &[u8], settings: &Analytics) -> bool {
+        let Some(path) = history(settings, self.home.as_deref()) else { return self.homeless() };
+        // Whoever names the file may be the content, and what is in a line the agent: no shell is to read it.
+        if path.extension().is_none_or(|extension| extension != "jsonl") {
+            let wrong = io::Error::new(io::ErrorKind::InvalidInput, "the name must end in .jsonl");
+            return self.failed(&path, &wrong);
+        }
+        let most = self.folder.as_ref().map_or(LIMITS, |folder| folder.limits).history;
+        match append(&path, lines, most, || disk::with_suffix(&path, ".1")) {
+            Ok(_) => {
+                self.unsettled.insert(path);
+                true
+            }
+            Err(error) => self.failed(&path, &error),
+        }
+    }
+
+    fn homeless(&mut self) -> bool {
+        if !std::mem::replace(&mut self.said, true) {
+            tracing::warn!(
+                "analytics: events are dropped: there is no home folder to keep them in; set HOME, or analytics.file to a path from the root and no analytics.endpoint"
+            );
+        }
+        false
+    }
+
+    fn failed(&mut self, path: &Path, error: &io::Error) -> bool {
+        if !std::mem::replace(&mut self.said, true) {
+            tracing::warn!(
+                path = %path.display(),
+                "analytics: events are dropped and counted, since they cannot be written: {error}; make room or set analytics.file to where there is some"
+            );
+        }
+        false
+    }
+
+    fn recovered(&mut self) {
+        if self.episode > 0 {
+            tracing::info!(dropped = self.episode, "analytics: events are written again");
+        }
+        self.episode = 0;
+        self.said = false;
+    }
+
+    fn drop_events(&mut self, events: usize) {
+        let events = u64::try_from(events).unwrap_or(u64::MAX);
+        self.episode += events;
+        self.dropped += events;
+    }
+
+    /// Counts events that were dropped before they came here.
+    pub fn count_dropped(&mut self, events: u64) {
+        self.dropped += events;
+    }
+
+    /// Whether there is anything to [settle](Self::settle).
+    pub fn is_unsettled(&self) -> bool {
+        self.dropped > 0 || !self.unsettled.is_empty()
+    }
+
+    /// Makes what was written survive a power cut, and tells what was dropped to whoever asks. Done once a second.
+    pub fn settle(&mut self) {
+        for path in std::mem::take(&mut self.unsettled) {
+            if let Err(error) = disk::settle(&path) {
+                tracing::debug!(path = %path.display(), "analytics: not settled: {error}");
+            }
+        }
+        let (Some(folder), true) = (&self.folder, self.dropped > 0) else { return };
+        let told = State::change(folder, |state| state.dropped += self.dropped);
+        if told.is_ok() {
+            self.dropped = 0;
+        }
+    }
+
+    /// How many events were dropped that no file tells of.
+    pub fn untold(&self) -> u64 {
+        self.dropped
+    }
+}
+
+/// Appends lines to a file, which is moved aside first where it would be too large: whether it was.
+fn append(path: &Path, lines: &[u8], most: u64, aside: impl Fn() -> PathBuf) -> io::Result<bool> {
+    let more = u64::try_from(lines.len()).unwrap_or(u64::MAX);
+    let mut moved = false;
+    loop {
+        let mut file = disk::lock(path)?;
+        let there = file.metadata()?.len();
+        if there > 0 && there.saturating_add(more) > most && !moved {
+            disk::settle(path)?;
+            disk::rename(path, &aside())?;
+            moved = true;
+            continue;
+        }
+        disk::append(&mut file, lines)?;
+        return Ok(moved);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skills_testkit::Home;
+
+    use super::*;
+    use crate::analytics::{
+        journal::{folder::Limits, lines::Lines},
+        sender::kill_points::{feedback, settings},
+    };
+
+    const SMALL: Limits = Limits { history: 5_000, buffer: 2_000, unsent: 10_000, refused: 2_000 };
+
+    fn small(home: &Home) -> (Writer, Folder) {
+        let mut folder = Folder::new(home.path());
+        folder.limits = SMALL;
+        (Writer::new(Some(home.path())).limited(SMALL), folder)
+    }
+
+    /// How many events there are in a file.
+    fn events(path: &Path) -> u64 {
+        let Ok(Some(file)) = disk::lock_if_free(path) else { return 0 };
+        let mut lines = Lines::new(file, 0).unwrap();
+        let mut events = 0;
+        while lines.next().unwrap().is_some() {
+            events += 1;
+        }
+        events
+    }
+
+    #[test]
+    fn b05_what_is_unsent_stays_within_its_bound_and_what_goes_is_counted() {
+        let home = Home::new();
+        let (mut writer, folder) = small(&home);
+        let settings = settings(Some("http://127.0.0.1:9/x"));
+        for number in 1..=200 {
+            assert!(writer.write(&[feedback("x")], &settings));
+            assert!(folder.unsent() <= SMALL.unsent, "{} bytes", folder.unsent());
+            let segments = folder.segments().unwrap();
+            let left: u64 = segments.iter().map(|segment| events(&segment.path)).sum();
+            let left = left + events(&folder.buffer());
+            assert_eq!(left + writer.untold(), number, "each is there or counted");
+        }
+        assert!(writer.untold() > 100);
+        writer.settle();
+        assert_eq!(writer.untold(), 0);
+        let left: u64 =
+            folder.segments().unwrap().iter().map(|segment| events(&segment.path)).sum();
+        assert_eq!(State::read(&folder).dropped + left + events(&folder.buffer()), 200);
+        // One that is being sent stays, whatever else goes, and what was sent of it does not count.
+        let oldest = folder.segments().unwrap().remove(0);
+        let held = oldest.hold().unwrap().expect("nobody has it");
+        for _ in 0..50 {
+            assert!(writer.write(&[feedback("x")], &settings));
+        }
+        assert!(folder.segments().unwrap().contains(&oldest));
+        assert!(folder.unsent() <= SMALL.unsent + oldest.bytes);
+        drop(held);
+    }
+
+    #[test]
+    fn the_history_is_moved_aside_and_one_old_one_is_kept() {
+        let home = Home::new();
+        let (mut writer, _) = small(&home);
+        for _ in 0..60 {
+            assert!(writer.write(&[feedback("x")], &settings(None)));
+        }
+        let path = home.path().join(".skills-mcp/analytics.jsonl");
+        let sizes = [path.clone(), disk::with_suffix(&path, ".1")]
+            .map(|path| disk::read(&path, 1 << 20).unwrap().len());
+        assert!(sizes.iter().all(|size| *size > 0 && *size <= 5_000), "{sizes:?}");
+        assert_eq!(disk::listed(&home.path().join(".skills-mcp")).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_is_refused_stays_within_its_bound_and_what_goes_is_counted() {
+        let home = Home::new();
+        let (_, folder) = small(&home);
+        for number in 1..=40 {
+            let line = format!("{}\n", checked(&feedback("x")).unwrap());
+            folder.refuse(line.as_bytes()).unwrap();
+            let there = disk::read(&folder.refused(), 1 << 20).unwrap();
+            assert!(there.len() <= 2_000, "{} bytes", there.len());
+            assert_eq!(events(&folder.refused()) + State::read(&folder).dropped, number);
+        }
+    }
+
+    #[test]
+    fn a_torn_end_is_ended_by_the_next_line() {
+        let home = Home::new();
+        let (mut writer, folder) = small(&home);
+        let settings = settings(Some("http://127.0.0.1:9/x"));
+        disk::append(&mut disk::lock(&folder.buffer()).unwrap(), b"{\"type\":").unwrap();
+        assert!(writer.write(&[feedback("x"), feedback("y")], &settings));
+        let text = disk::read(&folder.buffer(), 1 << 20).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!((lines.len(), lines[0]), (3, "{\"type\":"));
+        assert!(lines.iter().skip(1).all(|line| Recorded::read(line).is_ok()));
+    }
+}

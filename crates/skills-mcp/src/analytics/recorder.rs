@@ -1,0 +1,276 @@
+//! [`Recorder`]: takes events from whoever serves, and is never in their way.
+//!
+//! An event goes into a queue with an end; one that finds it full is dropped and counted. One thread writes what is in
+//! it, another sends what is written. Neither is there before the first event: without analytics there is no thread, no
+//! file and no socket. Not here: what is written (`journal`), and what is sent (`sender`).
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{
+    journal::{Folder, Writer},
+    sender::{Round, Sender},
+};
+use crate::{config::Analytics, event::Recorded};
+
+/// So many events may wait to be written.
+const QUEUE: usize = 4096;
+/// So many are written at once.
+const MAX_WRITE: usize = 256;
+/// What was written is made to survive a power cut this often.
+const SETTLE: Duration = Duration::from_secs(1);
+/// At the end, so long is waited for the disk.
+const DRAIN: Duration = Duration::from_millis(300);
+
+/// Between two looks whether it is our turn.
+const MOMENT: Duration = Duration::from_millis(5);
+
+/// Takes events. Clones are the same.
+#[derive(Clone)]
+pub struct Recorder(Arc<Shared>);
+
+struct Shared {
+    home: Option<PathBuf>,
+    settings: Box<dyn Fn() -> Option<Analytics> + Send + Sync>,
+    /// How many found the queue full.
+    missed: Arc<AtomicU64>,
+    queue: OnceLock<Option<SyncSender<Message>>>,
+}
+
+enum Message {
+    /// An event, and what was settled when it happened.
+    Event(Box<Recorded>, Analytics),
+    /// No more will come; the answer is the way to the sender, if there is one.
+    Close(mpsc::Sender<Option<Courier>>),
+}
+
+impl Recorder {
+    /// A recorder that keeps events in this home, as the settings of their moment say.
+    pub fn new(
+        home: Option<&Path>,
+        settings: impl Fn() -> Option<Analytics> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(Shared {
+            home: home.map(Path::to_owned),
+            settings: Box::new(settings),
+            missed: Arc::default(),
+            queue: OnceLock::new(),
+        }))
+    }
+
+    /// Takes an event. Never waits.
+    pub fn take(&self, recorded: Recorded) {
+        let Some(settings) = (self.0.settings)() else { return };
+        let queue = self.0.queue.get_or_init(|| self.start());
+        let message = Message::Event(Box::new(recorded), settings);
+        if queue.as_ref().is_none_or(|queue| queue.try_send(message).is_err()) {
+            self.0.missed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn start(&self) -> Option<SyncSender<Message>> {
+        let (queue, messages) = mpsc::sync_channel(QUEUE);
+        let home = self.0.home.clone();
+        let missed = Arc::clone(&self.0.missed);
+        let started = thread::Builder::new().name("journal".to_owned()).spawn(move || {
+            let writer = Writer::new(home.as_deref());
+            let courier = None;
+            Desk { writer, folder: home.as_deref().map(Folder::new), missed, courier }
+                .run(&messages);
+        });
+        let failed = |error| tracing::warn!("analytics: events are dropped: no thread: {error}");
+        started.map_err(failed).ok().map(|_| queue)
+    }
+
+    /// Writes what was taken and sends what there is, as far as there is time.
+    pub fn close(&self, until: Instant) {
+        let Some(Some(queue)) = self.0.queue.get() else { return };
+        let drained = (Instant::now() + DRAIN).min(until);
+        let (answer, answered) = mpsc::channel();
+        let mut message = Message::Close(answer);
+        while let Err(TrySendError::Full(back)) = queue.try_send(message) {
+            if Instant::now() >= drained {
+                tracing::warn!("analytics: left before all events were written");
+                return;
+            }
+            message = back;
+            thread::sleep(MOMENT);
+        }
+        match answered.recv_timeout(drained.saturating_duration_since(Instant::now())) {
+            Ok(Some(courier)) => courier.last_round(until),
+            Ok(None) | Err(RecvTimeoutError::Disconnected) => {}
+            Err(RecvTimeoutError::Timeout) => {
+                tracing::warn!("analytics: left before all events were written");
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorder").field("home", &self.0.home).finish_non_exhaustive()
+    }
+}
+
+/// The thread that writes.
+struct Desk {
+    writer: Writer,
+    folder: Option<Folder>,
+    missed: Arc<AtomicU64>,
+    courier: Option<Courier>,
+}
+
+impl Desk {
+    fn run(mut self, messages: &Receiver<Message>) {
+        let mut settled = Instant::now();
+        loop {
+            let first = if self.writer.is_unsettled() {
+                match messages.recv_timeout(SETTLE.saturating_sub(settled.elapsed())) {
+                    Ok(message) => Some(message),
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Err(RecvTimeoutError::Disconnected) => return self.settle(),
+                }
+            } else {
+                match messages.recv() {
+                    Ok(message) => Some(message),
+                    Err(_) => return,
+                }
+            };
+            let more = first.into_iter().chain(messages.try_iter()).take(MAX_WRITE);
+            let closed = self.write(more.collect());
+            if let Some(answer) = closed {
+                self.settle();
+                // Whoever asked may have gone.
+                let _ = answer.send(self.courier.take());
+                return;
+            }
+            if settled.elapsed() >= SETTLE {
+                self.settle();
+                settled = Instant::now();
+            }
+        }
+    }
+
+    /// Writes these, those under the same settings together; who waits for the end, if it has come.
+    fn write(&mut self, messages: Vec<Message>) -> Option<mpsc::Sender<Option<Courier>>> {
+        let mut together: Vec<Recorded> = Vec::new();
+        let mut under: Option<Analytics> = None;
+        let mut closed = None;
+        for message in messages {
+            match message {
+                Message::Event(recorded, settings) => {
+                    if under.as_ref().is_some_and(|under| *under != settings) {
+                        self.put(&std::mem::take(&mut together), under.as_ref());
+                    }
+                    under = Some(settings);
+                    together.push(*recorded);
+                }
+                Message::Close(answer) => closed = Some(answer),
+            }
+        }
+        self.put(&together, under.as_ref());
+        closed
+    }
+
+    fn put(&mut self, events: &[Recorded], settings: Option<&Analytics>) {
+        let (Some(settings), false) = (settings, events.is_empty()) else { return };
+        self.writer.write(events, settings);
+        if let (Some(folder), Some(_)) = (&self.folder, &settings.endpoint) {
+            let courier =
+                self.courier.get_or_insert_with(|| Courier::start(folder.clone(), settings));
+            courier.tell(settings);
+        }
+    }
+
+    fn settle(&mut self) {
+        self.writer.count_dropped(self.missed.swap(0, Ordering::Relaxed));
+        self.writer.settle();
+    }
+}
+
+/// The thread that sends, and what it should know.
+struct Courier {
+    settings: Arc<Mutex<Analytics>>,
+    /// Whoever sends into it is told when the last round is over.
+    end: mpsc::Sender<mpsc::Sender<()>>,
+}
+
+impl Courier {
+    fn start(folder: Folder, settings: &Analytics) -> Self {
+        let (end, ended) = mpsc::channel();
+        let settings = Arc::new(Mutex::new(settings.clone()));
+        let told = Arc::clone(&settings);
+        let run = move || carry(&mut Sender::new(folder), &told, &ended);
+        if let Err(error) = thread::Builder::new().name("sender".to_owned()).spawn(run) {
+            tracing::warn!("analytics: events wait to be sent: no thread: {error}");
+        }
+        Self { settings, end }
+    }
+
+    fn tell(&self, settings: &Analytics) {
+        let mut told = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        if *told != *settings {
+            *told = settings.clone();
+        }
+    }
+
+    fn last_round(self, until: Instant) {
+        let (over, is_over) = mpsc::channel();
+        if self.end.send(over).is_ok() {
+            // What is not sent by then is sent by whoever comes next.
+            let _ = is_over.recv_timeout(until.saturating_duration_since(Instant::now()));
+        }
+    }
+}
+
+/// Sends now and then, and once more at the end.
+fn carry(sender: &mut Sender, told: &Mutex<Analytics>, ended: &Receiver<mpsc::Sender<()>>) {
+    let mut wait = None;
+    loop {
+        let now = || told.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let every = Duration::from_secs(now().interval_seconds);
+        let mut over = match ended.recv_timeout(wait.unwrap_or(every)) {
+            Ok(over) => Some(over),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        let Some(url) = now().endpoint else {
+            if over.is_some() {
+                return;
+            }
+            continue;
+        };
+        if over.is_none() {
+            let pause = |pause| match ended.recv_timeout(pause) {
+                Err(RecvTimeoutError::Timeout) => true,
+                Err(RecvTimeoutError::Disconnected) => false,
+                Ok(asked) => {
+                    over = Some(asked);
+                    false
+                }
+            };
+            wait = match sender.round(&url, pause) {
+                Round::Done => None,
+                Round::Busy => Some(SETTLE),
+                Round::Later(later) => Some(later.max(SETTLE)),
+            };
+        }
+        if let Some(over) = over {
+            // Whoever leaves has time for one request, once others have made theirs.
+            while sender.round(&url, |_| false) == Round::Busy {
+                thread::sleep(MOMENT);
+            }
+            let _ = over.send(());
+            return;
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Unsent events → the endpoint, each at least once, oldest first.
+//!
+//! One process at a time sends, whoever gets the turn. An event goes from the disk only after the endpoint took it, so that
+//! whoever is killed leaves copies and no gaps; copies are known by their `event_id`, a batch by its `Idempotency-Key`.
+//! Not here: how events get to the disk (`journal`), and when a round is due (`recorder`).
+
+mod answer;
+mod backoff;
+mod batch;
+mod endpoint;
+#[cfg(test)]
+pub(super) mod kill_points;
+
+use std::{fs::File, io, time::Duration};
+
+use answer::Verdict;
+use backoff::Backoff;
+use batch::{Batch, MAX_EVENTS};
+pub use endpoint::Endpoint;
+
+use super::journal::{Folder, Segment, State};
+use crate::{clock, config::secret, network::Network};
+
+/// The variable that holds the token for the endpoint.
+pub const TOKEN: &str = "ANALYTICS_TOKEN";
+/// A request is given up after this.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Between two requests of a round.
+const PACE: Duration = Duration::from_secs(1);
+
+/// Sends what is unsent in a folder.
+#[derive(Debug)]
+pub struct Sender {
+    folder: Folder,
+    network: Network,
+    /// What was said of the endpoint last, so that it is said once.
+    said: Option<String>,
+    /// What we know ourselves, where the disk does not take what all should know.
+    backoff: Backoff,
+}
+
+/// How a round ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Round {
+    /// Nothing is unsent but what came meanwhile.
+    Done,
+    /// Another process is at it.
+    Busy,
+    /// There is more, and it has to wait so long at least.
+    Later(Duration),
+}
+
+/// What became of a batch.
+enum Step {
+    /// There was nothing to send in it.
+    Empty,
+    /// It is off the disk.
+    Gone,
+    /// The endpoint wants less at a time.
+    Smaller,
+    /// It stays for so long.
+    Stays(Duration),
+}
+
+impl Sender {
+    /// A sender of what is in this folder.
+    pub fn new(folder: Folder) -> Self {
+        let network = Network::new(PATIENCE);
+        Self { folder, network, said: None, backoff: Backoff::default() }
+    }
+
+    /// Sends what is unsent, with a pause between requests. It ends when all is sent, when the endpoint does not take
+    /// more, or when `pause` says so.
+    pub fn round(&mut self, url: &str, pause: impl FnMut(Duration) -> bool) -> Round {
+        match self.try_round(url, pause) {
+            Ok(round) => round,
+            Err(error) => {
+                self.say(&format!(
+                    "events wait, since what is unsent cannot be read or changed: {error}"
+                ));
+                Round::Later(self.failed(None))
+            }
+        }
+    }
+
+    fn try_round(
+        &mut self,
+        url: &str,
+        mut pause: impl FnMut(Duration) -> bool,
+    ) -> io::Result<Round> {
+        let Some(_turn) = self.folder.turn()? else { return Ok(Round::Busy) };
+        let state = State::read(&self.folder);
+        let now = now();
+        let known = Backoff { failures: state.failures, not_before: state.not_before };
+        if let Some(wait) = known.pending(now).max(self.backoff.pending(now)) {
+            return Ok(Round::Later(wait));
+        }
+        let endpoint = match Endpoint::new(url, secret(TOKEN)) {
+            Ok(endpoint) => endpoint,
+            Err(why) => {
+                self.say(&why);
+                return Ok(Round::Later(self.failed(None)));
+            }
+        };
+        self.folder.sweep()?;
+        let mut taken = false;
+        loop {
+            let mut segments = self.folder.segments()?;
+            if segments.is_empty() && !taken {
+                taken = true;
+                segments.extend(self.folder.take_buffer()?);
+            }
+            let Some(segment) = segments.first() else { return Ok(Round::Done) };
+            // Whoever removes it, because there is too much, is done in a moment.
+            let Some(file) = segment.hold()? else { return Ok(Round::Later(PACE)) };
+            match self.step(&endpoint, segment, file)? {
+                Step::Stays(wait) => return Ok(Round::Later(wait)),
+                Step::Empty => continue,
+                Step::Gone | Step::Smaller => {}
+            }
+            let more = segments.len() > 1 || self.folder.segments()?.contains(segment);
+            if more && !pause(PACE) {
+                return Ok(Round::Later(PACE));
+            }
+        }
+    }
+
+    /// Sends the next batch of a segment, which we hold.
+    fn step(&mut self, endpoint: &Endpoint, segment: &Segment, file: File) -> io::Result<Step> {
+        let most = State::read(&self.folder).batch.unwrap_or(MAX_EVENTS).clamp(1, MAX_EVENTS);
+        let batch = Batch::read(file, segment.cursor(), most)?;
+        if batch.events == 0 {
+            self.gone(segment, &batch)?;
+            return Ok(Step::Empty);
+        }
+        let verdict = Verdict::of(self.network.post(
+            &endpoint.url,
+            &endpoint.headers(&batch.key()),
+            batch.body(),
+        ));
+        let host = &endpoint.host;
+        match verdict {
+            Verdict::Taken => {
+                self.gone(segment, &batch)?;
+                self.succeeded(most)?;
+                Ok(Step::Gone)
+            }
+            Verdict::TooLarge if batch.events > 1 => {
+                State::change(&self.folder, |state| state.batch = Some(batch.events / 2))?;
+                Ok(Step::Smaller)
+            }
+            Verdict::TooLarge | Verdict::Refused(_) => {
+                let why = if let Verdict::Refused(status) = verdict { status } else { 413 };
+                tracing::warn!(
+                    events = batch.events,
+                    "analytics: {host} refuses events for good (status {why}); they are in {}",
+                    self.folder.refused().display()
+                );
+                self.folder.refuse(&batch.lines)?;
+                self.gone(segment, &batch)?;
+                Ok(Step::Gone)
+            }
+            Verdict::Later { why, retry_after, astray } => {
+                if astray {
+                    self.say(&format!(
+                        "events wait, since {host} does not take them: {why}; set analytics.endpoint to where they are taken, and {TOKEN} if it wants one"
+                    ));
+                } else {
+                    tracing::debug!("analytics: {host}: {why}; trying again later");
+                }
+                Ok(Step::Stays(self.failed(retry_after.as_deref())))
+            }
+        }
+    }
+
+    /// Takes a batch off the disk.
+    fn gone(&self, segment: &Segment, batch: &Batch) -> io::Result<()> {
+        segment.sent(batch.end)?;
+        if batch.spoilt > 0 {
+            tracing::warn!(
+                lines = batch.spoilt,
+                "analytics: torn or damaged lines among unsent events were passed over"
+            );
+            State::change(&self.folder, |state| state.spoilt += batch.spoilt)?;
+        }
+        Ok(())
+    }
+
+    fn succeeded(&mut self, most: usize) -> io::Result<()> {
+        if self.said.take().is_some() {
+            tracing::info!("analytics: events are sent again");
+        }
+        let state = State::read(&self.folder);
+        if state.failures > 0 || state.batch.is_some() {
+            let next = most.saturating_mul(2);
+            State::change(&self.folder, |state| {
+                // Whoever is next to send has missed nothing, and is in no hurry.
+                state.not_before = if state.failures > 0 { now() + millis(PACE) } else { 0 };
+                state.failures = 0;
+                state.batch = Some(next).filter(|next| *next < MAX_EVENTS);
+            })?;
+        }
+        self.backoff = Backoff::default();
+        Ok(())
+    }
+
+    /// How long to wait after one more failure.
+    fn failed(&mut self, retry_after: Option<&str>) -> Duration {
+        let now = now();
+        let known = State::read(&self.folder).failures.max(self.backoff.failures);
+        let before = Backoff { failures: known, not_before: 0 };
+        self.backoff = before.failed(now, backoff::chance(), retry_after);
+        let Backoff { failures, not_before } = self.backoff;
+        // A disk that takes nothing is known to whoever writes events.
+        let _ = State::change(&self.folder, |state| {
+            state.failures = failures;
+            state.not_before = not_before;
+        });
+        self.backoff.pending(now).unwrap_or(PACE)
+    }
+
+    /// Warns, unless that was the last warning.
+    fn say(&mut self, what: &str) {
+        if self.said.as_deref() != Some(what) {
+            tracing::warn!("analytics: {what}");
+            self.said = Some(what.to_owned());
+        }
+    }
+}
+
+fn now() -> u64 {
+    millis(clock::since_epoch())
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,657 @@
+//! Events on disk and on their way: what is lost when processes are killed, disks are full, endpoints misbehave and files
+//! are damaged. Nothing, or a number that says how much.
+
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    io::{Seek as _, SeekFrom, Write as _},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use skills_mcp::{
+    analytics::{
+        journal::{Folder, State, Writer, checked},
+        sender::{Round, Sender},
+    },
+    clock,
+    config::{Analytics, Settings},
+    event::{Event, Recorded, SkillFeedback},
+};
+use skills_testkit::{Behaviour, Client, Endpoint, Home};
+
+use crate::support::{ROOT_TREE, after, eventually, run, server};
+
+fn event(comment: &str) -> Recorded {
+    Recorded {
+        event: Event::SkillFeedback(SkillFeedback {
+            skill_path: "a".to_owned(),
+            useful: true,
+            comment: Some(comment.to_owned()),
+        }),
+        timestamp: clock::timestamp(),
+        server_id: "dev-ada".into(),
+        event_id: clock::event_id(),
+        tool: None,
+        client_name: None,
+        client_version: None,
+        skill_digest: None,
+        skill_commit: None,
+        latency_us: None,
+    }
+}
+
+fn settings(url: &str) -> Analytics {
+    let endpoint = Some(url.to_owned());
+    Analytics { enabled: true, endpoint, ..Settings::default().analytics }
+}
+
+/// A server that sends its events there, every second.
+fn sending(home: &Home, url: &str) -> Command {
+    let mut command = server(home);
+    command.env("ANALYTICS_ENDPOINT", url).args(["--set", "analytics.interval_seconds=1"]);
+    command
+}
+
+fn shake(command: Command) -> Client {
+    Client::legacy(command, "2025-11-25")
+}
+
+/// Makes one event: a request that nothing matches.
+fn ask(client: &mut Client) {
+    let asked = Instant::now();
+    client.call("get_skill", &json!({"context": "nginx"}));
+    assert!(asked.elapsed() < Duration::from_secs(5), "a call waits for the journal");
+}
+
+fn own(home: &Home) -> PathBuf {
+    home.path().join(".skills-mcp")
+}
+
+/// The numbers of the events in a file.
+fn ids(file: &Path) -> BTreeSet<String> {
+    let text = fs::read(file).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let read = |line: &str| Recorded::read(line).ok().map(|event| event.event_id.to_string());
+    text.lines().filter_map(read).collect()
+}
+
+/// How many events were dropped, and how many lines were none, by the file that says so.
+fn counted(folder: &Path) -> (u64, u64) {
+    let text = fs::read_to_string(folder.join("analytics-sender.json")).unwrap_or_default();
+    let state: State = serde_json::from_str(&text).unwrap_or_default();
+    (state.dropped, state.spoilt)
+}
+
+/// The names of files that hold unsent events.
+fn unsent(home: &Home) -> Vec<String> {
+    let files = fs::read_dir(own(home)).unwrap().flatten();
+    let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("analytics-buffer.")).collect()
+}
+
+fn soon<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(seen) = look() {
+            return seen;
+        }
+        assert!(started.elapsed() < patience, "in vain: {what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+// B-01
+
+const WRITER: &str = "JOURNAL_TEST_WRITER";
+
+/// No test but what the next one starts and kills: it writes and sends until then.
+#[test]
+fn b01_a_writer_that_is_killed() {
+    let (Ok(url), Some(home)) = (env::var(WRITER), env::var_os("HOME")) else { return };
+    let settings = settings(&url);
+    let folder = Folder::new(Path::new(&home));
+    thread::spawn(move || {
+        let mut sender = Sender::new(folder);
+        loop {
+            sender.round(&url, |_| true);
+            thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let mut writer = Writer::new(Some(Path::new(&home)));
+    loop {
+        let event = event("x");
+        assert!(writer.write(std::slice::from_ref(&event), &settings));
+        println!("written {}", event.event_id);
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// `KILLS=10000` is the long run.
+#[test]
+fn b01_sixteen_writers_killed_at_any_moment_lose_nothing_they_have_written() {
+    let kills = env::var("KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(160);
+    let home = Home::new();
+    let endpoint = Endpoint::start();
+    let written = Mutex::new(BTreeSet::new());
+    let left = AtomicUsize::new(kills);
+    let started = Instant::now();
+    thread::scope(|scope| {
+        for number in 0..16_u64 {
+            let (home, endpoint, written, left) = (&home, &endpoint, &written, &left);
+            scope.spawn(move || {
+                let mut chance = number + 1;
+                while left
+                    .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1))
+                    .is_ok()
+                {
+                    let mut command = home.command(env::current_exe().unwrap());
+                    command.args([
+                        "--exact",
+                        "--nocapture",
+                        "journal::b01_a_writer_that_is_killed",
+                    ]);
+                    command.env(WRITER, endpoint.url()).stdin(Stdio::null()).stderr(Stdio::null());
+                    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+                    chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    thread::sleep(Duration::from_millis(30 + (chance >> 33) % 400));
+                    child.kill().unwrap();
+                    let said = child.wait_with_output().unwrap().stdout;
+                    let said = String::from_utf8_lossy(&said);
+                    // A line that was cut off is no promise.
+                    let whole = said.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+                    let ids = whole.filter_map(|line| line.split("written ").nth(1));
+                    written.lock().unwrap().extend(ids.map(|id| id.trim().to_owned()));
+                }
+            });
+        }
+    });
+    let killed = started.elapsed();
+    let written = written.into_inner().unwrap();
+    let folder = Folder::new(home.path());
+    let mut sender = Sender::new(folder.clone());
+    soon("the rest is sent", Duration::from_secs(60), || {
+        (sender.round(&endpoint.url(), |_| true) == Round::Done && folder.unsent() == 0)
+            .then_some(())
+    });
+    let arrived = endpoint.ids();
+    let copies = endpoint.events().len() - arrived.len();
+    println!(
+        "{kills} kills in {killed:?}: {} written, {} arrived, {copies} copies, {:?} dropped and spoilt",
+        written.len(),
+        arrived.len(),
+        counted(&own(&home)),
+    );
+    assert!(written.len() > kills, "only {} events", written.len());
+    assert!(written.is_subset(&arrived), "{:?}", written.difference(&arrived).next());
+    assert!(written.is_subset(&ids(&own(&home).join("analytics.jsonl"))));
+    assert!(endpoint.copies_agree());
+    assert_eq!(counted(&own(&home)).0, 0, "nothing is dropped where there is room");
+    assert_eq!(unsent(&home), Vec::<String>::new());
+}
+
+// B-04
+
+const OWN_WORLD: &[&str] = &["unshare", "--user", "--map-root-user", "--mount"];
+
+/// The journal's folder as the server sees it, in its own world.
+fn seen_by(client: &Client, home: &Home) -> PathBuf {
+    let own = own(home);
+    Path::new(&format!("/proc/{}/root", client.pid())).join(own.strip_prefix("/").unwrap())
+}
+
+/// Five events while the disk takes none, five after it was mended: each is there or counted.
+fn assert_counts_and_recovers(lines: &str, mend: impl Fn(&Client, &Path)) {
+    let home = Home::with(ROOT_TREE);
+    fs::create_dir_all(own(&home)).unwrap();
+    let mut client = shake(after(&sending(&home, "http://127.0.0.1:9/x"), OWN_WORLD, lines));
+    for _ in 0..5 {
+        ask(&mut client);
+    }
+    thread::sleep(Duration::from_millis(300));
+    let folder = seen_by(&client, &home);
+    mend(&client, &folder);
+    for _ in 0..5 {
+        ask(&mut client);
+    }
+    let kept = || ids(&folder.join("analytics.jsonl")).len();
+    eventually("each is kept or counted", || {
+        (kept() + usize::try_from(counted(&folder).0).unwrap() == 10).then_some(())
+    });
+    assert_eq!(kept(), 5, "what came after is kept");
+    assert_eq!(ids(&folder.join("analytics-buffer.jsonl")).len(), 5);
+    let (status, took, log) = client.close();
+    assert!(status.success() && took < Duration::from_secs(1), "{took:?} {log}");
+    assert_eq!(log.matches("events are dropped and counted").count(), 1, "{log}");
+    assert!(log.contains("events are written again") && log.contains("dropped=5"), "{log}");
+}
+
+#[test]
+fn b04_a_full_disk_costs_events_that_are_counted_and_no_call() {
+    let lines = "mount -t tmpfs -o size=64k none $HOME/.skills-mcp
+        cat /dev/zero > $HOME/.skills-mcp/ballast 2>/dev/null || true";
+    assert_counts_and_recovers(lines, |_, folder| fs::remove_file(folder.join("ballast")).unwrap());
+}
+
+#[test]
+fn b04_a_disk_that_cannot_be_written_costs_events_that_are_counted_and_no_call() {
+    let lines = "mount -t tmpfs -o size=1m none $HOME/.skills-mcp
+        mount -o remount,ro $HOME/.skills-mcp";
+    assert_counts_and_recovers(lines, |client, _| {
+        let pid = client.pid().to_string();
+        let inside =
+            format!("mount -o remount,rw $(awk '/skills-mcp/ {{print $5}}' /proc/{pid}/mountinfo)");
+        let mut enter = Command::new("nsenter");
+        enter.args(["--user", "--mount", "--target", &pid, "sh", "-ec", &inside]);
+        let (code, _, complaint) = run(&mut enter);
+        assert_eq!(code, 0, "{complaint}");
+    });
+}
+
+#[test]
+fn b04_a_folder_that_is_deleted_is_made_again() {
+    let home = Home::with(ROOT_TREE);
+    let mut client = shake(sending(&home, "http://127.0.0.1:9/x"));
+    for round in 1..=3 {
+        ask(&mut client);
+        let kept = || ids(&own(&home).join("analytics.jsonl"));
+        assert_eq!(
+            eventually("an event", || Some(kept()).filter(|ids| !ids.is_empty())).len(),
+            1,
+            "{round}"
+        );
+        fs::remove_dir_all(own(&home)).unwrap();
+    }
+    let (status, _, log) = client.close();
+    assert!(status.success() && !log.contains("are dropped"), "{log}");
+}
+
+#[test]
+fn without_a_home_it_is_said_once_and_calls_work() {
+    let home = Home::with(ROOT_TREE);
+    let mut command = server(&home);
+    command.env_remove("HOME").args(["--set", "analytics.enabled=true"]);
+    let mut client = shake(command);
+    ask(&mut client);
+    ask(&mut client);
+    let (status, _, log) = client.close();
+    assert!(status.success(), "{log}");
+    assert_eq!(log.matches("there is no home folder").count(), 1, "{log}");
+}
+
+#[test]
+fn no_name_leads_to_a_file_that_a_program_would_read() {
+    let home = Home::with(ROOT_TREE);
+    home.write(".profile", "PATH=/bin\n");
+    let mut command = server(&home);
+    command.args(["--set", "analytics.enabled=true", "--set", "analytics.file=~/.profile"]);
+    let mut client = shake(command);
+    ask(&mut client);
+    let (_, _, log) = client.close();
+    assert!(log.contains("must end in .jsonl"), "{log}");
+    assert_eq!(fs::read_to_string(home.path().join(".profile")).unwrap(), "PATH=/bin\n");
+    assert_eq!(counted(&own(&home)).0, 1);
+}
+
+// Off, and the end.
+
+#[test]
+fn without_analytics_there_is_no_file_and_no_thread() {
+    let home = Home::with(ROOT_TREE);
+    let threads = |client: &Client| -> Vec<String> {
+        let tasks = fs::read_dir(format!("/proc/{}/task", client.pid())).unwrap().flatten();
+        let names =
+            tasks.map(|task| fs::read_to_string(task.path().join("comm")).unwrap_or_default());
+        names.filter(|name| ["journal\n", "sender\n"].contains(&name.as_str())).collect()
+    };
+    let mut client = shake(server(&home));
+    ask(&mut client);
+    assert_eq!(threads(&client), Vec::<String>::new());
+    client.close();
+    assert!(!own(&home).exists());
+    let mut client = shake(sending(&home, "http://127.0.0.1:9/x"));
+    assert_eq!((threads(&client).len(), own(&home).exists()), (0, false), "nor before an event");
+    ask(&mut client);
+    eventually("both threads", || (threads(&client).len() == 2).then_some(()));
+    client.close();
+    assert_eq!(ids(&own(&home).join("analytics.jsonl")).len(), 1);
+}
+
+#[test]
+fn files_are_for_their_owner_and_without_an_endpoint_there_is_only_the_history() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let home = Home::with(ROOT_TREE);
+    let mut command = server(&home);
+    command.args(["--set", "analytics.enabled=true"]);
+    let mut client = shake(command);
+    ask(&mut client);
+    client.close();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let files: Vec<_> =
+        fs::read_dir(own(&home)).unwrap().flatten().map(|file| file.path()).collect();
+    assert_eq!(files, [own(&home).join("analytics.jsonl")]);
+    assert_eq!((mode(&own(&home)), mode(&files[0])), (0o700, 0o600));
+    let mut client = shake(sending(&home, "http://127.0.0.1:9/x"));
+    ask(&mut client);
+    client.close();
+    for file in fs::read_dir(own(&home)).unwrap().flatten() {
+        assert_eq!(mode(&file.path()), 0o600, "{}", file.path().display());
+    }
+}
+
+#[test]
+fn the_end_of_a_server_sends_what_there_is_and_is_not_held_up() {
+    for (behaviour, arrives) in
+        [(Behaviour::Take, true), (Behaviour::Hang, false), (Behaviour::Drip, false)]
+    {
+        let home = Home::with(ROOT_TREE);
+        let endpoint = Endpoint::start();
+        endpoint.behave(behaviour.clone());
+        let mut command = server(&home);
+        command.env("ANALYTICS_ENDPOINT", endpoint.url());
+        let mut client = shake(command);
+        ask(&mut client);
+        let (status, took, log) = client.close();
+        assert!(status.success() && took < Duration::from_secs(1), "{behaviour:?}: {took:?} {log}");
+        assert_eq!(endpoint.ids().len(), usize::from(arrives), "{behaviour:?}");
+        assert_eq!(unsent(&home).is_empty(), arrives, "{behaviour:?}");
+        endpoint.behave(Behaviour::Take);
+        let mut client = shake(sending(&home, &endpoint.url()));
+        ask(&mut client);
+        eventually("both", || (endpoint.ids().len() == 2).then_some(()));
+        client.close();
+        assert_eq!(unsent(&home), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_request_is_as_the_seeds_have_it_and_a_token_stays_a_secret() {
+    let home = Home::with(ROOT_TREE);
+    let endpoint = Endpoint::start();
+    let mut command = sending(&home, &endpoint.url());
+    command.env("ANALYTICS_TOKEN", "canary-token").env("SKILLS_LOG", "trace").env("USER", "ada");
+    let mut client = shake(command);
+    ask(&mut client);
+    let posted = eventually("a request", || endpoint.posted().first().cloned());
+    let (_, _, log) = client.close();
+    assert_eq!(posted.line, "POST /v1/events HTTP/1.1");
+    let header = |name: &str| posted.headers.get(name).map(String::as_str);
+    assert_eq!(header("content-type"), Some("application/json"));
+    assert_eq!(header("authorization"), Some("Bearer canary-token"));
+    assert!(header("idempotency-key").is_some_and(|key| key.len() == 64));
+    let events = posted.events();
+    assert_eq!(events.len(), 1);
+    assert_eq!(
+        (&events[0]["type"], &events[0]["server_id"]),
+        (&json!("no_match"), &json!("dev-ada"))
+    );
+    assert_eq!(events[0].get("check"), None);
+    let body: Value = serde_json::from_str(&posted.body).unwrap();
+    assert_eq!(body.as_object().unwrap().len(), 1);
+    assert!(!log.contains("canary"), "{log}");
+    for file in fs::read_dir(own(&home)).unwrap().flatten() {
+        assert!(!fs::read_to_string(file.path()).unwrap().contains("canary"));
+    }
+}
+
+#[test]
+fn a_token_is_not_sent_for_all_to_read() {
+    let home = Home::with(ROOT_TREE);
+    let mut command = sending(&home, "http://events.example.org/canary-path");
+    command.env("ANALYTICS_TOKEN", "canary-token");
+    let mut client = shake(command);
+    ask(&mut client);
+    thread::sleep(Duration::from_millis(2_500));
+    let (_, _, log) = client.close();
+    assert_eq!(log.matches("use https").count(), 1, "{log}");
+    assert!(!log.contains("canary"), "{log}");
+    assert_eq!(ids(&own(&home).join("analytics-buffer.jsonl")).len(), 1);
+}
+
+// B-05
+
+/// What an endpoint does to seven events before it takes them; the server's log, and what came when.
+fn weathered(behaviour: &Behaviour) -> (String, Vec<Instant>, Home) {
+    let home = Home::with(ROOT_TREE);
+    let endpoint = Endpoint::start();
+    endpoint.behave(behaviour.clone());
+    let mut client = shake(sending(&home, &endpoint.url()));
+    for _ in 0..7 {
+        ask(&mut client);
+    }
+    soon("a request", Duration::from_secs(20), || endpoint.posted().first().cloned());
+    if !matches!(behaviour, Behaviour::AtMost(_)) {
+        thread::sleep(Duration::from_secs(2));
+        endpoint.behave(Behaviour::Take);
+    }
+    soon(&format!("all of it after {behaviour:?}"), Duration::from_secs(60), || {
+        (endpoint.ids().len() == 7).then_some(())
+    });
+    let (_, _, log) = client.close();
+    assert_eq!(unsent(&home), Vec::<String>::new());
+    assert_eq!(counted(&own(&home)), (0, 0));
+    (log, endpoint.posted().iter().map(|posted| posted.at).collect(), home)
+}
+
+#[test]
+fn b05_whatever_an_endpoint_does_its_events_arrive_once_it_is_well() {
+    let other = Endpoint::start();
+    let table = [
+        (Behaviour::Status(500), ""),
+        (Behaviour::Status(408), ""),
+        (Behaviour::RetryAfter(429, "4".to_owned()), ""),
+        (Behaviour::RetryAfter(503, "soon".to_owned()), ""),
+        (Behaviour::AtMost(2), ""),
+        (Behaviour::Hang, ""),
+        (Behaviour::Drip, ""),
+        (Behaviour::Garbage, ""),
+        (Behaviour::Close, ""),
+        (Behaviour::Redirect(other.url()), "status 307"),
+        (Behaviour::Status(401), "ANALYTICS_TOKEN"),
+        (Behaviour::Status(404), "set analytics.endpoint"),
+    ];
+    thread::scope(|scope| {
+        for (behaviour, said) in &table {
+            scope.spawn(move || {
+                let (log, came, _home) = weathered(behaviour);
+                for (one, next) in came.iter().zip(came.iter().skip(1)) {
+                    let gap = next.duration_since(*one);
+                    assert!(gap > Duration::from_millis(900), "{behaviour:?}: {gap:?}");
+                }
+                if matches!(behaviour, Behaviour::RetryAfter(429, _)) {
+                    assert!(came[1].duration_since(came[0]) > Duration::from_millis(3_900));
+                }
+                assert!(came.len() < 10, "{behaviour:?}: {}", came.len());
+                let warnings = log.matches("events wait").count();
+                assert_eq!(warnings, usize::from(!said.is_empty()), "{behaviour:?}: {log}");
+                assert!(log.contains(said), "{behaviour:?}: {log}");
+            });
+        }
+    });
+    assert_eq!(other.posted().len(), 0, "nobody is sent on");
+}
+
+#[test]
+fn b05_what_is_refused_for_good_is_put_aside_and_holds_nothing_up() {
+    let home = Home::with(ROOT_TREE);
+    let endpoint = Endpoint::start();
+    endpoint.behave(Behaviour::Status(422));
+    let mut client = shake(sending(&home, &endpoint.url()));
+    ask(&mut client);
+    let refused = own(&home).join("analytics-refused.jsonl");
+    eventually("it is put aside", || (ids(&refused).len() == 1).then_some(()));
+    endpoint.behave(Behaviour::Take);
+    ask(&mut client);
+    eventually("the next", || (endpoint.ids().len() == 1).then_some(()));
+    let (_, _, log) = client.close();
+    assert!(log.contains("refuses events for good (status 422)"), "{log}");
+    assert!(endpoint.ids().is_disjoint(&ids(&refused)));
+    assert_eq!(unsent(&home), Vec::<String>::new());
+}
+
+#[test]
+fn b05_after_an_outage_there_is_one_request_a_second() {
+    let home = Home::with(ROOT_TREE);
+    let endpoint = Endpoint::start();
+    endpoint.behave(Behaviour::Status(503));
+    let events: Vec<Recorded> = (0..1_700).map(|_| event("waits")).collect();
+    assert!(Writer::new(Some(home.path())).write(&events, &settings(&endpoint.url())));
+    let mut clients: Vec<Client> = (0..3).map(|_| shake(sending(&home, &endpoint.url()))).collect();
+    clients.iter_mut().for_each(ask);
+    eventually("a request", || endpoint.posted().first().cloned());
+    endpoint.behave(Behaviour::Take);
+    soon("all", Duration::from_secs(60), || (endpoint.ids().len() == 1_703).then_some(()));
+    clients.into_iter().for_each(|client| drop(client.close()));
+    let posted = endpoint.posted();
+    let taken: Vec<_> = posted.iter().filter(|posted| posted.status == Some(200)).collect();
+    assert!((4..=8).contains(&taken.len()), "{}", taken.len());
+    for (one, next) in posted.iter().zip(posted.iter().skip(1)).take(posted.len().saturating_sub(4))
+    {
+        assert!(next.at.duration_since(one.at) > Duration::from_millis(900));
+    }
+    assert!(
+        taken.iter().all(|posted| posted.events().len() <= 500 && posted.body.len() <= 1 << 20)
+    );
+    assert_eq!(endpoint.events().len(), 1_703, "each came once");
+}
+
+// B-07
+
+#[test]
+fn b07_damaged_files_cost_the_damaged_lines_and_nothing_else() {
+    let good = |comment: &str| format!("{}\n", checked(&event(comment)).unwrap());
+    let flipped = good("flipped").replace("flipped", "flippee");
+    let torn = good("torn").get(..100).unwrap().to_owned();
+    let newer = good("newer").replace("skill_feedback", "skill_dreamt");
+    let long = format!("{{\"type\":\"{}\"}}\n", "x".repeat(2_000_000));
+    // What is in a segment; how many events of it arrive, and how many lines are none.
+    let table: Vec<(&str, String, usize, u64)> = vec![
+        ("whole", good("1") + &good("2"), 2, 0),
+        ("empty lines", format!("\n{}\n\n", good("1")), 1, 0),
+        ("torn end", good("1") + &torn, 1, 1),
+        ("end without a newline", (good("1") + &good("2")).trim_end().to_owned(), 2, 0),
+        ("torn middle", format!("{torn}\n{}", good("1")), 1, 1),
+        ("zeros", format!("{}{}\n{}", good("1"), "\0".repeat(4096), good("2")), 2, 1),
+        ("zeros at the end", good("1") + &"\0".repeat(4096), 1, 1),
+        ("flipped bit", good("1") + &flipped + &good("2"), 2, 1),
+        ("another format", good("1") + &newer + "[1]\nhello\n", 1, 3),
+        ("a long line", good("1") + &long + &good("2"), 2, 1),
+        ("only zeros", "\0".repeat(4096), 0, 1),
+        ("nothing", String::new(), 0, 0),
+    ];
+    let home = Home::with(ROOT_TREE);
+    let (mut arrive, mut spoilt) = (0, 0);
+    let segment = || own(&home).join(format!("analytics-buffer.{}.jsonl", clock::event_id()));
+    fs::create_dir_all(own(&home)).unwrap();
+    for (_, text, events, lines) in &table {
+        fs::write(segment(), text).unwrap();
+        arrive += events;
+        spoilt += lines;
+    }
+    // A line of a gigabyte, and bytes that are no text.
+    let mut endless = fs::File::create(segment()).unwrap();
+    endless.set_len(1 << 30).unwrap();
+    endless.seek(SeekFrom::End(0)).unwrap();
+    endless.write_all(format!("\n{}", good("after a gigabyte")).as_bytes()).unwrap();
+    drop(endless);
+    fs::write(segment(), [b"\xff\xfe\n", good("x").as_bytes()].concat()).unwrap();
+    let (arrive, spoilt) = (arrive + 2, spoilt + 2);
+    // A cursor that leads nowhere, one of a segment that has gone, and what is not ours.
+    let wrong = segment();
+    fs::write(&wrong, good("cursor")).unwrap();
+    fs::write(wrong.with_extension("sent"), "99999999\n").unwrap();
+    fs::write(segment().with_extension("sent"), "12\n").unwrap();
+    fs::write(own(&home).join("analytics-sender.json"), "{not json").unwrap();
+    let foreign = [
+        "analytics-buffer.v2.seg",
+        "analytics-buffer.old.jsonl",
+        "analytics-buffer-2.jsonl",
+        "notes",
+    ];
+    for name in foreign {
+        fs::write(own(&home).join(name), "mine").unwrap();
+    }
+    let endpoint = Endpoint::start();
+    let folder = Folder::new(home.path());
+    let mut sender = Sender::new(folder.clone());
+    let mut pauses = 0;
+    let round = sender.round(&endpoint.url(), |_| {
+        pauses += 1;
+        true
+    });
+    assert_eq!(round, Round::Done);
+    assert_eq!(endpoint.events().len(), arrive + 1);
+    assert_eq!(counted(&own(&home)), (0, spoilt));
+    assert!(pauses > 5);
+    for name in foreign {
+        assert_eq!(fs::read_to_string(own(&home).join(name)).unwrap(), "mine");
+    }
+    let mut left = unsent(&home);
+    left.sort();
+    assert_eq!(left, ["analytics-buffer.old.jsonl", "analytics-buffer.v2.seg"]);
+}
+
+#[test]
+fn b07_a_server_lives_with_damaged_files_in_little_memory() {
+    let home = Home::with(ROOT_TREE);
+    fs::create_dir_all(own(&home)).unwrap();
+    let endless = fs::File::create(own(&home).join("analytics-buffer.jsonl")).unwrap();
+    endless.set_len(1 << 30).unwrap();
+    fs::write(own(&home).join("analytics.jsonl"), "\0\0{\"type\":").unwrap();
+    let endpoint = Endpoint::start();
+    let mut client = shake(sending(&home, &endpoint.url()));
+    ask(&mut client);
+    ask(&mut client);
+    soon("both", Duration::from_secs(30), || (endpoint.ids().len() == 2).then_some(()));
+    let status = fs::read_to_string(format!("/proc/{}/status", client.pid())).unwrap();
+    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let most: usize = most.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(most < 200_000, "{most} kB");
+    client.close();
+    assert_eq!(ids(&own(&home).join("analytics.jsonl")).len(), 2);
+}
+
+// B-08
+
+/// `SERVERS=200` is the long run.
+#[test]
+fn b08_many_servers_of_one_event_each_leave_nothing_behind() {
+    let servers = env::var("SERVERS").ok().and_then(|servers| servers.parse().ok()).unwrap_or(40);
+    let home = Home::with(ROOT_TREE);
+    let endpoint = Endpoint::start();
+    let left = AtomicUsize::new(servers);
+    let started = Instant::now();
+    let live = || {
+        let mut command = server(&home);
+        command.env("ANALYTICS_ENDPOINT", endpoint.url());
+        let mut client = shake(command);
+        ask(&mut client);
+        assert!(client.close().0.success());
+    };
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while left
+                    .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1))
+                    .is_ok()
+                {
+                    live();
+                }
+            });
+        }
+    });
+    // Whoever leaves while another sends may leave its event to the next.
+    live();
+    println!("{servers} servers in {:?}, {} requests", started.elapsed(), endpoint.posted().len());
+    assert_eq!(endpoint.ids().len(), servers + 1);
+    assert_eq!(ids(&own(&home).join("analytics.jsonl")).len(), servers + 1);
+    assert_eq!(unsent(&home), Vec::<String>::new());
+}
