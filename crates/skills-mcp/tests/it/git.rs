@@ -170,6 +170,8 @@ fn seed_000_9_5_a_second_refresh_while_one_runs_is_answered_at_once() {
     let server = remote.serve();
     let mut client = following(&home, &server.url());
     says(&mut client, "ui/auth", "The first text.");
+    // The first sync of its own is over.
+    refresh(&mut client);
     server.behave(Manner::Stall);
     let asked = server.asked().len();
     let first = client.ask("tools/call", json!({"name": "refresh_skills", "arguments": {}}));

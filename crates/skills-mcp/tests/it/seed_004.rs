@@ -343,21 +343,25 @@ fn handle_requests_during_refresh() {
     home.write(".claude/skills/user/SKILL.md", bundle("user", "New", "Second text."));
     let started = Instant::now();
     let refresh = client.ask("tools/call", json!({"name": "refresh_skills", "arguments": {}}));
-    let asked: Vec<u64> = (0..20)
-        .map(|_| client.ask("tools/call", json!({"name": "skill", "arguments": {"name": "user"}})))
-        .collect();
-    for id in asked {
-        let answer = client.answer(id);
+    for _ in 0..20 {
+        client.ask("tools/call", json!({"name": "skill", "arguments": {"name": "user"}}));
+    }
+    let mut before = 0;
+    loop {
+        let answer = client.message();
+        if answer["id"] == json!(refresh) {
+            assert_eq!(answer["result"]["isError"], false);
+            break;
+        }
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
         assert!(text.ends_with("Read me.\n") || text.ends_with("Second text.\n"), "{text}");
+        before += 1;
     }
-    let loads = started.elapsed();
-    assert_eq!(client.answer(refresh)["result"]["isError"], false);
-    let refreshed = started.elapsed();
     // Either they did not wait for the refresh, or it is too fast to wait for.
+    let refreshed = started.elapsed();
     assert!(
-        loads < refreshed / 2 || refreshed < Duration::from_millis(100),
-        "{loads:?} for the loads, {refreshed:?} for the refresh"
+        before >= 10 || refreshed < Duration::from_millis(200),
+        "{before} loads were answered before the refresh, which took {refreshed:?}"
     );
     assert!(load(&mut client, "user").ends_with("Second text.\n"), "it is applied afterwards");
 }
