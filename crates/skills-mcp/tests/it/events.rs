@@ -74,42 +74,19 @@ fn listened_to(command: &mut Command, settings: &[&str]) {
     command.args(settings.iter().flat_map(|setting| ["--set", setting]));
 }
 
-/// What was recorded until the server left, oldest first: from the history, where one is kept, else from the log.
+/// What was recorded until the server left, oldest first.
 fn recorded(home: &Home, client: Client) -> Vec<Value> {
     let (status, _, log) = client.close();
     assert_eq!(status.code(), Some(0), "{log}");
-    let lines: Vec<String> =
-        match fs::read_to_string(home.path().join(".skills-mcp/analytics.jsonl")) {
-            Ok(history) => history.lines().map(str::to_owned).collect(),
-            Err(_) => {
-                log.lines().filter_map(|line| line.split("event=").nth(1)).map(unquoted).collect()
-            }
-        };
-    let read = |line: &String| {
+    let history = home.path().join(".skills-mcp/analytics.jsonl");
+    let history = fs::read_to_string(history).unwrap_or_default();
+    let read = |line: &str| {
         Recorded::read(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         let mut event: Value = serde_json::from_str(line).unwrap();
-        event.as_object_mut().unwrap().remove("check");
+        event.as_object_mut().unwrap().remove("check").unwrap();
         event
     };
-    lines.iter().map(read).collect()
-}
-
-/// A text as the log quotes it.
-fn unquoted(quoted: &str) -> String {
-    let mut text = String::new();
-    let mut rest = quoted.trim().trim_matches('"').chars();
-    while let Some(c) = rest.next() {
-        match (c, if c == '\\' { rest.next() } else { None }) {
-            ('\\', Some('u')) => {
-                let number: String = rest.by_ref().skip(1).take_while(|c| *c != '}').collect();
-                text.push(char::from_u32(u32::from_str_radix(&number, 16).unwrap()).unwrap());
-            }
-            ('\\', Some(escaped @ ('"' | '\\' | '\''))) => text.push(escaped),
-            (c, None) => text.push(c),
-            (_, Some(other)) => panic!("an escape nobody expects: {other}"),
-        }
-    }
-    text
+    history.lines().map(read).collect()
 }
 
 /// An event without what no two runs share; each of that is what it should be.
