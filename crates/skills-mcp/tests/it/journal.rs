@@ -177,7 +177,7 @@ fn b01_sixteen_writers_killed_at_any_moment_lose_nothing_they_have_written() {
     let written = written.into_inner().unwrap();
     let folder = Folder::new(home.path());
     let mut sender = Sender::new(folder.clone());
-    soon("the rest is sent", Duration::from_secs(60), || {
+    soon("the rest is sent", Duration::from_mins(1), || {
         (sender.round(&endpoint.url(), |_| true) == Round::Done && folder.unsent() == 0)
             .then_some(())
     });
@@ -432,7 +432,7 @@ fn weathered(behaviour: &Behaviour) -> (String, Vec<Instant>, Home) {
         thread::sleep(Duration::from_secs(2));
         endpoint.behave(Behaviour::Take);
     }
-    soon(&format!("all of it after {behaviour:?}"), Duration::from_secs(60), || {
+    soon(&format!("all of it after {behaviour:?}"), Duration::from_mins(1), || {
         (endpoint.ids().len() == 7).then_some(())
     });
     let (_, _, log) = client.close();
@@ -508,8 +508,10 @@ fn b05_after_an_outage_there_is_one_request_a_second() {
     clients.iter_mut().for_each(ask);
     eventually("a request", || endpoint.posted().first().cloned());
     endpoint.behave(Behaviour::Take);
-    soon("all", Duration::from_secs(60), || (endpoint.ids().len() == 1_703).then_some(()));
-    clients.into_iter().for_each(|client| drop(client.close()));
+    soon("all", Duration::from_mins(1), || (endpoint.ids().len() == 1_703).then_some(()));
+    for client in clients {
+        client.close();
+    }
     let posted = endpoint.posted();
     let taken: Vec<_> = posted.iter().filter(|posted| posted.status == Some(200)).collect();
     assert!((4..=8).contains(&taken.len()), "{}", taken.len());
@@ -525,15 +527,17 @@ fn b05_after_an_outage_there_is_one_request_a_second() {
 
 // B-07
 
-#[test]
-fn b07_damaged_files_cost_the_damaged_lines_and_nothing_else() {
-    let good = |comment: &str| format!("{}\n", checked(&event(comment)).unwrap());
+fn good(comment: &str) -> String {
+    format!("{}\n", checked(&event(comment)).unwrap())
+}
+
+/// What is wrong with a segment, what is in it, how many events of it arrive, and how many lines are none.
+fn damaged() -> Vec<(&'static str, String, usize, u64)> {
     let flipped = good("flipped").replace("flipped", "flippee");
     let torn = good("torn").get(..100).unwrap().to_owned();
     let newer = good("newer").replace("skill_feedback", "skill_dreamt");
     let long = format!("{{\"type\":\"{}\"}}\n", "x".repeat(2_000_000));
-    // What is in a segment; how many events of it arrive, and how many lines are none.
-    let table: Vec<(&str, String, usize, u64)> = vec![
+    vec![
         ("whole", good("1") + &good("2"), 2, 0),
         ("empty lines", format!("\n{}\n\n", good("1")), 1, 0),
         ("torn end", good("1") + &torn, 1, 1),
@@ -546,12 +550,16 @@ fn b07_damaged_files_cost_the_damaged_lines_and_nothing_else() {
         ("a long line", good("1") + &long + &good("2"), 2, 1),
         ("only zeros", "\0".repeat(4096), 0, 1),
         ("nothing", String::new(), 0, 0),
-    ];
+    ]
+}
+
+#[test]
+fn b07_damaged_files_cost_the_damaged_lines_and_nothing_else() {
     let home = Home::with(ROOT_TREE);
     let (mut arrive, mut spoilt) = (0, 0);
     let segment = || own(&home).join(format!("analytics-buffer.{}.jsonl", clock::event_id()));
     fs::create_dir_all(own(&home)).unwrap();
-    for (_, text, events, lines) in &table {
+    for (_, text, events, lines) in &damaged() {
         fs::write(segment(), text).unwrap();
         arrive += events;
         spoilt += lines;
