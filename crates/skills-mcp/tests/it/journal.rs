@@ -211,7 +211,9 @@ fn seen_by(client: &Client, home: &Home) -> PathBuf {
 fn assert_counts_and_recovers(lines: &str, mend: impl Fn(&Client, &Path)) {
     let home = Home::with(ROOT_TREE);
     fs::create_dir_all(own(&home)).unwrap();
-    let mut client = shake(after(&sending(&home, "http://127.0.0.1:9/x"), OWN_WORLD, lines));
+    let mut command = server(&home);
+    command.env("ANALYTICS_ENDPOINT", "http://127.0.0.1:9/x");
+    let mut client = shake(after(&command, OWN_WORLD, lines));
     for _ in 0..5 {
         ask(&mut client);
     }
