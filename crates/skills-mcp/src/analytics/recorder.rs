@@ -149,6 +149,13 @@ impl Desk {
             let closed = self.write(more.collect());
             if let Some(answer) = closed {
                 self.settle();
+                let dropped = self.writer.untold();
+                if dropped > 0 {
+                    tracing::warn!(
+                        dropped,
+                        "analytics: events were dropped, and no file tells of it"
+                    );
+                }
                 // Whoever asked may have gone.
                 let _ = answer.send(self.courier.take());
                 return;

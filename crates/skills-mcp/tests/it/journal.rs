@@ -286,6 +286,7 @@ fn without_a_home_it_is_said_once_and_calls_work() {
     let (status, _, log) = client.close();
     assert!(status.success(), "{log}");
     assert_eq!(log.matches("there is no home folder").count(), 1, "{log}");
+    assert!(log.contains("no file tells of it dropped=2"), "{log}");
 }
 
 #[test]
@@ -300,6 +301,55 @@ fn no_name_leads_to_a_file_that_a_program_would_read() {
     assert!(log.contains("must end in .jsonl"), "{log}");
     assert_eq!(fs::read_to_string(home.path().join(".profile")).unwrap(), "PATH=/bin\n");
     assert_eq!(counted(&own(&home)).0, 1);
+}
+
+// Settings.
+
+#[test]
+fn an_event_is_kept_as_the_content_says_at_its_moment_unless_trust_is_strict() {
+    let home = Home::with(ROOT_TREE);
+    let say = |file: &str| {
+        home.write("config.yaml", format!("analytics: {{enabled: true, file: '{file}'}}\n"));
+    };
+    say("~/one.jsonl");
+    let mut strict = server(&home);
+    strict.env("SKILLS_TRUST", "strict");
+    let mut client = shake(strict);
+    ask(&mut client);
+    client.close();
+    assert!(!own(&home).exists() && !home.path().join("one.jsonl").exists());
+    let mut client = shake(server(&home));
+    ask(&mut client);
+    say("two.jsonl");
+    eventually("the other file", || {
+        ask(&mut client);
+        own(&home).join("two.jsonl").exists().then_some(())
+    });
+    client.close();
+    assert!(!ids(&home.path().join("one.jsonl")).is_empty());
+    assert!(!ids(&own(&home).join("two.jsonl")).is_empty());
+}
+
+#[test]
+fn doctor_says_how_events_fare() {
+    let home = Home::with(ROOT_TREE);
+    let said = |command: &mut Command| {
+        let (_, out, err) = run(command.args(["doctor", "--json"]));
+        let said: Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));
+        said["analytics"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(said(&mut server(&home)), "off");
+    let url = "http://127.0.0.1:9/canary-path";
+    assert!(Writer::new(Some(home.path())).write(&[event("x")], &settings(url)));
+    let bytes = fs::metadata(own(&home).join("analytics-buffer.jsonl")).unwrap().len();
+    let kept = own(&home).join("analytics.jsonl");
+    assert_eq!(
+        said(&mut sending(&home, url)),
+        format!(
+            "on; kept in {}; sent to 127.0.0.1; {bytes} bytes unsent; 0 dropped",
+            kept.display()
+        )
+    );
 }
 
 // Off, and the end.
@@ -525,6 +575,22 @@ fn b05_after_an_outage_there_is_one_request_a_second() {
         taken.iter().all(|posted| posted.events().len() <= 500 && posted.body.len() <= 1 << 20)
     );
     assert_eq!(endpoint.events().len(), 1_703, "each came once");
+}
+
+#[test]
+fn b05_an_endpoint_whose_certificate_is_none_gets_nothing_and_costs_nothing() {
+    let home = Home::new();
+    let endpoint = Endpoint::start();
+    assert!(Writer::new(Some(home.path())).write(&[event("x")], &settings(&endpoint.url())));
+    let mut sender = Sender::new(Folder::new(home.path()));
+    let wrong = endpoint.url().replace("http://", "https://");
+    assert!(matches!(sender.round(&wrong, |_| true), Round::Later(_)));
+    assert_eq!(endpoint.ids().len(), 0);
+    assert!(matches!(sender.round(&endpoint.url(), |_| true), Round::Later(_)), "it waits");
+    eventually("a second later", || {
+        (sender.round(&endpoint.url(), |_| true) == Round::Done).then_some(())
+    });
+    assert_eq!(endpoint.ids().len(), 1);
 }
 
 // B-07

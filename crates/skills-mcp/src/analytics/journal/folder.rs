@@ -112,6 +112,8 @@ impl Folder {
         if bytes == 0 {
             return Ok(None);
         }
+        // Whoever wrote it does not find it any more to settle it.
+        disk::settle(&buffer)?;
         let path = self.aside();
         disk::rename(&buffer, &path)?;
         Ok(Some(Segment { path, bytes }))
