@@ -430,6 +430,8 @@ fn a_request_is_as_the_seeds_have_it_and_a_token_stays_a_secret() {
     let endpoint = Endpoint::start();
     let mut command = sending(&home, &endpoint.url());
     command.env("ANALYTICS_TOKEN", "canary-token").env("SKILLS_LOG", "trace").env("USER", "ada");
+    // No proxy hears of what stays on this machine.
+    command.env("HTTP_PROXY", "http://127.0.0.1:9").env("ALL_PROXY", "http://127.0.0.1:9");
     let mut client = shake(command);
     ask(&mut client);
     let posted = eventually("a request", || endpoint.posted().first().cloned());
