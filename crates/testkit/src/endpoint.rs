@@ -164,7 +164,6 @@ impl Shared {
                 format!("HTTP/1.1 {status} X\r\nContent-Length: 2\r\n{more}\r\n{{}}")
             };
             let (status, said) = match &behaviour {
-                Behaviour::Take => (Some(200), answer(200, "")),
                 Behaviour::Status(status) => (Some(*status), answer(*status, "")),
                 Behaviour::RetryAfter(status, when) => {
                     (Some(*status), answer(*status, &format!("Retry-After: {when}\r\n")))
@@ -175,17 +174,19 @@ impl Shared {
                 Behaviour::Refuse(word) if posted.body.contains(word) => {
                     (Some(422), answer(422, ""))
                 }
-                Behaviour::AtMost(_) | Behaviour::Refuse(_) => (Some(200), answer(200, "")),
+                Behaviour::Take | Behaviour::AtMost(_) | Behaviour::Refuse(_) => {
+                    (Some(200), answer(200, ""))
+                }
                 Behaviour::Redirect(to) => (Some(307), answer(307, &format!("Location: {to}\r\n"))),
                 Behaviour::Garbage => (None, "\u{0}\u{1}no such thing\r\n\r\n".to_owned()),
                 Behaviour::Hang | Behaviour::Drip | Behaviour::Close => (None, String::new()),
             };
             posted.status = status;
             lock(&self.posted).push(posted);
-            match behaviour {
-                Behaviour::Hang => self.stall(&mut out, b""),
-                Behaviour::Drip => self.stall(&mut out, b"HTTP/1.1 200 OK\r\n"),
-                _ => {}
+            if behaviour == Behaviour::Hang {
+                self.stall(&mut out, b"");
+            } else if behaviour == Behaviour::Drip {
+                self.stall(&mut out, b"HTTP/1.1 200 OK\r\n");
             }
             if out.write_all(said.as_bytes()).is_err() || status.is_none() {
                 return;
@@ -197,10 +198,8 @@ impl Shared {
     fn stall(&self, out: &mut TcpStream, bytes: &[u8]) {
         let mut bytes = bytes.iter();
         while !self.ended.load(Ordering::Relaxed) {
-            if let Some(byte) = bytes.next() {
-                if out.write_all(&[*byte]).is_err() {
-                    return;
-                }
+            if bytes.next().is_some_and(|byte| out.write_all(&[*byte]).is_err()) {
+                return;
             }
             thread::sleep(Duration::from_millis(100));
         }

@@ -149,6 +149,13 @@ impl Desk {
             let closed = self.write(more.collect());
             if let Some(answer) = closed {
                 self.settle();
+                let dropped = self.writer.untold();
+                if dropped > 0 {
+                    tracing::warn!(
+                        dropped,
+                        "analytics: events were dropped, and no file tells of it"
+                    );
+                }
                 // Whoever asked may have gone.
                 let _ = answer.send(self.courier.take());
                 return;
@@ -192,7 +199,14 @@ impl Desk {
     }
 
     fn settle(&mut self) {
-        self.writer.count_dropped(self.missed.swap(0, Ordering::Relaxed));
+        let missed = self.missed.swap(0, Ordering::Relaxed);
+        if missed > 0 {
+            tracing::warn!(
+                missed,
+                "analytics: events came faster than the disk takes them and were dropped"
+            );
+            self.writer.count_dropped(missed);
+        }
         self.writer.settle();
     }
 }
@@ -261,7 +275,8 @@ fn carry(sender: &mut Sender, told: &Mutex<Analytics>, ended: &Receiver<mpsc::Se
             wait = match sender.round(&url, pause) {
                 Round::Done => None,
                 Round::Busy => Some(SETTLE),
-                Round::Later(later) => Some(later.max(SETTLE)),
+                // Another process may fare better meanwhile, and then there is nothing to wait for.
+                Round::Later(later) => Some(later.min(every).max(SETTLE)),
             };
         }
         if let Some(over) = over {
@@ -272,5 +287,44 @@ fn carry(sender: &mut Sender, told: &Mutex<Analytics>, ended: &Receiver<mpsc::Se
             let _ = over.send(());
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skills_testkit::Home;
+
+    use super::*;
+    use crate::analytics::{
+        journal::{State, disk},
+        sender::kill_points::{feedback, settings},
+    };
+
+    #[test]
+    fn whoever_tells_of_an_event_never_waits_and_what_is_too_much_is_counted() {
+        let home = Home::new();
+        let recorder = Recorder::new(Some(home.path()), || Some(settings(None)));
+        let path = home.path().join(".skills-mcp/analytics.jsonl");
+        // Somebody who was stopped while they wrote.
+        let held = disk::lock(&path).unwrap();
+        let started = Instant::now();
+        for _ in 0..6_000 {
+            recorder.take(feedback("x"));
+        }
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+        recorder.close(Instant::now() + DRAIN);
+        drop(held);
+        recorder.close(Instant::now() + Duration::from_secs(20));
+        let folder = Folder::new(home.path());
+        let kept = || {
+            let text = disk::read(&path, 1 << 30).unwrap();
+            u64::try_from(text.split_inclusive(|byte| *byte == b'\n').count()).unwrap()
+        };
+        while kept() + State::read(&folder).dropped < 6_000 {
+            assert!(started.elapsed() < Duration::from_secs(20), "{}", kept());
+            thread::sleep(MOMENT);
+        }
+        assert_eq!(kept() + State::read(&folder).dropped, 6_000, "each is there or counted");
+        assert!((4_096..=4_096 + 256).contains(&kept()), "{}", kept());
     }
 }

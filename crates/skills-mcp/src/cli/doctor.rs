@@ -38,7 +38,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let analytics = &refreshed.snapshot.settings().analytics;
     let analytics = outlook(context.environment.home.as_deref(), analytics);
     let warnings = context.warnings()?;
-    let examined = Examined { warnings, store, refreshed, tried, rung, analytics };
+    let examined = Examined { store, refreshed, tried, rung, analytics, warnings };
     let mut out = Output::new();
     if options.json {
         out.line(examined.json().to_string());

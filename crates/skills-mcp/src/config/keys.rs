@@ -345,6 +345,7 @@ mod tests {
             ("scripts.roots", "[work]"),
             ("scripts.roots", "/srv"),
             ("scripts.env", "[GITHUB_TOKEN]"),
+            ("scripts.env", "[ANALYTICS_TOKEN]"),
             ("scripts.env", "[SKILLS_DIR]"),
             ("scripts.env", "[LD_PRELOAD]"),
             ("scripts.env", "[PATH]"),

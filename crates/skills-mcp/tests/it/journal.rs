@@ -177,7 +177,7 @@ fn b01_sixteen_writers_killed_at_any_moment_lose_nothing_they_have_written() {
     let written = written.into_inner().unwrap();
     let folder = Folder::new(home.path());
     let mut sender = Sender::new(folder.clone());
-    soon("the rest is sent", Duration::from_secs(60), || {
+    soon("the rest is sent", Duration::from_mins(1), || {
         (sender.round(&endpoint.url(), |_| true) == Round::Done && folder.unsent() == 0)
             .then_some(())
     });
@@ -211,7 +211,9 @@ fn seen_by(client: &Client, home: &Home) -> PathBuf {
 fn assert_counts_and_recovers(lines: &str, mend: impl Fn(&Client, &Path)) {
     let home = Home::with(ROOT_TREE);
     fs::create_dir_all(own(&home)).unwrap();
-    let mut client = shake(after(&sending(&home, "http://127.0.0.1:9/x"), OWN_WORLD, lines));
+    let mut command = server(&home);
+    command.env("ANALYTICS_ENDPOINT", "http://127.0.0.1:9/x");
+    let mut client = shake(after(&command, OWN_WORLD, lines));
     for _ in 0..5 {
         ask(&mut client);
     }
@@ -284,6 +286,7 @@ fn without_a_home_it_is_said_once_and_calls_work() {
     let (status, _, log) = client.close();
     assert!(status.success(), "{log}");
     assert_eq!(log.matches("there is no home folder").count(), 1, "{log}");
+    assert!(log.contains("no file tells of it dropped=2"), "{log}");
 }
 
 #[test]
@@ -298,6 +301,55 @@ fn no_name_leads_to_a_file_that_a_program_would_read() {
     assert!(log.contains("must end in .jsonl"), "{log}");
     assert_eq!(fs::read_to_string(home.path().join(".profile")).unwrap(), "PATH=/bin\n");
     assert_eq!(counted(&own(&home)).0, 1);
+}
+
+// Settings.
+
+#[test]
+fn an_event_is_kept_as_the_content_says_at_its_moment_unless_trust_is_strict() {
+    let home = Home::with(ROOT_TREE);
+    let say = |file: &str| {
+        home.write("config.yaml", format!("analytics: {{enabled: true, file: '{file}'}}\n"));
+    };
+    say("~/one.jsonl");
+    let mut strict = server(&home);
+    strict.env("SKILLS_TRUST", "strict");
+    let mut client = shake(strict);
+    ask(&mut client);
+    client.close();
+    assert!(!own(&home).exists() && !home.path().join("one.jsonl").exists());
+    let mut client = shake(server(&home));
+    ask(&mut client);
+    say("two.jsonl");
+    eventually("the other file", || {
+        ask(&mut client);
+        own(&home).join("two.jsonl").exists().then_some(())
+    });
+    client.close();
+    assert!(!ids(&home.path().join("one.jsonl")).is_empty());
+    assert!(!ids(&own(&home).join("two.jsonl")).is_empty());
+}
+
+#[test]
+fn doctor_says_how_events_fare() {
+    let home = Home::with(ROOT_TREE);
+    let said = |command: &mut Command| {
+        let (_, out, err) = run(command.args(["doctor", "--json"]));
+        let said: Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));
+        said["analytics"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(said(&mut server(&home)), "off");
+    let url = "http://127.0.0.1:9/canary-path";
+    assert!(Writer::new(Some(home.path())).write(&[event("x")], &settings(url)));
+    let bytes = fs::metadata(own(&home).join("analytics-buffer.jsonl")).unwrap().len();
+    let kept = own(&home).join("analytics.jsonl");
+    assert_eq!(
+        said(&mut sending(&home, url)),
+        format!(
+            "on; kept in {}; sent to 127.0.0.1; {bytes} bytes unsent; 0 dropped",
+            kept.display()
+        )
+    );
 }
 
 // Off, and the end.
@@ -378,6 +430,8 @@ fn a_request_is_as_the_seeds_have_it_and_a_token_stays_a_secret() {
     let endpoint = Endpoint::start();
     let mut command = sending(&home, &endpoint.url());
     command.env("ANALYTICS_TOKEN", "canary-token").env("SKILLS_LOG", "trace").env("USER", "ada");
+    // No proxy hears of what stays on this machine.
+    command.env("HTTP_PROXY", "http://127.0.0.1:9").env("ALL_PROXY", "http://127.0.0.1:9");
     let mut client = shake(command);
     ask(&mut client);
     let posted = eventually("a request", || endpoint.posted().first().cloned());
@@ -432,7 +486,7 @@ fn weathered(behaviour: &Behaviour) -> (String, Vec<Instant>, Home) {
         thread::sleep(Duration::from_secs(2));
         endpoint.behave(Behaviour::Take);
     }
-    soon(&format!("all of it after {behaviour:?}"), Duration::from_secs(60), || {
+    soon(&format!("all of it after {behaviour:?}"), Duration::from_mins(1), || {
         (endpoint.ids().len() == 7).then_some(())
     });
     let (_, _, log) = client.close();
@@ -508,8 +562,10 @@ fn b05_after_an_outage_there_is_one_request_a_second() {
     clients.iter_mut().for_each(ask);
     eventually("a request", || endpoint.posted().first().cloned());
     endpoint.behave(Behaviour::Take);
-    soon("all", Duration::from_secs(60), || (endpoint.ids().len() == 1_703).then_some(()));
-    clients.into_iter().for_each(|client| drop(client.close()));
+    soon("all", Duration::from_mins(1), || (endpoint.ids().len() == 1_703).then_some(()));
+    for client in clients {
+        client.close();
+    }
     let posted = endpoint.posted();
     let taken: Vec<_> = posted.iter().filter(|posted| posted.status == Some(200)).collect();
     assert!((4..=8).contains(&taken.len()), "{}", taken.len());
@@ -523,17 +579,35 @@ fn b05_after_an_outage_there_is_one_request_a_second() {
     assert_eq!(endpoint.events().len(), 1_703, "each came once");
 }
 
+#[test]
+fn b05_an_endpoint_whose_certificate_is_none_gets_nothing_and_costs_nothing() {
+    let home = Home::new();
+    let endpoint = Endpoint::start();
+    assert!(Writer::new(Some(home.path())).write(&[event("x")], &settings(&endpoint.url())));
+    let mut sender = Sender::new(Folder::new(home.path()));
+    let wrong = endpoint.url().replace("http://", "https://");
+    assert!(matches!(sender.round(&wrong, |_| true), Round::Later(_)));
+    assert_eq!(endpoint.ids().len(), 0);
+    assert!(matches!(sender.round(&endpoint.url(), |_| true), Round::Later(_)), "it waits");
+    eventually("a second later", || {
+        (sender.round(&endpoint.url(), |_| true) == Round::Done).then_some(())
+    });
+    assert_eq!(endpoint.ids().len(), 1);
+}
+
 // B-07
 
-#[test]
-fn b07_damaged_files_cost_the_damaged_lines_and_nothing_else() {
-    let good = |comment: &str| format!("{}\n", checked(&event(comment)).unwrap());
+fn good(comment: &str) -> String {
+    format!("{}\n", checked(&event(comment)).unwrap())
+}
+
+/// What is wrong with a segment, what is in it, how many events of it arrive, and how many lines are none.
+fn damaged() -> Vec<(&'static str, String, usize, u64)> {
     let flipped = good("flipped").replace("flipped", "flippee");
     let torn = good("torn").get(..100).unwrap().to_owned();
     let newer = good("newer").replace("skill_feedback", "skill_dreamt");
     let long = format!("{{\"type\":\"{}\"}}\n", "x".repeat(2_000_000));
-    // What is in a segment; how many events of it arrive, and how many lines are none.
-    let table: Vec<(&str, String, usize, u64)> = vec![
+    vec![
         ("whole", good("1") + &good("2"), 2, 0),
         ("empty lines", format!("\n{}\n\n", good("1")), 1, 0),
         ("torn end", good("1") + &torn, 1, 1),
@@ -546,12 +620,16 @@ fn b07_damaged_files_cost_the_damaged_lines_and_nothing_else() {
         ("a long line", good("1") + &long + &good("2"), 2, 1),
         ("only zeros", "\0".repeat(4096), 0, 1),
         ("nothing", String::new(), 0, 0),
-    ];
+    ]
+}
+
+#[test]
+fn b07_damaged_files_cost_the_damaged_lines_and_nothing_else() {
     let home = Home::with(ROOT_TREE);
     let (mut arrive, mut spoilt) = (0, 0);
     let segment = || own(&home).join(format!("analytics-buffer.{}.jsonl", clock::event_id()));
     fs::create_dir_all(own(&home)).unwrap();
-    for (_, text, events, lines) in &table {
+    for (_, text, events, lines) in &damaged() {
         fs::write(segment(), text).unwrap();
         arrive += events;
         spoilt += lines;

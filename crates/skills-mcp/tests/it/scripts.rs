@@ -1036,10 +1036,11 @@ fn no_secret_reaches_a_script_a_log_an_event_or_an_answer() {
         .set("analytics.enabled=true");
     shop.home.write(
         ".skills-mcp/config.yaml",
-        "analytics: {endpoint: 'https://hooks.example.org/canary-config'}\n",
+        "analytics: {endpoint: 'http://127.0.0.1:9/canary-config'}\n",
     );
     let mut command = shop.command(&["--log", "trace"]);
     command.env("GITHUB_TOKEN", "canary-token").env("AWS_SECRET_ACCESS_KEY", "canary-aws");
+    command.env("ANALYTICS_TOKEN", "canary-analytics");
     command
         .env("SKILLS_REPO", "https://user:canary-url@git.example.org/x.git")
         .env("SKILLS_DIR", shop.home.skills());
@@ -1066,6 +1067,7 @@ fn no_secret_reaches_a_script_a_log_an_event_or_an_answer() {
         "canary-nul",
         "canary-token",
         "canary-aws",
+        "canary-analytics",
         "canary-url",
         "canary-config",
     ] {

@@ -112,6 +112,8 @@ impl Folder {
         if bytes == 0 {
             return Ok(None);
         }
+        // Whoever wrote it does not find it any more to settle it.
+        disk::settle(&buffer)?;
         let path = self.aside();
         disk::rename(&buffer, &path)?;
         Ok(Some(Segment { path, bytes }))
@@ -127,9 +129,14 @@ impl Folder {
             if bytes + self.limits.buffer <= self.limits.unsent {
                 break;
             }
-            if let Some(held) = disk::lock_if_free(&segment.path)? {
-                dropped += count(held, segment.cursor())?;
-                segment.remove()?;
+            match disk::lock_if_free(&segment.path) {
+                Ok(Some(held)) => {
+                    dropped += count(held, segment.cursor());
+                    segment.remove()?;
+                }
+                Ok(None) => {}
+                // What nobody can read nobody can count, but it takes room.
+                Err(_) => segment.remove()?,
             }
             bytes = bytes.saturating_sub(segment.bytes);
         }
@@ -200,14 +207,14 @@ impl Segment {
     }
 }
 
-/// How many events follow.
-fn count(file: File, offset: u64) -> io::Result<u64> {
-    let mut lines = Lines::new(file, offset)?;
+/// How many events follow, as far as they can be read.
+fn count(file: File, offset: u64) -> u64 {
+    let Ok(mut lines) = Lines::new(file, offset) else { return 0 };
     let mut events = 0;
-    while let Some(found) = lines.next()? {
+    while let Ok(Some(found)) = lines.next() {
         events += u64::from(matches!(found, Found::Event(..)));
     }
-    Ok(events)
+    events
 }
 
 /// The number in the name of one of our files.

@@ -26,6 +26,8 @@ pub struct Writer {
     /// How many were dropped since the disk last worked, and whether that was said.
     episode: u64,
     said: bool,
+    /// Whether it was said that the disk may not keep what it took.
+    doubted: bool,
 }
 
 /// Where the history of these settings is. None where that is in a home, and there is none.
@@ -47,6 +49,7 @@ impl Writer {
             dropped: 0,
             episode: 0,
             said: false,
+            doubted: false,
         }
     }
 
@@ -169,8 +172,10 @@ impl Writer {
     /// Makes what was written survive a power cut, and tells what was dropped to whoever asks. Done once a second.
     pub fn settle(&mut self) {
         for path in std::mem::take(&mut self.unsettled) {
-            if let Err(error) = disk::settle(&path) {
-                tracing::debug!(path = %path.display(), "analytics: not settled: {error}");
+            if let Err(error) = disk::settle(&path)
+                && !std::mem::replace(&mut self.doubted, true)
+            {
+                tracing::warn!(path = %path.display(), "analytics: a power cut may cost events: {error}");
             }
         }
         let (Some(folder), true) = (&self.folder, self.dropped > 0) else { return };

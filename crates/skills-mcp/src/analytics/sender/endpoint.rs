@@ -1,8 +1,10 @@
 //! [`Endpoint`]: where events are sent, and with which token. A token travels only where nobody can read it on the way.
 
-use std::{fmt, net::IpAddr};
+use std::fmt;
 
 use axum::http::Uri;
+
+use crate::network::is_here;
 
 /// Where to send.
 #[derive(Clone)]
@@ -42,13 +44,6 @@ impl Endpoint {
         headers.extend(self.authorization.as_deref().map(|token| ("Authorization", token)));
         headers
     }
-}
-
-/// Whether a host is this machine.
-fn is_here(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host.eq_ignore_ascii_case("localhost")
-        || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 impl fmt::Debug for Endpoint {

@@ -105,28 +105,42 @@ impl Sender {
         self.folder.sweep()?;
         let mut taken = false;
         loop {
-            let mut segments = self.folder.segments()?;
-            if segments.is_empty() && !taken {
+            let mut next = self.next()?;
+            if next.is_none() && !taken {
                 taken = true;
-                segments.extend(self.folder.take_buffer()?);
+                self.folder.take_buffer()?;
+                next = self.next()?;
             }
-            let Some(segment) = segments.first() else { return Ok(Round::Done) };
-            // Whoever removes it, because there is too much, is done in a moment.
-            let Some(file) = segment.hold()? else { return Ok(Round::Later(PACE)) };
+            let Some((segment, file)) = &next else { return Ok(Round::Done) };
             match self.step(&endpoint, segment, file)? {
                 Step::Stays(wait) => return Ok(Round::Later(wait)),
                 Step::Empty => continue,
                 Step::Gone | Step::Smaller => {}
             }
-            let more = segments.len() > 1 || self.folder.segments()?.contains(segment);
+            let more = !self.folder.segments()?.is_empty();
             if more && !pause(PACE) {
                 return Ok(Round::Later(PACE));
             }
         }
     }
 
+    /// The oldest segment that nobody is removing. One that cannot be opened, such as another user's, is in nobody's way.
+    fn next(&mut self) -> io::Result<Option<(Segment, File)>> {
+        for segment in self.folder.segments()? {
+            match segment.hold() {
+                Ok(Some(file)) => return Ok(Some((segment, file))),
+                Ok(None) => {}
+                Err(error) => {
+                    let path = segment.path.display();
+                    self.say(&format!("unsent events in {path} wait: {error}"));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// Sends the next batch of a segment, which we hold.
-    fn step(&mut self, endpoint: &Endpoint, segment: &Segment, file: File) -> io::Result<Step> {
+    fn step(&mut self, endpoint: &Endpoint, segment: &Segment, file: &File) -> io::Result<Step> {
         let most = State::read(&self.folder).batch.unwrap_or(MAX_EVENTS).clamp(1, MAX_EVENTS);
         let batch = Batch::read(file, segment.cursor(), most)?;
         if batch.events == 0 {
