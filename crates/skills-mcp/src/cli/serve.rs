@@ -12,6 +12,7 @@ use crate::{
     script::{self, Runs},
     store::{Store, keep, keep_synced},
     surface::Face,
+    telemetry::Telemetry,
     transport::{self, Handler},
 };
 
@@ -45,7 +46,10 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
             "waiting for an MCP client on standard input; Ctrl-C ends it, `skills-mcp demo` shows what it does"
         );
     }
-    let sink = Sink::new(context.environment.server_id(), |recorded| {
+    let telemetry = Telemetry::start(&context.environment, &store);
+    let listening = telemetry.clone();
+    let sink = Sink::new(context.environment.server_id(), move |recorded| {
+        listening.heard(&recorded);
         tracing::debug!(event = serde_json::to_string(&recorded).unwrap_or_default(), "recorded");
     });
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -58,9 +62,11 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
         tokio::spawn(keep_synced(Arc::clone(&store)));
         tokio::task::spawn_blocking(script::sweep);
         let runs = Runs::new(&context.environment);
-        transport::serve(Handler::new(Arc::clone(&store), sink, face, runs)).await
+        let handler = Handler::new(Arc::clone(&store), sink, face, runs);
+        transport::serve(handler.watched(telemetry.clone())).await
     });
     store.stop_syncing();
+    telemetry.close();
     tracing::info!(late = store.late(), "stopped: {ended}");
     // A read of standard input may still block a thread, and nothing is left to wait for.
     runtime.shutdown_background();

@@ -102,6 +102,11 @@ impl Store {
         }
     }
 
+    /// The current snapshot, if there is one yet. Nobody looks or waits.
+    pub fn known(&self) -> Option<Arc<Snapshot>> {
+        self.current.load_full()
+    }
+
     /// A snapshot with every change that was on disk when it was asked for, or a second before where nobody tells of
     /// changes. Waiting for that has an end, and is counted when it comes to it.
     pub async fn fresh(self: &Arc<Self>) -> Arc<Snapshot> {

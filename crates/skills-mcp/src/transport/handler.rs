@@ -30,6 +30,7 @@ use crate::{
     script::{Caller, Progress, Runs},
     store::{Cause, Snapshot, Store},
     surface::{Call, Face, Menu, Offered, Refusal, Reply, Session, Takes},
+    telemetry::{self, Telemetry},
 };
 
 /// So many calls run at once; more wait for their turn.
@@ -49,7 +50,7 @@ const LONG: Duration = Duration::from_millis(100);
 type Answered = (&'static str, Result<Reply, Refusal>);
 
 /// Core methods whose parameters, when malformed, reach us as an unknown request: they are -32602, not -32601.
-const CORE_METHODS: &[&str] = &[
+pub(super) const CORE_METHODS: &[&str] = &[
     "server/discover",
     "tools/list",
     "tools/call",
@@ -74,6 +75,7 @@ pub struct Handler {
     runs: Arc<Runs>,
     menu: Arc<Menu>,
     pub(super) announcer: Announcer,
+    pub(super) telemetry: Telemetry,
 }
 
 impl Handler {
@@ -85,7 +87,14 @@ impl Handler {
         let running = Arc::new(Semaphore::new(MAX_RUNNING));
         let reading = Arc::new(Semaphore::new(MAX_READING));
         let (runs, session) = (Arc::new(runs), Arc::default());
-        Self { store, sink, session, face, running, reading, runs, menu, announcer }
+        let telemetry = Telemetry::default();
+        Self { store, sink, session, face, running, reading, runs, menu, announcer, telemetry }
+    }
+
+    /// The same, watched.
+    #[must_use]
+    pub fn watched(self, telemetry: Telemetry) -> Self {
+        Self { telemetry, ..self }
     }
 
     /// A snapshot with every change that was on disk when the request came.
@@ -141,7 +150,7 @@ impl Handler {
         Call {
             snapshot,
             store: Arc::clone(&self.store),
-            sink: if counted { self.sink.clone() } else { Sink::silent() },
+            sink: if counted { self.sink.clone() } else { self.telemetry.sink() },
             session: Arc::clone(&self.session),
             face: Arc::clone(&self.face),
             runs: Arc::clone(&self.runs),
@@ -162,7 +171,8 @@ async fn run(offered: &Arc<Offered>, call: Call, arguments: JsonObject) -> Resul
         Takes::AScript => {
             // Elsewhere, so that whoever waits can be told how it goes.
             let offered = Arc::clone(offered);
-            let ran = spawn_blocking(move || offered.call(&call, arguments)).await;
+            let work = telemetry::carried(move || offered.call(&call, arguments));
+            let ran = spawn_blocking(work).await;
             return ran.unwrap_or_else(|_| panicked());
         }
     };

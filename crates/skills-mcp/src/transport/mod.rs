@@ -10,6 +10,7 @@ mod handler;
 mod lines;
 mod shutdown;
 mod stdio;
+mod watched;
 
 pub use client::{Client, ClientError, Era, Tried};
 pub use handler::Handler;
