@@ -25,6 +25,8 @@ mod hostile;
 mod house;
 mod links;
 mod notify;
+#[cfg(feature = "otel")]
+mod otel;
 mod sandbox;
 mod scripts;
 mod seed_002;
