@@ -97,6 +97,14 @@ impl Signal {
             (None, Some(base)) => format!("{}/{}", base.trim_end_matches('/'), self.path),
             (None, None) => return None,
         };
+        if !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme)) {
+            let word = self.word;
+            tracing::warn!(
+                "no {word} are sent: {} or {ENDPOINT} must begin with `http://` or `https://`",
+                self.endpoint
+            );
+            return None;
+        }
         let exporter = environment.get(self.exporter).unwrap_or("otlp");
         if !exporter.split(',').any(|name| is(name, "otlp")) {
             if !is(exporter, "none") {

@@ -13,8 +13,18 @@ const MAX_STATE: usize = 512;
 
 /// What the request says of where it belongs. What cannot be read says nothing: the span begins a trace of its own.
 pub(super) fn parent(asked: &Asked<'_>) -> Context {
-    let said = Said { parent: asked.traceparent, state: asked.tracestate };
+    let parent = asked.traceparent.filter(|parent| is_well_formed(parent));
+    let said = Said { parent, state: asked.tracestate };
     TraceContextPropagator::new().extract_with_context(&Context::new(), &said)
+}
+
+/// Whether every part has its length: the SDK takes numbers of any, and would make up the parent of a stranger.
+fn is_well_formed(parent: &str) -> bool {
+    let mut parts = parent.split('-');
+    let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+    let mut of =
+        |length| parts.next().is_some_and(|part| part.len() == length && part.chars().all(hex));
+    of(2) && of(32) && of(16) && of(2)
 }
 
 struct Said<'a> {
@@ -80,6 +90,8 @@ mod tests {
             &format!("00-{}-{span}-01", "0".repeat(32)),
             &format!("00-{trace}-{}-01", "0".repeat(16)),
             &format!("00-{trace}0-{span}-01"),
+            &format!("00-+{}-{span}-01", &trace[1..]),
+            "00-1-1-01",
             &format!("00-{trace}-{span}-01-more"),
             &"00-".repeat(100_000),
         ] {

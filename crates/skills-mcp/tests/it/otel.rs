@@ -184,7 +184,7 @@ fn told(span: &Span) -> HashMap<String, String> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    skills_mcp::store::hex(bytes)
 }
 
 fn call(tool: &str, arguments: &Value, traceparent: &str) -> Value {
@@ -201,7 +201,12 @@ fn has(span: &Span, expected: &[(&str, &str)]) {
 
 fn misses(span: &Span, keys: &[&str]) {
     let told = told(span);
-    keys.iter().for_each(|key| assert!(!told.contains_key(*key), "{key}: {told:?}"));
+    assert!(!keys.iter().any(|key| told.contains_key(*key)), "{keys:?}: {told:?}");
+}
+
+/// Waits until it sends by so many threads; a thread has its name a moment after it has begun.
+fn sends_by(client: &Client, threads: usize) {
+    eventually("threads that send", || (senders(client) == threads).then_some(()));
 }
 
 /// The threads by which the SDK sends.
@@ -262,6 +267,7 @@ fn a_calls_span_lies_below_the_parent_that_the_request_names() {
     assert!(told["skills.tokens"].parse::<u64>().unwrap() > 0, "{told:?}");
     assert!(told["skills.match.score"].parse::<f64>().unwrap() > 0.3, "{told:?}");
     misses(&span, &["error.type", "rpc.response.status_code", "gen_ai.tool.call.arguments"]);
+    nothing_said_leaves(&collector);
 
     let body = collector.bodies("/v1/traces").pop().unwrap();
     assert_eq!(body.headers["content-type"], "application/x-protobuf");
@@ -348,9 +354,15 @@ fn nothing_said_leaves(collector: &Collector) {
 
 #[test]
 fn metrics_count_what_is_served_missed_rated_and_run_under_names_of_the_catalog() {
+    for analytics in ["analytics.enabled=false", "analytics.enabled=true"] {
+        counts_once(analytics);
+    }
+}
+
+fn counts_once(analytics: &str) {
     let text = format!("echo {CANARY}-said\n");
     let declared = "args: [{name: word, description: w}]";
-    let shop = Workshop::new().script("scripts/x.sh", declared, &text);
+    let shop = Workshop::new().script("scripts/x.sh", declared, &text).set(analytics);
     let collector = Collector::new();
     let mut client = Client::legacy(collector.watch(shop.command(&[])), "2025-11-25");
     let served = client.call("get_skill", &json!({"skill_path": "tool"}));
@@ -379,6 +391,8 @@ fn metrics_count_what_is_served_missed_rated_and_run_under_names_of_the_catalog(
     assert_eq!(collector.counted("skills.script.runs", &[]), 1, "what was refused did not run");
     // The script ran on a thread of its own, and its skill is still known to the request's span.
     has(&collector.span("tools/call run_script"), &[tool]);
+    let is_other = |span: &Span| told(span).get("skills.path").is_some_and(|it| it == "_OTHER");
+    eventually("a skill that there is not", || collector.spans().into_iter().find(is_other));
 
     let called = || {
         let both = ["mcp.server.operation.duration", "skills.operation.duration"];
@@ -392,14 +406,17 @@ fn metrics_count_what_is_served_missed_rated_and_run_under_names_of_the_catalog(
         }
     };
     let (standard, ours) = eventually("durations", called);
-    assert_eq!((standard.explicit_bounds[0], standard.explicit_bounds[13]), (0.01, 300.0));
-    assert_eq!((ours.explicit_bounds[0], *ours.explicit_bounds.last().unwrap()), (0.000_05, 0.1));
+    let seconds = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1., 2., 5., 10., 30., 60., 120., 300.];
+    assert_eq!(standard.explicit_bounds, seconds);
+    let ends = (ours.explicit_bounds.first(), ours.explicit_bounds.last());
+    assert_eq!(ends, (Some(&0.000_05), Some(&0.1)));
     let labels = attributes(&standard.attributes);
-    assert_eq!(labels["network.transport"], "pipe");
+    assert_eq!(labels.get("network.transport").map(String::as_str), Some("pipe"));
     assert!(!labels.contains_key("jsonrpc.request.id"), "{labels:?}");
     let size = collector.metric("skills.index.size").and_then(|metric| metric.data);
     let Some(metric::Data::Gauge(size)) = size else { panic!("{size:?}") };
-    assert_eq!(size.data_points[0].value, Some(number_data_point::Value::AsInt(1)));
+    let sizes: Vec<_> = size.data_points.iter().filter_map(|point| point.value).collect();
+    assert_eq!(sizes, [number_data_point::Value::AsInt(1)]);
     nothing_said_leaves(&collector);
 }
 
@@ -417,6 +434,7 @@ fn without_an_endpoint_there_is_no_thread_and_no_connection() {
             "OTEL_EXPORTER_OTLP_PROTOCOL asks for something else than `http/protobuf`",
         ),
         (vec![("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a b/".to_owned())], "is no URL"),
+        (vec![("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318".to_owned())], "`http://`"),
     ] {
         let mut command = server(&home);
         command.envs(SOON).envs(variables.clone());
@@ -434,7 +452,7 @@ fn without_an_endpoint_there_is_no_thread_and_no_connection() {
     command.envs(SOON).envs([here]);
     let mut client = Client::legacy(command, "2025-11-25");
     client.call("get_skill", &json!({"skill_path": "api/auth"}));
-    assert_eq!(senders(&client), 2);
+    sends_by(&client, 2);
     eventually("connections", || (connections(&client) > 0).then_some(()));
 }
 
@@ -446,11 +464,28 @@ fn spans_alone_are_sent_where_only_they_have_an_endpoint() {
     command.envs(SOON).env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", place);
     let mut client = Client::legacy(command, "2025-11-25");
     client.call("get_skill", &json!({"skill_path": "api/auth"}));
-    assert_eq!(senders(&client), 1);
+    sends_by(&client, 1);
     let arrived = || (!collector.bodies("/some/place").is_empty()).then_some(());
     eventually("spans, at the very address", arrived);
     drop(client);
     assert!(collector.bodies("/v1/metrics").is_empty());
+}
+
+#[test]
+fn the_standard_variables_for_names_and_samples_count() {
+    let (home, collector) = (Home::with(ROOT_TREE), Collector::new());
+    let mut command = collector.watch(server(&home));
+    command.env("OTEL_SERVICE_NAME", "another").env("OTEL_TRACES_SAMPLER", "always_off");
+    let mut client = Client::legacy(command, "2025-11-25");
+    client.call("get_skill", &json!({"skill_path": "api/auth"}));
+    let counted = || (collector.counted("skills.served", &[]) == 1).then_some(());
+    eventually("a skill in the metrics", counted);
+    let body = collector.bodies("/v1/metrics").pop().unwrap();
+    let body = ExportMetricsServiceRequest::decode(&*body.body).unwrap();
+    let resource = attributes(&body.resource_metrics[0].resource.clone().unwrap().attributes);
+    assert_eq!(resource["service.name"], "another");
+    client.close();
+    assert_eq!(collector.spans(), []);
 }
 
 #[test]
@@ -473,7 +508,7 @@ fn an_endpoint_that_is_dead_delays_no_answer_and_no_end() {
         }
         // A single request to the one that never answers is given ten seconds.
         assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
-        assert_eq!(senders(&client), 2);
+        sends_by(&client, 2);
         let (status, took, log) = client.close();
         assert_eq!(status.code(), Some(0), "{log}");
         assert!(took < Duration::from_secs(1), "{took:?}");
