@@ -90,7 +90,7 @@ mod tests {
             &format!("00-{}-{span}-01", "0".repeat(32)),
             &format!("00-{trace}-{}-01", "0".repeat(16)),
             &format!("00-{trace}0-{span}-01"),
-            &format!("00-+{}-{span}-01", &trace[1..]),
+            &format!("00-+{}-{span}-01", "1".repeat(31)),
             "00-1-1-01",
             &format!("00-{trace}-{span}-01-more"),
             &"00-".repeat(100_000),
