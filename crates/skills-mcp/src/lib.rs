@@ -18,6 +18,8 @@ pub mod script;
 
 pub mod analytics;
 
+pub mod telemetry;
+
 pub mod surface;
 
 pub mod transport;

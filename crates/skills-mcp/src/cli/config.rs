@@ -63,6 +63,10 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     }
     out.heading("Environment");
     for variable in VARIABLES {
+        // Those of a standard are many, and of interest where they are set.
+        if variable.name.starts_with("OTEL_") && context.environment.get(variable.name).is_none() {
+            continue;
+        }
         let shown = match context.environment.get(variable.name) {
             None => dim("unset"),
             Some(_) if variable.secret => "set, not shown".to_owned(),

@@ -14,6 +14,7 @@ use crate::{
     script::{self, Runs},
     store::{Store, keep, keep_synced},
     surface::Face,
+    telemetry::Telemetry,
     transport::{self, Handler},
 };
 
@@ -52,10 +53,12 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
             "waiting for an MCP client on standard input; Ctrl-C ends it, `skills-mcp demo` shows what it does"
         );
     }
+    let telemetry = Telemetry::start(&context.environment, &store);
     let recorder = recorder(context, &store);
-    let recording = recorder.clone();
+    let (watching, recording) = (telemetry.clone(), recorder.clone());
     let server_id = store.settings().analytics.server_id(&context.environment);
     let sink = Sink::new(server_id, move |recorded| {
+        watching.heard(&recorded);
         tracing::debug!(event = serde_json::to_string(&recorded).unwrap_or_default(), "recorded");
         recording.take(recorded);
     });
@@ -69,9 +72,11 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
         tokio::spawn(keep_synced(Arc::clone(&store)));
         tokio::task::spawn_blocking(script::sweep);
         let runs = Runs::new(&context.environment);
-        transport::serve(Handler::new(Arc::clone(&store), sink, face, runs)).await
+        let handler = Handler::new(Arc::clone(&store), sink, face, runs);
+        transport::serve(handler.watched(telemetry.clone())).await
     });
     store.stop_syncing();
+    telemetry.close();
     recorder.close((when + LEAVE).min(Instant::now() + SEND));
     tracing::info!(late = store.late(), "stopped: {ended}");
     // A read of standard input may still block a thread, and nothing is left to wait for.

@@ -93,7 +93,35 @@ pub const VARIABLES: &[Variable] = &[
         secret: false,
         about: "error, warn, info, debug or trace; logs go to stderr",
     },
+    standard(
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "where spans and metrics go, over OTLP/HTTP; without one none are made (this and what follows: where built with the feature `otel`)",
+    ),
+    standard("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "where spans go, as it stands"),
+    standard("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "where metrics go, as it stands"),
+    hidden("OTEL_EXPORTER_OTLP_HEADERS", "headers that go with both, such as a token"),
+    hidden("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "headers that go with spans"),
+    hidden("OTEL_EXPORTER_OTLP_METRICS_HEADERS", "headers that go with metrics"),
+    standard("OTEL_EXPORTER_OTLP_PROTOCOL", "`http/protobuf`; with another nothing is sent"),
+    standard("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "the same for spans"),
+    standard("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "the same for metrics"),
+    standard("OTEL_EXPORTER_OTLP_TIMEOUT", "how many milliseconds sending may take"),
+    standard("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "the same for spans"),
+    standard("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", "the same for metrics"),
+    standard("OTEL_TRACES_EXPORTER", "`otlp` or `none`: whether spans are sent"),
+    standard("OTEL_METRICS_EXPORTER", "`otlp` or `none`: whether metrics are sent"),
+    standard("OTEL_SDK_DISABLED", "`true`: no spans and no metrics, wherever they would go"),
 ];
+
+/// A variable that is not of our making: <https://opentelemetry.io/docs/specs/otel/configuration/>.
+const fn standard(name: &'static str, about: &'static str) -> Variable {
+    Variable { name, sets: &[], secret: false, about }
+}
+
+/// The same, never shown.
+const fn hidden(name: &'static str, about: &'static str) -> Variable {
+    Variable { name, sets: &[], secret: true, about }
+}
 
 /// A secret of the table, for the one room that needs it, at the moment it does.
 pub fn secret(name: &str) -> Option<String> {

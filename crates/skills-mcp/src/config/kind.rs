@@ -120,7 +120,7 @@ fn folder(text: &str) -> Option<String> {
 const RESERVED: &[&str] =
     &["PATH", "HOME", "TMPDIR", "LANG", "BASH_ENV", "ENV", "SHELLOPTS", "IFS", "NODE_OPTIONS"];
 const RESERVED_PREFIXES: &[&str] =
-    &["SKILL_ARG_", "SKILLS_", "LD_", "DYLD_", "PYTHON", "BASH_FUNC"];
+    &["SKILL_ARG_", "SKILLS_", "OTEL_", "LD_", "DYLD_", "PYTHON", "BASH_FUNC"];
 
 /// A variable that may be handed on: never one of our own, which hold our tokens.
 fn variable(text: &str) -> Option<String> {

@@ -110,7 +110,7 @@ impl Store {
         self.stack.settle(None).settings
     }
 
-    /// The current snapshot, if there is one yet.
+    /// The current snapshot, if there is one yet. Nobody looks or waits.
     pub fn known(&self) -> Option<Arc<Snapshot>> {
         self.current.load_full()
     }

@@ -32,6 +32,7 @@ use crate::{
     script::{Caller, Runs},
     store::{Cause, Snapshot, Store},
     surface::{Call, Face, Menu, Offered, Refusal, Reply, Session, Takes},
+    telemetry::{self, Telemetry},
 };
 
 /// So many calls run at once; more wait for their turn.
@@ -57,7 +58,7 @@ struct Asked<'a> {
 }
 
 /// Core methods whose parameters, when malformed, reach us as an unknown request: they are -32602, not -32601.
-const CORE_METHODS: &[&str] = &[
+pub(super) const CORE_METHODS: &[&str] = &[
     "server/discover",
     "tools/list",
     "tools/call",
@@ -82,6 +83,7 @@ pub struct Handler {
     runs: Arc<Runs>,
     menu: Arc<Menu>,
     pub(super) announcer: Announcer,
+    pub(super) telemetry: Telemetry,
 }
 
 impl Handler {
@@ -93,7 +95,14 @@ impl Handler {
         let running = Arc::new(Semaphore::new(MAX_RUNNING));
         let reading = Arc::new(Semaphore::new(MAX_READING));
         let (runs, session) = (Arc::new(runs), Arc::default());
-        Self { store, sink, session, face, running, reading, runs, menu, announcer }
+        let telemetry = Telemetry::default();
+        Self { store, sink, session, face, running, reading, runs, menu, announcer, telemetry }
+    }
+
+    /// The same, watched.
+    #[must_use]
+    pub fn watched(self, telemetry: Telemetry) -> Self {
+        Self { telemetry, ..self }
     }
 
     /// A snapshot with every change that was on disk when the request came.
@@ -149,10 +158,8 @@ impl Handler {
     /// Where the events of one call go: nowhere, unless somebody wants them.
     fn sink(&self, snapshot: &Snapshot, tool: &str, asked: &Asked<'_>) -> Sink {
         let analytics = &snapshot.settings().analytics;
-        if !analytics.enabled {
-            return Sink::silent();
-        }
-        self.sink.on_behalf(|| {
+        let sink = if analytics.enabled { self.sink.clone() } else { self.telemetry.sink() };
+        sink.on_behalf(|| {
             let client = asked.context.client_info();
             let client = client.as_ref().map(|client| (&*client.name, &*client.version));
             Behalf::new(tool, client, asked.at, analytics.context)
@@ -184,7 +191,8 @@ async fn run(offered: &Arc<Offered>, call: Call, arguments: JsonObject) -> Resul
         Takes::AScript => {
             // Elsewhere, so that whoever waits can be told how it goes.
             let offered = Arc::clone(offered);
-            let ran = spawn_blocking(move || offered.call(&call, arguments)).await;
+            let work = telemetry::carried(move || offered.call(&call, arguments));
+            let ran = spawn_blocking(work).await;
             return ran.unwrap_or_else(|_| panicked());
         }
     };

@@ -11,6 +11,7 @@ mod lines;
 mod progress;
 mod shutdown;
 mod stdio;
+mod watched;
 
 pub use client::{Client, ClientError, Era, Tried};
 pub use handler::Handler;

@@ -8,7 +8,7 @@ use std::{
 use rmcp::{ServiceExt as _, service::ServerInitializeError, transport::stdio_pipes};
 use tokio_util::sync::CancellationToken;
 
-use super::{Handler, Lines, shutdown};
+use super::{Handler, Lines, shutdown, watched::Watched};
 
 /// How long calls in flight may take to end once the client has gone.
 const GRACE: Duration = Duration::from_millis(700);
@@ -66,7 +66,7 @@ where
     W: tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
     loop {
-        match handler.clone().serve_with_ct(lines.clone(), stop.clone()).await {
+        match Watched(handler.clone()).serve_with_ct(lines.clone(), stop.clone()).await {
             Ok(service) => {
                 if let Err(error) = service.waiting().await {
                     tracing::error!("serving failed: {error}");

@@ -15,6 +15,7 @@ const ROOMS: &[&str] = &[
     "store",
     "script",
     "analytics",
+    "telemetry",
     "surface",
     "transport",
     "web",

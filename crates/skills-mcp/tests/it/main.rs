@@ -27,6 +27,8 @@ mod house;
 mod journal;
 mod links;
 mod notify;
+#[cfg(feature = "otel")]
+mod otel;
 mod sandbox;
 mod scripts;
 mod seed_002;
