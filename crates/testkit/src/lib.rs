@@ -4,6 +4,7 @@
 //! any knowledge of skills.
 
 mod client;
+pub mod events;
 mod fixture;
 mod home;
 mod remote;
