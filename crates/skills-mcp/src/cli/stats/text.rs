@@ -11,6 +11,9 @@ use crate::{
     event::Event,
 };
 
+/// So many clients are named.
+const CLIENTS: usize = 5;
+
 /// What is shown.
 pub(super) struct Page<'a> {
     pub(super) report: &'a Report,
@@ -112,11 +115,14 @@ impl Page<'_> {
                 },
             ));
         };
-        line("events", format!("{} of {}", count(totals.events), plural(totals.servers, "server")));
+        line(
+            "events",
+            format!("{} from {}", count(totals.events), plural(totals.servers, "server")),
+        );
         line(
             "served",
             format!(
-                "{} times {}, {} tokens",
+                "{} times, {}, {} tokens",
                 count(totals.served),
                 plural(totals.skills_used, "skill"),
                 count(totals.tokens)
@@ -137,7 +143,7 @@ impl Page<'_> {
             "scripts",
             format!("{} run here, {} by agents", count(execution.server), count(execution.claude)),
         );
-        let clients = self.report.clients.iter().take(sheet_clients()).map(|client| {
+        let clients = self.report.clients.iter().take(CLIENTS).map(|client| {
             let name = if client.name.is_empty() { "unnamed" } else { &client.name };
             format!("{} {}", fitted(name, 30), count(client.n))
         });
@@ -311,11 +317,6 @@ impl Page<'_> {
             sheet.lines.push(format!("  {}", fitted(&line, sheet.width.saturating_sub(2))));
         }
     }
-}
-
-/// So many clients are named.
-fn sheet_clients() -> usize {
-    5
 }
 
 fn unused_line(unused: &Unused, width: usize) -> String {
