@@ -5,6 +5,7 @@
 
 mod client;
 mod endpoint;
+pub mod events;
 mod fixture;
 mod home;
 mod remote;

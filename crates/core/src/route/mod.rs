@@ -13,5 +13,5 @@ mod verdict;
 pub use excerpt::excerpt;
 pub use index::Router;
 pub use keyword::matches;
-pub use tokens::tokenize;
+pub use tokens::{stem, tokenize};
 pub use verdict::{Hit, Matching, Score, Verdict};

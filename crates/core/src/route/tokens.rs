@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use rust_stemmers::{Algorithm, Stemmer};
+
 /// Words that say nothing about a task, English and French. Elided articles (`l'`, `d'`) leave single letters.
 /// Words that start tasks (create, add, faire) are no stop words: authors may use them as keywords. Nor is `ai`, though
 /// the French have it: it is what many skills are about.
@@ -45,6 +47,17 @@ pub fn tokenize(context: &str) -> Vec<String> {
     tokens
 }
 
+/// Longer words are no words of a language; the stemmer's time grows with their square.
+const LONGEST_STEMMED: usize = 64;
+
+/// What a word has in common with its other forms: `proxies` and `proxy` are the same here.
+pub fn stem(word: &str) -> String {
+    if word.len() > LONGEST_STEMMED {
+        return word.to_owned();
+    }
+    Stemmer::create(Algorithm::English).stem(word).into_owned()
+}
+
 /// Letters, digits, the hyphen, and accents written as characters of their own.
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '-' || ('\u{300}'..='\u{36f}').contains(&c)
@@ -76,6 +89,13 @@ mod tests {
     #[test]
     fn words_count_once_in_the_order_they_came() {
         assert_eq!(tokenize("React react REACT auth react"), ["react", "auth"]);
+    }
+
+    #[test]
+    fn forms_of_a_word_have_the_same_stem() {
+        assert_eq!(stem("proxies"), stem("proxy"));
+        assert_ne!(stem("proxy"), stem("nginx"));
+        assert_eq!(stem(&"x".repeat(100)), "x".repeat(100));
     }
 
     #[test]

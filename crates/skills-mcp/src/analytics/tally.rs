@@ -25,6 +25,8 @@ pub enum Metric {
     Shown,
     /// It was loaded after a search had shown it: subject = skill.
     Taken,
+    /// A search was answered.
+    Searched,
     /// A search showed nothing.
     SearchedInVain,
     /// Nothing fitted: subject = the nearest skill, or nothing.
@@ -83,10 +85,15 @@ pub type Tally = HashMap<Key, Sum>;
 
 /// Adds what one event counts for.
 pub fn count(tally: &mut Tally, recorded: &Recorded) {
-    let mut add = |metric, subject: &str, detail: &str, bucket, total| {
+    each(recorded, |metric, subject, detail, bucket, total| {
         let key = Key { metric, subject: subject.to_owned(), detail: detail.to_owned(), bucket };
         tally.entry(key).or_default().add(Sum { n: 1, total });
-    };
+    });
+}
+
+/// What one event counts for, one by one: metric, subject, detail, bucket, total. For whoever keeps counts in a way of
+/// its own.
+pub fn each(recorded: &Recorded, mut add: impl FnMut(Metric, &str, &str, u16, u64)) {
     add(Metric::Event, recorded.event.kind(), "", 0, 0);
     add(Metric::Server, &recorded.server_id, "", 0, 0);
     if let (Some(tool), Some(micros)) = (&recorded.tool, recorded.latency_us) {
@@ -114,6 +121,7 @@ pub fn count(tally: &mut Tally, recorded: &Recorded) {
             }
         }
         Event::SkillSearched(search) => {
+            add(Metric::Searched, "", "", 0, 0);
             if search.shown.is_empty() {
                 add(Metric::SearchedInVain, "", "", 0, 0);
             }
@@ -175,7 +183,7 @@ pub fn middle(bucket: u16) -> f64 {
 
 impl Metric {
     /// All there are, with the text that databases keep.
-    pub const ALL: [(Self, &'static str); 18] = [
+    pub const ALL: [(Self, &'static str); 19] = [
         (Self::Event, "event"),
         (Self::Server, "server"),
         (Self::Served, "served"),
@@ -184,6 +192,7 @@ impl Metric {
         (Self::Tied, "tied"),
         (Self::Shown, "shown"),
         (Self::Taken, "taken"),
+        (Self::Searched, "searched"),
         (Self::SearchedInVain, "searched_in_vain"),
         (Self::Missed, "missed"),
         (Self::Useful, "useful"),

@@ -236,6 +236,13 @@ pub const KEYS: &[Key] = &[
         Strict::Operator,
         "what events call this machine; else `dev-` and your login name",
     ),
+    key(
+        "analytics.tool",
+        Kind::Flag,
+        "false",
+        Strict::Operator,
+        "whether agents are offered skill_stats, which tells what the history says",
+    ),
 ];
 
 const fn key(

@@ -129,6 +129,8 @@ pub struct Analytics {
     pub server_id: Option<String>,
     /// How often they are sent.
     pub interval_seconds: u64,
+    /// Whether agents may ask what they say.
+    pub tool: bool,
 }
 
 impl Analytics {
@@ -184,6 +186,7 @@ impl Settings {
                 context: Kept::of(&values.text("analytics.context")),
                 server_id: Some(values.text("analytics.server_id")).filter(|id| !id.is_empty()),
                 interval_seconds: values.count("analytics.interval_seconds"),
+                tool: values.flag("analytics.tool"),
             },
         }
     }

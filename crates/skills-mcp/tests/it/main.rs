@@ -34,6 +34,7 @@ mod scripts;
 mod seed_002;
 mod seed_003;
 mod seed_004;
+mod stats;
 mod support;
 mod surface;
 mod traversal;

@@ -1,6 +1,23 @@
 //! [`Report`]: what the events of a period say, ready to be shown. `stats`, the page and the tool show the same one.
+//!
+//! Pure: evidence and a catalog in, a report out. Texts of events are in it as they came; whoever shows them makes them
+//! harmless.
+
+mod advice;
+mod files;
+mod misses;
+mod patterns;
+mod rate;
+mod shelf;
+mod skills;
+mod totals;
+mod words;
 
 use serde::{Deserialize, Serialize};
+pub use shelf::{Shelf, Shelved, called};
+
+use super::archive::{Evidence, Period};
+use words::Words;
 
 /// Fewer than this many observations are no rate: nothing is claimed from them.
 pub const ENOUGH: u64 = 10;
@@ -38,6 +55,49 @@ pub struct Report {
     pub clients: Vec<Counted>,
     /// The state of the catalog; none where no catalog is known.
     pub health: Option<Health>,
+}
+
+impl Report {
+    /// What the evidence of a period says, on some day; with a catalog, also what is missing in it.
+    pub fn of(evidence: &Evidence, shelf: Option<&Shelf>, period: Period, today: i64) -> Self {
+        let mut words = Words::default();
+        let skills = skills::of(evidence, shelf);
+        let never_served = shelf.map(|shelf| shelf.never_served(&evidence.tally));
+        let mut report = Self {
+            period: totals::period(period, today),
+            totals: totals::of(evidence),
+            advice: Vec::new(),
+            days: totals::days(evidence, period),
+            never_served,
+            misses: misses::of(&evidence.recent, shelf, &mut words),
+            patterns: patterns::of(&evidence.recent, &skills, &mut words),
+            skills,
+            assets: files::assets(&evidence.tally),
+            never_fetched: shelf.map(|shelf| shelf.never_fetched(&evidence.tally)),
+            scripts: files::scripts(&evidence.tally),
+            execution: files::execution(&evidence.tally),
+            latency: files::latency(&evidence.tally),
+            clients: totals::clients(&evidence.tally),
+            health: shelf.map(|shelf| shelf.health.clone()),
+        };
+        report.advice = advice::of(&report);
+        report
+    }
+
+    /// Only what is about one skill; sums stay those of all.
+    #[must_use]
+    pub fn narrowed(mut self, skill: &str) -> Self {
+        self.advice.retain(|advice| advice.skill.as_deref() == Some(skill));
+        self.skills.retain(|used| used.skill == skill);
+        self.patterns.retain(|pattern| pattern.skill == skill);
+        self.misses.retain(|group| group.nearest.as_deref() == Some(skill));
+        self.assets.retain(|asset| asset.skill == skill);
+        self.scripts.retain(|script| script.skill == skill);
+        for unused in self.never_served.iter_mut().chain(&mut self.never_fetched) {
+            unused.retain(|unused| unused.skill == skill);
+        }
+        self
+    }
 }
 
 /// A period in words.
@@ -313,3 +373,6 @@ pub struct HealthFinding {
     /// What to do.
     pub hint: String,
 }
+
+#[cfg(test)]
+mod tests;
