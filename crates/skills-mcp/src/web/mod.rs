@@ -2,3 +2,5 @@
 //!
 //! Whoever asks is a stranger until host, origin and token say otherwise. Not here: what a report says, where events
 //! are kept.
+
+pub mod page;
