@@ -4,6 +4,7 @@
 //! 3 environment, 70 our bug.
 
 mod config;
+mod dashboard;
 mod demo;
 mod doctor;
 mod example;
@@ -135,6 +136,8 @@ enum Command {
     Status(status::Options),
     /// See what an agent sees, on an example that comes along
     Demo(demo::Options),
+    /// Show what was used, what helped and what was missing, as a page in a browser
+    Dashboard(dashboard::Options),
     /// Serve a project's bundles through skills.list and skills.search
     McpServer(mcp_server::Options),
 }
@@ -185,6 +188,7 @@ impl Context {
             Command::Sync(options) => sync::run(self, &options),
             Command::Status(options) => status::run(self, &options),
             Command::Demo(options) => demo::run(&options),
+            Command::Dashboard(options) => dashboard::run(self, &options),
         }
     }
 

@@ -185,6 +185,22 @@ pub(super) fn brief(text: impl AsRef<str>) -> String {
     format!("{}…", cut.trim_end())
 }
 
+/// A part of a sentence.
+pub(super) struct Words<'a> {
+    /// Whether it stood between backticks.
+    pub(super) code: bool,
+    pub(super) text: &'a str,
+}
+
+/// A sentence, with what is to be typed set apart.
+pub(super) fn parts(text: &str) -> impl Iterator<Item = Words<'_>> {
+    // A backtick that none follows is only a backtick.
+    let paired = text.matches('`').count().is_multiple_of(2);
+    let separator = if paired { '`' } else { '\u{0}' };
+    let parts = text.split(separator).enumerate();
+    parts.map(|(at, text)| Words { code: at % 2 == 1, text }).filter(|part| !part.text.is_empty())
+}
+
 /// The text, if there is one.
 pub(super) fn or_nothing(text: &Option<String>) -> String {
     text.clone().unwrap_or_default()

@@ -43,13 +43,13 @@ const USUAL: u64 = 30;
 const LATEST: usize = 200;
 const STYLE: &str = include_str!("../../../templates/style.css");
 const ICON: &str = include_str!("../../../templates/icon.svg");
-const DAY: u64 = 86_400_000;
+const DAY: u64 = 24 * 60 * 60;
 
 /// What pages are made from.
 #[derive(Debug)]
 pub struct Pages {
     /// Where the events are.
-    pub archive: Archive,
+    pub archive: Arc<Archive>,
     /// Where the skills are, where that is known.
     pub store: Option<Arc<Store>>,
 }
@@ -137,10 +137,8 @@ struct Seen {
 impl Pages {
     /// The last so many days, today included.
     async fn seen(&self, days: u64) -> Result<Seen, Response> {
-        let now = u64::try_from(clock::since_epoch().as_millis()).unwrap_or(u64::MAX);
-        let today = i64::try_from(now / DAY).unwrap_or(0);
-        let back = i64::try_from(days).unwrap_or(0) - 1;
-        let period = Period { from: today - back, to: today };
+        let today = i64::try_from(clock::since_epoch().as_secs() / DAY).unwrap_or(0);
+        let period = Period::last(days, today);
         let evidence = self.archive.evidence(period).await;
         let evidence = evidence.map_err(|error| unreadable(&error.to_string(), days))?;
         let snapshot = match &self.store {

@@ -10,7 +10,9 @@ use super::{
 use crate::analytics::report::{ENOUGH, Report, ScriptUse};
 
 /// So many rows of each list stand on the first view.
-const FIRST: usize = 12;
+const FIRST: usize = 8;
+/// And so many skills.
+const TOP: usize = 12;
 
 const NAMES: Names = Names {
     title: "Skills served and requests that found nothing, by day",
@@ -68,6 +70,7 @@ struct Overview<'a> {
     periods: &'a [u64],
     enough: u64,
     limit: usize,
+    top: usize,
     chart: Chart,
     most_served: u64,
     most_by_client: u64,
@@ -85,6 +88,7 @@ struct All<'a> {
     periods: &'a [u64],
     enough: u64,
     limit: usize,
+    top: usize,
     most_served: u64,
     scripts: Vec<(usize, &'a ScriptUse)>,
 }
@@ -103,6 +107,7 @@ pub(super) fn overview(report: &Report, days: u64) -> askama::Result<String> {
         periods: &PERIODS,
         enough: ENOUGH,
         limit: FIRST,
+        top: TOP,
         chart: Chart::of(&points, report.period.unfinished, NAMES),
         most_served: most_served(report),
         most_by_client: report.clients.iter().map(|client| client.n).max().unwrap_or(0),
@@ -126,6 +131,7 @@ pub(super) fn all(
         periods: &PERIODS,
         enough: ENOUGH,
         limit: usize::MAX,
+        top: usize::MAX,
         most_served: most_served(report),
         scripts: worst_first(&report.scripts),
     };

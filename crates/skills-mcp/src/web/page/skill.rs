@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// So many requests and answers are shown.
-const SHOWN: usize = 30;
+const SHOWN: usize = 12;
 const DAY: i64 = 86_400_000;
 
 const NAMES: Names = Names {
@@ -124,7 +124,7 @@ pub(super) fn skill(told: &Told<'_>) -> askama::Result<String> {
         pattern: report.patterns.iter().find(|pattern| pattern.skill == name),
         requests: requests(&told.story.recent),
         nearly: nearly(&told.evidence.recent, name),
-        feedback: feedback(&told.story.recent),
+        feedback: feedback(told),
         files: files(report, name, found),
     };
     page.render()
@@ -219,9 +219,10 @@ fn nearly<'a>(recent: &'a [Recorded], name: &str) -> Vec<Request<'a>> {
     near.take(SHOWN).collect()
 }
 
-fn feedback(recent: &[Recorded]) -> Vec<Said<'_>> {
-    let said = recent.iter().filter_map(|recorded| match &recorded.event {
-        Event::SkillFeedback(feedback) => Some(Said {
+/// Answers are rare among a skill's events: they are taken from all the latest answers.
+fn feedback<'a>(told: &Told<'a>) -> Vec<Said<'a>> {
+    let said = told.evidence.recent.iter().filter_map(|recorded| match &recorded.event {
+        Event::SkillFeedback(feedback) if feedback.skill_path == told.name => Some(Said {
             useful: feedback.useful,
             comment: feedback.comment.as_deref().unwrap_or_default(),
             time: &recorded.timestamp,
