@@ -52,6 +52,18 @@ pub const VARIABLES: &[Variable] = &[
         about: "where usage events are sent; turns analytics on",
     },
     Variable {
+        name: "COLLECT_TOKEN",
+        sets: &[],
+        secret: true,
+        about: "token that `collect` asks of whoever brings events or looks at them; several, separated by commas, while one replaces another",
+    },
+    Variable {
+        name: "DATABASE_URL",
+        sets: &[],
+        secret: true,
+        about: "address of the PostgreSQL database, for `--store postgres`",
+    },
+    Variable {
         name: "REFRESH_INTERVAL_MINUTES",
         sets: &[("refresh.enabled", Some("true")), ("refresh.interval_minutes", None)],
         secret: false,

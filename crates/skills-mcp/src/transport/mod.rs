@@ -14,4 +14,5 @@ mod stdio;
 pub use client::{Client, ClientError, Era, Tried};
 pub use handler::Handler;
 pub use lines::Lines;
+pub use shutdown::signal;
 pub use stdio::{Ended, serve};

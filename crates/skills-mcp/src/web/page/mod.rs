@@ -1,7 +1,7 @@
 //! The page: HTML and SVG made here, from a [`Report`] that is made for each request. It needs no script, no other
 //! host and no build step.
 //!
-//! Everything it shows was written by others, so every value passes [`Shown`]. Not here: who may see it (`door`), what
+//! Everything it shows was written by others, so every value passes [`shown::Shown`]. Not here: who may see it (`door`), what
 //! the numbers mean (`analytics`).
 
 mod format;
@@ -17,15 +17,16 @@ use std::sync::Arc;
 use askama::Template;
 use axum::{
     Router,
-    extract::{Query, State},
+    extract::{Query, Request, State},
     http::{HeaderValue, StatusCode, header},
+    middleware::{Next, from_fn_with_state},
     response::{Html, IntoResponse, Response},
     routing::get,
 };
 use overview::Section;
 use serde::Deserialize;
-pub use shown::Shown;
 
+use super::{Door, Refused, serving::refusal};
 use crate::{
     analytics::{
         archive::{Archive, Evidence, Period},
@@ -65,15 +66,30 @@ struct Asked {
     of: Option<String>,
 }
 
-/// The pages under `/`, to be put behind a door.
-pub fn router(pages: Arc<Pages>) -> Router {
+/// The pages under `/`, behind this door.
+pub fn pages(pages: Pages, door: Arc<Door>) -> Router {
     Router::new()
         .route("/", get(first))
         .route("/all", get(all))
         .route("/skill", get(one))
         .route("/style.css", get(async || typed("text/css; charset=utf-8", STYLE)))
         .route("/icon.svg", get(async || typed("image/svg+xml", ICON)))
-        .with_state(pages)
+        .with_state(Arc::new(pages))
+        .layer(from_fn_with_state(door, enter))
+}
+
+/// A browser without the token is asked for it; how that page looks is no secret.
+async fn enter(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    let looks = ["/style.css", "/icon.svg"].contains(&request.uri().path());
+    let headers = request.headers();
+    match if looks { door.knows(headers) } else { door.admits(headers) } {
+        Ok(()) => next.run(request).await,
+        Err(Refused::Token) => {
+            let asked = Login { days: USUAL, here: "/?", periods: &[], enough: ENOUGH };
+            (StatusCode::UNAUTHORIZED, page(asked.render())).into_response()
+        }
+        Err(refused) => refusal(refused),
+    }
 }
 
 fn typed(kind: &'static str, text: &'static str) -> Response {
@@ -157,6 +173,15 @@ impl Asked {
         let asked = self.days.as_deref().and_then(|days| days.parse().ok());
         asked.filter(|days| PERIODS.contains(days)).unwrap_or(USUAL)
     }
+}
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct Login<'a> {
+    days: u64,
+    here: &'a str,
+    periods: &'a [u64],
+    enough: u64,
 }
 
 #[derive(Template)]

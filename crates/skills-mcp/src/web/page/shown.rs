@@ -10,7 +10,7 @@ use skills_core::diagnostic::is_invisible;
 
 /// Markup is text, control and invisible characters are spelled out, lines stay lines.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Shown;
+pub(super) struct Shown;
 
 impl Escaper for Shown {
     fn write_escaped_str<W: fmt::Write>(&self, mut dest: W, text: &str) -> fmt::Result {

@@ -127,8 +127,10 @@ impl Lines {
         answer: impl FnOnce(&Known) -> std::io::Result<T>,
     ) -> Result<T, ArchiveError> {
         let file = &self.0.file;
-        let failed =
-            |error| ArchiveError::File { file: file.to_string_lossy().into_owned(), error };
+        let failed = |error: std::io::Error| ArchiveError::File {
+            file: file.to_string_lossy().into_owned(),
+            error: error.to_string(),
+        };
         let mut slot = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
         // Kept only if all goes well.
         let before = slot.take();
