@@ -12,7 +12,7 @@ use std::{
 /// An answer that takes longer than this is none.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A program that has said `listening on http://ADDRESS`. It ends with this value.
+/// A program that has said `listening on http://ADDRESS`, or the address alone. It ends with this value.
 #[derive(Debug)]
 pub struct Listening {
     child: Child,
@@ -46,7 +46,8 @@ impl Listening {
         let mut line = String::new();
         let stdout = child.stdout.take().expect("its output");
         BufReader::new(stdout).read_line(&mut line).expect("its first line");
-        let address = line.trim().strip_prefix("listening on http://").map(str::parse);
+        let said = line.trim().trim_start_matches("listening on ").trim_end_matches('/');
+        let address = said.strip_prefix("http://").map(str::parse);
         let Some(Ok(address)) = address else {
             let _ = child.kill();
             let _ = child.wait();

@@ -18,8 +18,10 @@ use crate::{
 };
 
 #[derive(clap::Args)]
-#[command(after_help = "Off loopback it asks for a token: set COLLECT_TOKEN, and put something that \
-    speaks TLS in front of it.")]
+#[command(
+    after_help = "Off loopback it asks for a token: set COLLECT_TOKEN, and put something that \
+    speaks TLS in front of it."
+)]
 pub(super) struct Options {
     /// Where to listen; port 0 is any that is free, and the one it is is printed
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]

@@ -176,8 +176,10 @@ struct Context {
 impl Context {
     fn run(&self, command: Command) -> Result<ExitCode, Failure> {
         let level = self.shared.log.as_deref().or_else(|| self.environment.get("SKILLS_LOG"));
-        let serving =
-            matches!(command, Command::Serve | Command::McpServer(_) | Command::Collect(_) | Command::Dashboard(_));
+        let serving = matches!(
+            command,
+            Command::Serve | Command::McpServer(_) | Command::Collect(_) | Command::Dashboard(_)
+        );
         log::start(level, if serving { log::SERVING } else { log::OTHERWISE })?;
         match command {
             Command::Serve => serve::run(self),

@@ -13,6 +13,7 @@ mod budget;
 mod checklist;
 mod cli;
 mod collector;
+mod dashboard;
 mod docs;
 mod edge_cases;
 mod editors;

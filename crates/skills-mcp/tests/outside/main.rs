@@ -10,6 +10,7 @@
 )]
 
 mod cluster;
+mod page;
 mod postgres;
 #[path = "../it/recount.rs"]
 mod recount;

@@ -26,10 +26,13 @@ use axum::{
 use overview::Section;
 use serde::Deserialize;
 
-use super::{Door, Refused, serving::refusal};
+use super::{
+    Door, Refused,
+    serving::{refusal, said, written},
+};
 use crate::{
     analytics::{
-        archive::{Archive, Evidence, Period},
+        archive::{Archive, ArchiveError, Evidence, Period},
         report::{ENOUGH, Report, Shelf},
     },
     clock,
@@ -40,6 +43,8 @@ use crate::{
 const PERIODS: [u64; 4] = [7, 30, 90, 365];
 /// The one that is shown to whoever does not choose.
 const USUAL: u64 = 30;
+/// A program may ask for so many.
+const MOST: u64 = 3_660;
 /// So many of a skill's latest events are looked at.
 const LATEST: usize = 200;
 const STYLE: &str = include_str!("../../../templates/style.css");
@@ -72,6 +77,7 @@ pub fn pages(pages: Pages, door: Arc<Door>) -> Router {
         .route("/", get(first))
         .route("/all", get(all))
         .route("/skill", get(one))
+        .route("/v1/stats", get(stats))
         .route("/style.css", get(async || typed("text/css; charset=utf-8", STYLE)))
         .route("/icon.svg", get(async || typed("image/svg+xml", ICON)))
         .with_state(Arc::new(pages))
@@ -84,7 +90,7 @@ async fn enter(State(door): State<Arc<Door>>, request: Request, next: Next) -> R
     let headers = request.headers();
     match if looks { door.knows(headers) } else { door.admits(headers) } {
         Ok(()) => next.run(request).await,
-        Err(Refused::Token) => {
+        Err(Refused::Token) if !request.uri().path().starts_with("/v1/") => {
             let asked = Login { days: USUAL, here: "/?", periods: &[], enough: ENOUGH };
             (StatusCode::UNAUTHORIZED, page(asked.render())).into_response()
         }
@@ -100,7 +106,19 @@ async fn first(State(pages): State<Arc<Pages>>, Query(asked): Query<Asked>) -> R
     let days = asked.days();
     match pages.seen(days).await {
         Ok(seen) => page(overview::overview(&seen.report, days)),
-        Err(trouble) => trouble,
+        Err(error) => unreadable(&error, days),
+    }
+}
+
+/// The same for programs, of any number of days.
+async fn stats(State(pages): State<Arc<Pages>>, Query(asked): Query<Asked>) -> Response {
+    let days = asked.days.as_deref().map_or(Some(USUAL), |days| days.parse().ok());
+    let Some(days) = days.filter(|days| (1..=MOST).contains(days)) else {
+        return said(StatusCode::BAD_REQUEST, &format!("`days` is a number from 1 to {MOST}"));
+    };
+    match pages.seen(days).await {
+        Ok(seen) => written(StatusCode::OK, &seen.report),
+        Err(error) => said(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
     }
 }
 
@@ -113,7 +131,7 @@ async fn all(State(pages): State<Arc<Pages>>, Query(asked): Query<Asked>) -> Res
     };
     match pages.seen(days).await {
         Ok(seen) => page(overview::all(&seen.report, section, name, days)),
-        Err(trouble) => trouble,
+        Err(error) => unreadable(&error, days),
     }
 }
 
@@ -125,11 +143,11 @@ async fn one(State(pages): State<Arc<Pages>>, Query(asked): Query<Asked>) -> Res
     };
     let seen = match pages.seen(days).await {
         Ok(seen) => seen,
-        Err(trouble) => return trouble,
+        Err(error) => return unreadable(&error, days),
     };
     let story = match pages.archive.story(name, seen.period, LATEST).await {
         Ok(story) => story,
-        Err(error) => return unreadable(&error.to_string(), days),
+        Err(error) => return unreadable(&error, days),
     };
     let told = skill::Told {
         name,
@@ -152,11 +170,10 @@ struct Seen {
 
 impl Pages {
     /// The last so many days, today included.
-    async fn seen(&self, days: u64) -> Result<Seen, Response> {
+    async fn seen(&self, days: u64) -> Result<Seen, ArchiveError> {
         let today = i64::try_from(clock::since_epoch().as_secs() / DAY).unwrap_or(0);
         let period = Period::last(days, today);
-        let evidence = self.archive.evidence(period).await;
-        let evidence = evidence.map_err(|error| unreadable(&error.to_string(), days))?;
+        let evidence = self.archive.evidence(period).await?;
         let snapshot = match &self.store {
             Some(store) => Some(store.fresh().await),
             None => None,
@@ -205,14 +222,13 @@ fn page(rendered: askama::Result<String>) -> Response {
     }
 }
 
-fn unreadable(error: &str, days: u64) -> Response {
-    tracing::warn!(error, "the events cannot be read");
-    let status = StatusCode::SERVICE_UNAVAILABLE;
-    trouble(status, "The events cannot be read", error, days)
+fn unreadable(error: &ArchiveError, days: u64) -> Response {
+    tracing::warn!(%error, "the events cannot be read");
+    let message = format!("{error}; {}.", error.hint());
+    trouble(StatusCode::SERVICE_UNAVAILABLE, "The events cannot be read", &message, days)
 }
 
 fn trouble(status: StatusCode, title: &str, message: &str, days: u64) -> Response {
-    let trouble =
-        Trouble { title, message, days, here: "/?", periods: &PERIODS, enough: ENOUGH };
+    let trouble = Trouble { title, message, days, here: "/?", periods: &PERIODS, enough: ENOUGH };
     (status, page(trouble.render())).into_response()
 }

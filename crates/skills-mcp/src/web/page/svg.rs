@@ -259,14 +259,14 @@ mod tests {
         );
         assert_eq!(chart.zero.to_string(), "75.00%");
         let [first, second] = &chart.bars[..] else { panic!("two bars") };
-        assert_eq!((first.y.to_string(), first.up_height.to_string()), ("0.00%".into(), "75.00%".into()));
+        assert_eq!(
+            (first.y.to_string(), first.up_height.to_string()),
+            ("0.00%".into(), "75.00%".into())
+        );
         assert_eq!(first.down_height.to_string(), "25.00%");
         assert_eq!((second.down, second.open, first.open), (None, true, false));
         assert_eq!(second.title, "day 1, not over: 15 served, 0 not found");
-        assert_eq!(
-            chart.description,
-            "2 days: 45 served, 10 not found. Most on day 0: 30."
-        );
+        assert_eq!(chart.description, "2 days: 45 served, 10 not found. Most on day 0: 30.");
     }
 
     #[test]

@@ -31,9 +31,7 @@ fn sample() -> Value {
             "scored": served, "useful": rate(40, 50, most), "useless_in_a_row": 3, "shown": 9,
             "taken": rate(4, 9, None), "tied": 2, "nearly": 1})
     };
-    let day = |date: &str, served: u64| {
-        json!({"date": date, "served": served, "misses": 2, "searches": 5, "scripts": 1, "tokens": served * 1_500})
-    };
+    let day = |date: &str, served: u64| json!({"date": date, "served": served, "misses": 2, "searches": 5, "scripts": 1, "tokens": served * 1_500});
     json!({
         "period": {"from": "2026-02-16", "to": "2026-02-18", "days": 3, "unfinished": true},
         "totals": {"events": 1_234, "served": 60, "skills_used": 2, "tokens": 90_000, "searches": 15,
@@ -68,10 +66,22 @@ fn recorded() -> Vec<Value> {
             "event_id": format!("0198c0de-0000-7000-8000-{id:012}"), "client_name": "claude-code"})
     };
     vec![
-        of("skill_served", 1, json!({"context": "add a login form", "skill_path": "ui/auth", "score": 0.8})),
-        of("no_match", 2, json!({"context": "nginx please", "closest_candidate": "ui/auth", "closest_score": 0.1})),
+        of(
+            "skill_served",
+            1,
+            json!({"context": "add a login form", "skill_path": "ui/auth", "score": 0.8}),
+        ),
+        of(
+            "no_match",
+            2,
+            json!({"context": "nginx please", "closest_candidate": "ui/auth", "closest_score": 0.1}),
+        ),
         of("ambiguous", 3, json!({"context": "session", "candidates": ["ui/auth", "api/old"]})),
-        of("skill_feedback", 4, json!({"skill_path": "ui/auth", "useful": false, "comment": "out of date"})),
+        of(
+            "skill_feedback",
+            4,
+            json!({"skill_path": "ui/auth", "useful": false, "comment": "out of date"}),
+        ),
     ]
 }
 
@@ -80,7 +90,10 @@ fn pages(report: Value, events: Vec<Value>, name: &str) -> Vec<String> {
     let report: Report = serde_json::from_value(report).unwrap();
     let recent: Vec<Recorded> =
         events.iter().map(|event| Recorded::read(&event.to_string()).unwrap()).collect();
-    let days = vec![(20_501, Metric::Served, Sum { n: 30, total: 1 }), (20_502, Metric::Missed, Sum { n: 2, total: 0 })];
+    let days = vec![
+        (20_501, Metric::Served, Sum { n: 30, total: 1 }),
+        (20_502, Metric::Missed, Sum { n: 2, total: 0 }),
+    ];
     let story = Story { days, recent: recent.clone() };
     let evidence = Evidence { recent, ..Evidence::default() };
     let told =
@@ -96,15 +109,14 @@ fn pages(report: Value, events: Vec<Value>, name: &str) -> Vec<String> {
 fn with_texts(value: Value, text: &str) -> Value {
     match value {
         Value::String(_) => Value::String(text.to_owned()),
-        Value::Array(values) => {
-            values.into_iter().map(|value| with_texts(value, text)).collect()
-        }
+        Value::Array(values) => values.into_iter().map(|value| with_texts(value, text)).collect(),
         Value::Object(members) => members
             .into_iter()
             .map(|(name, value)| {
                 // Ours, and read by us.
                 let ours = ["kind", "severity", "type", "date", "timestamp", "event_id", "period"];
-                let value = if ours.contains(&name.as_str()) { value } else { with_texts(value, text) };
+                let value =
+                    if ours.contains(&name.as_str()) { value } else { with_texts(value, text) };
                 (name, value)
             })
             .collect(),
