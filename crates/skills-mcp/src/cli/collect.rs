@@ -116,10 +116,7 @@ impl From<ArchiveError> for Failure {
     fn from(error: ArchiveError) -> Self {
         match error {
             ArchiveError::Address(_) => Self::usage(error.to_string(), error.hint()),
-            ArchiveError::Failed { .. }
-            | ArchiveError::File { .. }
-            | ArchiveError::Lost
-            | ArchiveError::Newer { .. } => {
+            ArchiveError::Failed { .. } | ArchiveError::Newer { .. } => {
                 Self::environment(error.to_string()).with_hint(error.hint())
             }
         }

@@ -7,9 +7,10 @@ use tokio::net::TcpListener;
 use super::{
     Context, Failure, Output,
     collect::{archive_address, listen_address},
+    stats::history,
 };
 use crate::{
-    analytics::archive::{Archive, lines::Lines},
+    analytics::archive::Archive,
     config::secret,
     source::Directory,
     store::{Store, keep, keep_synced},
@@ -81,9 +82,7 @@ async fn archive(context: &Context, options: &Options) -> Result<Archive, Failur
     if let Some(store) = &options.store {
         return Ok(Archive::look(&archive_address(store)?).await?);
     }
-    let file = match &options.file {
-        Some(file) => file.clone(),
-        None => PathBuf::from(context.stack()?.settle(None).settings.analytics.file),
-    };
-    Ok(Archive::Lines(Lines::new(file)))
+    let settings = context.stack()?.settle(None).settings.analytics;
+    let (archive, _) = history(context, options.file.as_deref(), &settings)?;
+    Ok(archive)
 }

@@ -20,6 +20,7 @@ mod output;
 mod run;
 mod serve;
 mod show;
+mod stats;
 mod status;
 mod sync;
 mod try_out;
@@ -41,7 +42,7 @@ use crate::{
         installed,
     },
     store::{Cause, Snapshot, Store},
-    surface::{Budget, Call, Doors, Face, ListingStyle, Refusal, Session, TOOLS},
+    surface::{Budget, Call, Doors, Face, History, ListingStyle, Refusal, Session, TOOLS},
 };
 
 /// Serves skills to AI coding agents over MCP
@@ -135,6 +136,8 @@ enum Command {
     Sync(sync::Options),
     /// Say at which commit each repository is, and what changed
     Status(status::Options),
+    /// Say what was used, what helped and what was missing
+    Stats(stats::Options),
     /// See what an agent sees, on an example that comes along
     Demo(demo::Options),
     /// Show what was used, what helped and what was missing, as a page in a browser
@@ -193,6 +196,7 @@ impl Context {
             Command::Doctor(options) => doctor::run(self, &options),
             Command::Sync(options) => sync::run(self, &options),
             Command::Status(options) => status::run(self, &options),
+            Command::Stats(options) => stats::run(self, &options),
             Command::Demo(options) => demo::run(&options),
             Command::Dashboard(options) => dashboard::run(self, &options),
             Command::Collect(options) => collect::run(self, &options),
@@ -296,6 +300,9 @@ impl Context {
                 Failure::usage(format!("--tools or SKILLS_TOOLS is `{tools}`"), hint)
             })?;
         }
+        let settings = Stack::read(&self.environment, &self.shared.settings)?.settle(None).settings;
+        let home = || self.environment.home.clone();
+        face.history = settings.analytics.tool.then(|| Arc::new(History::new(home())));
         face.listing = self.shared.listing;
         let budget = &self.shared.listing_budget;
         face.budget = Budget::parse(budget)

@@ -52,6 +52,12 @@ pub const VARIABLES: &[Variable] = &[
         about: "where usage events are sent; turns analytics on",
     },
     Variable {
+        name: "ANALYTICS_TOKEN",
+        sets: &[],
+        secret: true,
+        about: "token for the endpoint, sent to it over https or on this machine only",
+    },
+    Variable {
         name: "COLLECT_TOKEN",
         sets: &[],
         secret: true,

@@ -240,6 +240,13 @@ pub const KEYS: &[Key] = &[
         Strict::Never,
         "where events are kept",
     ),
+    key(
+        "analytics.tool",
+        Kind::Flag,
+        "false",
+        Strict::Operator,
+        "whether agents are offered skill_stats, which tells what the history says",
+    ),
 ];
 
 const fn key(

@@ -122,6 +122,8 @@ pub struct Analytics {
     pub endpoint: Option<String>,
     /// Where they are kept.
     pub file: String,
+    /// Whether agents may ask what they say.
+    pub tool: bool,
 }
 
 impl Settings {
@@ -167,6 +169,7 @@ impl Settings {
                 endpoint: Some(values.text("analytics.endpoint"))
                     .filter(|endpoint| !endpoint.is_empty()),
                 file: values.text("analytics.file"),
+                tool: values.flag("analytics.tool"),
             },
         }
     }

@@ -1,7 +1,8 @@
 //! [`Face`]: what one kind of client is shown. `skills-mcp` and `sk mcp-server` differ in nothing else.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
+use super::History;
 use crate::store::Snapshot;
 
 /// A set of tools that belong together.
@@ -13,10 +14,12 @@ pub enum Door {
     Skill,
     /// `skills_list` and `skills_search`.
     Flat,
+    /// `skill_stats`, for those who look after skills. No client opens it: the operator does.
+    Maintainer,
 }
 
 impl Door {
-    /// Every door, with the word for it.
+    /// Every door that a client may be told to use, with the word for it.
     pub const ALL: &'static [(&'static str, Self)] =
         &[("tree", Self::Tree), ("skill", Self::Skill), ("flat", Self::Flat)];
 }
@@ -57,7 +60,7 @@ impl Doors {
             (Self::Chosen(doors), _) => doors.contains(&door),
             (Self::Fitting, Door::Tree) => named,
             (Self::Fitting, Door::Skill) => !named || has_bundles(),
-            (Self::Fitting, Door::Flat) => false,
+            (Self::Fitting, Door::Flat | Door::Maintainer) => false,
         }
     }
 }
@@ -135,6 +138,8 @@ pub struct Face {
     pub project: PathBuf,
     /// What it is told of.
     pub tells: Tells,
+    /// The history it may ask for; none, where the operator does not say so.
+    pub history: Option<Arc<History>>,
 }
 
 const TREE_INSTRUCTIONS: &str = "Team skills: instructions, templates and scripts for the task at hand. \
@@ -161,6 +166,15 @@ impl Face {
             page: Some(50),
             project,
             tells: Tells::Lists,
+            history: None,
+        }
+    }
+
+    /// Whether this door is open over this catalog.
+    pub(super) fn opens(&self, door: Door, snapshot: &Snapshot) -> bool {
+        match door {
+            Door::Maintainer => self.history.is_some(),
+            Door::Tree | Door::Skill | Door::Flat => self.doors.open(door, snapshot, self.named),
         }
     }
 

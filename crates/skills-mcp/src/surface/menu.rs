@@ -53,7 +53,7 @@ impl Menu {
 
     /// The tool a client means by a name, where its door is open.
     pub fn offered(&self, name: &str, snapshot: &Snapshot) -> Option<&Arc<Offered>> {
-        let open = |door| self.face.doors.open(door, snapshot, self.face.named);
+        let open = |door| self.face.opens(door, snapshot);
         // Whether a listing fits is not worth finding out for a call: the search that may stand beside it is served.
         let reachable = |tool: &Tool| open(tool.door) || (tool.name == FINDER && open(Door::Skill));
         let meant = self.tools.iter().find(|offered| offered.tool.answers_to(name));
@@ -83,7 +83,7 @@ pub struct Listed(pub Vec<Offered>);
 impl Listed {
     fn of(menu: &Menu, snapshot: &Snapshot) -> Self {
         let face = &*menu.face;
-        let open = |door| face.doors.open(door, snapshot, face.named);
+        let open = |door| face.opens(door, snapshot);
         let offered = |wanted: &dyn Fn(&Tool) -> bool| -> Vec<Offered> {
             let wanted = menu.tools.iter().filter(|offered| wanted(offered.tool));
             wanted.map(|offered| Offered::clone(offered)).collect()

@@ -33,6 +33,7 @@ mod scripts;
 mod seed_002;
 mod seed_003;
 mod seed_004;
+mod stats;
 mod support;
 mod surface;
 mod traversal;

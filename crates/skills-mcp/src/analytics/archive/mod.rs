@@ -11,11 +11,19 @@ pub mod postgres;
 mod schema;
 pub mod sqlite;
 
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashSet},
+};
+
 pub use address::Address;
 use thiserror::Error;
 
-use super::tally::{Metric, Sum, Tally};
-use crate::event::{Event, Recorded, SkillSearched, SkillServed};
+use super::tally::{self, Metric, Sum, Tally};
+use crate::{
+    clock,
+    event::{Event, Recorded, SkillSearched, SkillServed},
+};
 
 /// Of each kind of event whose texts matter, the latest so many are looked at.
 pub const RECENT: usize = 5_000;
@@ -68,7 +76,40 @@ pub struct Evidence {
     pub recent: Vec<Recorded>,
 }
 
-/// One skill's own story.
+impl Evidence {
+    /// What evidence is, said in the plainest way, of any events. Archives answer the same, quicker; tests compare.
+    pub fn of(events: impl IntoIterator<Item = Recorded>, period: Period) -> Self {
+        let mut evidence = Self::default();
+        let mut days: BTreeMap<(i64, Metric), Sum> = BTreeMap::new();
+        let (mut seen, mut recent) = (HashSet::new(), Vec::new());
+        for recorded in events {
+            let Some(millis) = clock::millis_of(&recorded.timestamp) else { continue };
+            let day = millis.div_euclid(DAY);
+            if !period.has(day) || !seen.insert(recorded.event_id) {
+                continue;
+            }
+            tally::count(&mut evidence.tally, &recorded);
+            tally::each(&recorded, |metric, _, _, _, total| {
+                days.entry((day, metric)).or_default().add(Sum { n: 1, total });
+            });
+            if let Some(kind) = kept(&recorded.event) {
+                recent.push((millis, recorded.event_id, kind, recorded));
+            }
+        }
+        recent.sort_by_key(|(millis, id, ..)| Reverse((*millis, *id)));
+        let mut room = [RECENT; KINDS];
+        for (_, _, kind, recorded) in recent {
+            if let Some(room) = room.get_mut(kind).filter(|room| **room > 0) {
+                *room -= 1;
+                evidence.recent.push(recorded);
+            }
+        }
+        evidence.days = days.into_iter().map(|((day, metric), sum)| (day, metric, sum)).collect();
+        evidence
+    }
+}
+
+/// What happened to one skill.
 #[derive(Debug, Clone, Default)]
 pub struct Story {
     /// How often and how much each metric of the skill had on each day: (day, metric) in order.
@@ -131,17 +172,6 @@ pub enum ArchiveError {
         /// What can be done.
         hint: &'static str,
     },
-    /// The history file is there and cannot be read.
-    #[error("{file} cannot be read: {error}")]
-    File {
-        /// Which.
-        file: String,
-        /// Why.
-        error: String,
-    },
-    /// Whoever read gave up.
-    #[error("reading the events did not end well; please report it")]
-    Lost,
     /// It was made by somebody who knows more.
     #[error("{place} has version {version} of the tables, and this program knows {known}")]
     Newer {
@@ -160,8 +190,6 @@ impl ArchiveError {
         match self {
             Self::Address(_) => "name one as sqlite:FILE or postgres://USER@HOST/DATABASE",
             Self::Failed { hint, .. } => hint,
-            Self::File { .. } => "name another history with --file, or see who may read this one",
-            Self::Lost => "try again",
             Self::Newer { .. } => "use the newer version of skills-mcp",
         }
     }
@@ -215,8 +243,8 @@ impl Archive {
     pub async fn evidence(&self, period: Period) -> Result<Evidence, ArchiveError> {
         match self {
             Self::Lines(lines) => {
-                let lines = lines.clone();
-                beside(move || lines.evidence(period)).await
+                let (lines, place) = (lines.clone(), lines.place());
+                beside(place, move || lines.evidence(period)).await
             }
             Self::Sqlite(sqlite) => sqlite.evidence(period).await,
             Self::Postgres(postgres) => postgres.evidence(period).await,
@@ -232,8 +260,8 @@ impl Archive {
     ) -> Result<Story, ArchiveError> {
         match self {
             Self::Lines(lines) => {
-                let (lines, skill) = (lines.clone(), skill.to_owned());
-                beside(move || lines.story(&skill, period, limit)).await
+                let (lines, place, skill) = (lines.clone(), lines.place(), skill.to_owned());
+                beside(place, move || lines.story(&skill, period, limit)).await
             }
             Self::Sqlite(sqlite) => sqlite.story(skill, period, limit).await,
             Self::Postgres(postgres) => postgres.story(skill, period, limit).await,
@@ -261,9 +289,15 @@ impl Archive {
 
 /// Files are read on a thread that may wait.
 async fn beside<T: Send + 'static>(
+    place: String,
     work: impl FnOnce() -> Result<T, ArchiveError> + Send + 'static,
 ) -> Result<T, ArchiveError> {
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(ArchiveError::Lost))
+    let lost = |error: tokio::task::JoinError| ArchiveError::Failed {
+        place,
+        reason: error.to_string(),
+        hint: "this is a bug in skills-mcp; please report it",
+    };
+    tokio::task::spawn_blocking(work).await.map_err(lost)?
 }
 
 /// Whether a metric's subject is a skill; of the others it is a type, a server or a tool, which may be called the same.

@@ -29,8 +29,11 @@ struct Script {
     took: Spread,
 }
 
+/// Adds what a metric says of a script.
+type Adds = fn(&mut Script, u16, Sum);
+
 /// What each metric says of a script.
-const SCRIPTS: &[(Metric, fn(&mut Script, u16, Sum))] = &[
+const SCRIPTS: &[(Metric, Adds)] = &[
     (Metric::ScriptSucceeded, |script, bucket, sum| script.took.add(bucket, sum)),
     (Metric::ScriptFailed, |script, bucket, sum| {
         script.took.add(bucket, sum);

@@ -83,6 +83,21 @@ impl Report {
         report.advice = advice::of(&report);
         report
     }
+
+    /// Only what is about one skill; sums stay those of all.
+    #[must_use]
+    pub fn narrowed(mut self, skill: &str) -> Self {
+        self.advice.retain(|advice| advice.skill.as_deref() == Some(skill));
+        self.skills.retain(|used| used.skill == skill);
+        self.patterns.retain(|pattern| pattern.skill == skill);
+        self.misses.retain(|group| group.nearest.as_deref() == Some(skill));
+        self.assets.retain(|asset| asset.skill == skill);
+        self.scripts.retain(|script| script.skill == skill);
+        for unused in self.never_served.iter_mut().chain(&mut self.never_fetched) {
+            unused.retain(|unused| unused.skill == skill);
+        }
+        self
+    }
 }
 
 /// A period in words.
@@ -358,3 +373,6 @@ pub struct HealthFinding {
     /// What to do.
     pub hint: String,
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Shares with how sure they are, and durations from buckets. Where there are too few, nothing is claimed.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use super::{ENOUGH, Rate};
 use crate::analytics::tally::{Sum, middle};
@@ -22,6 +22,20 @@ impl Rate {
         // Rounding must not put the share itself outside.
         let (low, high) = (bound(center - spread).min(share), bound(center + spread).max(share));
         Self { n, of, share: Some(share), low: Some(low), high: Some(high) }
+    }
+}
+
+/// `12 of 40, 18-45 %`, or that there are too few to say.
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.low, self.high) {
+            (Some(low), Some(high)) => {
+                let (low, high) = ((low * 100.0).floor(), (high * 100.0).ceil());
+                write!(f, "{} of {}, {low:.0}-{high:.0} %", self.n, self.of)
+            }
+            _ if self.of == 0 => f.write_str("none"),
+            _ => write!(f, "too few to say ({} of {})", self.n, self.of),
+        }
     }
 }
 
@@ -82,6 +96,14 @@ mod tests {
         assert_eq!(Rate::of(0, 10).low, Some(0.0));
         assert_eq!(Rate::of(10, 10).high, Some(1.0));
         assert_eq!(Rate::of(15, 10).n, 10, "more than all are all");
+    }
+
+    #[test]
+    fn a_rate_says_how_sure_it_is() {
+        assert_eq!(Rate::of(12, 40).to_string(), "12 of 40, 18-46 %");
+        assert_eq!(Rate::of(3, 5).to_string(), "too few to say (3 of 5)");
+        assert_eq!(Rate::of(0, 0).to_string(), "none");
+        assert_eq!(Rate::of(1_000, 1_000).to_string(), "1000 of 1000, 99-100 %");
     }
 
     #[test]

@@ -141,7 +141,9 @@ mod tests {
     #[test]
     fn a_stem_is_written_as_most_write_it() {
         let mut spelling = Spelling::default();
-        ["proxies", "proxy", "proxy", "proxied"].map(|word| spelling.add(word));
+        for word in ["proxies", "proxy", "proxy", "proxied"] {
+            spelling.add(word);
+        }
         assert_eq!(spelling.word(), "proxy");
     }
 }

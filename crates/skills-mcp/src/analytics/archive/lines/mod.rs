@@ -26,7 +26,7 @@ use door::{Identity, Opened};
 use latest::{Latest, Spot};
 
 use super::{ArchiveError, Evidence, Period, Story};
-use crate::event::Recorded;
+use crate::{config::Analytics, event::Recorded};
 
 /// A longer line is no event.
 const MAX_LINE: usize = 1024 * 1024;
@@ -36,6 +36,15 @@ const CHUNK: u64 = 2 * 1024 * 1024;
 const MOST_THREADS: usize = 8;
 /// Numbers of events are kept in so many sets, so that threads seldom wait for the same.
 const SETS: usize = 64;
+
+/// Where these settings keep the history. None where that is in a home, and there is none.
+pub fn history(settings: &Analytics, home: Option<&Path>) -> Option<PathBuf> {
+    match (settings.file.strip_prefix("~/"), home) {
+        (Some(rest), home) => Some(home?.join(rest)),
+        (None, Some(home)) => Some(home.join(".skills-mcp").join(&settings.file)),
+        (None, None) => Some(PathBuf::from(&settings.file)).filter(|path| path.is_absolute()),
+    }
+}
 
 /// A history file, and what is known of it. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -96,6 +105,11 @@ impl Lines {
         &self.0.file
     }
 
+    /// The file's name, to be shown.
+    pub fn place(&self) -> String {
+        self.0.file.to_string_lossy().into_owned()
+    }
+
     /// What a report of this period is made of.
     pub fn evidence(&self, period: Period) -> Result<Evidence, ArchiveError> {
         self.ask(period, |known| {
@@ -127,9 +141,10 @@ impl Lines {
         answer: impl FnOnce(&Known) -> std::io::Result<T>,
     ) -> Result<T, ArchiveError> {
         let file = &self.0.file;
-        let failed = |error: std::io::Error| ArchiveError::File {
-            file: file.to_string_lossy().into_owned(),
-            error: error.to_string(),
+        let failed = |error: std::io::Error| ArchiveError::Failed {
+            place: self.place(),
+            reason: format!("the history cannot be read: {error}"),
+            hint: "name another file with --file, or mend its permissions",
         };
         let mut slot = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
         // Kept only if all goes well.

@@ -1,0 +1,278 @@
+//! Every number of a report, from events made by hand.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::event::Recorded;
+
+const DAY: i64 = 20_500;
+
+fn period() -> Period {
+    Period { from: DAY - 29, to: DAY }
+}
+
+/// One event, so many minutes before the end of the last day.
+fn event(minutes: i64, kind: &str, data: &Value) -> Recorded {
+    let millis = (DAY + 1) * 86_400_000 - minutes * 60_000 - 1;
+    let timestamp = crate::clock::timestamp_of(std::time::Duration::from_millis(
+        u64::try_from(millis).unwrap(),
+    ));
+    let text = json!({
+        "type": kind, "timestamp": timestamp, "server_id": "dev-ada", "data": data,
+        "tool": "get_skill", "client_name": "codex", "latency_us": 100,
+    });
+    let mut recorded = Recorded::read(&text.to_string()).unwrap();
+    // Events of one minute and kind would be copies.
+    recorded.event_id = uuid::Uuid::now_v7();
+    recorded
+}
+
+fn times(n: i64, kind: &str, data: &Value) -> Vec<Recorded> {
+    (0..n).map(|at| event(at, kind, data)).collect()
+}
+
+fn served(skill: &str, context: Option<&str>) -> Value {
+    json!({"skill_path": skill, "context": context, "score": context.map(|_| 0.5), "content_length_tokens": 100})
+}
+
+fn miss(context: &str, nearest: Option<&str>) -> Value {
+    json!({"context": context, "closest_candidate": nearest, "closest_score": nearest.map(|_| 0.15)})
+}
+
+fn shelf() -> Shelf {
+    let skill = |name: &str, description: &str, keywords: &[&str], files: &[&str]| Shelved {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        keywords: keywords.iter().map(|word| (*word).to_owned()).collect(),
+        files: files.iter().map(|file| (*file).to_owned()).collect(),
+        inherited: name.ends_with("_index"),
+    };
+    let finding = |severity: &str, place: &str| HealthFinding {
+        severity: severity.to_owned(),
+        place: place.to_owned(),
+        message: "no closing line".to_owned(),
+        ..HealthFinding::default()
+    };
+    let health = Health {
+        skills: 4,
+        errors: 1,
+        warnings: 1,
+        findings: vec![finding("error", "broken.md:1"), finding("warning", "a.md")],
+    };
+    let skills = vec![
+        skill("ops/_index", "Operations", &["ops"], &[]),
+        skill(
+            "ops/web",
+            "Web servers and their certificates",
+            &["apache"],
+            &["site.conf", "check.sh"],
+        ),
+        skill("ui/react", "React", &["react"], &[]),
+        skill("ui/vue", "Vue", &["vue"], &[]),
+    ];
+    Shelf::new(skills, health)
+}
+
+fn report(events: Vec<Recorded>) -> Report {
+    Report::of(&Evidence::of(events, period()), Some(&shelf()), period(), DAY)
+}
+
+#[test]
+fn no_events_are_a_report_too() {
+    let report = Report::of(&Evidence::default(), None, period(), DAY + 5);
+    assert_eq!((report.days.len(), report.period.days), (30, 30));
+    assert!(!report.period.unfinished && report.advice.is_empty());
+    assert_eq!((report.never_served, report.health), (None, None));
+    let json = serde_json::to_string(&self::report(Vec::new())).unwrap();
+    assert!(serde_json::from_str::<Report>(&json).unwrap().period.unfinished);
+}
+
+#[test]
+fn skills_are_counted_scored_and_rated_and_the_unused_named() {
+    let mut events = times(30, "skill_served", &served("ui/react", Some("react form")));
+    events.extend(times(3, "skill_served", &served("ops/web", None)));
+    events.extend(times(12, "skill_feedback", &json!({"skill_path": "ui/react", "useful": true})));
+    events.push(event(500, "skill_feedback", &json!({"skill_path": "ui/react", "useful": false})));
+    events.extend(times(20, "skill_searched", &json!({"shown": ["ops/web", "gone"], "total": 2})));
+    let shown = json!({"skill_path": "ops/web", "was_shown": true, "content_length_tokens": 7});
+    events.extend(times(5, "skill_served", &shown));
+    events.push(event(
+        1,
+        "ambiguous",
+        &json!({"context": "x", "candidates": ["ui/react", "ops/web"]}),
+    ));
+    let report = report(events);
+    let row = |name: &str| report.skills.iter().find(|skill| skill.skill == name).unwrap();
+    let names: Vec<&str> = report.skills.iter().map(|skill| skill.skill.as_str()).collect();
+    assert_eq!(names, ["ui/react", "ops/web", "gone"]);
+    let react = row("ui/react");
+    assert_eq!((react.served, react.tokens, react.scored, react.tied), (30, 3_000, 30, 1));
+    assert_eq!((react.mean_score, react.known), (Some(0.5), Some(true)));
+    assert_eq!((react.useful.n, react.useful.of, react.useless_in_a_row), (12, 13, 0));
+    let web = row("ops/web");
+    assert_eq!((web.served, web.tokens, web.mean_score), (8, 335, None));
+    assert_eq!((web.shown, web.taken.n, web.taken.of, web.useful.share), (20, 5, 20, None));
+    assert_eq!(row("gone").known, Some(false));
+    // What others inherit from is not unused.
+    let never: Vec<String> =
+        report.never_served.clone().unwrap().into_iter().map(|unused| unused.skill).collect();
+    assert_eq!(never, ["ui/vue"]);
+    let totals = &report.totals;
+    assert_eq!(
+        (totals.events, totals.served, totals.skills_used, totals.tokens),
+        (72, 38, 2, 3_335)
+    );
+    assert_eq!((totals.searches, totals.searches_in_vain, totals.ambiguous), (20, 0, 1));
+    assert_eq!((totals.found.n, totals.found.of, totals.servers), (30, 31, 1));
+    assert_eq!(report.clients, [Counted { name: "codex".to_owned(), n: 38 }]);
+    let today = report.days.last().unwrap();
+    assert_eq!((today.served, today.searches, today.tokens), (38, 20, 3_335));
+    assert_eq!(report.patterns[0].terms[0], Counted { name: "form".to_owned(), n: 30 });
+}
+
+#[test]
+fn files_and_scripts_are_counted_for_whoever_declares_them() {
+    let mut events = times(
+        4,
+        "asset_served",
+        &json!({"skill_path": "ui/react", "declared_by": "ops/web", "file": "site.conf", "asset_type": "template", "size_bytes": 10}),
+    );
+    events.extend(times(2, "asset_served", &json!({"skill_path": "ops/web", "file": "check.sh", "asset_type": "script", "size_bytes": 5})));
+    let run = |success: bool, exit: Option<i32>, took: u64| json!({"skill_path": "ops/web", "file": "run.sh", "execution_mode": "server", "success": success, "exit_code": exit, "duration_ms": took});
+    events.extend(times(15, "script_executed", &run(true, Some(0), 100)));
+    events.extend(times(5, "script_executed", &run(false, Some(1), 900)));
+    events.extend(times(3, "script_executed", &run(false, None, 0)));
+    let report = report(events);
+    assert_eq!(
+        (report.assets[0].file.as_str(), report.assets[0].fetched, report.assets[0].bytes),
+        ("site.conf", 4, 40)
+    );
+    let script = &report.scripts[0];
+    assert_eq!((script.runs, script.failed.n, script.failed.of, script.refused), (20, 5, 20, 3));
+    assert!((script.p50_ms.unwrap() / 100.0 - 1.0).abs() < 0.1, "{script:?}");
+    assert!((script.p95_ms.unwrap() / 900.0 - 1.0).abs() < 0.1, "{script:?}");
+    assert_eq!((report.scripts[1].file.as_str(), report.scripts[1].fetched), ("check.sh", 2));
+    assert_eq!((report.execution.server, report.execution.claude), (20, 2));
+    assert_eq!(report.never_fetched, Some(Vec::new()));
+    assert_eq!((report.latency[0].tool.as_str(), report.latency[0].calls), ("get_skill", 29));
+    assert_eq!(report.latency[0].p99_us, None, "29 calls have no hundredth");
+    assert!(report.advice.iter().any(|advice| advice.kind == AdviceKind::FixScript));
+}
+
+#[test]
+fn requests_that_found_nothing_are_grouped_by_what_they_share() {
+    let mut events = Vec::new();
+    let proxies =
+        ["nginx as a reverse proxy", "an nginx proxy for the api", "nginx proxies and tls"];
+    for (at, context) in proxies.iter().cycle().take(12).enumerate() {
+        events.push(event(i64::try_from(at).unwrap(), "no_match", &miss(context, Some("ops/web"))));
+    }
+    for (at, context) in ["kafka consumer lag", "kafka topics"].iter().cycle().take(10).enumerate()
+    {
+        let search = json!({"context": context, "shown": [], "total": 0});
+        events.push(event(i64::try_from(at).unwrap(), "skill_searched", &search));
+    }
+    events.push(event(3, "no_match", &miss("draw a logo", None)));
+    events.push(event(4, "no_match", &json!({"context": null})));
+    events.extend(times(40, "skill_served", &served("ui/react", Some("a react form for the api"))));
+    let report = report(events);
+    let [nginx, kafka, logo] = report.misses.as_slice() else { panic!("{:?}", report.misses) };
+    assert_eq!((nginx.terms[0].as_str(), nginx.requests), ("nginx", 12));
+    assert!(nginx.terms.contains(&"proxy".to_owned()), "{:?}", nginx.terms);
+    assert_eq!(nginx.examples, proxies);
+    assert_eq!((nginx.nearest.as_deref(), nginx.nearest_score), (Some("ops/web"), Some(0.15)));
+    assert_eq!(nginx.keywords, ["nginx", "proxy"]);
+    assert_eq!((kafka.terms[0].as_str(), kafka.requests, &kafka.nearest), ("kafka", 10, &None));
+    assert_eq!((logo.requests, logo.examples[0].as_str()), (1, "draw a logo"));
+    let kinds: Vec<AdviceKind> = report.advice.iter().map(|advice| advice.kind).collect();
+    assert_eq!(kinds[..2], [AdviceKind::AddKeywords, AdviceKind::WriteSkill]);
+    assert_eq!(
+        report.advice[0].seen,
+        "12 requests about nginx, proxy found no skill; ops/web came nearest."
+    );
+    assert_eq!(
+        report.advice[0].action,
+        "If ops/web covers them, add to its keywords: nginx, proxy."
+    );
+    assert_eq!(report.totals.misses, 14);
+}
+
+#[test]
+fn words_that_a_skill_has_are_not_proposed_and_a_split_vote_names_no_skill() {
+    let mut events: Vec<Recorded> =
+        times(10, "no_match", &miss("apache certificate renewal", Some("ops/web")));
+    events.extend(times(5, "no_match", &miss("kubernetes ingress", Some("ui/vue"))));
+    events.extend(times(5, "no_match", &miss("kubernetes ingress", Some("ui/react"))));
+    let report = report(events);
+    assert_eq!(report.misses[0].keywords, ["renewal"]);
+    assert_eq!((report.misses[1].requests, &report.misses[1].nearest), (10, &None));
+}
+
+#[test]
+fn feedback_in_a_row_counts_from_the_newest_back() {
+    let says = |minutes, useful| {
+        event(minutes, "skill_feedback", &json!({"skill_path": "a", "useful": useful}))
+    };
+    let report = report(vec![says(1, false), says(5, true), says(3, false), says(9, false)]);
+    assert_eq!(report.skills[0].useless_in_a_row, 2);
+}
+
+#[test]
+fn each_kind_of_advice_has_its_reason() {
+    let bad = json!({"skill_path": "ui/react", "useful": false});
+    let mut events = times(20, "skill_feedback", &bad);
+    events.extend(times(50, "skill_served", &served("ui/react", Some("react form"))));
+    events.extend(times(
+        100,
+        "skill_searched",
+        &json!({"shown": ["ops/web", "ui/react"], "total": 2}),
+    ));
+    let taken = json!({"skill_path": "ui/react", "was_shown": true});
+    events.extend(times(40, "skill_served", &taken));
+    let report = report(events);
+    let about = |kind| report.advice.iter().find(|advice| advice.kind == kind).unwrap();
+    let first = &report.advice[0];
+    assert_eq!((first.kind, first.subject.as_str()), (AdviceKind::ImproveSkill, "ui/react"));
+    assert_eq!(first.seen, "Only 0 of 20 said that it helped.");
+    let retitle = about(AdviceKind::RetitleSkill);
+    assert_eq!((retitle.subject.as_str(), retitle.skill.as_deref()), ("ops/web", Some("ops/web")));
+    assert_eq!(
+        retitle.seen,
+        "Searches showed it 100 times and it was taken never; others are taken 20 times in 100."
+    );
+    assert_eq!(about(AdviceKind::FixFile).subject, "broken.md:1");
+    let remove = about(AdviceKind::RemoveSkill);
+    assert_eq!(remove.seen, "2 of 4 skills were not served once in 30 days.");
+    assert_eq!(report.advice.last().unwrap().kind, AdviceKind::RemoveSkill);
+}
+
+#[test]
+fn from_a_few_events_nothing_is_claimed() {
+    let mut events = times(5, "no_match", &miss("nginx proxy", Some("ops/web")));
+    events.extend(times(5, "skill_feedback", &json!({"skill_path": "ui/react", "useful": false})));
+    let run = json!({"skill_path": "a", "file": "b.sh", "success": false, "exit_code": 1});
+    events.extend(times(5, "script_executed", &run));
+    events.extend(times(5, "skill_searched", &json!({"shown": ["ops/web"], "total": 1})));
+    let report = report(events);
+    // The broken file is no claim: it is there.
+    let kinds: Vec<AdviceKind> = report.advice.iter().map(|advice| advice.kind).collect();
+    assert_eq!(kinds, [AdviceKind::FixFile]);
+    assert_eq!((report.totals.found.share, report.totals.useful.share), (None, None));
+    assert!(report.scripts[0].failed.share.is_none() && report.scripts[0].p50_ms.is_none());
+}
+
+#[test]
+fn tokens_in_place_of_texts_are_grouped_as_well() {
+    let report = report(times(10, "no_match", &miss("nginx reverse proxy", None)));
+    assert_eq!(report.misses[0].terms, ["nginx", "reverse", "proxy"]);
+}
+
+#[test]
+fn a_report_of_one_skill_has_only_its_rows() {
+    let mut events = times(3, "skill_served", &served("ui/react", Some("react form")));
+    events.extend(times(3, "skill_served", &served("ops/web", Some("apache"))));
+    let narrowed = report(events).narrowed("ui/vue");
+    assert!(narrowed.skills.is_empty() && narrowed.patterns.is_empty());
+    assert_eq!(narrowed.never_served.unwrap()[0].skill, "ui/vue");
+    assert_eq!(narrowed.totals.served, 6);
+}

@@ -1,0 +1,170 @@
+//! One table as CSV (RFC 4180), harmless to a spreadsheet: a cell that it would take for a formula starts with an
+//! apostrophe.
+
+use crate::{
+    analytics::report::{Rate, Report},
+    cli::Output,
+};
+
+/// Which table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Table {
+    /// One row for each skill
+    Skills,
+    /// One row for each group of requests that found nothing
+    Misses,
+    /// One row for each script
+    Scripts,
+    /// One row for each file
+    Assets,
+    /// One row for each day
+    Days,
+}
+
+/// Prints the table; lines end as the standard says.
+pub(super) fn print(out: &mut Output, report: &Report, table: Table) {
+    for row in rows(report, table) {
+        let cells: Vec<String> = row.iter().map(|cell| quoted(cell)).collect();
+        out.line(format!("{}\r", cells.join(",")));
+    }
+}
+
+type Row = Vec<String>;
+
+fn rows(report: &Report, table: Table) -> Vec<Row> {
+    let (head, rows): (&str, Vec<Row>) = match table {
+        Table::Skills => (
+            "skill served tokens mean_score scored useful useful_of useful_low useful_high useless_in_a_row shown taken tied nearly",
+            skills(report),
+        ),
+        Table::Misses => ("terms requests nearest nearest_score keywords example", misses(report)),
+        Table::Scripts => (
+            "skill file runs failed failed_low failed_high refused fetched p50_ms p95_ms",
+            scripts(report),
+        ),
+        Table::Assets => ("skill file fetched bytes", assets(report)),
+        Table::Days => ("date served misses searches scripts tokens", days(report)),
+    };
+    std::iter::once(head.split(' ').map(str::to_owned).collect()).chain(rows).collect()
+}
+
+fn skills(report: &Report) -> Vec<Row> {
+    let row = |skill: &crate::analytics::report::SkillUse| {
+        let mut row = vec![
+            skill.skill.clone(),
+            skill.served.to_string(),
+            skill.tokens.to_string(),
+            number(skill.mean_score, 4),
+            skill.scored.to_string(),
+            skill.useful.n.to_string(),
+            skill.useful.of.to_string(),
+        ];
+        row.extend(bounds(&skill.useful));
+        let counts = [skill.useless_in_a_row, skill.shown, skill.taken.n, skill.tied, skill.nearly];
+        row.extend(counts.map(|count| count.to_string()));
+        row
+    };
+    report.skills.iter().map(row).collect()
+}
+
+fn misses(report: &Report) -> Vec<Row> {
+    let row = |group: &crate::analytics::report::Misses| {
+        vec![
+            group.terms.join(" "),
+            group.requests.to_string(),
+            group.nearest.clone().unwrap_or_default(),
+            number(group.nearest_score, 4),
+            group.keywords.join(" "),
+            group.examples.first().cloned().unwrap_or_default(),
+        ]
+    };
+    report.misses.iter().map(row).collect()
+}
+
+fn scripts(report: &Report) -> Vec<Row> {
+    let row = |script: &crate::analytics::report::ScriptUse| {
+        let mut row = vec![
+            script.skill.clone(),
+            script.file.clone(),
+            script.runs.to_string(),
+            script.failed.n.to_string(),
+        ];
+        row.extend(bounds(&script.failed));
+        row.extend([script.refused.to_string(), script.fetched.to_string()]);
+        row.extend([number(script.p50_ms, 0), number(script.p95_ms, 0)]);
+        row
+    };
+    report.scripts.iter().map(row).collect()
+}
+
+fn assets(report: &Report) -> Vec<Row> {
+    let row = |asset: &crate::analytics::report::AssetUse| {
+        let counts = [asset.fetched, asset.bytes].map(|count| count.to_string());
+        [asset.skill.clone(), asset.file.clone()].into_iter().chain(counts).collect()
+    };
+    report.assets.iter().map(row).collect()
+}
+
+fn days(report: &Report) -> Vec<Row> {
+    let row = |day: &crate::analytics::report::Day| {
+        let counts = [day.served, day.misses, day.searches, day.scripts, day.tokens];
+        std::iter::once(day.date.clone()).chain(counts.map(|count| count.to_string())).collect()
+    };
+    report.days.iter().map(row).collect()
+}
+
+fn bounds(rate: &Rate) -> [String; 2] {
+    [number(rate.low, 4), number(rate.high, 4)]
+}
+
+fn number(number: Option<f64>, digits: usize) -> String {
+    number.map(|number| format!("{number:.digits$}")).unwrap_or_default()
+}
+
+/// A cell as it is written.
+fn quoted(cell: &str) -> String {
+    // A tab or a return before the sign would hide it from us and not from a spreadsheet.
+    let formula = cell.trim_start().starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
+        || cell.starts_with(['\t', '\r', '\n']);
+    let text = if formula { format!("'{cell}") } else { cell.to_owned() };
+    if text.contains(['"', ',', '\n', '\r']) || text.trim() != text {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analytics::report::{Misses, SkillUse};
+
+    #[test]
+    fn cells_are_quoted_and_no_formula_gets_through() {
+        assert_eq!(quoted("plain text"), "plain text");
+        assert_eq!(quoted("a,\"b\"\nc"), "\"a,\"\"b\"\"\nc\"");
+        for formula in
+            ["=1+1", "+1", "-1", "@SUM(A1)", "=HYPERLINK(1,2)", " =1", "\t=1", "\r=1", "＝1"]
+        {
+            let safe = quoted(formula);
+            assert!(safe.trim_start_matches('"').starts_with('\''), "{formula:?}: {safe:?}");
+        }
+    }
+
+    #[test]
+    fn every_row_has_a_cell_for_each_heading() {
+        let report = Report {
+            skills: vec![SkillUse::default()],
+            misses: vec![Misses::default()],
+            scripts: vec![crate::analytics::report::ScriptUse::default()],
+            assets: vec![crate::analytics::report::AssetUse::default()],
+            days: vec![crate::analytics::report::Day::default()],
+            ..Report::default()
+        };
+        for table in [Table::Skills, Table::Misses, Table::Scripts, Table::Assets, Table::Days] {
+            let rows = rows(&report, table);
+            assert_eq!(rows.len(), 2, "{table:?}");
+            assert_eq!(rows[0].len(), rows[1].len(), "{table:?}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! `skill_stats`: what the report says, for an agent that looks after skills. Offered only where the operator says so.
+//!
+//! A few rows of each list, as short as they can be said; the whole report is what `skills-mcp stats --json` prints.
+
+use std::{
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use skills_core::{diagnostic::one_line, estimate};
+
+use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments};
+use crate::{
+    analytics::{
+        archive::{
+            Period,
+            lines::{self, Lines},
+        },
+        report::{Report, Shelf},
+    },
+    clock,
+    config::Analytics,
+};
+
+pub(super) const TOOL: Tool = Tool {
+    name: "skill_stats",
+    door: Door::Maintainer,
+    title: "Say how skills are used",
+    description: "For maintainers of skills: what was used, what helped, what was missing and what to fix first.",
+    read_only: true,
+    idempotent: true,
+    dangerous: false,
+    input: arguments::schema::<Input>,
+    output: None,
+    takes: Takes::Many,
+    run,
+};
+
+/// Rows of each list, where they fit.
+const ROWS: usize = 10;
+/// An answer has no more tokens than about this.
+const MAX_TOKENS: usize = 1_500;
+/// Of a request so much is shown.
+const MAX_CHARS: usize = 100;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// The last so many days
+    #[schemars(range(min = 1, max = 365))]
+    #[serde(default = "thirty")]
+    days: u64,
+    /// Only this skill
+    #[schemars(with = "String")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    skill: Option<String>,
+}
+
+fn thirty() -> u64 {
+    30
+}
+
+/// The history of this machine, for whoever may ask for it.
+#[derive(Debug)]
+pub struct History {
+    home: Option<PathBuf>,
+    /// What is known of the file that was asked last.
+    lines: Mutex<Option<Lines>>,
+}
+
+impl History {
+    /// The history in this home.
+    pub fn new(home: Option<PathBuf>) -> Self {
+        Self { home, lines: Mutex::default() }
+    }
+
+    /// The file of these settings; what was read of it before is not read again.
+    fn lines(&self, settings: &Analytics) -> Option<Lines> {
+        let file = lines::history(settings, self.home.as_deref())?;
+        let mut known = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.as_ref().is_none_or(|known| known.file() != file) {
+            *known = Some(Lines::new(file));
+        }
+        known.clone()
+    }
+}
+
+fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
+    let input: Input = arguments::read(arguments)?;
+    let settings = &call.snapshot.settings().analytics;
+    let history = call.face.history.as_ref().and_then(|history| history.lines(settings));
+    let Some(lines) = history else {
+        return Err(Refusal::Plain("No history of events is kept here.".to_owned()));
+    };
+    let today = i64::try_from(clock::since_epoch().as_secs() / 86_400).unwrap_or_default();
+    let period = Period::last(input.days, today);
+    let evidence = lines.evidence(period).map_err(|error| Refusal::Plain(error.to_string()))?;
+    let shelf = Shelf::of(&call.snapshot);
+    let mut report = Report::of(&evidence, Some(&shelf), period, today);
+    if let Some(skill) = &input.skill {
+        report = report.narrowed(skill);
+    }
+    // Rows go until it fits.
+    let fits = |rows: &usize| estimate::tokens(&short(&report, *rows).to_string()) <= MAX_TOKENS;
+    let rows = (2..=ROWS).rev().find(fits).unwrap_or(1);
+    let said = short(&report, rows).to_string();
+    Ok(Reply::text(said))
+}
+
+/// The report in few words, each list with so many rows.
+fn short(report: &Report, rows: usize) -> Value {
+    let Report { totals, period, .. } = report;
+    let list = |rows: Vec<Value>| Value::Array(rows);
+    let advice = report.advice.iter().take(rows.min(5));
+    let advice = advice.map(|advice| {
+        json!({"about": cut(&advice.subject), "seen": cut(&advice.seen), "do": cut(&advice.action)})
+    });
+    let skills = report.skills.iter().take(rows).map(|skill| {
+        json!({"skill": cut(&skill.skill), "served": skill.served, "tokens": skill.tokens, "useful": skill.useful.to_string()})
+    });
+    let misses = report.misses.iter().take(rows).map(|group| {
+        let example = group.examples.first().map(|example| cut(example));
+        json!({"requests": group.requests, "words": cut(&group.terms.join(" ")), "example": example, "nearest": group.nearest.as_deref().map(cut), "keywords": cut(&group.keywords.join(" "))})
+    });
+    let scripts = report.scripts.iter().take(rows).map(|script| {
+        json!({"script": cut(&format!("{}: {}", script.skill, script.file)), "failed": script.failed.to_string()})
+    });
+    let assets = report.assets.iter().take(rows);
+    let assets = assets
+        .map(|asset| json!([cut(&format!("{}: {}", asset.skill, asset.file)), asset.fetched]));
+    let never = report.never_served.as_ref().map(|never| {
+        let names = never.iter().take(rows).map(|unused| json!(cut(&unused.skill)));
+        json!({"count": never.len(), "skills": list(names.collect())})
+    });
+    json!({
+        "from": period.from,
+        "to": period.to,
+        "events": totals.events,
+        "served": totals.served,
+        "tokens": totals.tokens,
+        "found_at_once": totals.found.to_string(),
+        "not_found": totals.misses,
+        "useful": totals.useful.to_string(),
+        "fix_first": list(advice.collect()),
+        "skills": list(skills.collect()),
+        "never_served": never,
+        "requests_that_found_nothing": list(misses.collect()),
+        "scripts": list(scripts.collect()),
+        "files": list(assets.collect()),
+    })
+}
+
+/// Somebody else's text as one short line.
+fn cut(text: &str) -> String {
+    let line = one_line(text);
+    if line.chars().count() <= MAX_CHARS {
+        return line;
+    }
+    let kept: String = line.chars().take(MAX_CHARS - 1).collect();
+    format!("{}…", kept.trim_end())
+}

@@ -1,0 +1,360 @@
+//! Statistics: a history read in pieces, by many threads and again says what counting one by one says; and what people
+//! and agents are told of it.
+
+use std::fs;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use skills_mcp::{
+    analytics::{
+        archive::{Archive, Evidence, Period, lines::Lines},
+        report::Report,
+    },
+    event::Recorded,
+};
+use skills_testkit::{
+    Client, Home,
+    events::{Events, skill_name},
+};
+
+use crate::support::{ROOT_TREE, run, server};
+
+const DAY: u64 = 86_400_000;
+/// 2026-02-01 to 2026-02-28.
+const DAYS: Period = Period { from: 20_485, to: 20_512 };
+
+fn events(seed: u64, count: usize) -> Vec<String> {
+    let millis = |day: i64| u64::try_from(day).unwrap() * DAY;
+    Events::new(seed, count, millis(DAYS.from), millis(DAYS.to + 1)).collect()
+}
+
+/// The line with the check that the journal writes.
+fn checked(line: &str) -> String {
+    let text = line.strip_suffix('}').unwrap();
+    format!("{text},\"check\":\"{:08x}\"}}", crc32fast::hash(text.as_bytes()))
+}
+
+fn counted_one_by_one(lines: &[String], period: Period) -> Evidence {
+    Evidence::of(lines.iter().filter_map(|line| Recorded::read(line).ok()), period)
+}
+
+fn same(one: &Evidence, other: &Evidence) {
+    assert_eq!(one.tally, other.tally);
+    assert_eq!(one.days, other.days);
+    assert_eq!(one.recent, other.recent);
+}
+
+/// What somebody does to a history.
+#[derive(Debug, Clone)]
+enum Step {
+    /// So many new events.
+    Write(usize),
+    /// An old event again.
+    Repeat(prop::sample::Index),
+    /// Something that is no event.
+    Junk(&'static str),
+    /// The file becomes `.1`.
+    Rotate,
+    /// Somebody asks.
+    Ask(i64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (1_usize..200).prop_map(Step::Write),
+        2 => any::<prop::sample::Index>().prop_map(Step::Repeat),
+        2 => prop::sample::select(vec!["{", "\0\0\0", "[]", "  ", "{\"type\":\"dreamt\",\"timestamp\":\"2026-02-03T00:00:00Z\",\"data\":{}}"])
+            .prop_map(Step::Junk),
+        1 => Just(Step::Rotate),
+        3 => (0_i64..28).prop_map(Step::Ask),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_history_says_what_counting_one_by_one_says(
+        seed in 0_u64..1_000,
+        steps in prop::collection::vec(step(), 1..16),
+    ) {
+        let home = Home::new();
+        let file = home.path().join("h.jsonl");
+        let rotated = home.path().join("h.jsonl.1");
+        let lines = Lines::new(&file);
+        let mut new = events(seed, 3_000).into_iter();
+        // What is in the two files.
+        let (mut older, mut younger): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        for step in steps.into_iter().chain([Step::Ask(27), Step::Ask(13), Step::Ask(27)]) {
+            match step {
+                Step::Write(count) => younger.extend(new.by_ref().take(count)),
+                Step::Repeat(which) if !younger.is_empty() || !older.is_empty() => {
+                    let all: Vec<&String> = older.iter().chain(&younger).collect();
+                    younger.push(all[which.index(all.len())].clone());
+                }
+                Step::Junk(text) => younger.push(text.to_owned()),
+                Step::Rotate if file.exists() => {
+                    older = std::mem::take(&mut younger);
+                    fs::rename(&file, &rotated).unwrap();
+                }
+                Step::Repeat(_) | Step::Rotate => continue,
+                Step::Ask(day) => {
+                    let period = Period { from: DAYS.from, to: DAYS.from + day };
+                    let all: Vec<String> = older.iter().chain(&younger).cloned().collect();
+                    same(&lines.evidence(period).unwrap(), &counted_one_by_one(&all, period));
+                    continue;
+                }
+            }
+            append(&file, &younger);
+        }
+    }
+}
+
+/// Writes what is not in the file yet.
+fn append(file: &std::path::Path, lines: &[String]) {
+    use std::io::Write as _;
+    let known = fs::read_to_string(file).unwrap_or_default().lines().count();
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
+    for line in lines.iter().skip(known) {
+        writeln!(file, "{line}").unwrap();
+    }
+}
+
+#[test]
+fn a_large_history_is_read_by_all_threads_and_nothing_is_lost_between_them() {
+    let home = Home::new();
+    let mut lines = events(5, 20_000);
+    // Long enough to reach over a piece, and too long to be an event.
+    let long =
+        lines[0].replace("\"context\":\"", &format!("\"context\":\"{}", "word ".repeat(150_000)));
+    lines.insert(7_000, long);
+    let copies: Vec<String> = lines.iter().step_by(7).cloned().collect();
+    lines.extend(copies);
+    let mut text = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        text.push_str(&if at % 2 == 0 { checked(line) } else { line.clone() });
+        text.push('\n');
+        if at == 9_000 {
+            text.push_str(&"x".repeat(5 * 1024 * 1024));
+            text.push('\n');
+        }
+    }
+    home.write("h.jsonl", &text);
+    let archive = Lines::new(home.path().join("h.jsonl"));
+    same(&archive.evidence(DAYS).unwrap(), &counted_one_by_one(&lines, DAYS));
+    assert_eq!(archive.unreadable(), 1);
+    let skill = skill_name(0);
+    let story = archive.story(&skill, DAYS, 20).unwrap();
+    assert_eq!(story.recent.len(), 20);
+    assert!(story.recent.iter().all(|recorded| recorded.event.skill() == Some(&skill)));
+    assert!(story.recent.is_sorted_by(|newer, older| newer.timestamp >= older.timestamp));
+    assert!(!story.days.is_empty());
+}
+
+#[test]
+fn a_changed_line_does_not_count_and_an_unfinished_one_counts_when_it_is_whole() {
+    let home = Home::new();
+    let lines = events(9, 3);
+    let changed = checked(&lines[1]).replace("dev-", "dev_");
+    let (begun, rest) = lines[2].split_at(50);
+    home.write("h.jsonl", format!("{}\n{changed}\n{begun}", checked(&lines[0])));
+    let archive = Lines::new(home.path().join("h.jsonl"));
+    same(&archive.evidence(DAYS).unwrap(), &counted_one_by_one(&lines[..1], DAYS));
+    assert_eq!(archive.unreadable(), 1);
+    let whole = [lines[0].clone(), lines[2].clone()];
+    // First without the end of its line, then with it.
+    for end in ["", "\n"] {
+        home.write("h.jsonl", format!("{}\n{changed}\n{begun}{rest}{end}", checked(&lines[0])));
+        same(&archive.evidence(DAYS).unwrap(), &counted_one_by_one(&whole, DAYS));
+    }
+    let none = Lines::new(home.path().join("none.jsonl"));
+    assert!(none.evidence(DAYS).unwrap().tally.is_empty());
+    let folder = Lines::new(home.path());
+    assert!(folder.evidence(DAYS).unwrap_err().to_string().contains("not a file"));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let asked = runtime.block_on(Archive::Lines(archive).evidence(DAYS)).unwrap();
+    same(&asked, &counted_one_by_one(&whole, DAYS));
+}
+
+const PERIOD: [&str; 4] = ["--since", "2026-02-01", "--until", "2026-02-28"];
+
+/// A home with a history, without skills.
+fn history(lines: &[String]) -> Home {
+    let home = Home::new();
+    home.write(".skills-mcp/analytics.jsonl", lines.join("\n") + "\n");
+    home
+}
+
+fn stats(home: &Home, arguments: &[&str]) -> (i32, String, String) {
+    let mut command = server(home);
+    command.env_remove("SKILLS_DIR").args(["stats", "--no-default-dirs"]).args(arguments);
+    run(&mut command)
+}
+
+#[test]
+fn the_json_is_the_report_and_duplicates_count_once() {
+    let mut lines = events(11, 2_000);
+    let copies: Vec<String> = lines.iter().take(500).cloned().collect();
+    lines.extend(copies);
+    let home = history(&lines);
+    let (code, out, err) = stats(&home, &[&PERIOD[..], &["--json"]].concat());
+    assert_eq!((code, err.as_str()), (0, ""));
+    let said: Report = serde_json::from_str(&out).unwrap();
+    let today = i64::MAX;
+    let known = Report::of(&counted_one_by_one(&lines, DAYS), None, DAYS, today);
+    assert_eq!(said, known);
+    assert_eq!(said.totals.events, 2_000);
+    assert!(said.advice.len() >= 3, "{:?}", said.advice);
+}
+
+#[test]
+fn tables_are_csv_and_one_skill_can_be_asked_for() {
+    let mut lines = events(11, 2_000);
+    lines.push(r#"{"type":"no_match","timestamp":"2026-02-28T10:00:00Z","data":{"context":"=cmd|'/c calc'!A0, \"x\""}}"#.to_owned());
+    let home = history(&lines);
+    for table in ["skills", "misses", "scripts", "assets", "days"] {
+        let (code, out, err) = stats(&home, &[&PERIOD[..], &["--csv", table]].concat());
+        assert_eq!((code, err.as_str()), (0, ""), "{table}");
+        assert!(out.ends_with("\r\n") && out.lines().count() > 4, "{table}: {out}");
+        if table == "misses" {
+            assert!(out.contains("\"'=cmd|'/c calc'!A0, \"\"x\"\"\""), "{out}");
+        }
+    }
+    let skill = skill_name(0);
+    let (_, out, _) = stats(&home, &[&PERIOD[..], &["--skill", &skill]].concat());
+    assert!(
+        out.contains(&skill) && out.contains("Latest") && !out.contains(&skill_name(1)),
+        "{out}"
+    );
+    let (_, out, _) = stats(&home, &[&PERIOD[..], &["--skill", &skill, "--json"]].concat());
+    let said: Report = serde_json::from_str(&out).unwrap();
+    assert_eq!(said.skills.len(), 1);
+}
+
+#[test]
+fn what_is_on_the_shelf_and_not_used_is_named() {
+    let home = Home::with(ROOT_TREE);
+    let served = events(1, 1)[0].clone();
+    home.write("elsewhere.jsonl", format!("{served}\nrubbish\n"));
+    let (code, out, err) =
+        run(server(&home).args(["stats", "--file", "elsewhere.jsonl"]).args(PERIOD));
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("Never served") && out.contains("ui/react/auth"), "{out}");
+    assert!(!out.contains("ui/react/_index"), "{out}");
+    assert!(err.contains("no events") && err.contains("lines=1"), "{err}");
+}
+
+#[test]
+fn where_there_are_no_events_the_way_to_them_is_told() {
+    let home = Home::new();
+    let (code, out, _) = stats(&home, &[]);
+    assert!(
+        code == 0 && out.contains("Analytics are off") && out.contains("analytics.jsonl"),
+        "{out}"
+    );
+    let (code, out, _) = stats(&home, &["--set", "analytics.enabled=true"]);
+    assert!(code == 0 && out.contains("Analytics are on"), "{out}");
+    let (code, out, _) = stats(&home, &["--json"]);
+    let said: Report = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, said.totals.events, said.days.len()), (0, 0, 30));
+}
+
+#[test]
+fn mistakes_are_answered_with_the_way_out() {
+    let home = Home::new();
+    for (arguments, code, hint) in [
+        (&["--since", "yesterday"][..], 2, "2026-02-18"),
+        (&["--since", "2026-03-01", "--until", "2026-02-01"], 2, "swap"),
+        (&["--days", "0"], 2, "1..=3660"),
+        (&["--store", "mysql://ann:secret@db/x"], 3, "sqlite:FILE"),
+        (&["--from", "http://example.org"], 2, "https://"),
+        (&["--from", "https://ann:secret@example.org"], 2, "no name or password"),
+        (&["--from", "http://127.0.0.1:1"], 3, "skills-mcp collect"),
+        (&["--csv", "everything"], 2, "skills"),
+        (&["--json", "--csv", "days"], 2, "cannot be used"),
+    ] {
+        let (exit, out, err) = stats(&home, arguments);
+        assert_eq!((exit, out.as_str()), (code, ""), "{arguments:?}: {err}");
+        assert!(err.contains(hint) && !err.contains("secret"), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn a_collector_is_asked_with_the_token_and_its_report_shown() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let report = Report::of(&counted_one_by_one(&events(2, 500), DAYS), None, DAYS, DAYS.to);
+    let body = serde_json::to_string(&report).unwrap();
+    let collector = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut asked = Vec::new();
+        for line in BufReader::new(stream.try_clone().unwrap()).lines() {
+            let line = line.unwrap();
+            if line.is_empty() {
+                break;
+            }
+            asked.push(line.to_lowercase());
+        }
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        asked
+    });
+    let home = Home::new();
+    let mut command = server(&home);
+    command.env_remove("SKILLS_DIR").env("ANALYTICS_TOKEN", "canary");
+    let (code, out, err) = run(command.args([
+        "stats",
+        "--json",
+        "--days",
+        "7",
+        "--from",
+        &format!("http://{address}"),
+    ]));
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(serde_json::from_str::<Report>(&out).unwrap(), report);
+    let asked = collector.join().unwrap();
+    assert_eq!(asked[0], "get /v1/stats?days=7 http/1.1");
+    assert!(asked.contains(&"authorization: bearer canary".to_owned()), "{asked:?}");
+}
+
+#[test]
+fn agents_are_offered_statistics_only_where_the_operator_says_so() {
+    let home = Home::with(ROOT_TREE);
+    home.write("skills/config.yaml", "analytics: {tool: true}\n");
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let now = u64::try_from(now.as_millis()).unwrap();
+    let lines: Vec<String> = Events::new(4, 4_000, now - 20 * DAY, now).collect();
+    home.write(".skills-mcp/analytics.jsonl", lines.join("\n"));
+    let names = |client: &mut Client| -> Vec<String> {
+        let answer = client.request("tools/list", json!({}));
+        let tools = answer["result"]["tools"].as_array().unwrap().clone();
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let mut command = server(&home);
+    command.args(["--tools", "all"]);
+    let mut without = Client::modern(command);
+    assert!(!names(&mut without).contains(&"skill_stats".to_owned()));
+    let refused = without.request("tools/call", json!({"name": "skill_stats", "arguments": {}}));
+    assert!(refused["error"].is_object(), "{refused}");
+    let mut command = server(&home);
+    command.args(["--set", "analytics.tool=true"]);
+    let mut with = Client::modern(command);
+    assert_eq!(names(&mut with).last().unwrap(), "skill_stats");
+    let reply = with.call("skill_stats", &json!({}));
+    assert!(!reply.is_error && reply.text.len() < 7_000, "{}", reply.text);
+    let said: Value = serde_json::from_str(&reply.text).unwrap();
+    assert!(said["served"].as_u64().unwrap() > 1_000, "{said}");
+    assert!(!said["fix_first"].as_array().unwrap().is_empty(), "{said}");
+    assert!(said["skills"].as_array().unwrap().len() >= 5, "{said}");
+    let one = with.call("skill_stats", &json!({"days": 7, "skill": skill_name(0)}));
+    let said: Value = serde_json::from_str(&one.text).unwrap();
+    assert_eq!(said["skills"].as_array().unwrap().len(), 1);
+    let refused =
+        with.request("tools/call", json!({"name": "skill_stats", "arguments": {"days": 0}}));
+    assert!(refused.to_string().contains("from 1 to 365"), "{refused}");
+}
