@@ -153,11 +153,11 @@ fn off_loopback_there_is_no_page_without_a_token() {
 #[test]
 fn where_nothing_was_counted_the_page_says_how_to_begin() {
     let home = Home::new();
-    let page = Listening::start(dashboard(
-        &home,
-        &["--file", "/nowhere/history.jsonl", "--no-default-dirs"],
-    ));
+    let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+    command.args(["dashboard", "--no-default-dirs"]);
+    let page = Listening::start(command);
     let first = page.get("/");
     assert_eq!(first.status, 200, "{}", first.body);
     assert!(first.body.contains("Nothing was counted in these days"), "{}", first.body);
+    assert!(first.body.contains("No catalog is known here"), "{}", first.body);
 }

@@ -7,6 +7,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    sync::LazyLock,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -20,8 +21,8 @@ const DAY: u64 = 86_400_000;
 /// What somebody could call a skill, ask for, or say of one.
 const HOSTILE: &str = "\"'><script>document.title='owned'</script><img src=//evil.example/x onerror=alert(1)>\u{202e}\u{1b}[2J";
 
-/// What the checks need, brought once.
-fn tools() -> PathBuf {
+/// What the checks need, brought once for all of them.
+static TOOLS: LazyLock<PathBuf> = LazyLock::new(|| {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/outside");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page");
     fs::create_dir_all(&folder).unwrap();
@@ -40,7 +41,7 @@ fn tools() -> PathBuf {
         fs::write(&brought, &lock).unwrap();
     }
     folder
-}
+});
 
 fn now() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -105,21 +106,23 @@ fn command(home: &Home, arguments: &[&str]) -> Command {
 }
 
 /// Looks at the page of these events, and at a skill's own; what was complained of, and how many numbers were compared.
-fn looked_at(name: &str, events: &[String], skill: &str) -> Value {
+fn looked_at(name: &str, events: &[String], views: &str, skills: &[&str]) -> Value {
     let home = home(events);
     let stats = command(&home, &["stats", "--json", "--days", "30"]).output().unwrap();
     assert!(stats.status.success(), "{}", String::from_utf8_lossy(&stats.stderr));
     home.write("report.json", &stats.stdout);
     let page = Listening::start(command(&home, &["dashboard", "--listen", "127.0.0.1:0"]));
-    let tools = tools();
+    let tools = &*TOOLS;
     let shots = tools.join(format!("shots-{name}"));
     fs::create_dir_all(&shots).unwrap();
     let node = Command::new("node")
         .arg("page.mjs")
         .arg(format!("http://{}/", page.address()))
         .arg(home.path().join("report.json"))
-        .args([shots.as_os_str(), skill.as_ref()])
-        .current_dir(&tools)
+        .arg(&shots)
+        .arg(views)
+        .args(skills)
+        .current_dir(tools)
         .output()
         .expect("node is installed: apt-get install nodejs");
     let said = String::from_utf8_lossy(&node.stdout).into_owned();
@@ -131,7 +134,7 @@ fn looked_at(name: &str, events: &[String], skill: &str) -> Value {
 fn people_see_the_page_on_every_screen_by_day_and_by_night_and_by_keyboard() {
     let now = now();
     let events: Vec<String> = Events::new(3, 4_000, now - 40 * DAY, now).collect();
-    let seen = looked_at("usual", &events, &skill_name(0));
+    let seen = looked_at("usual", &events, "all", &[&skill_name(0)]);
     assert_eq!(seen["complaints"], json!([]));
     assert_eq!(seen["views"], 12);
     assert!(seen["numbers"].as_u64() > Some(1_000) && seen["links"].as_u64() > Some(100), "{seen}");
@@ -139,14 +142,13 @@ fn people_see_the_page_on_every_screen_by_day_and_by_night_and_by_keyboard() {
 
 #[test]
 fn what_nobody_should_write_is_only_text() {
-    let seen = looked_at("hostile", &hostile(now()), HOSTILE);
+    let seen = looked_at("hostile", &hostile(now()), "few", &[HOSTILE, "hostile"]);
     assert_eq!(seen["complaints"], json!([]));
-    let seen = looked_at("hostile-file", &hostile(now()), "hostile");
-    assert_eq!(seen["complaints"], json!([]));
+    assert!(seen["numbers"].as_u64() > Some(50), "{seen}");
 }
 
 #[test]
 fn a_page_of_nothing_is_a_page() {
-    let seen = looked_at("empty", &[], &skill_name(0));
+    let seen = looked_at("empty", &[], "few", &[&skill_name(0)]);
     assert_eq!(seen["complaints"], json!([]));
 }
