@@ -19,6 +19,9 @@ use crate::{
     usage::{DAY, Usage, batch, now},
 };
 
+/// What is gone with its test need not reach the disk.
+const FLEETING: &[&str] = &["-c", "fsync=off"];
+
 /// So many events of the last two months, by chance.
 fn some(count: usize, seed: u64) -> Vec<Value> {
     let mut usage = Usage::new(seed);
@@ -51,7 +54,7 @@ fn evidence(cluster: &Cluster, days: u32) -> Evidence {
 
 #[test]
 fn sqlite_and_postgres_say_the_same_of_the_same_events() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start(FLEETING);
     let home = Home::new();
     let events = read(&some(14_000, 11));
     Runtime::new().unwrap().block_on(async {
@@ -103,14 +106,16 @@ fn sqlite_and_postgres_say_the_same_of_the_same_events() {
             |event: &Recorded| skills_mcp::clock::millis_of(&event.timestamp).unwrap() > oldest;
         assert!(!left.recent.is_empty() && left.recent.iter().all(young));
         let mut all = Tally::new();
-        events.iter().for_each(|event| count(&mut all, event));
+        for event in &events {
+            count(&mut all, event);
+        }
         assert_eq!(left.tally, all);
     });
 }
 
 #[test]
 fn hostile_names_do_not_cost_a_batch() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start(FLEETING);
     let home = Home::new();
     let collector = collector(&home, &cluster, &[]);
     let mut events = some(20, 12);
@@ -132,7 +137,7 @@ fn hostile_names_do_not_cost_a_batch() {
 #[test]
 fn two_collectors_on_one_database_keep_and_count_each_event_once() {
     const BATCHES: usize = 200;
-    let cluster = Cluster::start();
+    let cluster = Cluster::start(FLEETING);
     let home = Home::new();
     let events = some(BATCHES * 40, 13);
     let batches: Arc<Vec<String>> = Arc::new(events.chunks(40).map(batch).collect());
@@ -172,7 +177,7 @@ fn two_collectors_on_one_database_keep_and_count_each_event_once() {
 
 #[test]
 fn a_database_that_goes_away_and_comes_back_loses_nothing_that_was_acknowledged() {
-    let mut cluster = Cluster::start();
+    let mut cluster = Cluster::start(FLEETING);
     let home = Home::new();
     let collector = collector(&home, &cluster, &[]);
     let events = some(300, 14);
