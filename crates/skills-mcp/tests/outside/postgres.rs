@@ -1,6 +1,11 @@
 //! The archive and the collector on a real PostgreSQL.
 
-use std::{sync::Arc, thread};
+use std::{
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    process::Command,
+    sync::Arc,
+    thread,
+};
 
 use serde_json::Value;
 use skills_mcp::{
@@ -201,4 +206,65 @@ fn a_database_that_goes_away_and_comes_back_loses_nothing_that_was_acknowledged(
     recount::assert_same(&evidence(&cluster, 61), &expected);
     let (status, log) = collector.stop();
     assert_eq!(status.code(), Some(0), "{log}");
+}
+
+/// A certificate for loopback that nobody has signed but itself, and its key, where the server finds them.
+fn certify(cluster: &Cluster) {
+    let (certificate, key) = (cluster.file("data/server.crt"), cluster.file("data/server.key"));
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"])
+        .args(["-days", "2", "-subj", "/CN=loopback", "-addext", "subjectAltName=IP:127.0.0.1"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout"])
+        .arg(&key)
+        .arg("-out")
+        .arg(&certificate)
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    // Whoever the folder belongs to is who the server runs as.
+    let owner = std::fs::metadata(cluster.file("data")).unwrap();
+    std::os::unix::fs::chown(&key, Some(owner.uid()), Some(owner.gid())).unwrap();
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+#[test]
+fn a_connection_is_encrypted_if_the_certificate_is_trusted_and_required_means_required() {
+    let mut cluster = Cluster::start(FLEETING);
+    cluster.down();
+    certify(&cluster);
+    cluster.set(&["-c", "fsync=off", "-c", "ssl=on"]);
+    cluster.up();
+    let home = Home::new();
+    let command = |mode: &str, trusted: bool| {
+        let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+        command.args(["collect", "--listen", "127.0.0.1:0", "--store"]);
+        command.arg(format!("{}?sslmode={mode}", cluster.url()));
+        if trusted {
+            command.env("SSL_CERT_FILE", cluster.file("data/server.crt"));
+        }
+        command
+    };
+    // How many connections of ours are encrypted.
+    let encrypted = || {
+        Runtime::new().unwrap().block_on(async {
+            let (client, connection) =
+                tokio_postgres::connect(&cluster.url(), tokio_postgres::NoTls).await.unwrap();
+            tokio::spawn(connection);
+            let ours = "SELECT COUNT(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+                 WHERE ssl AND application_name = 'skills-mcp'";
+            client.query_one(ours, &[]).await.unwrap().get::<_, i64>(0)
+        })
+    };
+    for (mode, is_encrypted) in [("verify-full", true), ("prefer", true), ("disable", false)] {
+        let collector = Listening::start(command(mode, true));
+        assert_eq!(collector.get("/healthz").status, 200);
+        assert_eq!(encrypted() > 0, is_encrypted, "{mode}");
+    }
+    let refused = command("require", false).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(3) && said.contains("TLS"), "{said}");
+    let collector = Listening::start(command("prefer", false));
+    assert_eq!(encrypted(), 0);
+    let (_, log) = collector.stop();
+    assert!(log.contains("not encrypted"), "{log}");
 }

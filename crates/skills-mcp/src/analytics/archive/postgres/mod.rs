@@ -112,7 +112,7 @@ impl Postgres {
         period: Period,
         limit: usize,
     ) -> Result<Story, ArchiveError> {
-        let skill = skill.to_owned();
+        let (skill, period) = (skill.to_owned(), period.bounded());
         self.ask(PATIENCE, move |client| {
             let skill = skill.clone();
             Box::pin(async move { read::story(client, &skill, period, limit).await })
