@@ -21,10 +21,12 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running database server.
 pub(crate) struct Cluster {
-    folder: Home,
+    /// Where it lies; its own folder in there is `data`.
+    pub(crate) folder: Home,
+    /// What it is started with.
+    pub(crate) settings: &'static [&'static str],
     port: u16,
     server: Option<Child>,
-    settings: &'static [&'static str],
 }
 
 impl Cluster {
@@ -52,19 +54,9 @@ impl Cluster {
         cluster
     }
 
-    /// A file in its folder, which whoever runs it may read.
-    pub(crate) fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
     /// Its URL, of the database that is always there.
     pub(crate) fn url(&self) -> String {
         format!("postgres://skills@127.0.0.1:{}/postgres", self.port)
-    }
-
-    /// Other settings, for when it starts next.
-    pub(crate) fn set(&mut self, settings: &'static [&'static str]) {
-        self.settings = settings;
     }
 
     /// Starts the server and waits until it lets us in.

@@ -210,7 +210,10 @@ fn a_database_that_goes_away_and_comes_back_loses_nothing_that_was_acknowledged(
 
 /// A certificate for loopback that nobody has signed but itself, and its key, where the server finds them.
 fn certify(cluster: &Cluster) {
-    let (certificate, key) = (cluster.file("data/server.crt"), cluster.file("data/server.key"));
+    let (certificate, key) = (
+        cluster.folder.path().join("data/server.crt"),
+        cluster.folder.path().join("data/server.key"),
+    );
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"])
         .args(["-days", "2", "-subj", "/CN=loopback", "-addext", "subjectAltName=IP:127.0.0.1"])
@@ -222,7 +225,7 @@ fn certify(cluster: &Cluster) {
         .unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     // Whoever the folder belongs to is who the server runs as.
-    let owner = std::fs::metadata(cluster.file("data")).unwrap();
+    let owner = std::fs::metadata(cluster.folder.path().join("data")).unwrap();
     std::os::unix::fs::chown(&key, Some(owner.uid()), Some(owner.gid())).unwrap();
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
 }
@@ -232,7 +235,7 @@ fn a_connection_is_encrypted_if_the_certificate_is_trusted_and_required_means_re
     let mut cluster = Cluster::start(FLEETING);
     cluster.down();
     certify(&cluster);
-    cluster.set(&["-c", "fsync=off", "-c", "ssl=on"]);
+    cluster.settings = &["-c", "fsync=off", "-c", "ssl=on"];
     cluster.up();
     let home = Home::new();
     let command = |mode: &str, trusted: bool| {
@@ -240,7 +243,7 @@ fn a_connection_is_encrypted_if_the_certificate_is_trusted_and_required_means_re
         command.args(["collect", "--listen", "127.0.0.1:0", "--store"]);
         command.arg(format!("{}?sslmode={mode}", cluster.url()));
         if trusted {
-            command.env("SSL_CERT_FILE", cluster.file("data/server.crt"));
+            command.env("SSL_CERT_FILE", cluster.folder.path().join("data/server.crt"));
         }
         command
     };
