@@ -34,7 +34,8 @@ pub struct Answer {
 #[expect(
     clippy::expect_used,
     clippy::panic,
-    reason = "a test whose server does not start, or breaks off, has failed"
+    clippy::disallowed_methods,
+    reason = "a test whose server does not start, or breaks off, has failed; `kill` is how one is asked to end"
 )]
 impl Listening {
     /// Starts a program and waits until it listens.

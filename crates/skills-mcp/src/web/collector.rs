@@ -46,7 +46,7 @@ pub struct Collector {
 
 /// What became of a batch.
 #[derive(Serialize)]
-struct Accepted {
+struct Outcome {
     accepted: u64,
     known: u64,
     expired: u64,
@@ -96,12 +96,12 @@ async fn take(State(collector): State<Collector>, mut request: Request) -> Respo
     };
     let (events, refused) = match read(&body) {
         Ok(read) => read,
-        Err(response) => return response,
+        Err((status, reason)) => return said(status, &reason),
     };
     match collector.archive.take(events).await {
         Ok(taken) => {
             let (accepted, known, expired) = (taken.new, taken.known, taken.expired);
-            written(StatusCode::OK, &Accepted { accepted, known, expired, refused })
+            written(StatusCode::OK, &Outcome { accepted, known, expired, refused })
         }
         Err(failed) => unwell(&failed),
     }
@@ -115,13 +115,13 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// The events of a body, and those that are none.
-fn read(body: &[u8]) -> Result<(Vec<Recorded>, Vec<Unread>), Response> {
+fn read(body: &[u8]) -> Result<(Vec<Recorded>, Vec<Unread>), (StatusCode, String)> {
     let posted: Posted<'_> = serde_json::from_slice(body).map_err(|reason| {
-        said(StatusCode::BAD_REQUEST, &format!("not {{\"events\": […]}}: {reason}"))
+        (StatusCode::BAD_REQUEST, format!("not {{\"events\": […]}}: {reason}"))
     })?;
     if posted.events.len() > EVENTS {
         let most = format!("send at most {EVENTS} events at once");
-        return Err(said(StatusCode::PAYLOAD_TOO_LARGE, &most));
+        return Err((StatusCode::PAYLOAD_TOO_LARGE, most));
     }
     let (mut events, mut refused) = (Vec::with_capacity(posted.events.len()), Vec::new());
     for (index, text) in posted.events.into_iter().enumerate() {

@@ -78,7 +78,9 @@ fn kept(file: &Path) -> (Vec<Recorded>, Tally) {
 
 fn recounted(events: &[Recorded]) -> Tally {
     let mut tally = Tally::new();
-    events.iter().for_each(|event| count(&mut tally, event));
+    for event in events {
+        count(&mut tally, event);
+    }
     tally
 }
 
@@ -128,15 +130,15 @@ fn seeds() -> Vec<Value> {
 #[test]
 fn the_seeds_batch_is_kept_once_however_often_it_comes_and_across_a_restart() {
     let home = Home::new();
-    let long = ["--keep-days", "36500"];
-    let collector = started(&home, &long);
+    let forever = ["--keep-days", "36500"];
+    let collector = started(&home, &forever);
     let posted = batch(&seeds());
     assert_eq!(taken(&collector.post("/v1/events", &posted)), (5, 0, 0, 0));
     assert_eq!(taken(&collector.post("/v1/events", &posted)), (0, 5, 0, 0));
     let (status, log) = collector.stop();
     assert_eq!(status.code(), Some(0), "{log}");
     assert!(log.contains("stopping: SIGTERM"), "{log}");
-    let collector = started(&home, &long);
+    let collector = started(&home, &forever);
     assert_eq!(taken(&collector.post("/v1/events", &posted)), (0, 5, 0, 0));
     drop(collector);
     let (events, counts) = kept(&home.path().join("events.db"));
@@ -322,7 +324,7 @@ fn what_was_acknowledged_survives_being_killed_and_the_counts_are_those_of_the_e
                         let events = some(50, 1 + writer + number * WRITERS + round * 1_000_000);
                         match collector.try_post("/v1/events", &batch(&events)) {
                             Ok(answer) if answer.status == 200 => {
-                                known.lock().unwrap().extend(events)
+                                known.lock().unwrap().extend(events);
                             }
                             _ => return,
                         }

@@ -47,7 +47,11 @@ fn list(event: &Event) -> Option<&str> {
         Event::SkillSearched(search) if !search.shown.is_empty() => None,
         Event::SkillServed(served) if served.context.is_none() => None,
         Event::AssetServed(_) | Event::ScriptExecuted(_) | Event::Refresh(_) => None,
-        event => Some(event.kind()),
+        Event::NoMatch(_)
+        | Event::Ambiguous(_)
+        | Event::SkillServed(_)
+        | Event::SkillSearched(_)
+        | Event::SkillFeedback(_) => Some(event.kind()),
     }
 }
 
@@ -55,7 +59,9 @@ fn list(event: &Event) -> Option<&str> {
 pub(crate) fn evidence(events: &[Recorded], period: Period) -> Evidence {
     let events = within(events, period);
     let mut tally = Tally::new();
-    events.iter().for_each(|event| count(&mut tally, event));
+    for event in &events {
+        count(&mut tally, event);
+    }
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let recent = events.iter().filter(|event| {
         list(&event.event).is_some_and(|list| {

@@ -95,6 +95,11 @@ impl Usage {
         (self.next() >> 16) % most
     }
 
+    fn one_of(&mut self, words: &[&'static str]) -> &'static str {
+        let place = usize::try_from(self.below(words.len() as u64)).unwrap();
+        words.get(place).copied().unwrap()
+    }
+
     fn skill(&mut self) -> String {
         #[expect(clippy::cast_precision_loss, reason = "a share of chance")]
         let point = self.below(1 << 40) as f64 / (1u64 << 40) as f64 * self.shares.last().unwrap();
@@ -109,8 +114,7 @@ impl Usage {
     fn context(&mut self) -> String {
         let mut text = String::new();
         for _ in 0..4 + self.below(8) {
-            let word = usize::try_from(self.below(WORDS.len() as u64)).unwrap();
-            write!(text, "{} ", WORDS[word]).unwrap();
+            write!(text, "{} ", self.one_of(WORDS)).unwrap();
         }
         text.trim_end().to_owned()
     }
@@ -122,92 +126,80 @@ impl Usage {
         let id = Uuid::from_u128(
             (u128::from(millis) << 80) | (0x7u128 << 76) | u128::from(self.next() >> 2) | (1 << 63),
         );
-        let client = usize::try_from(self.below(CLIENTS.len() as u64)).unwrap();
         json!({
             "type": kind, "timestamp": clock::timestamp_of(Duration::from_millis(millis)),
             "server_id": format!("dev-{}", self.below(SERVERS)), "event_id": id, "data": data,
-            "tool": tool, "client_name": CLIENTS[client], "client_version": "2.1.0",
+            "tool": tool, "client_name": self.one_of(CLIENTS), "client_version": "2.1.0",
             "skill_digest": format!("sha256:{:064x}", self.next()), "latency_us": 80 + self.below(5_000),
         })
     }
 
+    /// What happens: the type of the event, the tool, its data.
     fn happening(&mut self) -> (&'static str, &'static str, Value) {
-        let file = format!("assets/file{}.md", self.below(5));
         match self.below(100) {
-            0..45 => {
-                let asked = self.below(100) < 85;
-                (
-                    "skill_served",
-                    if asked { "get_skill" } else { "skill" },
-                    json!({
-                        "context": asked.then(|| self.context()), "skill_path": self.skill(),
-                        "score": asked.then(|| 0.2 + f64::from(u16::try_from(self.below(800)).unwrap()) / 1000.0),
-                        "matched_keywords": ["react", "login"], "was_ambiguous": self.below(10) == 0,
-                        "inherited_from": ["_root", "team/_index"], "content_length_tokens": 100 + self.below(3_000),
-                        "was_shown": self.below(4) == 0,
-                    }),
-                )
+            0..45 => self.served(),
+            45..65 => self.searched(),
+            65..73 => {
+                let (context, nearest) = (self.context(), self.skill());
+                let data = json!({"context": context, "closest_candidate": nearest, "closest_score": 0.11});
+                ("no_match", "get_skill", data)
             }
-            45..65 => {
-                let shown = if self.below(12) == 0 { Vec::new() } else { self.skills(8) };
-                let total = shown.len();
-                (
-                    "skill_searched",
-                    "skills_search",
-                    json!({
-                        "context": self.context(), "shown": shown, "total": total, "confident": self.below(2) == 0,
-                    }),
-                )
+            73..78 => {
+                let data = json!({"context": self.context(), "candidates": self.skills(4)});
+                ("ambiguous", "get_skill", data)
             }
-            65..73 => (
-                "no_match",
-                "get_skill",
-                json!({
-                    "context": self.context(), "closest_candidate": self.skill(), "closest_score": 0.11,
-                }),
-            ),
-            73..78 => (
-                "ambiguous",
-                "get_skill",
-                json!({"context": self.context(), "candidates": self.skills(4)}),
-            ),
-            78..88 => (
-                "asset_served",
-                "get_asset",
-                json!({
-                    "skill_path": self.skill(), "file": file, "asset_type": if self.below(5) == 0 { "script" } else { "template" },
-                    "is_inherited": false, "size_bytes": self.below(100_000),
-                }),
-            ),
-            88..93 => {
-                let refused = self.below(20) == 0;
-                let success = !refused && self.below(10) > 0;
-                (
-                    "script_executed",
-                    "run_script",
-                    json!({
-                        "skill_path": self.skill(), "file": "scripts/run.sh", "execution_mode": "server", "success": success,
-                        "exit_code": (!refused).then_some(i32::from(!success)), "duration_ms": self.below(60_000),
-                        "args_provided": ["name"],
-                    }),
-                )
+            78..88 => self.fetched(),
+            88..93 => self.ran(),
+            93..98 => {
+                let comment = (self.below(3) == 0).then(|| self.context());
+                let data = json!({"skill_path": self.skill(), "useful": self.below(4) > 0, "comment": comment});
+                ("skill_feedback", "report_usage", data)
             }
-            93..98 => (
-                "skill_feedback",
-                "report_usage",
-                json!({
-                    "skill_path": self.skill(), "useful": self.below(4) > 0,
-                    "comment": (self.below(3) == 0).then(|| self.context()),
-                }),
-            ),
-            _ => (
-                "refresh",
-                "refresh_skills",
-                json!({
-                    "mode": "git", "success": true, "commit_hash": "0123abc", "files_changed": 3, "skills_reindexed": 300,
-                }),
-            ),
+            _ => {
+                let data = json!({"mode": "git", "success": true, "commit_hash": "0123abc", "files_changed": 3});
+                ("refresh", "refresh_skills", data)
+            }
         }
+    }
+
+    fn served(&mut self) -> (&'static str, &'static str, Value) {
+        let asked = self.below(100) < 85;
+        let score =
+            asked.then(|| 0.2 + f64::from(u16::try_from(self.below(800)).unwrap()) / 1000.0);
+        let data = json!({
+            "context": asked.then(|| self.context()), "skill_path": self.skill(), "score": score,
+            "matched_keywords": ["react", "login"], "was_ambiguous": self.below(10) == 0,
+            "inherited_from": ["_root", "team/_index"], "content_length_tokens": 100 + self.below(3_000),
+            "was_shown": self.below(4) == 0,
+        });
+        ("skill_served", if asked { "get_skill" } else { "skill" }, data)
+    }
+
+    fn searched(&mut self) -> (&'static str, &'static str, Value) {
+        let shown = if self.below(12) == 0 { Vec::new() } else { self.skills(8) };
+        let (total, confident) = (shown.len(), self.below(2) == 0);
+        let data = json!({"context": self.context(), "shown": shown, "total": total, "confident": confident});
+        ("skill_searched", "skills_search", data)
+    }
+
+    fn fetched(&mut self) -> (&'static str, &'static str, Value) {
+        let kind = if self.below(5) == 0 { "script" } else { "template" };
+        let data = json!({
+            "skill_path": self.skill(), "file": format!("assets/file{}.md", self.below(5)), "asset_type": kind,
+            "is_inherited": false, "size_bytes": self.below(100_000),
+        });
+        ("asset_served", "get_asset", data)
+    }
+
+    fn ran(&mut self) -> (&'static str, &'static str, Value) {
+        let refused = self.below(20) == 0;
+        let success = !refused && self.below(10) > 0;
+        let data = json!({
+            "skill_path": self.skill(), "file": "scripts/run.sh", "execution_mode": "server", "success": success,
+            "exit_code": (!refused).then_some(i32::from(!success)), "duration_ms": self.below(60_000),
+            "args_provided": ["name"],
+        });
+        ("script_executed", "run_script", data)
     }
 }
 

@@ -17,24 +17,27 @@ use skills_testkit::Home;
 
 /// Whom root starts it as: `nobody`.
 const NOBODY: &str = "65534";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running database server.
 pub(crate) struct Cluster {
-    folder: Home,
+    /// Where it lies; its own folder in there is `data`.
+    pub(crate) folder: Home,
+    /// What it is started with.
+    pub(crate) settings: &'static [&'static str],
     port: u16,
     server: Option<Child>,
 }
 
 impl Cluster {
-    /// Makes and starts one.
-    pub(crate) fn start() -> Self {
+    /// Makes and starts one with these settings.
+    pub(crate) fn start(settings: &'static [&'static str]) -> Self {
         let folder = Home::new();
         let probe = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = probe.local_addr().unwrap().port();
         drop(probe);
-        let mut cluster = Self { folder, port, server: None };
-        if cluster.is_root() {
+        let mut cluster = Self { folder, port, server: None, settings };
+        if is_root() {
             let owner = format!("{NOBODY}:{NOBODY}");
             let given = Command::new("chown").arg(owner).arg(cluster.folder.path()).status();
             assert!(given.unwrap().success());
@@ -64,7 +67,8 @@ impl Cluster {
             .arg("-D")
             .arg(self.data())
             .args(["-p", &self.port.to_string(), "-c", "listen_addresses=127.0.0.1"])
-            .args(["-c", "fsync=off", "-c"])
+            .args(self.settings)
+            .arg("-c")
             .arg(format!("unix_socket_directories={}", self.folder.path().display()))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -110,14 +114,10 @@ impl Cluster {
         self.folder.path().join("data")
     }
 
-    fn is_root(&self) -> bool {
-        fs::metadata("/proc/self").unwrap().uid() == 0
-    }
-
     /// A program of PostgreSQL, as somebody it accepts.
     fn command(&self, name: &str) -> Command {
         let program = programs().join(name);
-        if !self.is_root() {
+        if !is_root() {
             return self.folder.command(program);
         }
         let mut command = self.folder.command("setpriv");
@@ -130,6 +130,10 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         self.down();
     }
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
 /// Where Debian keeps the programs of the newest version that is installed.

@@ -1,6 +1,11 @@
 //! The archive and the collector on a real PostgreSQL.
 
-use std::{sync::Arc, thread};
+use std::{
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    process::Command,
+    sync::Arc,
+    thread,
+};
 
 use serde_json::Value;
 use skills_mcp::{
@@ -18,6 +23,9 @@ use crate::{
     recount,
     usage::{DAY, Usage, batch, now},
 };
+
+/// What is gone with its test need not reach the disk.
+const FLEETING: &[&str] = &["-c", "fsync=off"];
 
 /// So many events of the last two months, by chance.
 fn some(count: usize, seed: u64) -> Vec<Value> {
@@ -51,7 +59,7 @@ fn evidence(cluster: &Cluster, days: u32) -> Evidence {
 
 #[test]
 fn sqlite_and_postgres_say_the_same_of_the_same_events() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start(FLEETING);
     let home = Home::new();
     let events = read(&some(14_000, 11));
     Runtime::new().unwrap().block_on(async {
@@ -103,14 +111,16 @@ fn sqlite_and_postgres_say_the_same_of_the_same_events() {
             |event: &Recorded| skills_mcp::clock::millis_of(&event.timestamp).unwrap() > oldest;
         assert!(!left.recent.is_empty() && left.recent.iter().all(young));
         let mut all = Tally::new();
-        events.iter().for_each(|event| count(&mut all, event));
+        for event in &events {
+            count(&mut all, event);
+        }
         assert_eq!(left.tally, all);
     });
 }
 
 #[test]
 fn hostile_names_do_not_cost_a_batch() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start(FLEETING);
     let home = Home::new();
     let collector = collector(&home, &cluster, &[]);
     let mut events = some(20, 12);
@@ -132,7 +142,7 @@ fn hostile_names_do_not_cost_a_batch() {
 #[test]
 fn two_collectors_on_one_database_keep_and_count_each_event_once() {
     const BATCHES: usize = 200;
-    let cluster = Cluster::start();
+    let cluster = Cluster::start(FLEETING);
     let home = Home::new();
     let events = some(BATCHES * 40, 13);
     let batches: Arc<Vec<String>> = Arc::new(events.chunks(40).map(batch).collect());
@@ -172,7 +182,7 @@ fn two_collectors_on_one_database_keep_and_count_each_event_once() {
 
 #[test]
 fn a_database_that_goes_away_and_comes_back_loses_nothing_that_was_acknowledged() {
-    let mut cluster = Cluster::start();
+    let mut cluster = Cluster::start(FLEETING);
     let home = Home::new();
     let collector = collector(&home, &cluster, &[]);
     let events = some(300, 14);
@@ -196,4 +206,68 @@ fn a_database_that_goes_away_and_comes_back_loses_nothing_that_was_acknowledged(
     recount::assert_same(&evidence(&cluster, 61), &expected);
     let (status, log) = collector.stop();
     assert_eq!(status.code(), Some(0), "{log}");
+}
+
+/// A certificate for loopback that nobody has signed but itself, and its key, where the server finds them.
+fn certify(cluster: &Cluster) {
+    let (certificate, key) = (
+        cluster.folder.path().join("data/server.crt"),
+        cluster.folder.path().join("data/server.key"),
+    );
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"])
+        .args(["-days", "2", "-subj", "/CN=loopback", "-addext", "subjectAltName=IP:127.0.0.1"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout"])
+        .arg(&key)
+        .arg("-out")
+        .arg(&certificate)
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    // Whoever the folder belongs to is who the server runs as.
+    let owner = std::fs::metadata(cluster.folder.path().join("data")).unwrap();
+    std::os::unix::fs::chown(&key, Some(owner.uid()), Some(owner.gid())).unwrap();
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+#[test]
+fn a_connection_is_encrypted_if_the_certificate_is_trusted_and_required_means_required() {
+    let mut cluster = Cluster::start(FLEETING);
+    cluster.down();
+    certify(&cluster);
+    cluster.settings = &["-c", "fsync=off", "-c", "ssl=on"];
+    cluster.up();
+    let home = Home::new();
+    let command = |mode: &str, trusted: bool| {
+        let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+        command.args(["collect", "--listen", "127.0.0.1:0", "--store"]);
+        command.arg(format!("{}?sslmode={mode}", cluster.url()));
+        if trusted {
+            command.env("SSL_CERT_FILE", cluster.folder.path().join("data/server.crt"));
+        }
+        command
+    };
+    // How many connections of ours are encrypted.
+    let encrypted = || {
+        Runtime::new().unwrap().block_on(async {
+            let (client, connection) =
+                tokio_postgres::connect(&cluster.url(), tokio_postgres::NoTls).await.unwrap();
+            tokio::spawn(connection);
+            let ours = "SELECT COUNT(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+                 WHERE ssl AND application_name = 'skills-mcp'";
+            client.query_one(ours, &[]).await.unwrap().get::<_, i64>(0)
+        })
+    };
+    for (mode, is_encrypted) in [("verify-full", true), ("prefer", true), ("disable", false)] {
+        let collector = Listening::start(command(mode, true));
+        assert_eq!(collector.get("/healthz").status, 200);
+        assert_eq!(encrypted() > 0, is_encrypted, "{mode}");
+    }
+    let refused = command("require", false).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(3) && said.contains("TLS"), "{said}");
+    let collector = Listening::start(command("prefer", false));
+    assert_eq!(encrypted(), 0);
+    let (_, log) = collector.stop();
+    assert!(log.contains("not encrypted"), "{log}");
 }

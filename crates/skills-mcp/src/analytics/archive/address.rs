@@ -10,7 +10,7 @@ pub enum Address {
     /// This file.
     Sqlite(PathBuf),
     /// This database.
-    Postgres(Box<postgres::Config>),
+    Postgres(postgres::Config),
 }
 
 impl Address {
@@ -20,8 +20,7 @@ impl Address {
             return Ok(Self::Sqlite(file.into()));
         }
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-            let config = postgres::Config::parse(text);
-            return config.map(|config| Self::Postgres(Box::new(config)));
+            return postgres::Config::parse(text).map(Self::Postgres);
         }
         // Somebody's password may be in it, whatever it is.
         let kind: String = text.split(':').next().unwrap_or_default().chars().take(20).collect();

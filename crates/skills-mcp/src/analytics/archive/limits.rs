@@ -23,11 +23,12 @@ const AMOUNT: u64 = 1_000_000_000_000;
 /// Cuts an event to what is kept.
 pub(super) fn cut(recorded: &mut Recorded) {
     shared(&mut recorded.server_id, NAME);
-    for word in [&mut recorded.tool, &mut recorded.client_name, &mut recorded.client_version] {
-        word.iter_mut().for_each(|word| shared(word, WORD));
+    let words = [&mut recorded.tool, &mut recorded.client_name, &mut recorded.client_version];
+    for word in words.into_iter().flatten() {
+        shared(word, WORD);
     }
-    for word in [&mut recorded.skill_digest, &mut recorded.skill_commit] {
-        word.iter_mut().for_each(|word| bytes(word, WORD));
+    for word in [&mut recorded.skill_digest, &mut recorded.skill_commit].into_iter().flatten() {
+        bytes(word, WORD);
     }
     recorded.latency_us.iter_mut().for_each(amount);
     match &mut recorded.event {
@@ -81,12 +82,16 @@ fn amount(amount: &mut u64) {
 }
 
 fn name(name: &mut Option<String>) {
-    name.iter_mut().for_each(|name| bytes(name, NAME));
+    if let Some(name) = name {
+        bytes(name, NAME);
+    }
 }
 
 fn names(names: &mut Vec<String>) {
     names.truncate(LIST);
-    names.iter_mut().for_each(|name| bytes(name, NAME));
+    for name in names {
+        bytes(name, NAME);
+    }
 }
 
 /// At most so many characters.

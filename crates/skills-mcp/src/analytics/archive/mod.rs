@@ -31,6 +31,9 @@ pub const RECENT: usize = 5_000;
 /// A day, in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
+/// Nothing is kept for more days than this.
+const LONGEST: i64 = 36_500;
+
 /// Whole days in UTC, as numbers of days since 1970 began; both are part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Period {
@@ -56,6 +59,11 @@ impl Period {
     pub fn until(millis: i64, days: u32) -> Self {
         let to = millis.div_euclid(DAY);
         Self { from: to - i64::from(days.max(1)) + 1, to }
+    }
+
+    /// The same, as far as anything is ever kept: days are gone through one by one.
+    fn bounded(self) -> Self {
+        Self { from: self.from.max(self.to.saturating_sub(LONGEST)), to: self.to }
     }
 
     /// Its first millisecond, and the first one after it.

@@ -21,7 +21,7 @@ const DEFAULT_PORT: u16 = 5432;
 
 /// Where a database is, and who we are to it.
 #[derive(Clone)]
-pub struct Config(tokio_postgres::Config);
+pub struct Config(Box<tokio_postgres::Config>);
 
 impl Config {
     /// Reads a URL. What is wrong with it is not repeated: a password may be part of it.
@@ -40,7 +40,7 @@ impl Config {
         if config.get_application_name().is_none() {
             config.application_name("skills-mcp");
         }
-        Ok(Self(config))
+        Ok(Self(Box::new(config)))
     }
 
     /// A new connection.
@@ -55,8 +55,7 @@ impl Config {
                 tracing::warn!("{self}: the connection is not encrypted: {reason}");
                 self.plain().await
             }
-            Err(Unmet::Tls(reason)) => Err(self.failed(reason)),
-            Err(Unmet::Database(reason)) => Err(self.failed(reason)),
+            Err(Unmet::Tls(reason) | Unmet::Database(reason)) => Err(self.failed(reason)),
             Ok(client) => Ok(client),
         }
     }

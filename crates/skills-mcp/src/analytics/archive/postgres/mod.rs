@@ -38,7 +38,7 @@ pub struct Postgres {
     config: Config,
     keep: Keep,
     writer: Option<(mpsc::Sender<Job>, JoinHandle<()>)>,
-    reader: Mutex<Option<Client>>,
+    reader: Mutex<Option<Box<Client>>>,
 }
 
 /// What is asked of a connection.
@@ -54,7 +54,12 @@ impl Postgres {
         let (jobs, waiting) = mpsc::channel(WAITING);
         let task = tokio::spawn(write::work(config.clone(), waiting));
         let writer = Some((jobs, task));
-        Ok(Self { config: config.clone(), keep, writer, reader: Mutex::new(Some(client)) })
+        Ok(Self {
+            config: config.clone(),
+            keep,
+            writer,
+            reader: Mutex::new(Some(Box::new(client))),
+        })
     }
 
     /// Opens a database that is there, to read it.
@@ -62,7 +67,7 @@ impl Postgres {
         let client = config.connect().await?;
         let version = read::version(&client).await;
         newest(config, version.map_err(|error| config.failed(told(&error)))?)?;
-        let reader = Mutex::new(Some(client));
+        let reader = Mutex::new(Some(Box::new(client)));
         Ok(Self { config: config.clone(), keep: Keep::default(), writer: None, reader })
     }
 
@@ -107,7 +112,7 @@ impl Postgres {
         period: Period,
         limit: usize,
     ) -> Result<Story, ArchiveError> {
-        let skill = skill.to_owned();
+        let (skill, period) = (skill.to_owned(), period.bounded());
         self.ask(PATIENCE, move |client| {
             let skill = skill.clone();
             Box::pin(async move { read::story(client, &skill, period, limit).await })
@@ -131,7 +136,7 @@ impl Postgres {
         let mut again = known.is_some();
         let mut client = match known {
             Some(client) => client,
-            None => self.config.connect().await?,
+            None => Box::new(self.config.connect().await?),
         };
         loop {
             match timeout(patience, question(&mut client)).await {
@@ -141,7 +146,7 @@ impl Postgres {
                 }
                 Ok(Err(error)) if again && is_passing(&error) => {
                     again = false;
-                    client = self.config.connect().await?;
+                    *client = self.config.connect().await?;
                 }
                 Ok(Err(error)) => return Err(self.config.failed(told(&error))),
                 Err(_) => return Err(self.config.failed("it does not answer in time")),

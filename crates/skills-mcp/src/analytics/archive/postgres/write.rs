@@ -154,8 +154,9 @@ async fn write(line: &mut Line, group: &Group) -> Result<Vec<Taken>, Error> {
     let mut new = vec![false; rows.len()];
     for row in inserted {
         let id: uuid::Uuid = row.try_get(0)?;
-        let place = ids.binary_search(&id).ok().and_then(|place| new.get_mut(place));
-        place.into_iter().for_each(|new| *new = true);
+        if let Some(new) = ids.binary_search(&id).ok().and_then(|place| new.get_mut(place)) {
+            *new = true;
+        }
     }
     add(&transaction, &line.add, &group.counts(&new)).await?;
     if group.expired() > 0 {
