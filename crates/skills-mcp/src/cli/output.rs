@@ -44,6 +44,11 @@ pub(super) fn passed_on(out: &str, err: &str, about: &str) {
     let _ = writeln!(anstream::stderr(), "{break_line}{about}");
 }
 
+/// One line of talk, beside what is printed.
+pub(super) fn aside(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
 /// Emphasised.
 pub(super) fn bold(text: &str) -> String {
     format!("\u{1b}[1m{text}\u{1b}[0m")

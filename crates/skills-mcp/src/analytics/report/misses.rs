@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     Misses, Shelf,
-    rate::real,
+    rate::{real, short},
     words::{Spelling, Term, Words},
 };
 use crate::event::{Event, Recorded};
@@ -92,10 +92,13 @@ impl<'a> Missed<'a> {
         for (term, _) in others.iter().flatten() {
             everywhere.get_mut(*term).into_iter().for_each(|n| *n += 1);
         }
-        let all = real((requests.len() + others.len()) as u64);
-        let rarity = everywhere.iter().map(|n| {
-            let n = real(*n);
-            ((all - n + 0.5) / (n + 0.5)).ln().max(LEAST_RARITY)
+        let (all, missed) =
+            (real((requests.len() + others.len()) as u64), real(requests.len() as u64));
+        let rarity = everywhere.iter().zip(&having).map(|(n, list)| {
+            let (n, here) = (real(*n), real(list.len() as u64).max(1.0));
+            // Of all requests, and of those that found nothing: a word of every team says nothing of either.
+            let rare = ((all - n + 0.5) / (n + 0.5)).ln().min((missed / here).ln());
+            rare.max(LEAST_RARITY)
         });
         Self { rarity: rarity.collect(), requests, having }
     }
@@ -173,6 +176,11 @@ impl<'a> Missed<'a> {
             .map(|(term, (n, _))| (*term, *n))
             .filter(|(_, n)| n * 2 >= size)
             .collect();
+        // What nearly everybody says names nothing, unless there is nothing else.
+        let says = |term: Term| term == key || self.rarity(term) > LEAST_RARITY;
+        if self.rarity(key) > LEAST_RARITY {
+            terms.retain(|(term, _)| says(*term));
+        }
         terms.sort_by(|(a, n), (b, m)| {
             let worth = |term: Term, n: u64| real(n) * self.rarity(term);
             (*b == key)
@@ -185,7 +193,8 @@ impl<'a> Missed<'a> {
         };
         let named: Vec<Term> = terms.iter().map(|(term, _)| *term).take(MAX_TERMS).collect();
         let (nearest, score, is_clear) = nearest(&members);
-        let keywords = nearest.filter(|_| is_clear).map(|nearest| {
+        let there = |name: &&str| catalog.is_none_or(|catalog| catalog.get(name).is_some());
+        let keywords = nearest.filter(|_| is_clear).filter(there).map(|nearest| {
             let own = own_words(nearest, catalog, words);
             let missing = terms.iter().map(|(term, _)| term).filter(|term| !own.contains(term));
             missing.take(MAX_KEYWORDS).map(&spelled).collect()
@@ -220,7 +229,7 @@ fn nearest<'a>(members: &[&Request<'a>]) -> (Option<&'a str>, Option<f64>, bool)
     let Some((name, n)) = most.filter(|(_, n)| n * 2 > near) else { return (None, None, false) };
     let scores = members.iter().filter(|request| request.nearest == Some(name));
     let best = scores.filter_map(|request| request.score).max_by(f64::total_cmp);
-    (Some(name), best, n > 1 && n * 2 >= members.len())
+    (Some(name), best.map(short), n > 1 && n * 2 >= members.len())
 }
 
 /// The words a skill is found by.

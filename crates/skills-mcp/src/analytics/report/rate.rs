@@ -21,7 +21,8 @@ impl Rate {
         let bound = |at: f64| (at / (1.0 + z / all)).clamp(0.0, 1.0);
         // Rounding must not put the share itself outside.
         let (low, high) = (bound(center - spread).min(share), bound(center + spread).max(share));
-        Self { n, of, share: Some(share), low: Some(low), high: Some(high) }
+        let [share, low, high] = [share, low, high].map(|part| Some(short(part)));
+        Self { n, of, share, low, high }
     }
 }
 
@@ -37,6 +38,11 @@ impl fmt::Display for Rate {
             _ => write!(f, "too few to say ({} of {})", self.n, self.of),
         }
     }
+}
+
+/// With four digits behind the point: more are noise, and do not survive being written and read.
+pub(super) fn short(number: f64) -> f64 {
+    (number * 10_000.0).round() / 10_000.0
 }
 
 /// A count as a number with a point.
@@ -75,7 +81,7 @@ impl Spread {
             below += **n;
             below >= rank
         });
-        found.map(|(bucket, _)| middle(*bucket))
+        found.map(|(bucket, _)| (middle(*bucket) * 10.0).round() / 10.0)
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Rate, Shelf, SkillUse, rate::real};
+use super::{
+    Rate, Shelf, SkillUse,
+    rate::{real, short},
+};
 use crate::{
     analytics::{
         archive::Evidence,
@@ -23,7 +26,8 @@ pub(super) fn of(evidence: &Evidence, shelf: Option<&Shelf>) -> Vec<SkillUse> {
             known: shelf.map(|shelf| shelf.get(skill).is_some()),
             served: served.n,
             tokens: served.total,
-            mean_score: (scored.n > 0).then(|| real(scored.total) / real(scored.n) / 10_000.0),
+            mean_score: (scored.n > 0)
+                .then(|| short(real(scored.total) / real(scored.n) / 10_000.0)),
             scored: scored.n,
             useful: Rate::of(useful, useful + sum(Metric::Useless).n),
             useless_in_a_row: in_a_row.get(skill).copied().unwrap_or(0),

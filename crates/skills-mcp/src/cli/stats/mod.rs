@@ -12,7 +12,11 @@ use std::{
     process::ExitCode,
 };
 
-use super::{Context, Failure, Output, collect::archive_address};
+use super::{
+    Context, Failure, Output,
+    collect::archive_address,
+    output::{aside, counted, safe},
+};
 use crate::{
     analytics::{
         archive::{
@@ -125,10 +129,21 @@ fn asked(
             Some(skill) => Some(archive.story(skill, period, TOLD).await?),
             None => None,
         };
+        passed_over(&archive);
         let report = Report::of(&evidence, shelf.as_ref(), period, today);
         let settings = options.store.is_none().then_some(settings);
         Ok(Asked { report, story, settings, place })
     })
+}
+
+/// Says how many lines of a history were no events.
+fn passed_over(archive: &Archive) {
+    let Archive::Lines(lines) = archive else { return };
+    let (passed, place) = (lines.unreadable(), safe(&lines.place()));
+    if passed > 0 {
+        let passed = counted(usize::try_from(passed).unwrap_or(usize::MAX), "line");
+        aside(&format!("{passed} of {place} and what it was before: no events, passed over"));
+    }
 }
 
 /// The history of this machine.
@@ -164,7 +179,7 @@ impl Options {
             let millis = clock::millis_of(&format!("{text}T00:00:00Z"));
             millis.map(|millis| millis.div_euclid(DAY)).ok_or_else(|| {
                 Failure::usage(
-                    format!("{flag} is `{}`", super::output::safe(text)),
+                    format!("{flag} is `{}`", safe(text)),
                     "use a day such as 2026-02-18",
                 )
             })

@@ -3,7 +3,9 @@
 use crate::cli::output::{dim, fitted};
 
 /// The first column keeps at least this much.
-const NARROWEST: usize = 18;
+const NARROWEST: usize = 26;
+/// Lines of text are at least this long.
+const SHORTEST: usize = 18;
 /// Between two columns.
 const GAP: usize = 2;
 
@@ -52,7 +54,7 @@ pub(super) fn table(heads: &[&str], rows: &[Vec<String>], width: usize) -> Vec<S
 
 /// A text in lines of at most `width`, each after an indent; a word that is longer is cut.
 pub(super) fn wrapped(text: &str, indent: usize, width: usize) -> Vec<String> {
-    let room = width.saturating_sub(indent).max(NARROWEST);
+    let room = width.saturating_sub(indent).max(SHORTEST);
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     for word in fitted(text, usize::MAX).split(' ') {
@@ -94,15 +96,15 @@ mod tests {
         ];
         let wide = table(&["skill", "served", "how"], &rows, 80);
         assert_eq!(wide[1], "  a-very-long-name-of-some-skill      12  seldom");
-        let narrow = table(&["skill", "served", "how"], &rows, 30);
-        assert_eq!(narrow[1], "  a-very-long-name-of…      12");
-        assert!(narrow.iter().skip(1).all(|line| line.chars().count() <= 30));
+        let narrow = table(&["skill", "served", "how"], &rows, 36);
+        assert_eq!(narrow[1], "  a-very-long-name-of-some-…      12");
+        assert!(narrow.iter().skip(1).all(|line| line.chars().count() <= 36));
     }
 
     #[test]
     fn texts_wrap_and_counts_are_grouped() {
         assert_eq!(
-            wrapped("one two\u{1b} three four", 2, 20),
+            wrapped("one two\u{1b} three four", 2, 23),
             ["  one two\\u{1b} three", "  four"]
         );
         assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);

@@ -11,6 +11,9 @@ use crate::{
     event::Event,
 };
 
+/// So many clients are named.
+const CLIENTS: usize = 5;
+
 /// What is shown.
 pub(super) struct Page<'a> {
     pub(super) report: &'a Report,
@@ -112,11 +115,14 @@ impl Page<'_> {
                 },
             ));
         };
-        line("events", format!("{} of {}", count(totals.events), plural(totals.servers, "server")));
+        line(
+            "events",
+            format!("{} from {}", count(totals.events), plural(totals.servers, "server")),
+        );
         line(
             "served",
             format!(
-                "{} times {}, {} tokens",
+                "{} times, {}, {} tokens",
                 count(totals.served),
                 plural(totals.skills_used, "skill"),
                 count(totals.tokens)
@@ -137,7 +143,7 @@ impl Page<'_> {
             "scripts",
             format!("{} run here, {} by agents", count(execution.server), count(execution.claude)),
         );
-        let clients = self.report.clients.iter().take(sheet_clients()).map(|client| {
+        let clients = self.report.clients.iter().take(CLIENTS).map(|client| {
             let name = if client.name.is_empty() { "unnamed" } else { &client.name };
             format!("{} {}", fitted(name, 30), count(client.n))
         });
@@ -313,11 +319,6 @@ impl Page<'_> {
     }
 }
 
-/// So many clients are named.
-fn sheet_clients() -> usize {
-    5
-}
-
 fn unused_line(unused: &Unused, width: usize) -> String {
     let name = match &unused.file {
         Some(file) => format!("{}: {file}", unused.skill),
@@ -359,7 +360,7 @@ mod tests {
         let events = Events::new(3, 3_000, millis(DAYS.from), millis(DAYS.to + 1));
         let hostile = r#"{"type":"no_match","timestamp":"2026-02-28T23:00:00Z","server_id":"x","data":{"context":"\u001b[2J\u202e nginx\nproxy","closest_candidate":"a\u001b]0;x"}}"#;
         let read =
-            events.chain((0..200).map(|at| {
+            events.chain((0..20).map(|at| {
                 hostile.replace("23:00:00", &format!("23:{:02}:{:02}", at / 60, at % 60))
             }));
         let read = read.map(|line| Recorded::read(&line).unwrap());

@@ -153,7 +153,7 @@ impl Lines {
         let known = up_to_date(file, before, period).map_err(failed)?;
         if known.unreadable > had {
             let lines = known.unreadable;
-            tracing::warn!(file = %file.display(), lines, "some lines are no events and were passed over");
+            tracing::info!(file = %file.display(), lines, "some lines are no events and were passed over");
         }
         let answered = answer(&known).map_err(failed);
         *slot = Some(known);
