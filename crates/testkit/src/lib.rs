@@ -1,4 +1,5 @@
-//! What tests share: content from one string, a hermetic home, a plain MCP client, a git repository to follow.
+//! What tests share: content from one string, a hermetic home, a plain MCP client, a server over HTTP and
+//! how it is asked, a git repository to follow.
 //!
 //! Depends on neither of the product's crates, so that both may use it: it yields files and frames. Not here:
 //! any knowledge of skills.
@@ -8,10 +9,12 @@ mod endpoint;
 pub mod events;
 mod fixture;
 mod home;
+mod listening;
 mod remote;
 
 pub use client::{Client, Reply};
 pub use endpoint::{Behaviour, Endpoint, Posted};
 pub use fixture::files;
 pub use home::Home;
+pub use listening::{Answer, Listening, ask};
 pub use remote::{Asked, GitServer, Manner, Remote};

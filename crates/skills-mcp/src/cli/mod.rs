@@ -3,7 +3,9 @@
 //! Standard output is data, standard error is talk. Exit codes: 0 done, 1 findings, 2 usage or configuration,
 //! 3 environment, 70 our bug.
 
+mod collect;
 mod config;
+mod dashboard;
 mod demo;
 mod doctor;
 mod example;
@@ -138,6 +140,10 @@ enum Command {
     Stats(stats::Options),
     /// See what an agent sees, on an example that comes along
     Demo(demo::Options),
+    /// Show what was used, what helped and what was missing, as a page in a browser
+    Dashboard(dashboard::Options),
+    /// Take events from many servers over HTTP, keep and count them
+    Collect(collect::Options),
     /// Serve a project's bundles through skills.list and skills.search
     McpServer(mcp_server::Options),
 }
@@ -173,7 +179,10 @@ struct Context {
 impl Context {
     fn run(&self, command: Command) -> Result<ExitCode, Failure> {
         let level = self.shared.log.as_deref().or_else(|| self.environment.get("SKILLS_LOG"));
-        let serving = matches!(command, Command::Serve | Command::McpServer(_));
+        let serving = matches!(
+            command,
+            Command::Serve | Command::McpServer(_) | Command::Collect(_) | Command::Dashboard(_)
+        );
         log::start(level, if serving { log::SERVING } else { log::OTHERWISE })?;
         match command {
             Command::Serve => serve::run(self),
@@ -189,6 +198,8 @@ impl Context {
             Command::Status(options) => status::run(self, &options),
             Command::Stats(options) => stats::run(self, &options),
             Command::Demo(options) => demo::run(&options),
+            Command::Dashboard(options) => dashboard::run(self, &options),
+            Command::Collect(options) => collect::run(self, &options),
         }
     }
 

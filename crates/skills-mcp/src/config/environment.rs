@@ -58,6 +58,18 @@ pub const VARIABLES: &[Variable] = &[
         about: "token for the endpoint, sent to it over https or on this machine only",
     },
     Variable {
+        name: "COLLECT_TOKEN",
+        sets: &[],
+        secret: true,
+        about: "token that `collect` asks of whoever brings events or looks at them; several, separated by commas, while one replaces another",
+    },
+    Variable {
+        name: "DATABASE_URL",
+        sets: &[],
+        secret: true,
+        about: "address of the PostgreSQL database, for `--store postgres`",
+    },
+    Variable {
         name: "REFRESH_INTERVAL_MINUTES",
         sets: &[("refresh.enabled", Some("true")), ("refresh.interval_minutes", None)],
         secret: false,

@@ -16,4 +16,5 @@ mod watched;
 pub use client::{Client, ClientError, Era, Tried};
 pub use handler::Handler;
 pub use lines::Lines;
+pub use shutdown::signal;
 pub use stdio::{Ended, serve};

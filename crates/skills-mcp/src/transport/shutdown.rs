@@ -2,7 +2,7 @@
 
 /// Waits for SIGINT, SIGTERM or SIGHUP and says which. Signals are caught from the call on, not from the first wait.
 #[cfg(unix)]
-pub(super) fn signal() -> impl Future<Output = &'static str> {
+pub fn signal() -> impl Future<Output = &'static str> {
     use tokio::signal::unix::{SignalKind, signal};
     let caught =
         [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
@@ -20,7 +20,7 @@ pub(super) fn signal() -> impl Future<Output = &'static str> {
 
 /// Waits for Ctrl-C.
 #[cfg(not(unix))]
-pub(super) fn signal() -> impl Future<Output = &'static str> {
+pub fn signal() -> impl Future<Output = &'static str> {
     interrupted()
 }
 

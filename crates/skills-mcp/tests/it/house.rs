@@ -266,7 +266,7 @@ fn every_file_says_what_it_is_for_and_is_short_enough_to_read() {
 
 #[test]
 fn every_test_file_is_part_of_its_runner() {
-    for runner in ["core/tests/it", "skills-mcp/tests/it"] {
+    for runner in ["core/tests/it", "skills-mcp/tests/it", "skills-mcp/tests/outside"] {
         let folder = crates().join(runner);
         let main = fs::read_to_string(folder.join("main.rs")).unwrap();
         for (file, _) in sources(&folder).into_iter().filter(|(file, _)| file != "main.rs") {

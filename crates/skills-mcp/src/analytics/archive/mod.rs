@@ -1,27 +1,38 @@
 //! Where events were kept, asked for what a report needs.
 //!
-//! All archives answer alike: a test gives the same events to each and compares.
+//! All archives answer alike: a test gives the same events to each and compares. Databases [take](Archive::take) events too:
+//! each once, its counts with it or not at all.
 
+mod address;
+mod group;
+mod limits;
 pub mod lines;
+pub mod postgres;
+mod schema;
+pub mod sqlite;
 
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashSet},
 };
 
+pub use address::Address;
 use thiserror::Error;
 
 use super::tally::{self, Metric, Sum, Tally};
 use crate::{
     clock,
-    event::{Event, Recorded},
+    event::{Event, Recorded, SkillSearched, SkillServed},
 };
-
-/// A day in milliseconds.
-const DAY_MILLIS: i64 = 86_400_000;
 
 /// Of each kind of event whose texts matter, the latest so many are looked at.
 pub const RECENT: usize = 5_000;
+
+/// A day, in milliseconds.
+const DAY: i64 = 24 * 60 * 60 * 1_000;
+
+/// Nothing is kept for more days than this.
+const LONGEST: i64 = 36_500;
 
 /// Whole days in UTC, as numbers of days since 1970 began; both are part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +53,22 @@ impl Period {
     /// Whether a day is part of it.
     pub fn has(self, day: i64) -> bool {
         (self.from..=self.to).contains(&day)
+    }
+
+    /// So many days, of which the last is the one of this moment.
+    pub fn until(millis: i64, days: u32) -> Self {
+        let to = millis.div_euclid(DAY);
+        Self { from: to - i64::from(days.max(1)) + 1, to }
+    }
+
+    /// The same, as far as anything is ever kept: days are gone through one by one.
+    fn bounded(self) -> Self {
+        Self { from: self.from.max(self.to.saturating_sub(LONGEST)), to: self.to }
+    }
+
+    /// Its first millisecond, and the first one after it.
+    fn millis(self) -> (i64, i64) {
+        (self.from.saturating_mul(DAY), self.to.saturating_add(1).saturating_mul(DAY))
     }
 }
 
@@ -65,7 +92,7 @@ impl Evidence {
         let (mut seen, mut recent) = (HashSet::new(), Vec::new());
         for recorded in events {
             let Some(millis) = clock::millis_of(&recorded.timestamp) else { continue };
-            let day = millis.div_euclid(DAY_MILLIS);
+            let day = millis.div_euclid(DAY);
             if !period.has(day) || !seen.insert(recorded.event_id) {
                 continue;
             }
@@ -93,17 +120,48 @@ impl Evidence {
 /// What happened to one skill.
 #[derive(Debug, Clone, Default)]
 pub struct Story {
-    /// Its counts on each day: (day, metric) in order.
+    /// How often and how much each metric of the skill had on each day: (day, metric) in order.
     pub days: Vec<(i64, Metric, Sum)>,
     /// Its latest events, newest first.
     pub recent: Vec<Recorded>,
 }
 
-/// Somewhere events were kept.
-#[derive(Debug)]
-pub enum Archive {
-    /// The history file of this machine.
-    Lines(lines::Lines),
+/// How long things are kept, in days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keep {
+    /// Events, with their texts.
+    pub events: u32,
+    /// Counts, which name nobody.
+    pub counts: u32,
+}
+
+impl Default for Keep {
+    fn default() -> Self {
+        Self { events: 90, counts: 730 }
+    }
+}
+
+impl Keep {
+    /// Events before this moment are not kept any more.
+    fn events_from(self, now: i64) -> i64 {
+        now - i64::from(self.events) * DAY
+    }
+
+    /// Counts before this day are not kept any more: those of events that are kept always are.
+    fn counts_from(self, now: i64) -> i64 {
+        (now - i64::from(self.counts.max(self.events)) * DAY).div_euclid(DAY)
+    }
+}
+
+/// What became of the events that were brought.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Kept and counted now.
+    pub new: u64,
+    /// Kept and counted before.
+    pub known: u64,
+    /// Too old to be kept.
+    pub expired: u64,
 }
 
 /// Why an archive does not answer. It names the file or the database, and never a password.
@@ -122,6 +180,16 @@ pub enum ArchiveError {
         /// What can be done.
         hint: &'static str,
     },
+    /// It was made by somebody who knows more.
+    #[error("{place} has version {version} of the tables, and this program knows {known}")]
+    Newer {
+        /// The file or the database.
+        place: String,
+        /// Its version.
+        version: i64,
+        /// Ours.
+        known: i64,
+    },
 }
 
 impl ArchiveError {
@@ -130,11 +198,55 @@ impl ArchiveError {
         match self {
             Self::Address(_) => "name one as sqlite:FILE or postgres://USER@HOST/DATABASE",
             Self::Failed { hint, .. } => hint,
+            Self::Newer { .. } => "use the newer version of skills-mcp",
         }
     }
 }
 
+/// Where events are kept.
+#[derive(Debug)]
+pub enum Archive {
+    /// The history file of this machine.
+    Lines(lines::Lines),
+    /// A file of SQLite.
+    Sqlite(sqlite::Sqlite),
+    /// A database of PostgreSQL.
+    Postgres(postgres::Postgres),
+}
+
 impl Archive {
+    /// Opens an archive to take events, and makes it ready where it is new.
+    pub async fn open(address: &Address, keep: Keep) -> Result<Self, ArchiveError> {
+        Ok(match address {
+            Address::Sqlite(file) => Self::Sqlite(sqlite::Sqlite::open(file, keep).await?),
+            Address::Postgres(config) => {
+                Self::Postgres(postgres::Postgres::open(config, keep).await?)
+            }
+        })
+    }
+
+    /// Opens an archive that is there, to be asked only.
+    pub async fn look(address: &Address) -> Result<Self, ArchiveError> {
+        Ok(match address {
+            Address::Sqlite(file) => Self::Sqlite(sqlite::Sqlite::look(file).await?),
+            Address::Postgres(config) => Self::Postgres(postgres::Postgres::look(config).await?),
+        })
+    }
+
+    /// Keeps and counts those of these events that are new. When it returns they are there to stay; where it fails,
+    /// none may be, and bringing them again does no harm.
+    pub async fn take(&self, events: Vec<Recorded>) -> Result<Taken, ArchiveError> {
+        match self {
+            Self::Lines(lines) => Err(ArchiveError::Failed {
+                place: lines.file().display().to_string(),
+                reason: "is a history, which takes no events".to_owned(),
+                hint: "name a database: sqlite:FILE or postgres://USER@HOST/DATABASE",
+            }),
+            Self::Sqlite(sqlite) => sqlite.take(events).await,
+            Self::Postgres(postgres) => postgres.take(events).await,
+        }
+    }
+
     /// What a report of this period is made of.
     pub async fn evidence(&self, period: Period) -> Result<Evidence, ArchiveError> {
         match self {
@@ -142,10 +254,12 @@ impl Archive {
                 let (lines, place) = (lines.clone(), lines.place());
                 beside(place, move || lines.evidence(period)).await
             }
+            Self::Sqlite(sqlite) => sqlite.evidence(period).await,
+            Self::Postgres(postgres) => postgres.evidence(period).await,
         }
     }
 
-    /// What happened to one skill, with at most so many of its latest events.
+    /// One skill's own story, with at most so many of its events.
     pub async fn story(
         &self,
         skill: &str,
@@ -157,6 +271,26 @@ impl Archive {
                 let (lines, place, skill) = (lines.clone(), lines.place(), skill.to_owned());
                 beside(place, move || lines.story(&skill, period, limit)).await
             }
+            Self::Sqlite(sqlite) => sqlite.story(skill, period, limit).await,
+            Self::Postgres(postgres) => postgres.story(skill, period, limit).await,
+        }
+    }
+
+    /// Forgets what is too old at this moment, little by little.
+    pub async fn prune(&self, now: i64) -> Result<(), ArchiveError> {
+        match self {
+            Self::Lines(_) => Ok(()),
+            Self::Sqlite(sqlite) => sqlite.prune(now).await,
+            Self::Postgres(postgres) => postgres.prune(now).await,
+        }
+    }
+
+    /// Whether it answers.
+    pub async fn answers(&self) -> Result<(), ArchiveError> {
+        match self {
+            Self::Lines(_) => Ok(()),
+            Self::Sqlite(sqlite) => sqlite.answers().await,
+            Self::Postgres(postgres) => postgres.answers().await,
         }
     }
 }
@@ -193,3 +327,36 @@ pub fn kept(event: &Event) -> Option<usize> {
 
 /// How many kinds [`kept`] tells apart.
 pub const KINDS: usize = 5;
+
+/// Every pile that events lie on by what their texts are good for; nobody looks through the last.
+const PILES: [&str; 6] = ["no_match", "ambiguous", "feedback", "in_vain", "asked", ""];
+
+/// The piles that [`Evidence::recent`] is taken from.
+fn piles_of_texts() -> impl Iterator<Item = &'static str> {
+    PILES.into_iter().filter(|pile| !pile.is_empty())
+}
+
+/// The pile this event lies on.
+fn pile(event: &Event) -> &'static str {
+    match event {
+        Event::NoMatch(_) => "no_match",
+        Event::Ambiguous(_) => "ambiguous",
+        Event::SkillFeedback(_) => "feedback",
+        Event::SkillSearched(SkillSearched { shown, .. }) if shown.is_empty() => "in_vain",
+        Event::SkillServed(SkillServed { context: Some(_), .. }) => "asked",
+        Event::SkillServed(_)
+        | Event::SkillSearched(_)
+        | Event::AssetServed(_)
+        | Event::ScriptExecuted(_)
+        | Event::Refresh(_) => "",
+    }
+}
+
+/// The metrics that count something of a skill.
+fn metrics_of_skills() -> impl Iterator<Item = &'static str> {
+    let others = [Metric::Event, Metric::Server, Metric::SearchedInVain, Metric::Latency];
+    Metric::ALL
+        .into_iter()
+        .filter(move |(metric, _)| !others.contains(metric))
+        .map(|(_, word)| word)
+}

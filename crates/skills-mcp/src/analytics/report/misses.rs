@@ -176,6 +176,11 @@ impl<'a> Missed<'a> {
             .map(|(term, (n, _))| (*term, *n))
             .filter(|(_, n)| n * 2 >= size)
             .collect();
+        // What nearly everybody says names nothing, unless there is nothing else.
+        let says = |term: Term| term == key || self.rarity(term) > LEAST_RARITY;
+        if self.rarity(key) > LEAST_RARITY {
+            terms.retain(|(term, _)| says(*term));
+        }
         terms.sort_by(|(a, n), (b, m)| {
             let worth = |term: Term, n: u64| real(n) * self.rarity(term);
             (*b == key)

@@ -7,16 +7,20 @@ mod csv;
 mod table;
 mod text;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use super::{
     Context, Failure, Output,
+    collect::archive_address,
     output::{aside, counted, safe},
 };
 use crate::{
     analytics::{
         archive::{
-            Archive, ArchiveError, Period, Story,
+            Archive, Period, Story,
             lines::{self, Lines},
         },
         report::{Report, Shelf},
@@ -117,8 +121,8 @@ fn asked(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let (archive, place) = match &options.store {
-            Some(address) => (stored(address).await?, String::new()),
-            None => history(context, options, &settings)?,
+            Some(address) => (Archive::look(&archive_address(address)?).await?, String::new()),
+            None => history(context, options.file.as_deref(), &settings)?,
         };
         let evidence = archive.evidence(period).await?;
         let story = match &options.skill {
@@ -134,7 +138,7 @@ fn asked(
 
 /// Says how many lines of a history were no events.
 fn passed_over(archive: &Archive) {
-    let Archive::Lines(lines) = archive;
+    let Archive::Lines(lines) = archive else { return };
     let (passed, place) = (lines.unreadable(), safe(&lines.place()));
     if passed > 0 {
         let passed = counted(usize::try_from(passed).unwrap_or(usize::MAX), "line");
@@ -142,26 +146,20 @@ fn passed_over(archive: &Archive) {
     }
 }
 
-/// The archive at an address.
-#[expect(clippy::unused_async, reason = "archives other than files are asked over a network")]
-async fn stored(address: &str) -> Result<Archive, ArchiveError> {
-    Err(ArchiveError::Address(address.split(':').next().unwrap_or_default().to_owned()))
-}
-
 /// The history of this machine.
-fn history(
+pub(super) fn history(
     context: &Context,
-    options: &Options,
+    named: Option<&Path>,
     settings: &Analytics,
 ) -> Result<(Archive, String), Failure> {
-    let named = options.file.clone();
     let home = context.environment.home.as_deref();
-    let file = named.or_else(|| lines::history(settings, home)).ok_or_else(|| {
-        Failure::usage(
-            format!("`analytics.file` is {} and there is no home folder", settings.file),
-            "name the history with --file FILE",
-        )
-    })?;
+    let file =
+        named.map(Path::to_owned).or_else(|| lines::history(settings, home)).ok_or_else(|| {
+            Failure::usage(
+                format!("`analytics.file` is {} and there is no home folder", settings.file),
+                "name the history with --file FILE",
+            )
+        })?;
     let lines = Lines::new(file);
     let place = lines.place();
     Ok((Archive::Lines(lines), place))
@@ -196,11 +194,5 @@ impl Options {
             return Err(Failure::usage(message, "swap them"));
         }
         Ok(Period { from, to })
-    }
-}
-
-impl From<ArchiveError> for Failure {
-    fn from(error: ArchiveError) -> Self {
-        Self::environment(error.to_string()).with_hint(error.hint())
     }
 }

@@ -1,0 +1,159 @@
+//! What an archive keeps of an event at most. Nothing is refused for its length: it is cut.
+//!
+//! A key of a database's index has a bound too, and one row that breaks it would cost its whole batch; so names are bound
+//! in bytes. PostgreSQL has no character zero, so nobody gets one.
+
+use std::sync::Arc;
+
+use crate::event::{Event, Recorded};
+
+/// A request's text, in characters.
+const CONTEXT: usize = 20_000;
+/// What somebody says of a skill, in characters.
+const COMMENT: usize = 4_000;
+/// A skill, a file, a server: in bytes.
+const NAME: usize = 1_000;
+/// A client, a tool, a mode, a version: in bytes.
+const WORD: usize = 200;
+/// How many names an event lists.
+const LIST: usize = 100;
+/// A size, a number of tokens or a duration: more than that is a mistake, and sums of it stay within 63 bits.
+const AMOUNT: u64 = 1_000_000_000_000;
+
+/// Cuts an event to what is kept.
+pub(super) fn cut(recorded: &mut Recorded) {
+    shared(&mut recorded.server_id, NAME);
+    let words = [&mut recorded.tool, &mut recorded.client_name, &mut recorded.client_version];
+    for word in words.into_iter().flatten() {
+        shared(word, WORD);
+    }
+    for word in [&mut recorded.skill_digest, &mut recorded.skill_commit].into_iter().flatten() {
+        bytes(word, WORD);
+    }
+    recorded.latency_us.iter_mut().for_each(amount);
+    match &mut recorded.event {
+        Event::NoMatch(miss) => {
+            text(&mut miss.context, CONTEXT);
+            name(&mut miss.closest_candidate);
+        }
+        Event::Ambiguous(several) => {
+            text(&mut several.context, CONTEXT);
+            names(&mut several.candidates);
+        }
+        Event::SkillServed(served) => {
+            text(&mut served.context, CONTEXT);
+            bytes(&mut served.skill_path, NAME);
+            names(&mut served.matched_keywords);
+            names(&mut served.inherited_from);
+            amount(&mut served.content_length_tokens);
+        }
+        Event::SkillSearched(search) => {
+            text(&mut search.context, CONTEXT);
+            names(&mut search.shown);
+        }
+        Event::AssetServed(asset) => {
+            bytes(&mut asset.skill_path, NAME);
+            bytes(&mut asset.file, NAME);
+            bytes(&mut asset.asset_type, WORD);
+            name(&mut asset.declared_by);
+            amount(&mut asset.size_bytes);
+        }
+        Event::ScriptExecuted(script) => {
+            bytes(&mut script.skill_path, NAME);
+            bytes(&mut script.file, NAME);
+            bytes(&mut script.execution_mode, WORD);
+            names(&mut script.args_provided);
+            name(&mut script.declared_by);
+            amount(&mut script.duration_ms);
+        }
+        Event::SkillFeedback(feedback) => {
+            bytes(&mut feedback.skill_path, NAME);
+            text(&mut feedback.comment, COMMENT);
+        }
+        Event::Refresh(refresh) => {
+            bytes(&mut refresh.mode, WORD);
+            refresh.commit_hash.iter_mut().for_each(|hash| bytes(hash, WORD));
+        }
+    }
+}
+
+fn amount(amount: &mut u64) {
+    *amount = (*amount).min(AMOUNT);
+}
+
+fn name(name: &mut Option<String>) {
+    if let Some(name) = name {
+        bytes(name, NAME);
+    }
+}
+
+fn names(names: &mut Vec<String>) {
+    names.truncate(LIST);
+    for name in names {
+        bytes(name, NAME);
+    }
+}
+
+/// At most so many characters.
+fn text(text: &mut Option<String>, most: usize) {
+    let Some(text) = text else { return };
+    // There are no more characters than bytes.
+    if text.len() > most
+        && let Some((end, _)) = text.char_indices().nth(most)
+    {
+        text.truncate(end);
+    }
+    without_zero(text);
+}
+
+/// At most so many bytes, whole characters.
+fn bytes(text: &mut String, most: usize) {
+    // First, since what stands for a zero is longer.
+    without_zero(text);
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+    }
+}
+
+fn shared(text: &mut Arc<str>, most: usize) {
+    if text.len() > most || text.contains('\0') {
+        let mut own = String::from(&**text);
+        bytes(&mut own, most);
+        *text = own.into();
+    }
+}
+
+fn without_zero(text: &mut String) {
+    if text.contains('\0') {
+        *text = text.replace('\0', "\u{fffd}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_too_long_is_cut_between_characters_and_the_rest_stays() {
+        let long = "é".repeat(30_000);
+        let posted = json!({
+            "type": "skill_served", "timestamp": "2026-02-18T14:30:00Z", "server_id": "a\u{0}b",
+            "data": {
+                "context": long, "skill_path": format!("x{long}"), "content_length_tokens": u64::MAX,
+                "matched_keywords": vec!["k"; 500],
+            },
+        });
+        let mut recorded = Recorded::read(&posted.to_string()).unwrap();
+        cut(&mut recorded);
+        assert_eq!(&*recorded.server_id, "a\u{fffd}b");
+        assert_eq!(recorded.event.context().unwrap().chars().count(), CONTEXT);
+        assert_eq!(recorded.event.skill().unwrap().len(), 999);
+        let Event::SkillServed(served) = &recorded.event else { panic!() };
+        assert_eq!((served.content_length_tokens, served.matched_keywords.len()), (AMOUNT, LIST));
+        let before = recorded.clone();
+        cut(&mut recorded);
+        assert_eq!(recorded, before);
+    }
+}

@@ -1,0 +1,137 @@
+//! An address of PostgreSQL → a connection, encrypted where the address asks for it and the other side can.
+//!
+//! Certificates are checked against what the system trusts, so `sslmode=require` is as good as `verify-full`. With
+//! `prefer`, which is the default, a connection that cannot be encrypted is made all the same, and the log says so.
+
+use std::{fmt, path::Path, sync::Arc, time::Duration};
+
+use rustls::{ClientConfig, crypto::ring::default_provider};
+use rustls_platform_verifier::BuilderVerifierExt as _;
+use tokio_postgres::{
+    Client, NoTls,
+    config::{Host, SslMode},
+};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::super::ArchiveError;
+
+/// A database that does not answer within this long is away.
+const PATIENCE: Duration = Duration::from_secs(5);
+const DEFAULT_PORT: u16 = 5432;
+
+/// Where a database is, and who we are to it.
+#[derive(Clone)]
+pub struct Config(Box<tokio_postgres::Config>);
+
+impl Config {
+    /// Reads a URL. What is wrong with it is not repeated: a password may be part of it.
+    pub fn parse(url: &str) -> Result<Self, ArchiveError> {
+        // Words of libpq that mean what we do anyway.
+        let url = url.replace("sslmode=verify-full", "sslmode=require");
+        let url = url.replace("sslmode=verify-ca", "sslmode=require");
+        let config: Result<tokio_postgres::Config, _> = url.parse();
+        let mut config = config.map_err(|_| ArchiveError::Address("postgres://…".to_owned()))?;
+        if config.get_hosts().is_empty() {
+            config.host("localhost");
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(PATIENCE);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("skills-mcp");
+        }
+        Ok(Self(Box::new(config)))
+    }
+
+    /// A new connection.
+    pub(super) async fn connect(&self) -> Result<Client, ArchiveError> {
+        let mode = self.0.get_ssl_mode();
+        let remote = self.0.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_)));
+        if mode == SslMode::Disable || !remote {
+            return self.plain().await;
+        }
+        match self.encrypted().await {
+            Err(Unmet::Tls(reason)) if mode == SslMode::Prefer => {
+                tracing::warn!("{self}: the connection is not encrypted: {reason}");
+                self.plain().await
+            }
+            Err(Unmet::Tls(reason) | Unmet::Database(reason)) => Err(self.failed(reason)),
+            Ok(client) => Ok(client),
+        }
+    }
+
+    async fn plain(&self) -> Result<Client, ArchiveError> {
+        let mut config = self.0.clone();
+        config.ssl_mode(SslMode::Disable);
+        let connected = config.connect(NoTls).await;
+        let (client, connection) = connected.map_err(|error| self.failed(told(&error)))?;
+        // It says why it ends to whoever uses the client.
+        tokio::spawn(async move { drop(connection.await) });
+        Ok(client)
+    }
+
+    async fn encrypted(&self) -> Result<Client, Unmet> {
+        // Finding what the system trusts reads files.
+        let trust = tokio::task::spawn_blocking(trust).await;
+        let trust = trust.map_err(|error| Unmet::Tls(error.to_string()))?;
+        let trust = trust.map_err(|error| Unmet::Tls(error.to_string()))?;
+        let connected = self.0.connect(MakeRustlsConnect::new(trust)).await;
+        let (client, connection) = connected.map_err(|error| {
+            let handshake = error.to_string().starts_with("error performing TLS handshake");
+            if handshake { Unmet::Tls(told(&error)) } else { Unmet::Database(told(&error)) }
+        })?;
+        tokio::spawn(async move { drop(connection.await) });
+        Ok(client)
+    }
+
+    pub(super) fn failed(&self, reason: impl fmt::Display) -> ArchiveError {
+        let hint = "check that the database is there, that it lets this user in and that nothing else has tables of these names in it";
+        ArchiveError::Failed { place: self.to_string(), reason: reason.to_string(), hint }
+    }
+}
+
+/// Why there is no encrypted connection.
+enum Unmet {
+    /// It could not be encrypted.
+    Tls(String),
+    /// It could not be made.
+    Database(String),
+}
+
+fn trust() -> Result<ClientConfig, rustls::Error> {
+    let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()));
+    let builder = builder.with_safe_default_protocol_versions()?;
+    Ok(builder.with_platform_verifier()?.with_no_client_auth())
+}
+
+/// What an error says, and what is behind it: its own words are only where it happened.
+pub(super) fn told(error: &tokio_postgres::Error) -> String {
+    use std::error::Error as _;
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("postgres://")?;
+        if let Some(user) = self.0.get_user() {
+            write!(f, "{user}@")?;
+        }
+        match self.0.get_hosts().first() {
+            Some(Host::Tcp(host)) => f.write_str(host)?,
+            #[cfg(unix)]
+            Some(Host::Unix(path)) => write!(f, "{}", Path::display(path))?,
+            None => {}
+        }
+        let port = self.0.get_ports().first().copied().unwrap_or(DEFAULT_PORT);
+        write!(f, ":{port}/{}", self.0.get_dbname().unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Config({self})")
+    }
+}

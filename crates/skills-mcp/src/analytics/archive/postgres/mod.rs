@@ -1,0 +1,182 @@
+//! Events in a database of PostgreSQL, of which several collectors may write one.
+//!
+//! One connection writes and takes whatever waits together: several would only wait for each other at the counts that
+//! every batch adds to. One reads, of one moment each time. One that is lost is made anew by whoever needs it next, and what
+//! was under way is done once more: an event is known by its number. Not here: how often to try again when the
+//! database is away; whoever brings events is told so and decides.
+
+mod config;
+mod read;
+mod write;
+
+use std::{fmt, pin::Pin, time::Duration};
+
+pub use config::Config;
+use config::told;
+use tokio::{
+    sync::{Mutex, mpsc, oneshot},
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
+use tokio_postgres::{Client, Error, error::SqlState};
+
+use super::{
+    ArchiveError, Evidence, Keep, PILES, Period, Story, Taken,
+    group::{Answer, Batch, Job, WAITING},
+};
+use crate::{clock, event::Recorded};
+
+/// What takes longer than this is given up.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Whether it answers at all is known sooner.
+const AT_ONCE: Duration = Duration::from_secs(2);
+/// Between two deletions others get their turn.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A database of events.
+pub struct Postgres {
+    config: Config,
+    keep: Keep,
+    writer: Option<(mpsc::Sender<Job>, JoinHandle<()>)>,
+    reader: Mutex<Option<Box<Client>>>,
+}
+
+/// What is asked of a connection.
+type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+
+impl Postgres {
+    /// Opens a database to write it, and makes its tables if need be.
+    pub async fn open(config: &Config, keep: Keep) -> Result<Self, ArchiveError> {
+        let mut client = config.connect().await?;
+        let migrated = write::migrate(&mut client).await;
+        let version = migrated.map_err(|error| config.failed(told(&error)))?;
+        newest(config, version)?;
+        let (jobs, waiting) = mpsc::channel(WAITING);
+        let task = tokio::spawn(write::work(config.clone(), waiting));
+        let writer = Some((jobs, task));
+        Ok(Self {
+            config: config.clone(),
+            keep,
+            writer,
+            reader: Mutex::new(Some(Box::new(client))),
+        })
+    }
+
+    /// Opens a database that is there, to read it.
+    pub async fn look(config: &Config) -> Result<Self, ArchiveError> {
+        let client = config.connect().await?;
+        let version = read::version(&client).await;
+        newest(config, version.map_err(|error| config.failed(told(&error)))?)?;
+        let reader = Mutex::new(Some(Box::new(client)));
+        Ok(Self { config: config.clone(), keep: Keep::default(), writer: None, reader })
+    }
+
+    /// See [`Archive::take`](super::Archive::take).
+    pub async fn take(&self, events: Vec<Recorded>) -> Result<Taken, ArchiveError> {
+        let received = i64::try_from(clock::since_epoch().as_millis()).unwrap_or(i64::MAX);
+        let batch = Batch::of(events, received, self.keep);
+        let (answer, answered): (Answer<Taken>, _) = oneshot::channel();
+        let ended = || self.config.failed("its writer has ended");
+        let (jobs, _) =
+            self.writer.as_ref().ok_or_else(|| self.config.failed("opened to be read"))?;
+        jobs.send(Job::Take(batch, answer)).await.map_err(|_| ended())?;
+        answered.await.map_err(|_| ended())?
+    }
+
+    /// See [`Archive::prune`](super::Archive::prune). On a connection of its own, so that nobody waits for it.
+    pub async fn prune(&self, now: i64) -> Result<(), ArchiveError> {
+        let client = self.config.connect().await?;
+        let failed = |error: Error| self.config.failed(told(&error));
+        for pile in PILES {
+            let oldest = self.keep.events_from(now);
+            while write::forget(&client, pile, oldest).await.map_err(failed)? > 0 {
+                sleep(PAUSE).await;
+            }
+        }
+        let oldest = self.keep.counts_from(now);
+        while write::forget_counts(&client, oldest).await.map_err(failed)? > 0 {
+            sleep(PAUSE).await;
+        }
+        Ok(())
+    }
+
+    /// See [`Archive::evidence`](super::Archive::evidence).
+    pub async fn evidence(&self, period: Period) -> Result<Evidence, ArchiveError> {
+        self.ask(PATIENCE, |client| Box::pin(read::evidence(client, period))).await
+    }
+
+    /// See [`Archive::story`](super::Archive::story).
+    pub async fn story(
+        &self,
+        skill: &str,
+        period: Period,
+        limit: usize,
+    ) -> Result<Story, ArchiveError> {
+        let (skill, period) = (skill.to_owned(), period.bounded());
+        self.ask(PATIENCE, move |client| {
+            let skill = skill.clone();
+            Box::pin(async move { read::story(client, &skill, period, limit).await })
+        })
+        .await
+    }
+
+    /// See [`Archive::answers`](super::Archive::answers).
+    pub async fn answers(&self) -> Result<(), ArchiveError> {
+        self.ask(AT_ONCE, |client| Box::pin(async { read::version(client).await.map(drop) })).await
+    }
+
+    /// Asks, and once more over a new connection where the one there was is lost.
+    async fn ask<T>(
+        &self,
+        patience: Duration,
+        question: impl for<'b> Fn(&'b mut Client) -> Asked<'b, T>,
+    ) -> Result<T, ArchiveError> {
+        let mut reader = self.reader.lock().await;
+        let known = reader.take().filter(|client| !client.is_closed());
+        let mut again = known.is_some();
+        let mut client = match known {
+            Some(client) => client,
+            None => Box::new(self.config.connect().await?),
+        };
+        loop {
+            match timeout(patience, question(&mut client)).await {
+                Ok(Ok(answer)) => {
+                    *reader = Some(client);
+                    return Ok(answer);
+                }
+                Ok(Err(error)) if again && is_passing(&error) => {
+                    again = false;
+                    *client = self.config.connect().await?;
+                }
+                Ok(Err(error)) => return Err(self.config.failed(told(&error))),
+                Err(_) => return Err(self.config.failed("it does not answer in time")),
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Postgres {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Postgres({})", self.config)
+    }
+}
+
+/// Whether the same may work when it is tried again: the connection is lost, or somebody was in the way.
+fn is_passing(error: &Error) -> bool {
+    let Some(code) = error.code() else { return true };
+    let passing = [
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::T_R_DEADLOCK_DETECTED,
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
+    ];
+    passing.contains(code)
+}
+
+fn newest(config: &Config, version: i64) -> Result<(), ArchiveError> {
+    let known = i64::try_from(super::schema::POSTGRES.len()).unwrap_or(i64::MAX);
+    if version > known {
+        return Err(ArchiveError::Newer { place: config.to_string(), version, known });
+    }
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! What changes a database of PostgreSQL: its tables, events and counts coming, old ones going.
+
+use tokio::{sync::mpsc, time::timeout};
+use tokio_postgres::{Client, Error, Statement};
+
+use super::{
+    super::{
+        ArchiveError, Taken,
+        group::{Count, Group, Job, answer, signed},
+        schema,
+    },
+    Config, PATIENCE, is_passing, told,
+};
+
+/// Whoever makes the tables holds this lock: the letters of `skills`.
+const LOCK: i64 = 0x73_6b_69_6c_6c_73;
+/// So many events are forgotten at once.
+const FEW: i64 = 1_000;
+/// A batch is tried so often.
+const TRIES: usize = 3;
+
+/// Takes the steps that are missing; collectors that start together take turns. The version there was.
+pub(super) async fn migrate(client: &mut Client) -> Result<i64, Error> {
+    let transaction = client.transaction().await?;
+    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+    transaction.batch_execute(schema::META).await?;
+    let select = "SELECT value FROM meta WHERE name = $1";
+    let version = transaction.query_opt(select, &[&schema::VERSION]).await?;
+    let version: i64 = version.map_or(Ok(0), |row| row.try_get(0))?;
+    let taken = usize::try_from(version).unwrap_or(0);
+    for step in schema::POSTGRES.iter().skip(taken) {
+        transaction.batch_execute(step).await?;
+    }
+    if taken < schema::POSTGRES.len() {
+        let steps = signed(schema::POSTGRES.len() as u64);
+        transaction
+            .execute(
+                "INSERT INTO meta (name, value) VALUES ($1, $2)
+                 ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                &[&schema::VERSION, &steps],
+            )
+            .await?;
+    }
+    transaction.commit().await?;
+    Ok(version)
+}
+
+/// A connection that writes, with what it says over and over.
+struct Line {
+    client: Client,
+    insert: Statement,
+    add: Statement,
+}
+
+/// Does what it is asked until nobody can ask any more.
+pub(super) async fn work(config: Config, mut waiting: mpsc::Receiver<Job>) {
+    let mut line = None;
+    let mut next = waiting.recv().await;
+    while let Some(job) = next.take() {
+        next = match job {
+            // Deleting has a connection of its own.
+            Job::Prune(_, answer) => {
+                let _ = answer.send(Ok(false));
+                None
+            }
+            Job::Take(batch, first) => {
+                let (group, answers, other) = Group::gathered((batch, first), &mut waiting);
+                answer(answers, written(&config, &mut line, &group).await);
+                other
+            }
+        };
+        if next.is_none() {
+            next = waiting.recv().await;
+        }
+    }
+}
+
+/// Writes a group, over a new connection where there is none or it is lost.
+async fn written(
+    config: &Config,
+    line: &mut Option<Line>,
+    group: &Group,
+) -> Result<Vec<Taken>, ArchiveError> {
+    let mut reason = "it does not answer in time".to_owned();
+    for _ in 0..TRIES {
+        let mut open = match line.take().filter(|line| !line.client.is_closed()) {
+            Some(open) => open,
+            None => opened(config).await?,
+        };
+        match timeout(PATIENCE, write(&mut open, group)).await {
+            Ok(Ok(taken)) => {
+                *line = Some(open);
+                return Ok(taken);
+            }
+            Ok(Err(error)) => {
+                reason = told(&error);
+                if !is_passing(&error) {
+                    break;
+                }
+            }
+            Err(_) => break,
+        }
+    }
+    Err(config.failed(reason))
+}
+
+async fn opened(config: &Config) -> Result<Line, ArchiveError> {
+    let client = config.connect().await?;
+    let prepared = async {
+        let insert = client
+            .prepare(
+                "INSERT INTO events
+                 (event_id, at, received, type, pile, server_id, client_name, skill, body)
+                 SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[], $5::text[],
+                 $6::text[], $7::text[], $8::text[], $9::text[])
+                 ON CONFLICT (event_id) DO NOTHING RETURNING event_id",
+            )
+            .await?;
+        let add = client
+            .prepare(
+                "INSERT INTO counts (day, metric, subject, detail, bucket, n, total)
+                 SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[],
+                 $6::bigint[], $7::bigint[])
+                 ON CONFLICT (day, metric, subject, detail, bucket)
+                 DO UPDATE SET n = counts.n + excluded.n, total = counts.total + excluded.total",
+            )
+            .await?;
+        Ok((insert, add))
+    };
+    let (insert, add) = prepared.await.map_err(|error: Error| config.failed(told(&error)))?;
+    Ok(Line { client, insert, add })
+}
+
+async fn write(line: &mut Line, group: &Group) -> Result<Vec<Taken>, Error> {
+    let transaction = line.client.transaction().await?;
+    let rows = &group.rows;
+    let of = |field: fn(&super::super::group::Row) -> &str| rows.iter().map(field).collect();
+    let ids: Vec<uuid::Uuid> = rows.iter().map(|row| row.id).collect();
+    let at: Vec<i64> = rows.iter().map(|row| row.at).collect();
+    let received: Vec<i64> = rows.iter().map(|row| row.received).collect();
+    let types: Vec<&str> = of(|row| row.recorded.event.kind());
+    let piles: Vec<&str> = of(|row| row.pile);
+    let servers: Vec<&str> = of(|row| &row.recorded.server_id);
+    let clients: Vec<Option<&str>> =
+        rows.iter().map(|row| row.recorded.client_name.as_deref()).collect();
+    let skills: Vec<Option<&str>> = rows.iter().map(|row| row.recorded.event.skill()).collect();
+    let bodies: Vec<&str> = of(|row| &row.body);
+    let inserted = transaction
+        .query(
+            &line.insert,
+            &[&ids, &at, &received, &types, &piles, &servers, &clients, &skills, &bodies],
+        )
+        .await?;
+    let mut new = vec![false; rows.len()];
+    for row in inserted {
+        let id: uuid::Uuid = row.try_get(0)?;
+        if let Some(new) = ids.binary_search(&id).ok().and_then(|place| new.get_mut(place)) {
+            *new = true;
+        }
+    }
+    add(&transaction, &line.add, &group.counts(&new)).await?;
+    if group.expired() > 0 {
+        transaction
+            .execute(
+                "INSERT INTO meta (name, value) VALUES ($1, $2)
+                 ON CONFLICT (name) DO UPDATE SET value = meta.value + excluded.value",
+                &[&schema::EXPIRED, &signed(group.expired())],
+            )
+            .await?;
+    }
+    transaction.commit().await?;
+    Ok(group.taken(&new))
+}
+
+async fn add(
+    transaction: &tokio_postgres::Transaction<'_>,
+    statement: &Statement,
+    counts: &[Count],
+) -> Result<(), Error> {
+    let of = |field: fn(&Count) -> i64| counts.iter().map(field).collect::<Vec<i64>>();
+    let days = of(|count| count.day);
+    let metrics: Vec<&str> = counts.iter().map(|count| count.key.metric.word()).collect();
+    let subjects: Vec<&str> = counts.iter().map(|count| &*count.key.subject).collect();
+    let details: Vec<&str> = counts.iter().map(|count| &*count.key.detail).collect();
+    let buckets = of(|count| i64::from(count.key.bucket));
+    let n = of(|count| signed(count.sum.n));
+    let totals = of(|count| signed(count.sum.total));
+    transaction
+        .execute(statement, &[&days, &metrics, &subjects, &details, &buckets, &n, &totals])
+        .await
+        .map(drop)
+}
+
+/// Forgets a few events of a pile that are older than this; how many.
+pub(super) async fn forget(client: &Client, pile: &str, oldest: i64) -> Result<u64, Error> {
+    client
+        .execute(
+            "DELETE FROM events WHERE event_id IN (SELECT event_id FROM events
+             WHERE pile = $1 AND at < $2 LIMIT $3 FOR UPDATE SKIP LOCKED)",
+            &[&pile, &oldest, &FEW],
+        )
+        .await
+}
+
+/// Forgets the counts of one day that is before this one; how many.
+pub(super) async fn forget_counts(client: &Client, oldest: i64) -> Result<u64, Error> {
+    client
+        .execute(
+            "DELETE FROM counts WHERE day = (SELECT MIN(day) FROM counts) AND day < $1",
+            &[&oldest],
+        )
+        .await
+}

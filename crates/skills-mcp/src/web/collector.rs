@@ -1,0 +1,166 @@
+//! The collector's requests: events come in, and are there when that is said.
+//!
+//! `POST /v1/events` takes seed 000's batches: `{"events": […]}`. An event that cannot be read costs no other: it is named
+//! in the answer. Whatever was accepted is in the archive; where that could not be done nothing is acknowledged, and whoever
+//! sent it sends it again. `GET /healthz` says whether the archive answers.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{DefaultBodyLimit, FromRequest as _, Request, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse as _, Response},
+    routing::{get, post},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tokio::time::{sleep, timeout};
+
+use super::{
+    Door,
+    serving::{guarded, later, refusal, said, written},
+};
+use crate::{
+    analytics::archive::{Archive, ArchiveError},
+    clock,
+    event::Recorded,
+};
+
+/// A request's body has at most so many bytes,
+const BODY_BYTES: usize = 4 * 1024 * 1024;
+/// so many events,
+const EVENTS: usize = 5_000;
+/// and takes at most so long.
+const BODY: Duration = Duration::from_secs(20);
+/// What is too old is forgotten this often.
+const PRUNE: Duration = Duration::from_hours(1);
+
+/// What the collector's requests need.
+#[derive(Debug, Clone)]
+pub struct Collector {
+    archive: Arc<Archive>,
+    door: Arc<Door>,
+}
+
+/// What became of a batch.
+#[derive(Serialize)]
+struct Outcome {
+    accepted: u64,
+    known: u64,
+    expired: u64,
+    refused: Vec<Unread>,
+}
+
+/// An event that is none.
+#[derive(Serialize)]
+struct Unread {
+    index: usize,
+    reason: String,
+}
+
+#[derive(Deserialize)]
+struct Posted<'a> {
+    #[serde(borrow)]
+    events: Vec<&'a RawValue>,
+}
+
+impl Collector {
+    /// A collector for this archive, behind this door.
+    pub fn new(archive: Arc<Archive>, door: Arc<Door>) -> Self {
+        Self { archive, door }
+    }
+
+    /// Its routes. Whether it is well may be asked without a token.
+    pub fn routes(self) -> Router {
+        let door = Arc::clone(&self.door);
+        let events = Router::new().route("/v1/events", post(take)).with_state(self.clone());
+        guarded(events, door).route("/healthz", get(health).with_state(self))
+    }
+}
+
+async fn take(State(collector): State<Collector>, mut request: Request) -> Response {
+    if !is_json(request.headers()) {
+        return said(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send JSON as application/json");
+    }
+    DefaultBodyLimit::max(BODY_BYTES).apply(&mut request);
+    let body = match timeout(BODY, Bytes::from_request(request, &())).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(rejection)) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            let most = format!("send at most {BODY_BYTES} bytes and {EVENTS} events at once");
+            return said(StatusCode::PAYLOAD_TOO_LARGE, &most);
+        }
+        Ok(Err(rejection)) => return said(rejection.status(), "the body broke off"),
+        Err(_) => return said(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
+    };
+    let (events, refused) = match read(&body) {
+        Ok(read) => read,
+        Err((status, reason)) => return said(status, &reason),
+    };
+    match collector.archive.take(events).await {
+        Ok(taken) => {
+            let (accepted, known, expired) = (taken.new, taken.known, taken.expired);
+            written(StatusCode::OK, &Outcome { accepted, known, expired, refused })
+        }
+        Err(failed) => unwell(&failed),
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case("application/json")
+        && !headers.contains_key(header::CONTENT_ENCODING)
+}
+
+/// The events of a body, and those that are none.
+fn read(body: &[u8]) -> Result<(Vec<Recorded>, Vec<Unread>), (StatusCode, String)> {
+    let posted: Posted<'_> = serde_json::from_slice(body).map_err(|reason| {
+        (StatusCode::BAD_REQUEST, format!("not {{\"events\": […]}}: {reason}"))
+    })?;
+    if posted.events.len() > EVENTS {
+        let most = format!("send at most {EVENTS} events at once");
+        return Err((StatusCode::PAYLOAD_TOO_LARGE, most));
+    }
+    let (mut events, mut refused) = (Vec::with_capacity(posted.events.len()), Vec::new());
+    for (index, text) in posted.events.into_iter().enumerate() {
+        match Recorded::read(text.get()) {
+            Ok(event) if clock::millis_of(&event.timestamp).is_some() => events.push(event),
+            Ok(event) => {
+                let timestamp: String = event.timestamp.chars().take(40).collect();
+                let reason = format!("'{timestamp}' is no time as ISO 8601 has it");
+                refused.push(Unread { index, reason });
+            }
+            Err(unreadable) => refused.push(Unread { index, reason: unreadable.to_string() }),
+        }
+    }
+    Ok((events, refused))
+}
+
+async fn health(State(collector): State<Collector>, headers: HeaderMap) -> Response {
+    if let Err(refused) = collector.door.knows(&headers) {
+        return refusal(refused);
+    }
+    match collector.archive.answers().await {
+        Ok(()) => "ok".into_response(),
+        Err(failed) => unwell(&failed),
+    }
+}
+
+/// The archive failed: the log says how, whoever asked is told to come again.
+fn unwell(failed: &ArchiveError) -> Response {
+    tracing::error!("{failed}");
+    later("the archive does not answer")
+}
+
+/// Forgets what is too old, now and every hour, for as long as it is polled.
+pub async fn keep_pruned(archive: Arc<Archive>) {
+    loop {
+        let now = i64::try_from(clock::since_epoch().as_millis()).unwrap_or(i64::MAX);
+        if let Err(failed) = archive.prune(now).await {
+            tracing::warn!("old events were not forgotten: {failed}");
+        }
+        sleep(PRUNE).await;
+    }
+}

@@ -1,0 +1,93 @@
+//! What an archive should say of events, counted by hand, event by event.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use skills_mcp::{
+    analytics::{
+        archive::{Evidence, Period, RECENT, Story},
+        tally::{Metric, Sum, Tally, count},
+    },
+    clock,
+    event::{Event, Recorded},
+};
+
+use crate::usage::DAY;
+
+fn at(event: &Recorded) -> i64 {
+    clock::millis_of(&event.timestamp).unwrap()
+}
+
+/// The events of a period, newest first.
+fn within(events: &[Recorded], period: Period) -> Vec<Recorded> {
+    let day = |event: &Recorded| at(event).div_euclid(DAY);
+    let mut found: Vec<Recorded> = events
+        .iter()
+        .filter(|event| (period.from..=period.to).contains(&day(event)))
+        .cloned()
+        .collect();
+    found.sort_by_key(|event| Reverse((at(event), event.event_id)));
+    found
+}
+
+fn by_day(events: &[Recorded], counted: impl Fn(&Metric, &str) -> bool) -> Vec<(i64, Metric, Sum)> {
+    let mut days: BTreeMap<(i64, Metric), Sum> = BTreeMap::new();
+    for event in events {
+        let mut tally = Tally::new();
+        count(&mut tally, event);
+        for (key, sum) in tally.into_iter().filter(|(key, _)| counted(&key.metric, &key.subject)) {
+            days.entry((at(event).div_euclid(DAY), key.metric)).or_default().add(sum);
+        }
+    }
+    days.into_iter().map(|((day, metric), sum)| (day, metric, sum)).collect()
+}
+
+/// Which of the lists of recent events this one is in.
+fn list(event: &Event) -> Option<&str> {
+    match event {
+        Event::SkillSearched(search) if !search.shown.is_empty() => None,
+        Event::SkillServed(served) if served.context.is_none() => None,
+        Event::AssetServed(_) | Event::ScriptExecuted(_) | Event::Refresh(_) => None,
+        Event::NoMatch(_)
+        | Event::Ambiguous(_)
+        | Event::SkillServed(_)
+        | Event::SkillSearched(_)
+        | Event::SkillFeedback(_) => Some(event.kind()),
+    }
+}
+
+/// The evidence of a period.
+pub(crate) fn evidence(events: &[Recorded], period: Period) -> Evidence {
+    let events = within(events, period);
+    let mut tally = Tally::new();
+    for event in &events {
+        count(&mut tally, event);
+    }
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let recent = events.iter().filter(|event| {
+        list(&event.event).is_some_and(|list| {
+            let seen = seen.entry(list).or_default();
+            *seen += 1;
+            *seen <= RECENT
+        })
+    });
+    Evidence { tally, days: by_day(&events, |_, _| true), recent: recent.cloned().collect() }
+}
+
+/// The story of a skill.
+pub(crate) fn story(events: &[Recorded], skill: &str, period: Period, limit: usize) -> Story {
+    let events = within(events, period);
+    let others = [Metric::Event, Metric::Server, Metric::Latency];
+    let days = by_day(&events, |metric, subject| subject == skill && !others.contains(metric));
+    let about = events.into_iter().filter(|event| event.event.skill() == Some(skill));
+    Story { days, recent: about.take(limit).collect() }
+}
+
+/// Both say the same.
+pub(crate) fn assert_same(one: &Evidence, other: &Evidence) {
+    assert_eq!(one.tally, other.tally);
+    assert_eq!(one.days, other.days);
+    assert_eq!(one.recent.len(), other.recent.len());
+    for (one, other) in one.recent.iter().zip(&other.recent) {
+        assert_eq!(one, other);
+    }
+}

@@ -1,0 +1,147 @@
+//! A PostgreSQL of a test's own: a cluster in a temporary folder, on a free port of loopback, gone with the test.
+//!
+//! `initdb` refuses root, so root hands the folder to somebody else first. What was started is stopped by its number, also
+//! when a test fails.
+
+use std::{
+    fs,
+    net::TcpListener,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use skills_testkit::Home;
+
+/// Whom root starts it as: `nobody`.
+const NOBODY: &str = "65534";
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A running database server.
+pub(crate) struct Cluster {
+    /// Where it lies; its own folder in there is `data`.
+    pub(crate) folder: Home,
+    /// What it is started with.
+    pub(crate) settings: &'static [&'static str],
+    port: u16,
+    server: Option<Child>,
+}
+
+impl Cluster {
+    /// Makes and starts one with these settings.
+    pub(crate) fn start(settings: &'static [&'static str]) -> Self {
+        let folder = Home::new();
+        let probe = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = probe.local_addr().unwrap().port();
+        drop(probe);
+        let mut cluster = Self { folder, port, server: None, settings };
+        if is_root() {
+            let owner = format!("{NOBODY}:{NOBODY}");
+            let given = Command::new("chown").arg(owner).arg(cluster.folder.path()).status();
+            assert!(given.unwrap().success());
+        }
+        let made = cluster
+            .command("initdb")
+            .args(["--no-sync", "--no-instructions", "--auth=trust", "--encoding=UTF8"])
+            .args(["--locale=C.UTF-8", "--username=skills", "--pgdata"])
+            .arg(cluster.data())
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        cluster.up();
+        cluster
+    }
+
+    /// Its URL, of the database that is always there.
+    pub(crate) fn url(&self) -> String {
+        format!("postgres://skills@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// Starts the server and waits until it lets us in.
+    pub(crate) fn up(&mut self) {
+        let log = fs::File::create(self.folder.path().join("log")).unwrap();
+        let server = self
+            .command("postgres")
+            .arg("-D")
+            .arg(self.data())
+            .args(["-p", &self.port.to_string(), "-c", "listen_addresses=127.0.0.1"])
+            .args(self.settings)
+            .arg("-c")
+            .arg(format!("unix_socket_directories={}", self.folder.path().display()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        self.server = Some(server);
+        let started = Instant::now();
+        loop {
+            let ready = self
+                .command("pg_isready")
+                .args(["-q", "-h", "127.0.0.1", "-U", "skills", "-p", &self.port.to_string()])
+                .status()
+                .unwrap();
+            if ready.success() {
+                return;
+            }
+            let ended = self.server.as_mut().unwrap().try_wait().unwrap();
+            if ended.is_some() || started.elapsed() > PATIENCE {
+                let log = fs::read_to_string(self.folder.path().join("log"));
+                panic!("PostgreSQL did not start: {}", log.unwrap_or_default());
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Stops the server, whoever is connected.
+    pub(crate) fn down(&mut self) {
+        let Some(mut server) = self.server.take() else { return };
+        // Through setpriv it is still the same process; SIGINT is its fast shutdown.
+        let _ = Command::new("kill").args(["-INT", &server.id().to_string()]).status();
+        let started = Instant::now();
+        while server.try_wait().ok().flatten().is_none() {
+            if started.elapsed() > PATIENCE {
+                let _ = server.kill();
+                let _ = server.wait();
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A program of PostgreSQL, as somebody it accepts.
+    fn command(&self, name: &str) -> Command {
+        let program = programs().join(name);
+        if !is_root() {
+            return self.folder.command(program);
+        }
+        let mut command = self.folder.command("setpriv");
+        command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]).arg(program);
+        command
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.down();
+    }
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+/// Where Debian keeps the programs of the newest version that is installed.
+fn programs() -> PathBuf {
+    let found = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let version = |path: &Path| path.file_name()?.to_str()?.parse::<u32>().ok();
+    let mut found: Vec<PathBuf> =
+        found.map(|entry| entry.path()).filter(|path| path.join("bin/initdb").exists()).collect();
+    found.sort_by_key(|path| version(path));
+    found.pop().expect("the Debian package `postgresql` is installed").join("bin")
+}
