@@ -303,7 +303,8 @@ mod tests {
     #[test]
     fn whoever_tells_of_an_event_never_waits_and_what_is_too_much_is_counted() {
         let home = Home::new();
-        let recorder = Recorder::new(Some(home.path()), || Some(settings(None)));
+        let settings = settings(None);
+        let recorder = Recorder::new(Some(home.path()), move || Some(settings.clone()));
         let path = home.path().join(".skills-mcp/analytics.jsonl");
         // Somebody who was stopped while they wrote.
         let held = disk::lock(&path).unwrap();

@@ -217,7 +217,7 @@ fn assert_counts_and_recovers(lines: &str, mend: impl Fn(&Client, &Path)) {
     for _ in 0..5 {
         ask(&mut client);
     }
-    thread::sleep(Duration::from_millis(300));
+    thread::sleep(Duration::from_secs(1));
     let folder = seen_by(&client, &home);
     mend(&client, &folder);
     for _ in 0..5 {
@@ -523,7 +523,7 @@ fn b05_whatever_an_endpoint_does_its_events_arrive_once_it_is_well() {
                 if matches!(behaviour, Behaviour::RetryAfter(429, _)) {
                     assert!(came[1].duration_since(came[0]) > Duration::from_millis(3_900));
                 }
-                assert!(came.len() < 10, "{behaviour:?}: {}", came.len());
+                assert!(came.len() < 15, "{behaviour:?}: {}", came.len());
                 let warnings = log.matches("events wait").count();
                 assert_eq!(warnings, usize::from(!said.is_empty()), "{behaviour:?}: {log}");
                 assert!(log.contains(said), "{behaviour:?}: {log}");
