@@ -2,6 +2,8 @@
 //!
 //! The exact number stands beside each of these in the page, for whoever counts.
 
+use std::borrow::Borrow;
+
 use crate::analytics::report::{AdviceKind, Rate};
 
 /// `1234567` → `1,234,567`.
@@ -201,14 +203,9 @@ pub(super) fn parts(text: &str) -> impl Iterator<Item = Words<'_>> {
     parts.map(|(at, text)| Words { code: at % 2 == 1, text }).filter(|part| !part.text.is_empty())
 }
 
-/// The text, if there is one.
-pub(super) fn or_nothing(text: &Option<String>) -> String {
-    text.clone().unwrap_or_default()
-}
-
 /// A kind of advice in words.
-pub(super) fn kind(kind: &AdviceKind) -> &'static str {
-    match kind {
+pub(super) fn kind(kind: impl Borrow<AdviceKind>) -> &'static str {
+    match kind.borrow() {
         AdviceKind::WriteSkill => "Write a skill",
         AdviceKind::AddKeywords => "Add keywords",
         AdviceKind::ImproveSkill => "Improve the text",
@@ -220,8 +217,8 @@ pub(super) fn kind(kind: &AdviceKind) -> &'static str {
 }
 
 /// Its colour, which never stands alone.
-pub(super) fn kind_class(kind: &AdviceKind) -> &'static str {
-    match kind {
+pub(super) fn kind_class(kind: impl Borrow<AdviceKind>) -> &'static str {
+    match kind.borrow() {
         AdviceKind::FixFile | AdviceKind::FixScript => "bad",
         AdviceKind::WriteSkill | AdviceKind::AddKeywords => "new",
         AdviceKind::ImproveSkill | AdviceKind::RetitleSkill => "warn",
@@ -230,8 +227,8 @@ pub(super) fn kind_class(kind: &AdviceKind) -> &'static str {
 }
 
 /// The part of the page that says more where no skill does.
-pub(super) fn kind_place(kind: &AdviceKind) -> &'static str {
-    match kind {
+pub(super) fn kind_place(kind: impl Borrow<AdviceKind>) -> &'static str {
+    match kind.borrow() {
         AdviceKind::WriteSkill | AdviceKind::AddKeywords => "#missed",
         AdviceKind::ImproveSkill | AdviceKind::RetitleSkill => "#skills",
         AdviceKind::FixScript => "#scripts",

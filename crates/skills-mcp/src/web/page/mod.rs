@@ -178,8 +178,8 @@ impl Pages {
             Some(store) => Some(store.fresh().await),
             None => None,
         };
-        let shelf = snapshot.as_deref().map(Shelf::of);
-        let report = Report::of(&evidence, shelf.as_ref(), period, today);
+        let known = snapshot.as_deref().map(Shelf::of);
+        let report = Report::of(&evidence, known.as_ref(), period, today);
         Ok(Seen { period, evidence, snapshot, report })
     }
 }

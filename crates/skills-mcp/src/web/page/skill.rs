@@ -198,38 +198,39 @@ fn day(recorded: &Recorded) -> &str {
 }
 
 fn requests(recent: &[Recorded]) -> Vec<Request<'_>> {
-    let served = recent.iter().filter_map(|recorded| match &recorded.event {
-        Event::SkillServed(served) => Request::of(recorded, served.score, Vec::new()),
-        _ => None,
+    let served = recent.iter().filter_map(|recorded| {
+        let Event::SkillServed(served) = &recorded.event else { return None };
+        Request::of(recorded, served.score, Vec::new())
     });
     served.take(SHOWN).collect()
 }
 
 fn nearly<'a>(recent: &'a [Recorded], name: &str) -> Vec<Request<'a>> {
-    let near = recent.iter().filter_map(|recorded| match &recorded.event {
-        Event::NoMatch(miss) if miss.closest_candidate.as_deref() == Some(name) => {
-            Request::of(recorded, miss.closest_score, Vec::new())
+    let near = recent.iter().filter_map(|recorded| {
+        if let Event::NoMatch(miss) = &recorded.event {
+            let nearest = miss.closest_candidate.as_deref() == Some(name);
+            return nearest.then(|| Request::of(recorded, miss.closest_score, Vec::new()))?;
         }
-        Event::Ambiguous(several) if several.candidates.iter().any(|one| one == name) => {
-            let others = several.candidates.iter().map(String::as_str);
-            Request::of(recorded, None, others.filter(|other| *other != name).collect())
-        }
-        _ => None,
+        let Event::Ambiguous(several) = &recorded.event else { return None };
+        let candidates = several.candidates.iter().map(String::as_str);
+        let others: Vec<&str> = candidates.filter(|other| *other != name).collect();
+        let among = others.len() < several.candidates.len();
+        among.then(|| Request::of(recorded, None, others))?
     });
     near.take(SHOWN).collect()
 }
 
 /// Answers are rare among a skill's events: they are taken from all the latest answers.
 fn feedback<'a>(told: &Told<'a>) -> Vec<Said<'a>> {
-    let said = told.evidence.recent.iter().filter_map(|recorded| match &recorded.event {
-        Event::SkillFeedback(feedback) if feedback.skill_path == told.name => Some(Said {
+    let said = told.evidence.recent.iter().filter_map(|recorded| {
+        let Event::SkillFeedback(feedback) = &recorded.event else { return None };
+        (feedback.skill_path == told.name).then(|| Said {
             useful: feedback.useful,
             comment: feedback.comment.as_deref().unwrap_or_default(),
             time: &recorded.timestamp,
             day: day(recorded),
             client: recorded.client_name.as_deref().unwrap_or_default(),
-        }),
-        _ => None,
+        })
     });
     said.take(SHOWN).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! What is wanted goes up, what is not goes down, both on one scale. Not here: how it looks (`style.css`).
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use super::format::count;
 
@@ -230,7 +230,7 @@ fn described(days: &[Point], names: Names) -> String {
         names.down.to_lowercase()
     );
     if let Some(best) = days.iter().max_by_key(|day| day.up).filter(|day| day.up > 0) {
-        text.push_str(&format!(" Most on {}: {}.", best.date, count(best.up)));
+        let _ = write!(text, " Most on {}: {}.", best.date, count(best.up));
     }
     text
 }

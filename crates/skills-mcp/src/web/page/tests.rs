@@ -86,7 +86,7 @@ fn recorded() -> Vec<Value> {
 }
 
 /// Every page of a report and its events.
-fn pages(report: Value, events: Vec<Value>, name: &str) -> Vec<String> {
+fn pages(report: Value, events: &[Value], name: &str) -> Vec<String> {
     let report: Report = serde_json::from_value(report).unwrap();
     let recent: Vec<Recorded> =
         events.iter().map(|event| Recorded::read(&event.to_string()).unwrap()).collect();
@@ -138,15 +138,15 @@ fn markup(page: &str) -> Vec<String> {
 
 #[test]
 fn a_report_on_a_page() {
-    let pages = pages(sample(), recorded(), "ui/auth");
+    let pages = pages(sample(), &recorded(), "ui/auth");
     insta::assert_snapshot!("overview", pages[0]);
     insta::assert_snapshot!("skill", pages[1]);
 }
 
 #[test]
 fn nothing_that_anybody_wrote_becomes_markup() {
-    let harmless = pages(with_texts(sample(), "word"), recorded_with("word"), "word");
-    let hostile = pages(with_texts(sample(), HOSTILE), recorded_with(HOSTILE), HOSTILE);
+    let harmless = pages(with_texts(sample(), "word"), &recorded_with("word"), "word");
+    let hostile = pages(with_texts(sample(), HOSTILE), &recorded_with(HOSTILE), HOSTILE);
     assert_eq!(harmless.len(), hostile.len());
     for (harmless, hostile) in harmless.iter().zip(&hostile) {
         assert_eq!(markup(harmless), markup(hostile));
@@ -163,7 +163,7 @@ fn recorded_with(text: &str) -> Vec<Value> {
 
 #[test]
 fn pages_need_nothing_from_elsewhere_and_hold_no_styles_or_scripts() {
-    for page in pages(sample(), recorded(), "ui/auth") {
+    for page in pages(sample(), &recorded(), "ui/auth") {
         for tag in markup(&page) {
             let names: Vec<&str> = tag.split([' ', '=']).collect();
             assert!(!names.contains(&"style") && names[0] != "script", "{tag}");
