@@ -266,7 +266,7 @@ fn mistakes_are_answered_with_the_way_out() {
         (&["--since", "yesterday"][..], 2, "2026-02-18"),
         (&["--since", "2026-03-01", "--until", "2026-02-01"], 2, "swap"),
         (&["--days", "0"], 2, "1..=3660"),
-        (&["--store", "mysql://ann:secret@db/x"], 3, "sqlite:FILE"),
+        (&["--store", "mysql://ann:secret@db/x"], 2, "sqlite:FILE"),
         (&["--from", "http://example.org"], 2, "https://"),
         (&["--from", "https://ann:secret@example.org"], 2, "no name or password"),
         (&["--from", "http://127.0.0.1:1"], 3, "skills-mcp collect"),
