@@ -32,10 +32,10 @@ use std::{
 
 use cluster::Cluster;
 use serde_json::Value;
-use skills_mcp::analytics::archive::{Address, Archive, Period};
+use skills_mcp::analytics::archive::{Address, Archive};
 use skills_testkit::{Home, Listening};
 use tokio::runtime::Runtime;
-use usage::{DAY, Usage, batch, now};
+use usage::{DAY, Usage, batch, now, until_now};
 
 const BATCH: usize = 500;
 const CONNECTIONS: usize = 4;
@@ -155,7 +155,7 @@ fn post_all(address: SocketAddr, bodies: &[String], next: &AtomicUsize) {
 fn answered(name: &str, store: &str) {
     Runtime::new().unwrap().block_on(async {
         let archive = Archive::look(&Address::parse(store).unwrap()).await.unwrap();
-        let period = Period::until(now(), 30);
+        let period = until_now(30);
         let (mut evidence, mut told) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             let started = Instant::now();

@@ -14,7 +14,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use skills_mcp::{
     analytics::{
-        archive::{Address, Archive, Keep, Period, Taken},
+        archive::{Address, Archive, Keep, Taken},
         tally::{Tally, count},
     },
     clock,
@@ -25,7 +25,7 @@ use skills_testkit::{Answer, Home, Listening, ask};
 use crate::{
     recount,
     support::{eventually, run},
-    usage::{DAY, Usage, batch, now},
+    usage::{DAY, Usage, batch, now, until_now},
 };
 
 const TOKEN: &str = "a-token-that-nobody-guesses";
@@ -455,7 +455,7 @@ fn the_archive_says_what_a_recount_says() {
         }
         let reader = Archive::look(&address).await.unwrap();
         for days in [1, 30, 60] {
-            let period = Period::until(now(), days);
+            let period = until_now(days);
             let expected = recount::evidence(&events, period);
             recount::assert_same(&archive.evidence(period).await.unwrap(), &expected);
             recount::assert_same(&reader.evidence(period).await.unwrap(), &expected);

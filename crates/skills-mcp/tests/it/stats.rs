@@ -1,7 +1,7 @@
 //! Statistics: a history read in pieces, by many threads and again says what counting one by one says; and what people
 //! and agents are told of it.
 
-use std::fs;
+use std::{collections::HashSet, fs};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -17,7 +17,10 @@ use skills_testkit::{
     events::{Events, skill_name},
 };
 
-use crate::support::{ROOT_TREE, run, server};
+use crate::{
+    recount,
+    support::{ROOT_TREE, run, server},
+};
 
 const DAY: u64 = 86_400_000;
 /// 2026-02-01 to 2026-02-28.
@@ -35,7 +38,10 @@ fn checked(line: &str) -> String {
 }
 
 fn counted_one_by_one(lines: &[String], period: Period) -> Evidence {
-    Evidence::of(lines.iter().filter_map(|line| Recorded::read(line).ok()), period)
+    let mut seen = HashSet::new();
+    let read = lines.iter().filter_map(|line| Recorded::read(line).ok());
+    let each: Vec<Recorded> = read.filter(|event| seen.insert(event.event_id)).collect();
+    recount::evidence(&each, period)
 }
 
 fn same(one: &Evidence, other: &Evidence) {

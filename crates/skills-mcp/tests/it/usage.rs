@@ -4,7 +4,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use serde_json::{Value, json};
-use skills_mcp::clock;
+use skills_mcp::{analytics::archive::Period, clock};
 use uuid::Uuid;
 
 const SKILLS: usize = 300;
@@ -206,6 +206,11 @@ impl Usage {
 /// A batch as seed 000 has it.
 pub(crate) fn batch(events: &[Value]) -> String {
     json!({"events": events}).to_string()
+}
+
+/// So many days until now.
+pub(crate) fn until_now(days: u64) -> Period {
+    Period::last(days, now().div_euclid(DAY))
 }
 
 /// This moment, in milliseconds since 1970 began.

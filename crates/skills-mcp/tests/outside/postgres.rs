@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 use skills_mcp::{
     analytics::{
-        archive::{Address, Archive, Evidence, Keep, Period, Taken},
+        archive::{Address, Archive, Evidence, Keep, Taken},
         tally::{Tally, count},
     },
     event::Recorded,
@@ -21,7 +21,7 @@ use tokio::runtime::Runtime;
 use crate::{
     cluster::Cluster,
     recount,
-    usage::{DAY, Usage, batch, now},
+    usage::{DAY, Usage, batch, now, until_now},
 };
 
 /// What is gone with its test need not reach the disk.
@@ -49,11 +49,11 @@ fn collector(home: &Home, cluster: &Cluster, arguments: &[&str]) -> Listening {
     Listening::start(command)
 }
 
-fn evidence(cluster: &Cluster, days: u32) -> Evidence {
+fn evidence(cluster: &Cluster, days: u64) -> Evidence {
     Runtime::new().unwrap().block_on(async {
         let address = Address::parse(&cluster.url()).unwrap();
         let archive = Archive::look(&address).await.unwrap();
-        archive.evidence(Period::until(now(), days)).await.unwrap()
+        archive.evidence(until_now(days)).await.unwrap()
     })
 }
 
@@ -85,7 +85,7 @@ fn sqlite_and_postgres_say_the_same_of_the_same_events() {
             assert_eq!(postgres.take(chunk).await.unwrap(), known);
         }
         for days in [1, 30, 60] {
-            let period = Period::until(now(), days);
+            let period = until_now(days);
             let said = postgres.evidence(period).await.unwrap();
             recount::assert_same(&said, &sqlite.evidence(period).await.unwrap());
             recount::assert_same(&said, &recount::evidence(&events, period));
@@ -103,7 +103,7 @@ fn sqlite_and_postgres_say_the_same_of_the_same_events() {
         }
         let ago = now() + 50 * DAY;
         tokio::try_join!(postgres.prune(ago), sqlite.prune(ago)).unwrap();
-        let period = Period::until(now(), 90);
+        let period = until_now(90);
         let left = postgres.evidence(period).await.unwrap();
         recount::assert_same(&left, &sqlite.evidence(period).await.unwrap());
         let oldest = now() - 40 * DAY;
@@ -176,7 +176,7 @@ fn two_collectors_on_one_database_keep_and_count_each_event_once() {
         posting.into_iter().map(|posting| posting.join().unwrap()).sum()
     });
     assert_eq!(accepted, events.len() as u64);
-    let expected = recount::evidence(&read(&events), Period::until(now(), 61));
+    let expected = recount::evidence(&read(&events), until_now(61));
     recount::assert_same(&evidence(&cluster, 61), &expected);
 }
 
@@ -202,7 +202,7 @@ fn a_database_that_goes_away_and_comes_back_loses_nothing_that_was_acknowledged(
     cluster.up();
     assert_eq!(post(&events).status, 200);
     assert_eq!(collector.get("/healthz").status, 200);
-    let expected = recount::evidence(&read(&events), Period::until(now(), 61));
+    let expected = recount::evidence(&read(&events), until_now(61));
     recount::assert_same(&evidence(&cluster, 61), &expected);
     let (status, log) = collector.stop();
     assert_eq!(status.code(), Some(0), "{log}");

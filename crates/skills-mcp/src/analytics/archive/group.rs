@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
-use super::{ArchiveError, DAY, Keep, Taken, limits, pile};
+use super::{ArchiveError, DAY, Keep, Taken, limits, pile_name};
 use crate::{
     analytics::tally::{Key, Sum, Tally, count},
     clock,
@@ -68,7 +68,7 @@ fn row(mut recorded: Recorded, received: i64, oldest: i64) -> Option<Row> {
     }
     limits::cut(&mut recorded);
     let body = serde_json::to_string(&recorded).ok()?;
-    let (id, pile) = (recorded.event_id, pile(&recorded.event));
+    let (id, pile) = (recorded.event_id, pile_name(&recorded.event));
     Some(Row { id, at, received, pile, recorded, body, owner: 0 })
 }
 

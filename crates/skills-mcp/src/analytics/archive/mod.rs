@@ -4,6 +4,8 @@
 //! each once, its counts with it or not at all.
 
 mod address;
+#[cfg(test)]
+mod by_hand;
 mod group;
 mod limits;
 pub mod lines;
@@ -11,19 +13,11 @@ pub mod postgres;
 mod schema;
 pub mod sqlite;
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, HashSet},
-};
-
 pub use address::Address;
 use thiserror::Error;
 
-use super::tally::{self, Metric, Sum, Tally};
-use crate::{
-    clock,
-    event::{Event, Recorded, SkillSearched, SkillServed},
-};
+use super::tally::{Metric, Sum, Tally};
+use crate::event::{Event, Recorded};
 
 /// Of each kind of event whose texts matter, the latest so many are looked at.
 pub const RECENT: usize = 5_000;
@@ -55,13 +49,7 @@ impl Period {
         (self.from..=self.to).contains(&day)
     }
 
-    /// So many days, of which the last is the one of this moment.
-    pub fn until(millis: i64, days: u32) -> Self {
-        let to = millis.div_euclid(DAY);
-        Self { from: to - i64::from(days.max(1)) + 1, to }
-    }
-
-    /// The same, as far as anything is ever kept: days are gone through one by one.
+    /// The same period, as far as anything is ever kept: days are gone through one by one.
     fn bounded(self) -> Self {
         Self { from: self.from.max(self.to.saturating_sub(LONGEST)), to: self.to }
     }
@@ -82,39 +70,6 @@ pub struct Evidence {
     /// The latest events, newest first, at most [`RECENT`] of each kind: no match, ambiguous, feedback, searches that
     /// showed nothing, and skills served with a context.
     pub recent: Vec<Recorded>,
-}
-
-impl Evidence {
-    /// What evidence is, said in the plainest way, of any events. Archives answer the same, quicker; tests compare.
-    pub fn of(events: impl IntoIterator<Item = Recorded>, period: Period) -> Self {
-        let mut evidence = Self::default();
-        let mut days: BTreeMap<(i64, Metric), Sum> = BTreeMap::new();
-        let (mut seen, mut recent) = (HashSet::new(), Vec::new());
-        for recorded in events {
-            let Some(millis) = clock::millis_of(&recorded.timestamp) else { continue };
-            let day = millis.div_euclid(DAY);
-            if !period.has(day) || !seen.insert(recorded.event_id) {
-                continue;
-            }
-            tally::count(&mut evidence.tally, &recorded);
-            tally::each(&recorded, |metric, _, _, _, total| {
-                days.entry((day, metric)).or_default().add(Sum { n: 1, total });
-            });
-            if let Some(kind) = kept(&recorded.event) {
-                recent.push((millis, recorded.event_id, kind, recorded));
-            }
-        }
-        recent.sort_by_key(|(millis, id, ..)| Reverse((*millis, *id)));
-        let mut room = [RECENT; KINDS];
-        for (_, _, kind, recorded) in recent {
-            if let Some(room) = room.get_mut(kind).filter(|room| **room > 0) {
-                *room -= 1;
-                evidence.recent.push(recorded);
-            }
-        }
-        evidence.days = days.into_iter().map(|((day, metric), sum)| (day, metric, sum)).collect();
-        evidence
-    }
 }
 
 /// What happened to one skill.
@@ -309,12 +264,17 @@ async fn beside<T: Send + 'static>(
 }
 
 /// Whether a metric's subject is a skill; of the others it is a type, a server or a tool, which may be called the same.
-pub fn is_of_a_skill(metric: Metric) -> bool {
+fn is_of_a_skill(metric: Metric) -> bool {
     !matches!(metric, Metric::Event | Metric::Server | Metric::Latency)
 }
 
-/// Of which kind of events whose texts matter this is one, if it is.
-pub fn kept(event: &Event) -> Option<usize> {
+/// The piles that events lie on by what their texts are good for: the latest of each are part of the evidence.
+const PILES: [&str; 5] = ["no_match", "ambiguous", "feedback", "in_vain", "asked"];
+/// The pile of all others, which nobody looks through.
+const REST: &str = "";
+
+/// On which of the [`PILES`] an event lies.
+fn pile(event: &Event) -> Option<usize> {
     match event {
         Event::NoMatch(_) => Some(0),
         Event::Ambiguous(_) => Some(1),
@@ -325,38 +285,17 @@ pub fn kept(event: &Event) -> Option<usize> {
     }
 }
 
-/// How many kinds [`kept`] tells apart.
-pub const KINDS: usize = 5;
-
-/// Every pile that events lie on by what their texts are good for; nobody looks through the last.
-const PILES: [&str; 6] = ["no_match", "ambiguous", "feedback", "in_vain", "asked", ""];
-
-/// The piles that [`Evidence::recent`] is taken from.
-fn piles_of_texts() -> impl Iterator<Item = &'static str> {
-    PILES.into_iter().filter(|pile| !pile.is_empty())
+/// What databases call that pile.
+fn pile_name(event: &Event) -> &'static str {
+    pile(event).and_then(|pile| PILES.get(pile).copied()).unwrap_or(REST)
 }
 
-/// The pile this event lies on.
-fn pile(event: &Event) -> &'static str {
-    match event {
-        Event::NoMatch(_) => "no_match",
-        Event::Ambiguous(_) => "ambiguous",
-        Event::SkillFeedback(_) => "feedback",
-        Event::SkillSearched(SkillSearched { shown, .. }) if shown.is_empty() => "in_vain",
-        Event::SkillServed(SkillServed { context: Some(_), .. }) => "asked",
-        Event::SkillServed(_)
-        | Event::SkillSearched(_)
-        | Event::AssetServed(_)
-        | Event::ScriptExecuted(_)
-        | Event::Refresh(_) => "",
-    }
+/// What databases call all piles.
+fn all_piles() -> impl Iterator<Item = &'static str> {
+    PILES.into_iter().chain([REST])
 }
 
-/// The metrics that count something of a skill.
+/// What databases call the metrics that count something of a skill.
 fn metrics_of_skills() -> impl Iterator<Item = &'static str> {
-    let others = [Metric::Event, Metric::Server, Metric::SearchedInVain, Metric::Latency];
-    Metric::ALL
-        .into_iter()
-        .filter(move |(metric, _)| !others.contains(metric))
-        .map(|(_, word)| word)
+    Metric::ALL.into_iter().filter(|(metric, _)| is_of_a_skill(*metric)).map(|(_, word)| word)
 }

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
-use super::super::{KINDS, RECENT, kept};
+use super::super::{PILES, RECENT, pile};
 use crate::event::Event;
 
 /// Of each skill so many are kept.
@@ -54,14 +54,14 @@ impl Newest {
 /// The newest of each kind, and of each skill.
 #[derive(Debug, Default)]
 pub(super) struct Latest {
-    kinds: [Newest; KINDS],
+    kinds: [Newest; PILES.len()],
     skills: HashMap<String, Newest>,
 }
 
 impl Latest {
     /// Another event.
     pub(super) fn add(&mut self, event: &Event, spot: Spot) {
-        if let Some(kind) = kept(event).and_then(|kind| self.kinds.get_mut(kind)) {
+        if let Some(kind) = pile(event).and_then(|kind| self.kinds.get_mut(kind)) {
             kind.add(spot, RECENT);
         }
         let Some(skill) = event.skill() else { return };

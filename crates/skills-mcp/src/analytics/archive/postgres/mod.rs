@@ -21,7 +21,7 @@ use tokio::{
 use tokio_postgres::{Client, Error, error::SqlState};
 
 use super::{
-    ArchiveError, Evidence, Keep, PILES, Period, Story, Taken,
+    ArchiveError, Evidence, Keep, Period, Story, Taken, all_piles,
     group::{Answer, Batch, Job, WAITING},
 };
 use crate::{clock, event::Recorded};
@@ -87,7 +87,7 @@ impl Postgres {
     pub async fn prune(&self, now: i64) -> Result<(), ArchiveError> {
         let client = self.config.connect().await?;
         let failed = |error: Error| self.config.failed(told(&error));
-        for pile in PILES {
+        for pile in all_piles() {
             let oldest = self.keep.events_from(now);
             while write::forget(&client, pile, oldest).await.map_err(failed)? > 0 {
                 sleep(PAUSE).await;

@@ -3,9 +3,9 @@
 use tokio_postgres::{Client, Error, IsolationLevel, Row, Transaction};
 
 use super::super::{
-    Evidence, Period, RECENT, Story,
+    Evidence, PILES, Period, RECENT, Story,
     group::{signed, unsigned},
-    metrics_of_skills, piles_of_texts, schema,
+    metrics_of_skills, schema,
 };
 use crate::{
     analytics::tally::{Key, Metric, Sum},
@@ -65,7 +65,7 @@ async fn recent(moment: &Transaction<'_>, period: Period) -> Result<Vec<Recorded
          ORDER BY at DESC, event_id DESC LIMIT $4";
     let select = moment.prepare(select).await?;
     let mut found = Vec::new();
-    for pile in piles_of_texts() {
+    for pile in PILES {
         read(&moment.query(&select, &[&pile, &from, &to, &most]).await?, &mut found)?;
     }
     found.sort_unstable_by_key(|(at, recorded)| std::cmp::Reverse((*at, recorded.event_id)));

@@ -3,9 +3,9 @@
 use rusqlite::{Connection, params};
 
 use super::super::{
-    Evidence, Period, RECENT, Story,
+    Evidence, PILES, Period, RECENT, Story,
     group::{signed, unsigned},
-    metrics_of_skills, piles_of_texts,
+    metrics_of_skills,
 };
 use crate::{
     analytics::tally::{Key, Metric, Sum},
@@ -56,7 +56,7 @@ pub(super) fn recent(connection: &Connection, period: Period) -> rusqlite::Resul
          ORDER BY at DESC, event_id DESC LIMIT ?4",
     )?;
     let mut found = Vec::new();
-    for pile in piles_of_texts() {
+    for pile in PILES {
         read(&mut select.query(params![pile, from, to, signed(RECENT as u64)])?, &mut found)?;
     }
     found.sort_unstable_by_key(|(at, recorded)| std::cmp::Reverse((*at, recorded.event_id)));

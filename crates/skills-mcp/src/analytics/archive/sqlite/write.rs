@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use super::{
     super::{
-        ArchiveError, Keep, PILES, Taken,
+        ArchiveError, Keep, Taken, all_piles,
         group::{Count, Group, Job, answer, signed},
         schema,
     },
@@ -64,7 +64,7 @@ impl Writer {
 
     /// Forgets a little; whether there may be more to forget.
     fn prune(&mut self, now: i64) -> rusqlite::Result<bool> {
-        for pile in PILES {
+        for pile in all_piles() {
             let forgotten = self.connection.execute(
                 "DELETE FROM events WHERE rowid IN
                  (SELECT rowid FROM events WHERE pile = ?1 AND at < ?2 LIMIT ?3)",
