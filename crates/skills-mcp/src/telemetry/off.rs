@@ -9,6 +9,13 @@ use crate::{
     store::Store,
 };
 
+/// Whoever sets one of these expects spans or metrics.
+const ENDPOINTS: [&str; 3] = [
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+];
+
 /// Nobody watches.
 #[derive(Debug, Clone, Default)]
 pub struct Telemetry(());
@@ -20,9 +27,10 @@ pub struct Watch;
 impl Telemetry {
     /// Says so where somebody expects more.
     pub fn start(environment: &Environment, _: &Arc<Store>) -> Self {
-        if environment.get("OTEL_EXPORTER_OTLP_ENDPOINT").is_some() {
-            tracing::debug!(
-                "OTEL_EXPORTER_OTLP_ENDPOINT is set, and this program is built without OpenTelemetry: build it with `--features otel`"
+        let asked = |name: &&str| environment.get(name).is_some();
+        if let Some(name) = ENDPOINTS.iter().find(|name| asked(name)) {
+            tracing::warn!(
+                "{name} is set, and this program is built without OpenTelemetry, so nothing is sent there: build it with `--features otel`"
             );
         }
         Self::default()

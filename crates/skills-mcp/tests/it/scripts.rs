@@ -537,16 +537,21 @@ fn a_server_that_is_killed_leaves_nobody_and_its_folder_goes() {
     eventually("the folder is gone", Duration::from_secs(1), || !fs::exists(&place).unwrap());
 }
 
-/// The private folder of the run with this mark.
+/// The private folder of the run with this mark. A process that is just being started shows no environment yet.
 fn running_in(mark: &str) -> String {
-    let environment = marked(mark)
-        .into_iter()
-        .find_map(|pid| fs::read(format!("/proc/{pid}/environ")).ok())
-        .unwrap();
-    let environment = String::from_utf8_lossy(&environment).into_owned();
-    let home =
-        environment.split('\0').find_map(|pair| pair.strip_prefix("HOME=")).unwrap().to_owned();
-    home.strip_suffix("/home").unwrap().to_owned()
+    let place = |pid: String| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let environment = String::from_utf8_lossy(&environment).into_owned();
+        let mut variables = environment.split('\0');
+        let home = variables.find_map(|pair| pair.strip_prefix("HOME="))?;
+        home.strip_suffix("/home").map(str::to_owned)
+    };
+    let mut found = None;
+    eventually("one shows where it runs", Duration::from_secs(5), || {
+        found = marked(mark).into_iter().find_map(place);
+        found.is_some()
+    });
+    found.unwrap()
 }
 
 #[test]
