@@ -288,10 +288,27 @@ impl Key {
         }
     }
 
+    /// Whether content would choose with it which program runs, or into which file an agent's words are written.
+    pub(super) fn leads_elsewhere(&self, value: &Value) -> bool {
+        value.names_a_place() || (self.name == "analytics.file" && !is_own_history(value))
+    }
+
     /// Its default, read.
     pub fn default_value(&self) -> Option<Value> {
         self.kind.read(&yaml::parse(self.default).ok()?)
     }
+}
+
+/// Whether it is a file of its own in our folder.
+fn is_own_history(value: &Value) -> bool {
+    let Value::Text(text) = value else { return false };
+    let name = text.strip_prefix("~/.skills-mcp/").unwrap_or(text);
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
+    // What begins with `analytics-` is the sender's.
+    plain
+        && name.strip_suffix(".jsonl").is_some()
+        && !name.starts_with(['.', '~'])
+        && !name.starts_with("analytics-")
 }
 
 #[cfg(test)]

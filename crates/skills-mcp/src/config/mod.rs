@@ -24,4 +24,4 @@ pub use layer::{Layer, Origin, Setting};
 pub use settings::{Analytics, Assets, Content, Git, Refresh, SandboxMode, Scripts, Settings};
 pub use sources::{Named, NamedRepository, NamedSource, sources};
 pub use stack::{ContentConfig, Settled, Stack, Trust};
-pub use value::Value;
+pub use value::{Value, without_userinfo};

@@ -297,7 +297,7 @@ impl Settled {
         };
         let refused = trust == Trust::Strict && !allowed
             || key.strict == Strict::Operator
-            || value.names_a_place();
+            || key.leads_elsewhere(&value);
         if refused {
             let message = format!("`{}` may not be set to {value} by content", key.name);
             self.found(
@@ -307,7 +307,7 @@ impl Settled {
             );
             return;
         }
-        let watched = key.name.starts_with("scripts.") || key.name == "analytics.endpoint";
+        let watched = ["scripts.", "analytics."].iter().any(|group| key.name.starts_with(group));
         if watched && current != Some(&value) {
             self.notices.push(format!("{file} sets {} to {value}", key.name));
         }
@@ -468,6 +468,39 @@ mod tests {
             settled.diagnostics.iter().filter(|d| d.finding.code == Code::ConfigRefused).count(),
             5
         );
+    }
+
+    #[test]
+    fn b09_content_names_a_history_in_our_own_folder_or_none() {
+        let file = |text: &str| {
+            let content = content(&format!("analytics: {{file: '{text}'}}\n"));
+            let settled = stack(&[], &[]).unwrap().settle(Some(&content));
+            (settled.settings.analytics.file, settled.notices.len())
+        };
+        assert_eq!(file("team.jsonl"), ("team.jsonl".to_owned(), 1));
+        let own = "~/.skills-mcp/team.jsonl";
+        assert_eq!(file(own), (own.to_owned(), 1), "and it is said");
+        for elsewhere in [
+            "~/src/team/log.jsonl",
+            "/etc/x.jsonl",
+            "../x.jsonl",
+            "~/.skills-mcp/../.bashrc.jsonl",
+            "~/.skills-mcp/.jsonl",
+            "team/x.jsonl",
+            ".bashrc",
+            "analytics-buffer.jsonl",
+            "$(id).jsonl",
+        ] {
+            assert_eq!(file(elsewhere), ("~/.skills-mcp/analytics.jsonl".to_owned(), 0));
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_secret_in_a_url_is_in_no_notice() {
+        let content = content("analytics: {endpoint: 'https://bob:hunter2@h.org/x?key=s3cr3t'}\n");
+        let notices = stack(&[], &[]).unwrap().settle(Some(&content)).notices.join("\n");
+        assert!(notices.contains("https://…@h.org/x?…"), "{notices}");
+        assert!(!notices.contains("hunter2") && !notices.contains("s3cr3t"), "{notices}");
     }
 
     #[test]

@@ -41,6 +41,7 @@ impl Value {
     }
 }
 
+/// As people are shown it: what may be a secret in a URL is left out.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -48,7 +49,7 @@ impl fmt::Display for Value {
             Self::Share(share) => write!(f, "{share}"),
             Self::Count(count) => write!(f, "{count}"),
             Self::Text(text) if text.is_empty() => f.write_str("\"\""),
-            Self::Text(text) => f.write_str(text),
+            Self::Text(text) => f.write_str(&without_userinfo(text)),
             Self::Words(words) => write!(f, "[{}]", words.join(", ")),
             Self::Commands(commands) => {
                 let pairs: Vec<String> = commands
@@ -58,5 +59,31 @@ impl fmt::Display for Value {
                 write!(f, "{{{}}}", pairs.join(", "))
             }
         }
+    }
+}
+
+/// A URL without the name and password in it, and without its query: people put tokens into both.
+pub fn without_userinfo(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let (place, query) = rest.split_once('?').map_or((rest, ""), |(place, _)| (place, "?…"));
+    let (host, path) = place
+        .split_once('/')
+        .map_or((place, String::new()), |(host, path)| (host, format!("/{path}")));
+    let host =
+        host.rsplit_once('@').map_or_else(|| host.to_owned(), |(_, host)| format!("…@{host}"));
+    format!("{scheme}://{host}{path}{query}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_passwords_and_queries_of_urls_are_not_shown() {
+        let shown = |text| without_userinfo(text);
+        assert_eq!(shown("https://x-access-token:ghp_SECRET@h.org/x.git"), "https://…@h.org/x.git");
+        assert_eq!(shown("https://h.org/x?token=SECRET"), "https://h.org/x?…");
+        assert_eq!(shown("https://h.org"), "https://h.org");
+        assert_eq!(shown("/a/b@c"), "/a/b@c");
     }
 }

@@ -26,6 +26,8 @@ const SESSION: Duration = Duration::from_hours(12);
 /// So many browsers at once; the first to come are the first to be forgotten.
 const SESSIONS: usize = 1_000;
 const SESSION_COOKIE: &str = "skills_session";
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 type Digest = [u8; 32];
 
@@ -147,6 +149,9 @@ impl Door {
         if !self.is_ours(name(host)) {
             return Err(Refused::Host);
         }
+        if is_from_elsewhere(headers) {
+            return Err(Refused::Origin);
+        }
         if !headers.contains_key(ORIGIN) {
             return Ok(());
         }
@@ -210,6 +215,14 @@ impl Door {
     }
 }
 
+/// Whether the browser says that a page elsewhere asks. Whoever follows a link from there comes by themselves.
+fn is_from_elsewhere(headers: &HeaderMap) -> bool {
+    let is = |name: &HeaderName, words: &[&str]| {
+        headers.get_all(name).iter().any(|value| words.iter().any(|word| value == word))
+    };
+    is(&SITE, &["cross-site", "same-site"]) && !is(&MODE, &["navigate"])
+}
+
 /// A header that is there once.
 fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
@@ -252,6 +265,21 @@ mod tests {
             headers.append(name, HeaderValue::from_str(value).unwrap());
         }
         headers
+    }
+
+    #[test]
+    fn a_page_elsewhere_asks_for_nothing_and_its_links_lead_here() {
+        let door = door("127.0.0.1:8787", &[], "").unwrap();
+        for (site, mode, admitted) in [
+            ("cross-site", "no-cors", false),
+            ("same-site", "cors", false),
+            ("cross-site", "navigate", true),
+            ("same-origin", "no-cors", true),
+            ("none", "navigate", true),
+        ] {
+            let headers = headers(&[(HOST, "127.0.0.1:8787"), (SITE, site), (MODE, mode)]);
+            assert_eq!(door.admits(&headers).is_ok(), admitted, "{site} {mode}");
+        }
     }
 
     #[test]

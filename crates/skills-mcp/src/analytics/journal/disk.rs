@@ -50,11 +50,17 @@ fn try_lock(file: File, path: &Path) -> io::Result<Option<File>> {
     }
 }
 
+/// No link is followed and nobody is waited for: a name in our folder is a file of ours or nothing.
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).append(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.mode(0o600).custom_flags(flags.bits().cast_signed());
+    }
     options
 }
 
