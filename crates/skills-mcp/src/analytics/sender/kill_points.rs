@@ -17,11 +17,9 @@ use std::{
 use skills_testkit::{Behaviour, Endpoint, Home};
 
 use super::{Round, Sender};
-use crate::{
-    analytics::journal::{Folder, State, Writer, disk, folder::Limits},
-    clock,
-    config::{Analytics, Settings},
-    event::{Event, Recorded, SkillFeedback},
+use crate::analytics::{
+    journal::{Folder, State, Writer, disk, folder::Limits},
+    sample::{feedback, settings},
 };
 
 const CHILD: &str = "analytics::sender::kill_points::b02_the_child_that_is_killed";
@@ -37,30 +35,6 @@ pub(in crate::analytics) fn step() {
         let _ =
             rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
-}
-
-pub(in crate::analytics) fn feedback(comment: &str) -> Recorded {
-    Recorded {
-        event: Event::SkillFeedback(SkillFeedback {
-            skill_path: "a".to_owned(),
-            useful: true,
-            comment: Some(comment.to_owned()),
-        }),
-        timestamp: clock::timestamp(),
-        server_id: "dev-ada".into(),
-        event_id: clock::event_id(),
-        tool: None,
-        client_name: None,
-        client_version: None,
-        skill_digest: None,
-        skill_commit: None,
-        latency_us: None,
-    }
-}
-
-pub(in crate::analytics) fn settings(url: Option<&str>) -> Analytics {
-    let endpoint = url.map(str::to_owned);
-    Analytics { enabled: true, endpoint, ..Settings::default().analytics }
 }
 
 /// Small enough that everything happens.

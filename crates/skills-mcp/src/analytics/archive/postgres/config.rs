@@ -7,6 +7,7 @@ use std::{fmt, path::Path, sync::Arc, time::Duration};
 
 use rustls::{ClientConfig, crypto::ring::default_provider};
 use rustls_platform_verifier::BuilderVerifierExt as _;
+use tokio::time::timeout;
 use tokio_postgres::{
     Client, NoTls,
     config::{Host, SslMode},
@@ -43,8 +44,14 @@ impl Config {
         Ok(Self(Box::new(config)))
     }
 
-    /// A new connection.
+    /// A new connection, or none after as long as one may take: whoever accepts it may say nothing.
     pub(super) async fn connect(&self) -> Result<Client, ArchiveError> {
+        let patience = self.0.get_connect_timeout().copied().unwrap_or(PATIENCE);
+        let connected = timeout(patience, self.connected()).await;
+        connected.unwrap_or_else(|_| Err(self.failed("it does not answer in time")))
+    }
+
+    async fn connected(&self) -> Result<Client, ArchiveError> {
         let mode = self.0.get_ssl_mode();
         let remote = self.0.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_)));
         if mode == SslMode::Disable || !remote {
