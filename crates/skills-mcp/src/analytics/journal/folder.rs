@@ -62,11 +62,11 @@ pub struct Segment {
 
 /// What went with segments that were removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Trimmed {
+pub(in crate::analytics) struct Trimmed {
     /// So many events.
-    pub(super) events: u64,
+    pub(in crate::analytics) events: u64,
     /// About so many more, by the size of what nobody may read.
-    pub(super) guessed: u64,
+    pub(in crate::analytics) guessed: u64,
 }
 
 impl Folder {
@@ -133,7 +133,7 @@ impl Folder {
 
     /// Removes the oldest segments while there is too much: how many events went with them. One that is being sent
     /// stays, as does one that could be counted another time.
-    pub(super) fn trim(&self) -> io::Result<Trimmed> {
+    pub(in crate::analytics) fn trim(&self) -> io::Result<Trimmed> {
         let segments = self.segments()?;
         let mut bytes: u64 = segments.iter().map(|segment| segment.bytes).sum();
         let mut trimmed = Trimmed::default();

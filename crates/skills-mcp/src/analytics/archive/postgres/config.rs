@@ -142,3 +142,27 @@ impl fmt::Debug for Config {
         write!(f, "Config({self})")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{net::TcpListener, time::Instant};
+
+    use super::*;
+
+    #[test]
+    fn whoever_accepts_and_says_nothing_is_not_waited_for() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = silent.local_addr().unwrap().port();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        for mode in ["prefer", "disable"] {
+            let url = format!("postgres://ann@127.0.0.1:{port}/x?connect_timeout=1&sslmode={mode}");
+            let config = Config::parse(&url).unwrap();
+            let started = Instant::now();
+            let connected = runtime
+                .block_on(async { timeout(Duration::from_secs(20), config.connect()).await });
+            let said = connected.expect("it is given up").unwrap_err().to_string();
+            assert!(said.contains("does not answer in time"), "{mode}: {said}");
+            assert!(started.elapsed() < Duration::from_secs(10), "{mode}: {:?}", started.elapsed());
+        }
+    }
+}
