@@ -9,5 +9,7 @@ pub mod journal;
 pub mod outlook;
 pub mod recorder;
 pub mod report;
+#[cfg(test)]
+mod sample;
 pub mod sender;
 pub mod tally;

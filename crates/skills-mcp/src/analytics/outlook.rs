@@ -23,9 +23,12 @@ pub fn outlook(home: Option<&Path>, settings: &Analytics) -> String {
         Err(why) => format!("; not sent: {why}"),
     });
     let left = home.map(Folder::new).map(|folder| {
-        let State { dropped, failures, .. } = State::read(&folder);
+        let State { dropped, unkept, expired, failures, .. } = State::read(&folder);
         let tries = if failures > 0 { format!(", {failures} tries failed") } else { String::new() };
-        format!("; {} bytes unsent{tries}; {dropped} dropped", folder.unsent())
+        let some = |n: u64, what: &str| if n > 0 { format!("; {n} {what}") } else { String::new() };
+        let unkept = some(unkept, "not kept in the history");
+        let expired = some(expired, "too old for the endpoint");
+        format!("; {} bytes unsent{tries}; {dropped} dropped{unkept}{expired}", folder.unsent())
     });
     format!("on; {kept}{}{}", sent.unwrap_or_default(), left.unwrap_or_default())
 }

@@ -1,8 +1,8 @@
 //! [`Recorder`]: takes events from whoever serves, and is never in their way.
 //!
 //! An event goes into a queue with an end; one that finds it full is dropped and counted. One thread writes what is in
-//! it, another sends what is written. Neither is there before the first event: without analytics there is no thread, no
-//! file and no socket. Not here: what is written (`journal`), and what is sent (`sender`).
+//! it, another sends what is written. Neither is there before the first event, unless others left some to be sent:
+//! without analytics there is no thread, no file and no socket. Not here: what is written (`journal`), and what is sent (`sender`).
 
 use std::{
     fmt,
@@ -17,7 +17,7 @@ use std::{
 };
 
 use super::{
-    journal::{Folder, Writer},
+    journal::{Folder, Losses, Writer},
     sender::{Round, Sender},
 };
 use crate::{config::Analytics, event::Recorded};
@@ -47,6 +47,8 @@ struct Shared {
 }
 
 enum Message {
+    /// Others left events that are to be sent as this says.
+    Left(Analytics),
     /// An event, and what was settled when it happened.
     Event(Box<Recorded>, Analytics),
     /// No more will come; the answer is the way to the sender, if there is one.
@@ -74,6 +76,23 @@ impl Recorder {
         let message = Message::Event(Box::new(recorded), settings);
         if queue.as_ref().is_none_or(|queue| queue.try_send(message).is_err()) {
             self.0.missed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Sends what others have left unsent, without waiting for an event. It looks into a folder, so whoever must not
+    /// wait asks for it elsewhere.
+    pub fn send_left(&self) {
+        let settings = (self.0.settings)().filter(|settings| settings.enabled);
+        let Some(settings) = settings.filter(|settings| settings.endpoint.is_some()) else {
+            return;
+        };
+        let folder = self.0.home.as_deref().map(Folder::new);
+        if folder.is_none_or(|folder| folder.unsent() == 0) {
+            return;
+        }
+        if let Some(queue) = self.0.queue.get_or_init(|| self.start()) {
+            // Where there is no room there are events, and then it is sent with them.
+            let _ = queue.try_send(Message::Left(settings));
         }
     }
 
@@ -149,13 +168,7 @@ impl Desk {
             let closed = self.write(more.collect());
             if let Some(answer) = closed {
                 self.settle();
-                let dropped = self.writer.untold();
-                if dropped > 0 {
-                    tracing::warn!(
-                        dropped,
-                        "analytics: events were dropped, and no file tells of it"
-                    );
-                }
+                self.tell();
                 // Whoever asked may have gone.
                 let _ = answer.send(self.courier.take());
                 return;
@@ -164,6 +177,20 @@ impl Desk {
                 self.settle();
                 settled = Instant::now();
             }
+        }
+    }
+
+    /// Says what nobody will find in a file.
+    fn tell(&self) {
+        let Losses { dropped, unkept } = self.writer.untold();
+        if dropped > 0 {
+            tracing::warn!(dropped, "analytics: events were dropped, and no file tells of it");
+        }
+        if unkept > 0 {
+            tracing::warn!(
+                unkept,
+                "analytics: events are missing in the history, and no file tells of it"
+            );
         }
     }
 
@@ -181,6 +208,7 @@ impl Desk {
                     under = Some(settings);
                     together.push(*recorded);
                 }
+                Message::Left(settings) => self.send(&settings),
                 Message::Close(answer) => closed = Some(answer),
             }
         }
@@ -191,6 +219,11 @@ impl Desk {
     fn put(&mut self, events: &[Recorded], settings: Option<&Analytics>) {
         let (Some(settings), false) = (settings, events.is_empty()) else { return };
         self.writer.write(events, settings);
+        self.send(settings);
+    }
+
+    /// Sees to it that what is unsent is sent as these say.
+    fn send(&mut self, settings: &Analytics) {
         if let (Some(folder), Some(_)) = (&self.folder, &settings.endpoint) {
             let courier =
                 self.courier.get_or_insert_with(|| Courier::start(folder.clone(), settings));
@@ -297,7 +330,7 @@ mod tests {
     use super::*;
     use crate::analytics::{
         journal::{State, disk},
-        sender::kill_points::{feedback, settings},
+        sample::{feedback, settings},
     };
 
     #[test]

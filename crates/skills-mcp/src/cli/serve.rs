@@ -71,6 +71,7 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
         tokio::spawn(keep(Arc::clone(&store)));
         tokio::spawn(keep_synced(Arc::clone(&store)));
         tokio::task::spawn_blocking(script::sweep);
+        tokio::spawn(send_left(Arc::clone(&store), recorder.clone()));
         let runs = Runs::new(&context.environment);
         let handler = Handler::new(Arc::clone(&store), sink, face, runs);
         transport::serve(handler.watched(telemetry.clone())).await
@@ -82,6 +83,17 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
     // A read of standard input may still block a thread, and nothing is left to wait for.
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Sends what others have left, once it is known whether to.
+async fn send_left(store: Arc<Store>, recorder: Recorder) {
+    let snapshot = store.snapshot().await;
+    let analytics = &snapshot.settings().analytics;
+    if !analytics.enabled || analytics.endpoint.is_none() {
+        return;
+    }
+    // Whatever is not looked at before the end is looked at by whoever comes next.
+    let _ = tokio::task::spawn_blocking(move || recorder.send_left()).await;
 }
 
 /// Keeps and sends events as the content's settings say at their moment.

@@ -15,10 +15,8 @@ use skills_core::{diagnostic::one_line, estimate};
 use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments};
 use crate::{
     analytics::{
-        archive::{
-            Period,
-            lines::{self, Lines},
-        },
+        archive::{Period, lines::Lines},
+        journal,
         report::{Report, Shelf},
     },
     clock,
@@ -79,7 +77,7 @@ impl History {
 
     /// The file of these settings; what was read of it before is not read again.
     fn lines(&self, settings: &Analytics) -> Option<Lines> {
-        let file = lines::history(settings, self.home.as_deref())?;
+        let file = journal::history(settings, self.home.as_deref())?;
         let mut known = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_ref().is_none_or(|known| known.file() != file) {
             *known = Some(Lines::new(file));

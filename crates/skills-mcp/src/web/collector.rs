@@ -4,7 +4,10 @@
 //! in the answer. Whatever was accepted is in the archive; where that could not be done nothing is acknowledged, and whoever
 //! sent it sends it again. `GET /healthz` says whether the archive answers.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use axum::{
     Router,
@@ -34,6 +37,10 @@ const BODY_BYTES: usize = 4 * 1024 * 1024;
 const EVENTS: usize = 5_000;
 /// and takes at most so long.
 const BODY: Duration = Duration::from_secs(20);
+/// Whether the archive answers is known within this.
+const HEALTH: Duration = Duration::from_millis(2_500);
+/// That events came too late is said this often at most.
+const SAID: Duration = Duration::from_hours(1);
 /// What is too old is forgotten this often.
 const PRUNE: Duration = Duration::from_hours(1);
 
@@ -42,6 +49,26 @@ const PRUNE: Duration = Duration::from_hours(1);
 pub struct Collector {
     archive: Arc<Archive>,
     door: Arc<Door>,
+    late: Arc<Mutex<Late>>,
+}
+
+/// Events that were older than any that are kept, which nobody has been told of.
+#[derive(Debug, Default)]
+struct Late {
+    events: u64,
+    said: Option<Instant>,
+}
+
+impl Late {
+    /// Counts some more: how many there are to tell of, if it is time.
+    fn more(&mut self, events: u64, now: Instant) -> Option<u64> {
+        self.events += events;
+        if self.events == 0 || self.said.is_some_and(|said| now.duration_since(said) < SAID) {
+            return None;
+        }
+        self.said = Some(now);
+        Some(std::mem::take(&mut self.events))
+    }
 }
 
 /// What became of a batch.
@@ -69,7 +96,7 @@ struct Posted<'a> {
 impl Collector {
     /// A collector for this archive, behind this door.
     pub fn new(archive: Arc<Archive>, door: Arc<Door>) -> Self {
-        Self { archive, door }
+        Self { archive, door, late: Arc::default() }
     }
 
     /// Its routes. Whether it is well may be asked without a token.
@@ -77,6 +104,19 @@ impl Collector {
         let door = Arc::clone(&self.door);
         let events = Router::new().route("/v1/events", post(take)).with_state(self.clone());
         guarded(events, door).route("/healthz", get(health).with_state(self))
+    }
+}
+
+impl Collector {
+    /// Says now and then how many events came too late: a clock far behind looks the same as an old event.
+    fn note_late(&self, events: u64) {
+        let mut late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(events) = late.more(events, Instant::now()) {
+            tracing::warn!(
+                events,
+                "events came that are older than any that are kept, and were not kept: they waited too long, or a clock is far behind"
+            );
+        }
     }
 }
 
@@ -101,6 +141,7 @@ async fn take(State(collector): State<Collector>, mut request: Request) -> Respo
     match collector.archive.take(events).await {
         Ok(taken) => {
             let (accepted, known, expired) = (taken.new, taken.known, taken.expired);
+            collector.note_late(expired);
             written(StatusCode::OK, &Outcome { accepted, known, expired, refused })
         }
         Err(failed) => unwell(&failed),
@@ -142,9 +183,10 @@ async fn health(State(collector): State<Collector>, headers: HeaderMap) -> Respo
     if let Err(refused) = collector.door.knows(&headers) {
         return refusal(refused);
     }
-    match collector.archive.answers().await {
-        Ok(()) => "ok".into_response(),
-        Err(failed) => unwell(&failed),
+    match timeout(HEALTH, collector.archive.answers()).await {
+        Ok(Ok(())) => "ok".into_response(),
+        Ok(Err(failed)) => unwell(&failed),
+        Err(_) => later("the archive does not answer in time"),
     }
 }
 
@@ -162,5 +204,22 @@ pub async fn keep_pruned(archive: Arc<Archive>) {
             tracing::warn!("old events were not forgotten: {failed}");
         }
         sleep(PRUNE).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn that_events_came_too_late_is_said_at_once_and_then_once_an_hour_with_all_of_them() {
+        let (mut late, start) = (Late::default(), Instant::now());
+        let minutes = |n| start + Duration::from_mins(n);
+        assert_eq!(late.more(0, start), None);
+        assert_eq!(late.more(2, minutes(1)), Some(2));
+        assert_eq!(late.more(3, minutes(2)), None);
+        assert_eq!(late.more(4, minutes(60)), None);
+        assert_eq!(late.more(0, minutes(61)), Some(7));
+        assert_eq!(late.more(0, minutes(200)), None);
     }
 }

@@ -29,6 +29,10 @@ use super::{Door, Refused};
 
 /// So many requests are worked on at once; the next one is asked to come again.
 const REQUESTS: usize = 64;
+/// As many again bring events: slow pages keep none of them out.
+const EVENTS: (&str, usize) = ("/v1/events", REQUESTS);
+/// A few more ask whether all is well.
+const HEALTH: (&str, usize) = ("/healthz", 8);
 /// So many connections are open at once; the next one waits.
 const CONNECTIONS: usize = 1_024;
 /// A head that takes longer is none. A connection that nobody uses ends after it, too.
@@ -89,8 +93,33 @@ pub(super) fn written(status: StatusCode, value: &impl Serialize) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], text).into_response()
 }
 
-async fn bounded(State(places): State<Arc<Semaphore>>, request: Request, next: Next) -> Response {
-    match places.try_acquire() {
+/// Room for requests, by what they are for.
+struct Places {
+    events: Semaphore,
+    health: Semaphore,
+    others: Semaphore,
+}
+
+impl Places {
+    fn new() -> Self {
+        Self {
+            events: Semaphore::new(EVENTS.1),
+            health: Semaphore::new(HEALTH.1),
+            others: Semaphore::new(REQUESTS),
+        }
+    }
+
+    fn of(&self, path: &str) -> &Semaphore {
+        match path {
+            path if path == EVENTS.0 => &self.events,
+            path if path == HEALTH.0 => &self.health,
+            _ => &self.others,
+        }
+    }
+}
+
+async fn bounded(State(places): State<Arc<Places>>, request: Request, next: Next) -> Response {
+    match places.of(request.uri().path()).try_acquire() {
         Ok(_place) => next.run(request).await,
         Err(_) => later("too many requests at once"),
     }
@@ -106,7 +135,7 @@ async fn headed(request: Request, next: Next) -> Response {
 
 /// Serves these routes until it is told to stop, and what is being answered then to its end.
 pub async fn serve(listener: TcpListener, routes: Router, stop: impl Future<Output = ()>) {
-    let places = Arc::new(Semaphore::new(REQUESTS));
+    let places = Arc::new(Places::new());
     let routes = routes.layer(from_fn_with_state(places, bounded)).layer(from_fn(headed));
     let connections = Arc::new(Semaphore::new(CONNECTIONS));
     let (stopping, _) = watch::channel(false);

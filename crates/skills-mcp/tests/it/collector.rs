@@ -410,6 +410,29 @@ fn too_many_requests_at_once_are_asked_to_come_again() {
 }
 
 #[test]
+fn pages_that_take_long_keep_no_events_out() {
+    let home = Home::new();
+    let collector = started(&home, &[]);
+    let unfinished = || {
+        let mut stream = TcpStream::connect(collector.address()).unwrap();
+        let head = format!(
+            "POST /login HTTP/1.1\r\nHost: {}\r\nContent-Length: 100\r\n\r\nt",
+            collector.address()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    };
+    let mut held = Vec::new();
+    eventually("there is no room for pages", || {
+        held = (0..80).map(|_| unfinished()).collect();
+        (collector.get("/").status == 503).then_some(())
+    });
+    assert_eq!(taken(&collector.post("/v1/events", &batch(&some(1, 4)))), (1, 0, 0, 0));
+    assert_eq!(collector.get("/healthz").status, 200);
+    assert_eq!(collector.get("/").status, 503);
+}
+
+#[test]
 fn what_is_being_written_when_it_is_asked_to_stop_is_finished() {
     let home = Home::new();
     let collector = started(&home, &[]);

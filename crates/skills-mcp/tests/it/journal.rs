@@ -27,9 +27,9 @@ use skills_mcp::{
 };
 use skills_testkit::{Behaviour, Client, Endpoint, Home};
 
-use crate::support::{ROOT_TREE, after, eventually, run, server};
+use crate::support::{ROOT_TREE, after, eventually, ordinary, run, server};
 
-fn event(comment: &str) -> Recorded {
+pub(crate) fn event(comment: &str) -> Recorded {
     Recorded {
         event: Event::SkillFeedback(SkillFeedback {
             skill_path: "a".to_owned(),
@@ -48,35 +48,35 @@ fn event(comment: &str) -> Recorded {
     }
 }
 
-fn settings(url: &str) -> Analytics {
+pub(crate) fn settings(url: &str) -> Analytics {
     let endpoint = Some(url.to_owned());
     Analytics { enabled: true, endpoint, ..Settings::default().analytics }
 }
 
 /// A server that sends its events there, every second.
-fn sending(home: &Home, url: &str) -> Command {
+pub(crate) fn sending(home: &Home, url: &str) -> Command {
     let mut command = server(home);
     command.env("ANALYTICS_ENDPOINT", url).args(["--set", "analytics.interval_seconds=1"]);
     command
 }
 
-fn shake(command: Command) -> Client {
+pub(crate) fn shake(command: Command) -> Client {
     Client::legacy(command, "2025-11-25")
 }
 
 /// Makes one event: a request that nothing matches.
-fn ask(client: &mut Client) {
+pub(crate) fn ask(client: &mut Client) {
     let asked = Instant::now();
     client.call("get_skill", &json!({"context": "nginx"}));
     assert!(asked.elapsed() < Duration::from_secs(5), "a call waits for the journal");
 }
 
-fn own(home: &Home) -> PathBuf {
+pub(crate) fn own(home: &Home) -> PathBuf {
     home.path().join(".skills-mcp")
 }
 
 /// The numbers of the events in a file.
-fn ids(file: &Path) -> BTreeSet<String> {
+pub(crate) fn ids(file: &Path) -> BTreeSet<String> {
     let text = fs::read(file).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let read = |line: &str| Recorded::read(line).ok().map(|event| event.event_id.to_string());
@@ -91,7 +91,7 @@ fn counted(folder: &Path) -> (u64, u64) {
 }
 
 /// The names of files that hold unsent events.
-fn unsent(home: &Home) -> Vec<String> {
+pub(crate) fn unsent(home: &Home) -> Vec<String> {
     let files = fs::read_dir(own(home)).unwrap().flatten();
     let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with("analytics-buffer.")).collect()
@@ -134,18 +134,14 @@ fn b01_a_writer_that_is_killed() {
     }
 }
 
-/// `KILLS=10000` is the long run.
-#[test]
-fn b01_sixteen_writers_killed_at_any_moment_lose_nothing_they_have_written() {
-    let kills = env::var("KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(160);
-    let home = Home::new();
-    let endpoint = Endpoint::start();
+/// So many writers into this home that send there, sixteen at a time, each killed at some moment: the numbers of what they
+/// said they had written.
+pub(crate) fn written_by_the_killed(kills: usize, home: &Home, url: &str) -> BTreeSet<String> {
     let written = Mutex::new(BTreeSet::new());
     let left = AtomicUsize::new(kills);
-    let started = Instant::now();
     thread::scope(|scope| {
         for number in 0..16_u64 {
-            let (home, endpoint, written, left) = (&home, &endpoint, &written, &left);
+            let (written, left) = (&written, &left);
             scope.spawn(move || {
                 let mut chance = number + 1;
                 while left
@@ -158,7 +154,7 @@ fn b01_sixteen_writers_killed_at_any_moment_lose_nothing_they_have_written() {
                         "--nocapture",
                         "journal::b01_a_writer_that_is_killed",
                     ]);
-                    command.env(WRITER, endpoint.url()).stdin(Stdio::null()).stderr(Stdio::null());
+                    command.env(WRITER, url).stdin(Stdio::null()).stderr(Stdio::null());
                     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
                     chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                     thread::sleep(Duration::from_millis(30 + (chance >> 33) % 400));
@@ -173,14 +169,28 @@ fn b01_sixteen_writers_killed_at_any_moment_lose_nothing_they_have_written() {
             });
         }
     });
-    let killed = started.elapsed();
-    let written = written.into_inner().unwrap();
+    written.into_inner().unwrap()
+}
+
+/// Sends what the killed have left.
+pub(crate) fn send_the_rest(home: &Home, url: &str) {
     let folder = Folder::new(home.path());
     let mut sender = Sender::new(folder.clone());
     soon("the rest is sent", Duration::from_mins(1), || {
-        (sender.round(&endpoint.url(), |_| true) == Round::Done && folder.unsent() == 0)
-            .then_some(())
+        (sender.round(url, |_| true) == Round::Done && folder.unsent() == 0).then_some(())
     });
+}
+
+/// `KILLS=10000` is the long run.
+#[test]
+fn b01_sixteen_writers_killed_at_any_moment_lose_nothing_they_have_written() {
+    let kills = env::var("KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(160);
+    let home = Home::new();
+    let endpoint = Endpoint::start();
+    let started = Instant::now();
+    let written = written_by_the_killed(kills, &home, &endpoint.url());
+    let killed = started.elapsed();
+    send_the_rest(&home, &endpoint.url());
     let arrived = endpoint.ids();
     let copies = endpoint.events().len() - arrived.len();
     println!(
@@ -350,6 +360,28 @@ fn doctor_says_how_events_fare() {
             kept.display()
         )
     );
+    // What the history could not take is sent all the same.
+    let mut writer = Writer::new(Some(home.path()));
+    let elsewhere = Analytics { file: "notes.txt".to_owned(), ..settings(url) };
+    assert!(!writer.write(&[event("y")], &elsewhere));
+    writer.settle();
+    let line = said(&mut sending(&home, url));
+    assert!(line.ends_with("; 0 dropped; 1 not kept in the history"), "{line}");
+}
+
+#[test]
+fn a_history_that_cannot_be_written_is_said_to_be_that_and_no_more() {
+    let home = Home::with(ROOT_TREE);
+    let endpoint = Endpoint::start();
+    let mut command = sending(&home, &endpoint.url());
+    command.args(["--set", "analytics.file=notes.txt"]);
+    let mut client = shake(command);
+    ask(&mut client);
+    ask(&mut client);
+    let (_, _, log) = client.close();
+    assert_eq!(log.matches("not kept in the history, but will be sent").count(), 1, "{log}");
+    assert!(!log.contains("dropped and counted"), "{log}");
+    assert_eq!((endpoint.ids().len(), counted(&own(&home)).0), (2, 0));
 }
 
 // Off, and the end.
@@ -374,6 +406,25 @@ fn without_analytics_there_is_no_file_and_no_thread() {
     eventually("both threads", || (threads(&client).len() == 2).then_some(()));
     client.close();
     assert_eq!(ids(&own(&home).join("analytics.jsonl")).len(), 1);
+}
+
+#[test]
+fn what_others_have_left_is_sent_without_waiting_for_an_event() {
+    let home = Home::with(ROOT_TREE);
+    let endpoint = Endpoint::start();
+    assert!(Writer::new(Some(home.path())).write(&[event("x")], &settings(&endpoint.url())));
+    // Whoever has analytics off leaves it there.
+    let client = shake(server(&home));
+    thread::sleep(Duration::from_millis(300));
+    let tasks = fs::read_dir(format!("/proc/{}/task", client.pid())).unwrap().flatten();
+    let mut names = tasks.map(|task| fs::read_to_string(task.path().join("comm")).unwrap());
+    assert!(!names.any(|name| ["journal\n", "sender\n"].contains(&name.as_str())));
+    client.close();
+    assert_eq!((endpoint.posted().len(), unsent(&home).len()), (0, 1));
+    let client = shake(sending(&home, &endpoint.url()));
+    eventually("it is sent", || (endpoint.ids().len() == 1).then_some(()));
+    client.close();
+    assert_eq!(unsent(&home), Vec::<String>::new());
 }
 
 #[test]
@@ -549,6 +600,40 @@ fn b05_what_is_refused_for_good_is_put_aside_and_holds_nothing_up() {
     assert!(log.contains("refuses events for good (status 422)"), "{log}");
     assert!(endpoint.ids().is_disjoint(&ids(&refused)));
     assert_eq!(unsent(&home), Vec::<String>::new());
+}
+
+#[test]
+fn b05_what_nobody_may_read_goes_when_there_is_too_much_and_is_counted_by_its_size() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+    const MIB: u64 = 1 << 20;
+    let home = Home::with(ROOT_TREE);
+    fs::create_dir_all(own(&home)).unwrap();
+    let sized = |name: &str, bytes| {
+        let path = own(&home).join(name);
+        fs::File::create(&path).unwrap().set_len(bytes).unwrap();
+        path
+    };
+    let closed = sized(&format!("analytics-buffer.{}.jsonl", clock::event_id()), 64 * MIB);
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+    // Full: the next event moves it aside, and then there is too much.
+    let buffer = sized("analytics-buffer.jsonl", 4 * MIB);
+    if fs::metadata(home.path()).unwrap().uid() == 0 {
+        for path in [&own(&home), &buffer] {
+            std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();
+        }
+    }
+    let mut command = server(&home);
+    command.args(["--set", "analytics.enabled=true"]);
+    command.args(["--set", "analytics.endpoint=http://127.0.0.1:9/x"]);
+    let mut command = ordinary(&home, command);
+    command.env("SKILLS_DIR", home.skills());
+    let mut client = shake(command);
+    ask(&mut client);
+    eventually("it is counted", || (counted(&own(&home)).0 == 64 * MIB / 512).then_some(()));
+    let (_, _, log) = client.close();
+    assert!(!closed.exists());
+    assert!(log.contains("counted by their size") && log.contains("guessed=131072"), "{log}");
 }
 
 #[test]

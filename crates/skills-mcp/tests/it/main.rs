@@ -14,6 +14,7 @@ mod checklist;
 mod cli;
 mod collector;
 mod dashboard;
+mod delivery;
 mod docs;
 mod edge_cases;
 mod editors;

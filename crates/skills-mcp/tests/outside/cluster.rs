@@ -1,4 +1,5 @@
-//! A PostgreSQL of a test's own: a cluster in a temporary folder, on a free port of loopback, gone with the test.
+//! A PostgreSQL of a test's own: a cluster in a temporary folder, reached by a socket in there, gone with the test. Only where
+//! a test needs it, it listens on a port of loopback too.
 //!
 //! `initdb` refuses root, so root hands the folder to somebody else first. What was started is stopped by its number, also
 //! when a test fails.
@@ -25,7 +26,8 @@ pub(crate) struct Cluster {
     pub(crate) folder: Home,
     /// What it is started with.
     pub(crate) settings: &'static [&'static str],
-    port: u16,
+    /// Where it listens on loopback, if it does.
+    port: Option<u16>,
     server: Option<Child>,
 }
 
@@ -33,10 +35,7 @@ impl Cluster {
     /// Makes and starts one with these settings.
     pub(crate) fn start(settings: &'static [&'static str]) -> Self {
         let folder = Home::new();
-        let probe = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = probe.local_addr().unwrap().port();
-        drop(probe);
-        let mut cluster = Self { folder, port, server: None, settings };
+        let mut cluster = Self { folder, port: None, server: None, settings };
         if is_root() {
             let owner = format!("{NOBODY}:{NOBODY}");
             let given = Command::new("chown").arg(owner).arg(cluster.folder.path()).status();
@@ -56,20 +55,52 @@ impl Cluster {
 
     /// Its URL, of the database that is always there.
     pub(crate) fn url(&self) -> String {
-        format!("postgres://skills@127.0.0.1:{}/postgres", self.port)
+        match self.port {
+            Some(port) => format!("postgres://skills@127.0.0.1:{port}/postgres"),
+            None => format!("postgres://skills@{}/postgres", self.socket().replace('/', "%2F")),
+        }
+    }
+
+    /// The folder of its socket.
+    fn socket(&self) -> String {
+        self.folder.path().to_str().unwrap().to_owned()
+    }
+
+    /// Starts the server on a port of loopback. Somebody else may be faster to take one that was free; then there is
+    /// another.
+    pub(crate) fn up_on_a_port(&mut self) {
+        for _ in 0..10 {
+            let probe = TcpListener::bind("127.0.0.1:0").unwrap();
+            self.port = Some(probe.local_addr().unwrap().port());
+            drop(probe);
+            match self.try_up() {
+                Ok(()) => return,
+                Err(log) => assert!(log.contains("Address already in use"), "{log}"),
+            }
+        }
+        panic!("no port is free for long enough");
     }
 
     /// Starts the server and waits until it lets us in.
     pub(crate) fn up(&mut self) {
+        if let Err(log) = self.try_up() {
+            panic!("PostgreSQL did not start: {log}");
+        }
+    }
+
+    fn try_up(&mut self) -> Result<(), String> {
+        let (listen, port) = match self.port {
+            Some(port) => ("127.0.0.1", port.to_string()),
+            None => ("", "5432".to_owned()),
+        };
         let log = fs::File::create(self.folder.path().join("log")).unwrap();
         let server = self
             .command("postgres")
             .arg("-D")
             .arg(self.data())
-            .args(["-p", &self.port.to_string(), "-c", "listen_addresses=127.0.0.1"])
+            .args(["-p", &port, "-c", &format!("listen_addresses={listen}")])
             .args(self.settings)
-            .arg("-c")
-            .arg(format!("unix_socket_directories={}", self.folder.path().display()))
+            .args(["-c", &format!("unix_socket_directories={}", self.socket())])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
@@ -80,16 +111,21 @@ impl Cluster {
         loop {
             let ready = self
                 .command("pg_isready")
-                .args(["-q", "-h", "127.0.0.1", "-U", "skills", "-p", &self.port.to_string()])
+                .args(["-q", "-h", &self.socket(), "-U", "skills", "-p", &port])
                 .status()
                 .unwrap();
             if ready.success() {
-                return;
+                return Ok(());
             }
             let ended = self.server.as_mut().unwrap().try_wait().unwrap();
             if ended.is_some() || started.elapsed() > PATIENCE {
                 let log = fs::read_to_string(self.folder.path().join("log"));
-                panic!("PostgreSQL did not start: {}", log.unwrap_or_default());
+                // One that has ended has no number any more.
+                if ended.is_some() {
+                    self.server = None;
+                }
+                self.down();
+                return Err(log.unwrap_or_default());
             }
             thread::sleep(Duration::from_millis(50));
         }

@@ -5,6 +5,7 @@ use std::{
     process::Command,
     sync::Arc,
     thread,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
@@ -208,6 +209,41 @@ fn a_database_that_goes_away_and_comes_back_loses_nothing_that_was_acknowledged(
     assert_eq!(status.code(), Some(0), "{log}");
 }
 
+#[test]
+fn whether_it_is_well_is_known_at_once_whatever_a_report_or_the_database_does() {
+    let cluster = Cluster::start(FLEETING);
+    let home = Home::new();
+    let collector = collector(&home, &cluster, &[]);
+    let runtime = Runtime::new().unwrap();
+    let client = runtime.block_on(async {
+        let (client, connection) =
+            tokio_postgres::connect(&cluster.url(), tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client
+    });
+    let held = |table: &str| {
+        let lock = format!("BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE");
+        runtime.block_on(client.batch_execute(&lock)).unwrap();
+    };
+    let health = || {
+        let asked = Instant::now();
+        let status = collector.get("/healthz").status;
+        assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
+        status
+    };
+    thread::scope(|scope| {
+        held("counts");
+        let report = scope.spawn(|| collector.get("/v1/stats").status);
+        thread::sleep(Duration::from_millis(300));
+        assert_eq!(health(), 200, "a report that waits is in nobody's way");
+        held("meta");
+        assert_eq!(health(), 503);
+        runtime.block_on(client.batch_execute("ROLLBACK")).unwrap();
+        assert_eq!(report.join().unwrap(), 200);
+    });
+    assert_eq!(health(), 200);
+}
+
 /// A certificate for loopback that nobody has signed but itself, and its key, where the server finds them.
 fn certify(cluster: &Cluster) {
     let (certificate, key) = (
@@ -236,7 +272,7 @@ fn a_connection_is_encrypted_if_the_certificate_is_trusted_and_required_means_re
     cluster.down();
     certify(&cluster);
     cluster.settings = &["-c", "fsync=off", "-c", "ssl=on"];
-    cluster.up();
+    cluster.up_on_a_port();
     let home = Home::new();
     let command = |mode: &str, trusted: bool| {
         let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));

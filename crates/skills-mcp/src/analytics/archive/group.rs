@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::{ArchiveError, DAY, Keep, Taken, limits, pile_name};
@@ -72,14 +72,6 @@ fn row(mut recorded: Recorded, received: i64, oldest: i64) -> Option<Row> {
     Some(Row { id, at, received, pile, recorded, body, owner: 0 })
 }
 
-/// What a writer is asked to do.
-pub(super) enum Job {
-    /// To keep and count these.
-    Take(Batch, Answer<Taken>),
-    /// To forget a little of what is too old at this moment, and to say whether there may be more.
-    Prune(i64, Answer<bool>),
-}
-
 /// Where the answer goes.
 pub(super) type Answer<T> = oneshot::Sender<Result<T, ArchiveError>>;
 
@@ -106,33 +98,21 @@ impl Group {
         Self { rows, sizes }
     }
 
-    /// This batch and those that wait behind it, with who waits for them; and the job that is none, if one was met.
+    /// This batch and those that wait behind it, as far as there are any, with who waits for them.
     pub(super) fn gathered(
         first: (Batch, Answer<Taken>),
-        waiting: &mut mpsc::Receiver<Job>,
-    ) -> (Self, Vec<Answer<Taken>>, Option<Job>) {
+        mut next: impl FnMut() -> Option<(Batch, Answer<Taken>)>,
+    ) -> (Self, Vec<Answer<Taken>>) {
         let mut events = first.0.rows.len();
-        let (mut batches, mut answers, mut other) = (vec![first.0], vec![first.1], None);
-        while events < MUCH {
-            match waiting.try_recv() {
-                Ok(Job::Take(batch, answer)) => {
-                    events += batch.rows.len();
-                    batches.push(batch);
-                    answers.push(answer);
-                }
-                Ok(job) => {
-                    other = Some(job);
-                    break;
-                }
-                Err(_) => break,
-            }
+        let (mut batches, mut answers) = (vec![first.0], vec![first.1]);
+        while events < MUCH
+            && let Some((batch, answer)) = next()
+        {
+            events += batch.rows.len();
+            batches.push(batch);
+            answers.push(answer);
         }
-        (Self::of(batches), answers, other)
-    }
-
-    /// How many events were too old.
-    pub(super) fn expired(&self) -> u64 {
-        self.sizes.iter().map(|(_, expired)| expired).sum()
+        (Self::of(batches), answers)
     }
 
     /// What the rows that were new, by their places, count for.

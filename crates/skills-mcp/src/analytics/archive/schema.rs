@@ -58,10 +58,8 @@ pub(super) const POSTGRES: &[&str] = &[r#"
     ) WITH (fillfactor = 70);
 "#];
 
-/// Whole numbers with a name: the version of the tables, how many events came too late to be kept.
+/// Whole numbers with a name, such as the version of the tables.
 pub(super) const META: &str =
     "CREATE TABLE IF NOT EXISTS meta (name TEXT NOT NULL PRIMARY KEY, value BIGINT NOT NULL)";
 /// The number of steps taken.
 pub(super) const VERSION: &str = "version";
-/// How many events were too old when they came.
-pub(super) const EXPIRED: &str = "expired";

@@ -37,6 +37,15 @@ pub(in crate::analytics) fn lock_if_free(path: &Path) -> io::Result<Option<File>
     try_lock(file, path)
 }
 
+/// The same for a file that is only read, and may be somebody else's.
+pub(in crate::analytics) fn read_lock_if_free(path: &Path) -> io::Result<Option<File>> {
+    match File::open(path) {
+        Ok(file) => try_lock(file, path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// The same for a file that is made where there is none.
 pub(in crate::analytics) fn make_and_lock_if_free(path: &Path) -> io::Result<Option<File>> {
     try_lock(open_or_make(path)?, path)

@@ -25,6 +25,9 @@ const PREFIX: &str = "analytics-buffer.";
 const SEGMENT: &str = ".jsonl";
 const CURSOR: &str = ".sent";
 
+/// An event takes about so many bytes.
+const TYPICAL: u64 = 512;
+
 /// A folder for events: `~/.skills-mcp`.
 #[derive(Debug, Clone)]
 pub struct Folder {
@@ -55,6 +58,15 @@ pub struct Segment {
     pub path: PathBuf,
     /// How large it is.
     pub bytes: u64,
+}
+
+/// What went with segments that were removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::analytics) struct Trimmed {
+    /// So many events.
+    pub(in crate::analytics) events: u64,
+    /// About so many more, by the size of what nobody may read.
+    pub(in crate::analytics) guessed: u64,
 }
 
 impl Folder {
@@ -120,27 +132,32 @@ impl Folder {
     }
 
     /// Removes the oldest segments while there is too much: how many events went with them. One that is being sent
-    /// stays.
-    pub(super) fn trim(&self) -> io::Result<u64> {
+    /// stays, as does one that could be counted another time.
+    pub(in crate::analytics) fn trim(&self) -> io::Result<Trimmed> {
         let segments = self.segments()?;
         let mut bytes: u64 = segments.iter().map(|segment| segment.bytes).sum();
-        let mut dropped = 0;
+        let mut trimmed = Trimmed::default();
         for segment in segments {
             if bytes + self.limits.buffer <= self.limits.unsent {
                 break;
             }
-            match disk::lock_if_free(&segment.path) {
-                Ok(Some(held)) => {
-                    dropped += count(held, segment.cursor());
-                    segment.remove()?;
-                }
+            match segment.counted() {
                 Ok(None) => {}
-                // What nobody can read nobody can count, but it takes room.
-                Err(_) => segment.remove()?,
+                Ok(Some((count, _held))) => {
+                    segment.remove()?;
+                    trimmed.events += count.events;
+                    trimmed.guessed += count.guessed;
+                }
+                // Out of descriptors, or the disk is not well: what is in it is not given up for that.
+                Err(error) => {
+                    let path = segment.path.display();
+                    tracing::debug!("analytics: {path} is too much, and stays: {error}");
+                    continue;
+                }
             }
             bytes = bytes.saturating_sub(segment.bytes);
         }
-        Ok(dropped)
+        Ok(trimmed)
     }
 
     /// Removes what those who were killed while they removed a segment have left of it.
@@ -197,6 +214,22 @@ impl Segment {
         disk::replace(&self.cursor_path(), format!("{offset}\n").as_bytes())
     }
 
+    /// How many of its events are unsent, with the right to remove it; none while somebody else has that.
+    fn counted(&self) -> io::Result<Option<(Trimmed, Option<File>)>> {
+        let unsent = self.bytes.saturating_sub(self.cursor());
+        let held = match disk::read_lock_if_free(&self.path) {
+            Ok(Some(held)) => held,
+            Ok(None) => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let guessed = unsent.div_ceil(TYPICAL);
+                return Ok(Some((Trimmed { events: 0, guessed }, None)));
+            }
+            Err(error) => return Err(error),
+        };
+        let events = count(held.try_clone()?, self.cursor())?;
+        Ok(Some((Trimmed { events, guessed: 0 }, Some(held))))
+    }
+
     fn remove(&self) -> io::Result<()> {
         disk::remove(&self.path)?;
         disk::remove(&self.cursor_path())
@@ -207,14 +240,14 @@ impl Segment {
     }
 }
 
-/// How many events follow, as far as they can be read.
-fn count(file: File, offset: u64) -> u64 {
-    let Ok(mut lines) = Lines::new(file, offset) else { return 0 };
+/// How many events follow.
+fn count(file: File, offset: u64) -> io::Result<u64> {
+    let mut lines = Lines::new(file, offset)?;
     let mut events = 0;
-    while let Ok(Some(found)) = lines.next() {
+    while let Some(found) = lines.next()? {
         events += u64::from(matches!(found, Found::Event(..)));
     }
-    events
+    Ok(events)
 }
 
 /// The number in the name of one of our files.

@@ -15,4 +15,4 @@ mod writer;
 pub use folder::{Folder, Segment};
 pub use line::{MAX_LINE, checked, unchecked, verified};
 pub use state::State;
-pub use writer::{Writer, history};
+pub use writer::{Losses, Writer, history};

@@ -15,12 +15,19 @@ const MAX_BYTES: u64 = 4096;
 pub struct State {
     /// How often in a row nothing could be sent.
     pub failures: u32,
+    /// When that was last so: milliseconds since 1970.
+    pub since: u64,
     /// Nothing is sent before then: milliseconds since 1970.
     pub not_before: u64,
     /// How many events a batch may have, where the endpoint finds more too large.
     pub batch: Option<usize>,
-    /// How many events were dropped: no room on the disk, too many unsent, or refused and long past.
+    /// How many events were dropped, since they will never be sent or are in no file: no room on the disk, too many
+    /// unsent, or refused and long past.
     pub dropped: u64,
+    /// How many are missing in the history, and nowhere else.
+    pub unkept: u64,
+    /// How many were older than the endpoint keeps any when it got them.
+    pub expired: u64,
     /// How many lines of the buffer were no events.
     pub spoilt: u64,
 }

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     disk,
-    folder::{Folder, LIMITS},
+    folder::{Folder, LIMITS, Trimmed},
     line::checked,
     state::State,
 };
@@ -21,13 +21,23 @@ pub struct Writer {
     folder: Option<Folder>,
     /// What was written and may still be in memory only.
     unsettled: BTreeSet<PathBuf>,
-    /// How many events were dropped, and nobody else knows yet.
-    dropped: u64,
-    /// How many were dropped since the disk last worked, and whether that was said.
-    episode: u64,
-    said: bool,
+    /// What was lost, and nobody else knows yet.
+    untold: Losses,
+    /// What was lost since the disk last worked.
+    episode: Losses,
+    /// Of which of these it was said that they are lost.
+    said: (bool, bool),
     /// Whether it was said that the disk may not keep what it took.
     doubted: bool,
+}
+
+/// How many events are not where they should be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// They will never be sent, where they should be, or are in no file.
+    pub dropped: u64,
+    /// They are missing in the history only.
+    pub unkept: u64,
 }
 
 /// Where the history of these settings is. None where that is in a home, and there is none.
@@ -46,9 +56,9 @@ impl Writer {
             home: home.map(Path::to_owned),
             folder: home.map(Folder::new),
             unsettled: BTreeSet::new(),
-            dropped: 0,
-            episode: 0,
-            said: false,
+            untold: Losses::default(),
+            episode: Losses::default(),
+            said: (false, false),
             doubted: false,
         }
     }
@@ -64,112 +74,114 @@ impl Writer {
     /// loses them.
     pub fn write(&mut self, events: &[Recorded], settings: &Analytics) -> bool {
         let lines: Vec<String> = events.iter().filter_map(checked).collect();
-        self.drop_events(events.len() - lines.len());
+        self.lost(events.len() - lines.len(), 0);
         let mut text = lines.join("\n");
         text.push('\n');
         if lines.is_empty() {
             return false;
         }
-        let sent = settings.endpoint.is_none() || self.buffer(text.as_bytes());
+        let sent = settings.endpoint.as_ref().map(|_| self.buffer(text.as_bytes()));
         let kept = self.history(text.as_bytes(), settings);
-        if sent && kept {
-            self.recovered();
-        } else {
-            self.drop_events(lines.len());
+        match (sent, kept) {
+            (None | Some(Ok(())), Ok(())) => {
+                self.recovered();
+                return lines.len() == events.len();
+            }
+            (Some(Ok(())), Err(why)) => self.unkept(lines.len(), &why),
+            (Some(Err(why)), Ok(())) => {
+                let why = format!("they are in the history, but will not be sent, since {why}");
+                self.dropped(lines.len(), &why);
+            }
+            (Some(Err(why)), Err(_)) | (None, Err(why)) => self.dropped(lines.len(), &why),
         }
-        sent && kept && lines.len() == events.len()
+        false
     }
 
-    fn buffer(&mut self, lines: &[u8]) -> bool {
-        let Some(folder) = self.folder.clone() else { return self.homeless() };
+    /// Puts lines where they are sent from, or says why not.
+    fn buffer(&mut self, lines: &[u8]) -> Result<(), String> {
+        let folder = self.folder.clone().ok_or(HOMELESS)?;
         let path = folder.buffer();
-        match append(&path, lines, folder.limits.buffer, || folder.aside()) {
-            Ok(moved) => {
-                self.unsettled.insert(path);
-                if moved {
-                    self.trim(&folder);
-                }
-                true
-            }
-            Err(error) => self.failed(&path, &error),
+        let moved = append(&path, lines, folder.limits.buffer, || folder.aside())
+            .map_err(|error| unwritten(&path, &error))?;
+        self.unsettled.insert(path);
+        if moved {
+            self.trim(&folder);
         }
+        Ok(())
     }
 
     fn trim(&mut self, folder: &Folder) {
         match folder.trim() {
-            Ok(0) => {}
-            Ok(dropped) => {
-                self.dropped += dropped;
+            Ok(Trimmed { events: 0, guessed: 0 }) => {}
+            Ok(Trimmed { events, guessed }) => {
+                self.untold.dropped += events + guessed;
                 tracing::warn!(
-                    dropped,
-                    "analytics: too many events wait to be sent, so the oldest were dropped; is analytics.endpoint there?"
+                    dropped = events + guessed,
+                    guessed,
+                    "analytics: too many events wait to be sent, so the oldest were dropped, those that cannot be read counted by their size; is analytics.endpoint there?"
                 );
             }
             Err(error) => tracing::debug!("analytics: what is unsent cannot be trimmed: {error}"),
         }
     }
 
-    fn history(&mut self, lines: &[u8], settings: &Analytics) -> bool {
-        let Some(path) = history(settings, self.home.as_deref()) else { return self.homeless() };
+    /// Puts lines into the history, or says why not.
+    fn history(&mut self, lines: &[u8], settings: &Analytics) -> Result<(), String> {
+        let path = history(settings, self.home.as_deref()).ok_or(HOMELESS)?;
         // Whoever names the file may be the content, and what is in a line the agent: no shell is to read it.
         if path.extension().is_none_or(|extension| extension != "jsonl") {
             let wrong = io::Error::new(io::ErrorKind::InvalidInput, "the name must end in .jsonl");
-            return self.failed(&path, &wrong);
+            return Err(unwritten(&path, &wrong));
         }
         let most = self.folder.as_ref().map_or(LIMITS, |folder| folder.limits).history;
-        match append(&path, lines, most, || disk::with_suffix(&path, ".1")) {
-            Ok(_) => {
-                self.unsettled.insert(path);
-                true
-            }
-            Err(error) => self.failed(&path, &error),
-        }
+        append(&path, lines, most, || disk::with_suffix(&path, ".1"))
+            .map_err(|error| unwritten(&path, &error))?;
+        self.unsettled.insert(path);
+        Ok(())
     }
 
-    fn homeless(&mut self) -> bool {
-        if !std::mem::replace(&mut self.said, true) {
-            tracing::warn!(
-                "analytics: events are dropped: there is no home folder to keep them in; set HOME, or analytics.file to a path from the root and no analytics.endpoint"
-            );
+    fn dropped(&mut self, events: usize, why: &str) {
+        if !std::mem::replace(&mut self.said.0, true) {
+            tracing::warn!("analytics: events are dropped and counted: {why}");
         }
-        false
+        self.lost(events, 0);
     }
 
-    fn failed(&mut self, path: &Path, error: &io::Error) -> bool {
-        if !std::mem::replace(&mut self.said, true) {
+    fn unkept(&mut self, events: usize, why: &str) {
+        if !std::mem::replace(&mut self.said.1, true) {
             tracing::warn!(
-                path = %path.display(),
-                "analytics: events are dropped and counted, since they cannot be written: {error}; make room or set analytics.file to where there is some"
+                "analytics: events are not kept in the history, but will be sent: {why}"
             );
         }
-        false
+        self.lost(0, events);
     }
 
     fn recovered(&mut self) {
-        if self.episode > 0 {
-            tracing::info!(dropped = self.episode, "analytics: events are written again");
+        let Losses { dropped, unkept } = std::mem::take(&mut self.episode);
+        if dropped + unkept > 0 {
+            tracing::info!(dropped, unkept, "analytics: events are written again");
         }
-        self.episode = 0;
-        self.said = false;
+        self.said = (false, false);
     }
 
-    fn drop_events(&mut self, events: usize) {
-        let events = u64::try_from(events).unwrap_or(u64::MAX);
-        self.episode += events;
-        self.dropped += events;
+    fn lost(&mut self, dropped: usize, unkept: usize) {
+        for losses in [&mut self.episode, &mut self.untold] {
+            losses.dropped += u64::try_from(dropped).unwrap_or(u64::MAX);
+            losses.unkept += u64::try_from(unkept).unwrap_or(u64::MAX);
+        }
     }
 
     /// Counts events that were dropped before they came here.
     pub fn count_dropped(&mut self, events: u64) {
-        self.dropped += events;
+        self.untold.dropped += events;
     }
 
     /// Whether there is anything to [settle](Self::settle).
     pub fn is_unsettled(&self) -> bool {
-        self.dropped > 0 || !self.unsettled.is_empty()
+        self.untold != Losses::default() || !self.unsettled.is_empty()
     }
 
-    /// Makes what was written survive a power cut, and tells what was dropped to whoever asks. Done once a second.
+    /// Makes what was written survive a power cut, and tells what was lost to whoever asks. Done once a second.
     pub fn settle(&mut self) {
         for path in std::mem::take(&mut self.unsettled) {
             if let Err(error) = disk::settle(&path)
@@ -178,17 +190,30 @@ impl Writer {
                 tracing::warn!(path = %path.display(), "analytics: a power cut may cost events: {error}");
             }
         }
-        let (Some(folder), true) = (&self.folder, self.dropped > 0) else { return };
-        let told = State::change(folder, |state| state.dropped += self.dropped);
+        let Losses { dropped, unkept } = self.untold;
+        let (Some(folder), true) = (&self.folder, dropped + unkept > 0) else { return };
+        let told = State::change(folder, |state| {
+            state.dropped += dropped;
+            state.unkept += unkept;
+        });
         if told.is_ok() {
-            self.dropped = 0;
+            self.untold = Losses::default();
         }
     }
 
-    /// How many events were dropped that no file tells of.
-    pub fn untold(&self) -> u64 {
-        self.dropped
+    /// What was lost that no file tells of.
+    pub fn untold(&self) -> Losses {
+        self.untold
     }
+}
+
+const HOMELESS: &str = "there is no home folder to keep them in; set HOME, or analytics.file to a path from the root and no analytics.endpoint";
+
+fn unwritten(path: &Path, error: &io::Error) -> String {
+    let path = path.display();
+    format!(
+        "{path} cannot be written: {error}; make room, or set analytics.file to where there is some"
+    )
 }
 
 /// Appends lines to a file, which is moved aside first where it would be too large: whether it was.
@@ -216,7 +241,7 @@ mod tests {
     use super::*;
     use crate::analytics::{
         journal::{folder::Limits, lines::Lines},
-        sender::kill_points::{feedback, settings},
+        sample::{feedback, settings},
     };
 
     const SMALL: Limits = Limits { history: 5_000, buffer: 2_000, unsent: 10_000, refused: 2_000 };
@@ -249,11 +274,11 @@ mod tests {
             let segments = folder.segments().unwrap();
             let left: u64 = segments.iter().map(|segment| events(&segment.path)).sum();
             let left = left + events(&folder.buffer());
-            assert_eq!(left + writer.untold(), number, "each is there or counted");
+            assert_eq!(left + writer.untold().dropped, number, "each is there or counted");
         }
-        assert!(writer.untold() > 100);
+        assert!(writer.untold().dropped > 100);
         writer.settle();
-        assert_eq!(writer.untold(), 0);
+        assert_eq!(writer.untold(), Losses::default());
         let left: u64 =
             folder.segments().unwrap().iter().map(|segment| events(&segment.path)).sum();
         assert_eq!(State::read(&folder).dropped + left + events(&folder.buffer()), 200);
@@ -307,5 +332,31 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!((lines.len(), lines[0]), (3, "{\"type\":"));
         assert!(lines.iter().skip(1).all(|line| Recorded::read(line).is_ok()));
+    }
+
+    #[test]
+    fn what_only_the_history_lacks_is_not_dropped_and_what_will_not_be_sent_is() {
+        let home = Home::new();
+        let (mut writer, folder) = small(&home);
+        let both = settings(Some("http://127.0.0.1:9/x"));
+        let elsewhere = Analytics { file: "notes.txt".to_owned(), ..both.clone() };
+        assert!(!writer.write(&[feedback("x"), feedback("y")], &elsewhere));
+        assert_eq!(writer.untold(), Losses { dropped: 0, unkept: 2 });
+        assert_eq!(events(&folder.buffer()), 2);
+        writer.settle();
+        // Where it can only be kept, it is lost; where it should be sent and is kept, it is lost to whoever waits for it.
+        let nowhere = Analytics { endpoint: None, ..elsewhere };
+        assert!(!writer.write(&[feedback("x")], &nowhere));
+        assert_eq!(writer.untold(), Losses { dropped: 1, unkept: 0 });
+        let mut writer = Writer::new(Some(home.path())).limited(SMALL);
+        disk::remove(&folder.buffer()).unwrap();
+        // What stands in the buffer's place is a folder.
+        drop(disk::lock(&folder.buffer().join("x")).unwrap());
+        assert!(!writer.write(&[feedback("x")], &both));
+        assert_eq!(writer.untold(), Losses { dropped: 1, unkept: 0 });
+        writer.settle();
+        let State { dropped, unkept, .. } = State::read(&folder);
+        assert_eq!((dropped, unkept), (1, 2));
+        assert_eq!(events(&home.path().join(".skills-mcp/analytics.jsonl")), 1);
     }
 }

@@ -1,12 +1,19 @@
 //! What an endpoint's answer means for a batch.
+//!
+//! Any 2xx takes it. Our own collector says in the body what became of each event; the body of others means nothing.
+
+use serde::Deserialize;
 
 use crate::network::{Answer, Unreachable};
+
+/// Of what an endpoint says, so much is repeated.
+const SHOWN: usize = 200;
 
 /// What becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The endpoint has it.
-    Taken,
+    /// The endpoint has it, but for what it says.
+    Taken(Except),
     /// The endpoint wants less at a time.
     TooLarge,
     /// The endpoint will never take it: its status.
@@ -22,11 +29,59 @@ pub(super) enum Verdict {
     },
 }
 
+/// What an endpoint has not kept of a batch that it took.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Except {
+    /// The places of events that it will never take.
+    pub(super) refused: Vec<usize>,
+    /// Why it does not take the first of them.
+    pub(super) reason: String,
+    /// How many were older than it keeps any.
+    pub(super) expired: u64,
+}
+
+/// What a collector says of a batch.
+#[derive(Deserialize)]
+struct Outcome {
+    accepted: u64,
+    known: u64,
+    expired: u64,
+    refused: Vec<Unread>,
+}
+
+#[derive(Deserialize)]
+struct Unread {
+    index: usize,
+    reason: String,
+}
+
+impl Except {
+    /// Reads an answer to a batch of so many events. Whatever does not add up to them is somebody else's.
+    fn of(body: &[u8], events: usize) -> Option<Self> {
+        let Outcome { accepted, known, expired, refused } = serde_json::from_slice(body).ok()?;
+        let unread = u64::try_from(refused.len()).ok()?;
+        let all = accepted.checked_add(known)?.checked_add(expired)?.checked_add(unread)?;
+        let in_order = refused.is_sorted_by(|one, next| one.index < next.index);
+        if usize::try_from(all) != Ok(events) || !in_order {
+            return None;
+        }
+        if refused.last().is_some_and(|last| last.index >= events) {
+            return None;
+        }
+        let first = refused.first().map(|first| first.reason.chars().take(SHOWN));
+        let reason = first.map(String::from_iter).unwrap_or_default();
+        Some(Self { refused: refused.iter().map(|unread| unread.index).collect(), reason, expired })
+    }
+}
+
 impl Verdict {
-    pub(super) fn of(answer: Result<Answer, Unreachable>) -> Self {
+    /// Of an answer to a batch of so many events.
+    pub(super) fn of(answer: Result<Answer, Unreachable>, events: usize) -> Self {
         match answer {
             Err(error) => Self::Later { why: error.to_string(), retry_after: None, astray: false },
-            Ok(Answer { status: 200..300, .. }) => Self::Taken,
+            Ok(Answer { status: 200..300, body, .. }) => {
+                Self::Taken(Except::of(&body, events).unwrap_or_default())
+            }
             Ok(Answer { status: 413, .. }) => Self::TooLarge,
             Ok(Answer { status, retry_after, .. }) => {
                 let astray = matches!(status, 300..=399 | 401 | 403 | 404 | 405 | 407);
@@ -47,14 +102,15 @@ mod tests {
 
     #[test]
     fn b05_an_answer_sends_a_batch_one_of_four_ways() {
-        let of = |status| Verdict::of(Ok(Answer { status, retry_after: None, body: Vec::new() }));
+        let of =
+            |status| Verdict::of(Ok(Answer { status, retry_after: None, body: Vec::new() }), 1);
         let later = |status, astray| Verdict::Later {
             why: format!("status {status}"),
             retry_after: None,
             astray,
         };
         for status in [200, 201, 202, 204, 299] {
-            assert_eq!(of(status), Verdict::Taken);
+            assert_eq!(of(status), Verdict::Taken(Except::default()));
         }
         for status in [408, 429, 500, 502, 503, 504, 599, 100] {
             assert_eq!(of(status), later(status, false));
@@ -66,5 +122,32 @@ mod tests {
             assert_eq!(of(status), Verdict::Refused(status));
         }
         assert_eq!(of(413), Verdict::TooLarge);
+    }
+
+    #[test]
+    fn a_collector_says_what_it_did_not_keep_and_others_say_nothing() {
+        let of = |body: &str| {
+            let answer = Answer { status: 200, retry_after: None, body: body.as_bytes().to_vec() };
+            match Verdict::of(Ok(answer), 4) {
+                Verdict::Taken(except) => (except.refused, except.reason, except.expired),
+                other => panic!("{other:?}"),
+            }
+        };
+        let said = r#"{"accepted":1,"known":0,"expired":1,"refused":[{"index":0,"reason":"a"},{"index":3,"reason":"b"}]}"#;
+        assert_eq!(of(said), (vec![0, 3], "a".to_owned(), 1));
+        for foreign in [
+            "",
+            "ok",
+            "[]",
+            r#"{"accepted":4}"#,
+            r#"{"refused":[{"index":0,"reason":"a"}]}"#,
+            // These do not add up, lead past the end, and name one twice.
+            r#"{"accepted":4,"known":0,"expired":0,"refused":[{"index":0,"reason":"a"}]}"#,
+            r#"{"accepted":3,"known":0,"expired":0,"refused":[{"index":4,"reason":"a"}]}"#,
+            r#"{"accepted":2,"known":0,"expired":0,"refused":[{"index":0,"reason":"a"},{"index":0,"reason":"a"}]}"#,
+            r#"{"accepted":18446744073709551615,"known":1,"expired":4,"refused":[]}"#,
+        ] {
+            assert_eq!(of(foreign), (Vec::new(), String::new(), 0), "{foreign}");
+        }
     }
 }

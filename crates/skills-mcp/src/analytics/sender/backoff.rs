@@ -1,7 +1,7 @@
 //! [`Backoff`]: when to try again. Pure: the time and the chance come from outside.
 //!
-//! The time is a clock's that anybody may set. What lies further ahead than any wait was written by another clock and does
-//! not count; so a jump costs one try too many, or an hour at most.
+//! The time is a clock's that anybody may set. A wait that began later than now, or lies further ahead than any, was written
+//! by another clock and does not count; so a jump costs one try too many and nothing else.
 
 use std::{
     hash::{BuildHasher as _, Hasher as _, RandomState},
@@ -12,14 +12,18 @@ use std::{
 const FIRST: Duration = Duration::from_secs(1);
 /// But no more than this.
 const LONGEST: Duration = Duration::from_mins(15);
-/// Whatever the endpoint says, no wait is longer.
-const MOST: Duration = Duration::from_hours(1);
+/// The endpoint may ask for more, but whatever it says, no wait is longer.
+const MOST: Duration = Duration::from_hours(24);
+/// A clock that is set right by less than this has not jumped.
+const SLACK: Duration = Duration::from_mins(1);
 
 /// What is known of the last tries. Times are milliseconds since 1970.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Backoff {
     /// How many failed in a row.
     pub(super) failures: u32,
+    /// When the last one did.
+    pub(super) since: u64,
     /// No try before then.
     pub(super) not_before: u64,
 }
@@ -27,6 +31,9 @@ pub(super) struct Backoff {
 impl Backoff {
     /// How long there is still to wait.
     pub(super) fn pending(self, now: u64) -> Option<Duration> {
+        if self.since > now.saturating_add(super::millis(SLACK)) {
+            return None;
+        }
         let wait = Duration::from_millis(self.not_before.checked_sub(now)?);
         (!wait.is_zero() && wait <= MOST).then_some(wait)
     }
@@ -39,6 +46,7 @@ impl Backoff {
         let wait = wait.max(asked).min(MOST);
         Self {
             failures: self.failures.saturating_add(1),
+            since: now,
             not_before: now.saturating_add(super::millis(wait)),
         }
     }
@@ -80,7 +88,7 @@ mod tests {
         let half = backoff.failed(NOW, 0.5, None);
         assert_eq!(half.not_before - NOW, 450_000);
         assert_eq!(backoff.failed(NOW, 0.0, None).not_before - NOW, 1000, "a second at least");
-        let many = Backoff { failures: u32::MAX, not_before: 0 };
+        let many = Backoff { failures: u32::MAX, ..Backoff::default() };
         assert_eq!(many.failed(NOW, 1.0, None).not_before - NOW, 900_000);
         let chances: Vec<f64> = (0..100).map(|_| chance()).collect();
         assert!(chances.iter().all(|chance| (0.0..=1.0).contains(chance)));
@@ -102,14 +110,15 @@ mod tests {
     }
 
     #[test]
-    fn b05_the_endpoint_may_ask_for_more_up_to_an_hour() {
+    fn b05_the_endpoint_may_ask_for_more_up_to_a_day() {
         let waits = |text: &str| Backoff::default().failed(NOW, 1.0, Some(text)).not_before - NOW;
         assert_eq!(waits("120"), 120_000);
         assert_eq!(waits("0"), 1000);
-        assert_eq!(waits("999999999999"), HOUR);
+        assert_eq!(waits("7200"), 2 * HOUR);
+        assert_eq!(waits("999999999999"), 24 * HOUR);
         assert_eq!(waits("Fri, 15 Jan 2027 08:05:00 GMT"), 300_000);
         assert_eq!(waits("Wed, 21 Oct 2015 07:28:00 GMT"), 1000);
-        assert_eq!(waits("Fri, 15 Jan 2055 08:05:00 GMT"), HOUR);
+        assert_eq!(waits("Fri, 15 Jan 2055 08:05:00 GMT"), 24 * HOUR);
         for nonsense in ["", "soon", "-1", "1e9", "\u{0}", "99999999999999999999999"] {
             assert_eq!(waits(nonsense), 1000, "{nonsense}");
         }
@@ -117,7 +126,7 @@ mod tests {
 
     #[test]
     fn b06_a_clock_that_jumps_neither_stops_sending_nor_makes_it_race() {
-        let failed = Backoff { failures: 12, not_before: 0 }.failed(NOW, 1.0, None);
+        let failed = Backoff { failures: 12, ..Backoff::default() }.failed(NOW, 1.0, None);
         assert_eq!(failed.pending(NOW), Some(LONGEST));
         // Back a year, and to 1970: what was written then means nothing now.
         for now in [NOW - YEAR, 0, NOW - 2 * HOUR] {
@@ -125,23 +134,24 @@ mod tests {
             let again = failed.failed(now, 1.0, None);
             assert_eq!(again.pending(now), Some(LONGEST), "one try, then the wait as before");
         }
-        // Back an hour as at the end of summer, if somebody's clock runs on local time.
+        // What the endpoint asked for likewise, but for a clock that is only set right a little.
+        let asked = Backoff::default().failed(NOW, 1.0, Some("86400"));
+        assert_eq!(asked.pending(NOW - HOUR / 2), None);
+        assert_eq!(asked.pending(NOW + HOUR), Some(Duration::from_hours(23)));
         let short = Backoff::default().failed(NOW, 1.0, Some("600"));
-        assert!(short.pending(NOW - HOUR / 2).is_some_and(|wait| wait <= MOST));
+        assert_eq!(short.pending(NOW - 1_000), Some(Duration::from_secs(601)));
+        // Somebody who does not yet write when it began.
+        assert_eq!(Backoff { since: 0, ..short }.pending(NOW), Some(Duration::from_mins(10)));
         // Forward ten years.
         assert_eq!(failed.pending(NOW + 10 * YEAR), None);
         let again = failed.failed(NOW + 10 * YEAR, 1.0, None);
         assert_eq!(again.pending(NOW + 10 * YEAR), Some(LONGEST));
-        assert_eq!(Backoff { failures: 1, not_before: u64::MAX }.pending(NOW), None);
+        assert_eq!(Backoff { failures: 1, not_before: u64::MAX, since: 0 }.pending(NOW), None);
         assert_eq!(
-            Backoff { failures: 1, not_before: 5 }.failed(u64::MAX, 1.0, None).pending(u64::MAX),
+            Backoff { failures: 1, not_before: 5, since: 5 }
+                .failed(u64::MAX, 1.0, None)
+                .pending(u64::MAX),
             None
         );
-    }
-
-    #[test]
-    fn b06_numbers_of_one_process_grow_whatever_the_clock_does() {
-        let numbers: Vec<_> = (0..10_000).map(|_| crate::clock::event_id()).collect();
-        assert!(numbers.is_sorted_by(|a, b| a < b));
     }
 }

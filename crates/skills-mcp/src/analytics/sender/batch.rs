@@ -74,6 +74,13 @@ impl Batch {
         &self.body
     }
 
+    /// Those of its lines that are at these places, which are in order.
+    pub(super) fn lines_at(&self, places: &[usize]) -> Vec<u8> {
+        let lines = self.lines.split_inclusive(|byte| *byte == b'\n').enumerate();
+        let named = lines.filter(|(place, _)| places.binary_search(place).is_ok());
+        named.flat_map(|(_, line)| line).copied().collect()
+    }
+
     /// By which a batch that comes twice is known.
     pub(super) fn key(&self) -> String {
         hex(&self.digest.clone().finalize())

@@ -1,12 +1,12 @@
 //! B-02: a process that is killed at any step of writing and sending loses no event that it has counted on.
 //!
-//! Built for tests only: every file operation is a [`step`], and a child of the test ends itself at the one it was told.
+//! Likewise one that runs out of descriptors. Built for tests only: every file operation is a [`step`], and a child of the test ends itself at the one it was told.
 
 #![expect(clippy::disallowed_methods, reason = "this test starts itself again to be killed")]
 
 use std::{
     collections::BTreeSet,
-    env,
+    env, fs,
     path::Path,
     sync::{
         OnceLock,
@@ -14,19 +14,20 @@ use std::{
     },
 };
 
+use rustix::process::{Resource, Rlimit, setrlimit};
 use skills_testkit::{Behaviour, Endpoint, Home};
 
 use super::{Round, Sender};
-use crate::{
-    analytics::journal::{Folder, State, Writer, disk, folder::Limits},
-    clock,
-    config::{Analytics, Settings},
-    event::{Event, Recorded, SkillFeedback},
+use crate::analytics::{
+    journal::{Folder, State, Writer, disk, folder::Limits},
+    sample::{feedback, settings},
 };
 
 const CHILD: &str = "analytics::sender::kill_points::b02_the_child_that_is_killed";
 const AT: &str = "KILLED_AT_STEP";
 const URL: &str = "KILLED_WITH_ENDPOINT";
+const POOR: &str = "analytics::sender::kill_points::b05_the_child_that_has_one_descriptor_left";
+const FEW: &str = "WITH_FEW_DESCRIPTORS";
 
 /// Ends the process if it is its time.
 pub(in crate::analytics) fn step() {
@@ -37,30 +38,6 @@ pub(in crate::analytics) fn step() {
         let _ =
             rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
-}
-
-pub(in crate::analytics) fn feedback(comment: &str) -> Recorded {
-    Recorded {
-        event: Event::SkillFeedback(SkillFeedback {
-            skill_path: "a".to_owned(),
-            useful: true,
-            comment: Some(comment.to_owned()),
-        }),
-        timestamp: clock::timestamp(),
-        server_id: "dev-ada".into(),
-        event_id: clock::event_id(),
-        tool: None,
-        client_name: None,
-        client_version: None,
-        skill_digest: None,
-        skill_commit: None,
-        latency_us: None,
-    }
-}
-
-pub(in crate::analytics) fn settings(url: Option<&str>) -> Analytics {
-    let endpoint = url.map(str::to_owned);
-    Analytics { enabled: true, endpoint, ..Settings::default().analytics }
 }
 
 /// Small enough that everything happens.
@@ -124,4 +101,48 @@ fn b02_a_kill_at_any_step_loses_nothing_that_was_written_and_the_next_start_work
     println!("killed at each of {kills} steps");
     assert!(kills > 50, "only {kills} steps");
     assert!(endpoint.copies_agree());
+}
+
+/// More is unsent than these let there be.
+const CROWDED: Limits = Limits { history: 1 << 20, buffer: 1_500, unsent: 1_600, refused: 1 << 20 };
+
+fn crowded(home: &Path) -> Folder {
+    let mut folder = Folder::new(home);
+    folder.limits = CROWDED;
+    folder
+}
+
+#[test]
+fn b05_the_child_that_has_one_descriptor_left() {
+    let (Some(_), Some(home)) = (env::var_os(FEW), env::var_os("HOME")) else { return };
+    let few = Rlimit { current: Some(64), maximum: Some(64) };
+    setrlimit(Resource::Nofile, few).unwrap();
+    let mut taken = Vec::new();
+    while let Ok(file) = fs::File::open("/dev/null") {
+        taken.push(file);
+    }
+    taken.pop();
+    // It can be listed and opened, and no more.
+    assert_eq!(crowded(Path::new(&home)).trim().unwrap().events, 0);
+}
+
+#[test]
+fn b05_what_cannot_be_counted_now_is_not_removed_now() {
+    let home = Home::new();
+    let folder = crowded(home.path());
+    let mut writer = Writer::new(Some(home.path()));
+    for _ in 0..3 {
+        assert!(
+            writer.write(&[feedback("x"), feedback("y")], &settings(Some("http://127.0.0.1:9/x")))
+        );
+        folder.take_buffer().unwrap().unwrap();
+    }
+    let mut child = home.command(env::current_exe().unwrap());
+    let output = child.args(["--exact", POOR]).env(FEW, "1").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(folder.segments().unwrap().len(), 3);
+    let trimmed = folder.trim().unwrap();
+    let left = u64::try_from(folder.segments().unwrap().len()).unwrap();
+    assert!(left < 3);
+    assert_eq!((trimmed.events, trimmed.guessed), ((3 - left) * 2, 0));
 }

@@ -13,7 +13,7 @@ pub(super) mod kill_points;
 
 use std::{fs::File, io, time::Duration};
 
-use answer::Verdict;
+use answer::{Except, Verdict};
 use backoff::Backoff;
 use batch::{Batch, MAX_EVENTS};
 pub use endpoint::Endpoint;
@@ -35,6 +35,8 @@ pub struct Sender {
     network: Network,
     /// What was said of the endpoint last, so that it is said once.
     said: Option<String>,
+    /// Whether it was said that the endpoint takes some events not, and that some are too old for it.
+    noted: (bool, bool),
     /// What we know ourselves, where the disk does not take what all should know.
     backoff: Backoff,
 }
@@ -66,7 +68,7 @@ impl Sender {
     /// A sender of what is in this folder.
     pub fn new(folder: Folder) -> Self {
         let network = Network::new(PATIENCE);
-        Self { folder, network, said: None, backoff: Backoff::default() }
+        Self { folder, network, said: None, noted: (false, false), backoff: Backoff::default() }
     }
 
     /// Sends what is unsent, with a pause between requests. It ends when all is sent, when the endpoint does not take
@@ -91,7 +93,8 @@ impl Sender {
         let Some(_turn) = self.folder.turn()? else { return Ok(Round::Busy) };
         let state = State::read(&self.folder);
         let now = now();
-        let known = Backoff { failures: state.failures, not_before: state.not_before };
+        let State { failures, since, not_before, .. } = state;
+        let known = Backoff { failures, since, not_before };
         if let Some(wait) = known.pending(now).max(self.backoff.pending(now)) {
             return Ok(Round::Later(wait));
         }
@@ -147,15 +150,15 @@ impl Sender {
             self.gone(segment, &batch)?;
             return Ok(Step::Empty);
         }
-        let verdict = Verdict::of(self.network.post(
-            &endpoint.url,
-            &endpoint.headers(&batch.key()),
-            batch.body(),
-        ));
+        let (key, body) = (batch.key(), batch.body());
+        let answer = self.network.post(&endpoint.url, &endpoint.headers(&key), body);
+        let verdict = Verdict::of(answer, batch.events);
         let host = &endpoint.host;
         match verdict {
-            Verdict::Taken => {
+            Verdict::Taken(except) => {
+                self.put_aside(host, &batch, &except)?;
                 self.gone(segment, &batch)?;
+                self.count_expired(host, except.expired)?;
                 self.succeeded(most)?;
                 Ok(Step::Gone)
             }
@@ -187,6 +190,36 @@ impl Sender {
         }
     }
 
+    /// Keeps what the endpoint took a batch without, for people to look at.
+    fn put_aside(&mut self, host: &str, batch: &Batch, except: &Except) -> io::Result<()> {
+        if except.refused.is_empty() {
+            return Ok(());
+        }
+        if !std::mem::replace(&mut self.noted.0, true) {
+            tracing::warn!(
+                events = except.refused.len(),
+                "analytics: {host} cannot read some events ({:?}); they are in {}",
+                except.reason,
+                self.folder.refused().display()
+            );
+        }
+        self.folder.refuse(&batch.lines_at(&except.refused))
+    }
+
+    /// Counts what the endpoint got too late.
+    fn count_expired(&mut self, host: &str, expired: u64) -> io::Result<()> {
+        if expired == 0 {
+            return Ok(());
+        }
+        if !std::mem::replace(&mut self.noted.1, true) {
+            tracing::warn!(
+                expired,
+                "analytics: {host} keeps no events that are as old as some it got; is the clock of this machine right?"
+            );
+        }
+        State::change(&self.folder, |state| state.expired += expired).map(drop)
+    }
+
     /// Takes a batch off the disk.
     fn gone(&self, segment: &Segment, batch: &Batch) -> io::Result<()> {
         segment.sent(batch.end)?;
@@ -209,7 +242,9 @@ impl Sender {
             let next = most.saturating_mul(2);
             State::change(&self.folder, |state| {
                 // Whoever is next to send has missed nothing, and is in no hurry.
-                state.not_before = if state.failures > 0 { now() + millis(PACE) } else { 0 };
+                state.since = now();
+                let wait = if state.failures > 0 { millis(PACE) } else { 0 };
+                state.not_before = state.since + wait;
                 state.failures = 0;
                 state.batch = Some(next).filter(|next| *next < MAX_EVENTS);
             })?;
@@ -222,12 +257,13 @@ impl Sender {
     fn failed(&mut self, retry_after: Option<&str>) -> Duration {
         let now = now();
         let known = State::read(&self.folder).failures.max(self.backoff.failures);
-        let before = Backoff { failures: known, not_before: 0 };
+        let before = Backoff { failures: known, ..Backoff::default() };
         self.backoff = before.failed(now, backoff::chance(), retry_after);
-        let Backoff { failures, not_before } = self.backoff;
+        let Backoff { failures, since, not_before } = self.backoff;
         // A disk that takes nothing is known to whoever writes events.
         let _ = State::change(&self.folder, |state| {
             state.failures = failures;
+            state.since = since;
             state.not_before = not_before;
         });
         self.backoff.pending(now).unwrap_or(PACE)

@@ -6,7 +6,7 @@ use crate::{
     analytics::report::Report,
     cli::{Failure, output::safe},
     config::secret,
-    network::Network,
+    network::{Network, is_here},
 };
 
 /// A collector is given this long.
@@ -59,8 +59,7 @@ fn is_private(url: &str) -> bool {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => authority.split(':').next().unwrap_or_default(),
     };
-    let address = host.parse::<std::net::IpAddr>();
-    secure || host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    secure || is_here(host)
 }
 
 /// The URL without a password.

@@ -19,10 +19,8 @@ use super::{
 };
 use crate::{
     analytics::{
-        archive::{
-            Archive, Period, Story,
-            lines::{self, Lines},
-        },
+        archive::{Archive, Period, Story, lines::Lines},
+        journal,
         report::{Report, Shelf},
     },
     clock,
@@ -153,13 +151,14 @@ pub(super) fn history(
     settings: &Analytics,
 ) -> Result<(Archive, String), Failure> {
     let home = context.environment.home.as_deref();
-    let file =
-        named.map(Path::to_owned).or_else(|| lines::history(settings, home)).ok_or_else(|| {
+    let file = named.map(Path::to_owned).or_else(|| journal::history(settings, home)).ok_or_else(
+        || {
             Failure::usage(
                 format!("`analytics.file` is {} and there is no home folder", settings.file),
                 "name the history with --file FILE",
             )
-        })?;
+        },
+    )?;
     let lines = Lines::new(file);
     let place = lines.place();
     Ok((Archive::Lines(lines), place))

@@ -26,7 +26,7 @@ use door::{Identity, Opened};
 use latest::{Latest, Spot};
 
 use super::{ArchiveError, Evidence, Period, Story};
-use crate::{config::Analytics, event::Recorded};
+use crate::event::Recorded;
 
 /// A longer line is no event.
 const MAX_LINE: usize = 1024 * 1024;
@@ -36,15 +36,6 @@ const CHUNK: u64 = 2 * 1024 * 1024;
 const MOST_THREADS: usize = 8;
 /// Numbers of events are kept in so many sets, so that threads seldom wait for the same.
 const SETS: usize = 64;
-
-/// Where these settings keep the history. None where that is in a home, and there is none.
-pub fn history(settings: &Analytics, home: Option<&Path>) -> Option<PathBuf> {
-    match (settings.file.strip_prefix("~/"), home) {
-        (Some(rest), home) => Some(home?.join(rest)),
-        (None, Some(home)) => Some(home.join(".skills-mcp").join(&settings.file)),
-        (None, None) => Some(PathBuf::from(&settings.file)).filter(|path| path.is_absolute()),
-    }
-}
 
 /// A history file, and what is known of it. Cheap to clone.
 #[derive(Debug, Clone)]

@@ -7,6 +7,7 @@ use std::{fmt, path::Path, sync::Arc, time::Duration};
 
 use rustls::{ClientConfig, crypto::ring::default_provider};
 use rustls_platform_verifier::BuilderVerifierExt as _;
+use tokio::time::timeout;
 use tokio_postgres::{
     Client, NoTls,
     config::{Host, SslMode},
@@ -43,8 +44,14 @@ impl Config {
         Ok(Self(Box::new(config)))
     }
 
-    /// A new connection.
+    /// A new connection, or none after as long as one may take: whoever accepts it may say nothing.
     pub(super) async fn connect(&self) -> Result<Client, ArchiveError> {
+        let patience = self.0.get_connect_timeout().copied().unwrap_or(PATIENCE);
+        let connected = timeout(patience, self.connected()).await;
+        connected.unwrap_or_else(|_| Err(self.failed("it does not answer in time")))
+    }
+
+    async fn connected(&self) -> Result<Client, ArchiveError> {
         let mode = self.0.get_ssl_mode();
         let remote = self.0.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_)));
         if mode == SslMode::Disable || !remote {
@@ -133,5 +140,29 @@ impl fmt::Display for Config {
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Config({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{net::TcpListener, time::Instant};
+
+    use super::*;
+
+    #[test]
+    fn whoever_accepts_and_says_nothing_is_not_waited_for() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = silent.local_addr().unwrap().port();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        for mode in ["prefer", "disable"] {
+            let url = format!("postgres://ann@127.0.0.1:{port}/x?connect_timeout=1&sslmode={mode}");
+            let config = Config::parse(&url).unwrap();
+            let started = Instant::now();
+            let connected = runtime
+                .block_on(async { timeout(Duration::from_secs(20), config.connect()).await });
+            let said = connected.expect("it is given up").unwrap_err().to_string();
+            assert!(said.contains("does not answer in time"), "{mode}: {said}");
+            assert!(started.elapsed() < Duration::from_secs(10), "{mode}: {:?}", started.elapsed());
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Events in a database of PostgreSQL, of which several collectors may write one.
 //!
 //! One connection writes and takes whatever waits together: several would only wait for each other at the counts that
-//! every batch adds to. One reads, of one moment each time. One that is lost is made anew by whoever needs it next, and what
+//! every batch adds to. One reads, of one moment each time; one only asks whether the database is there. One that is lost is made anew by whoever needs it next, and what
 //! was under way is done once more: an event is known by its number. Not here: how often to try again when the
 //! database is away; whoever brings events is told so and decides.
 
@@ -22,7 +22,7 @@ use tokio_postgres::{Client, Error, error::SqlState};
 
 use super::{
     ArchiveError, Evidence, Keep, Period, Story, Taken, all_piles,
-    group::{Answer, Batch, Job, WAITING},
+    group::{Answer, Batch, WAITING},
 };
 use crate::{clock, event::Recorded};
 
@@ -30,6 +30,7 @@ use crate::{clock, event::Recorded};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Whether it answers at all is known sooner.
 const AT_ONCE: Duration = Duration::from_secs(2);
+const LATE: &str = "it does not answer in time";
 /// Between two deletions others get their turn.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -37,8 +38,10 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub struct Postgres {
     config: Config,
     keep: Keep,
-    writer: Option<(mpsc::Sender<Job>, JoinHandle<()>)>,
+    writer: Option<(mpsc::Sender<write::Waiting>, JoinHandle<()>)>,
     reader: Mutex<Option<Box<Client>>>,
+    /// Whoever asks whether it answers does not wait for a report.
+    pulse: Mutex<Option<Box<Client>>>,
 }
 
 /// What is asked of a connection.
@@ -48,8 +51,7 @@ impl Postgres {
     /// Opens a database to write it, and makes its tables if need be.
     pub async fn open(config: &Config, keep: Keep) -> Result<Self, ArchiveError> {
         let mut client = config.connect().await?;
-        let migrated = write::migrate(&mut client).await;
-        let version = migrated.map_err(|error| config.failed(told(&error)))?;
+        let version = in_time(config, PATIENCE, write::migrate(&mut client)).await?;
         newest(config, version)?;
         let (jobs, waiting) = mpsc::channel(WAITING);
         let task = tokio::spawn(write::work(config.clone(), waiting));
@@ -59,16 +61,16 @@ impl Postgres {
             keep,
             writer,
             reader: Mutex::new(Some(Box::new(client))),
+            pulse: Mutex::default(),
         })
     }
 
     /// Opens a database that is there, to read it.
     pub async fn look(config: &Config) -> Result<Self, ArchiveError> {
         let client = config.connect().await?;
-        let version = read::version(&client).await;
-        newest(config, version.map_err(|error| config.failed(told(&error)))?)?;
-        let reader = Mutex::new(Some(Box::new(client)));
-        Ok(Self { config: config.clone(), keep: Keep::default(), writer: None, reader })
+        newest(config, in_time(config, PATIENCE, read::version(&client)).await?)?;
+        let (reader, pulse) = (Mutex::new(Some(Box::new(client))), Mutex::default());
+        Ok(Self { config: config.clone(), keep: Keep::default(), writer: None, reader, pulse })
     }
 
     /// See [`Archive::take`](super::Archive::take).
@@ -79,22 +81,22 @@ impl Postgres {
         let ended = || self.config.failed("its writer has ended");
         let (jobs, _) =
             self.writer.as_ref().ok_or_else(|| self.config.failed("opened to be read"))?;
-        jobs.send(Job::Take(batch, answer)).await.map_err(|_| ended())?;
+        jobs.send((batch, answer)).await.map_err(|_| ended())?;
         answered.await.map_err(|_| ended())?
     }
 
     /// See [`Archive::prune`](super::Archive::prune). On a connection of its own, so that nobody waits for it.
     pub async fn prune(&self, now: i64) -> Result<(), ArchiveError> {
         let client = self.config.connect().await?;
-        let failed = |error: Error| self.config.failed(told(&error));
+        let config = &self.config;
         for pile in all_piles() {
             let oldest = self.keep.events_from(now);
-            while write::forget(&client, pile, oldest).await.map_err(failed)? > 0 {
+            while in_time(config, PATIENCE, write::forget(&client, pile, oldest)).await? > 0 {
                 sleep(PAUSE).await;
             }
         }
         let oldest = self.keep.counts_from(now);
-        while write::forget_counts(&client, oldest).await.map_err(failed)? > 0 {
+        while in_time(config, PATIENCE, write::forget_counts(&client, oldest)).await? > 0 {
             sleep(PAUSE).await;
         }
         Ok(())
@@ -102,7 +104,7 @@ impl Postgres {
 
     /// See [`Archive::evidence`](super::Archive::evidence).
     pub async fn evidence(&self, period: Period) -> Result<Evidence, ArchiveError> {
-        self.ask(PATIENCE, |client| Box::pin(read::evidence(client, period))).await
+        self.ask(&self.reader, PATIENCE, |client| Box::pin(read::evidence(client, period))).await
     }
 
     /// See [`Archive::story`](super::Archive::story).
@@ -113,7 +115,7 @@ impl Postgres {
         limit: usize,
     ) -> Result<Story, ArchiveError> {
         let (skill, period) = (skill.to_owned(), period.bounded());
-        self.ask(PATIENCE, move |client| {
+        self.ask(&self.reader, PATIENCE, move |client| {
             let skill = skill.clone();
             Box::pin(async move { read::story(client, &skill, period, limit).await })
         })
@@ -122,34 +124,48 @@ impl Postgres {
 
     /// See [`Archive::answers`](super::Archive::answers).
     pub async fn answers(&self) -> Result<(), ArchiveError> {
-        self.ask(AT_ONCE, |client| Box::pin(async { read::version(client).await.map(drop) })).await
+        self.ask(&self.pulse, AT_ONCE, |client| {
+            Box::pin(async { read::version(client).await.map(drop) })
+        })
+        .await
     }
 
-    /// Asks, and once more over a new connection where the one there was is lost.
+    /// Asks over one of the connections, and gives up where that takes too long: waiting for it and making it too.
     async fn ask<T>(
         &self,
+        line: &Mutex<Option<Box<Client>>>,
         patience: Duration,
         question: impl for<'b> Fn(&'b mut Client) -> Asked<'b, T>,
     ) -> Result<T, ArchiveError> {
-        let mut reader = self.reader.lock().await;
-        let known = reader.take().filter(|client| !client.is_closed());
+        let answer = timeout(patience, self.asked(line, question)).await;
+        answer.unwrap_or_else(|_| Err(self.config.failed(LATE)))
+    }
+
+    /// Asks, and once more over a new connection where the one there was is lost.
+    async fn asked<T>(
+        &self,
+        line: &Mutex<Option<Box<Client>>>,
+        question: impl for<'b> Fn(&'b mut Client) -> Asked<'b, T>,
+    ) -> Result<T, ArchiveError> {
+        let mut line = line.lock().await;
+        // One that is given up in the middle of an answer is not used again.
+        let known = line.take().filter(|client| !client.is_closed());
         let mut again = known.is_some();
         let mut client = match known {
             Some(client) => client,
             None => Box::new(self.config.connect().await?),
         };
         loop {
-            match timeout(patience, question(&mut client)).await {
-                Ok(Ok(answer)) => {
-                    *reader = Some(client);
+            match question(&mut client).await {
+                Ok(answer) => {
+                    *line = Some(client);
                     return Ok(answer);
                 }
-                Ok(Err(error)) if again && is_passing(&error) => {
+                Err(error) if again && is_passing(&error) => {
                     again = false;
                     *client = self.config.connect().await?;
                 }
-                Ok(Err(error)) => return Err(self.config.failed(told(&error))),
-                Err(_) => return Err(self.config.failed("it does not answer in time")),
+                Err(error) => return Err(self.config.failed(told(&error))),
             }
         }
     }
@@ -158,6 +174,18 @@ impl Postgres {
 impl fmt::Debug for Postgres {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Postgres({})", self.config)
+    }
+}
+
+/// What the database says, if it does so in time.
+async fn in_time<T>(
+    config: &Config,
+    patience: Duration,
+    said: impl Future<Output = Result<T, Error>>,
+) -> Result<T, ArchiveError> {
+    match timeout(patience, said).await {
+        Ok(said) => said.map_err(|error| config.failed(told(&error))),
+        Err(_) => Err(config.failed(LATE)),
     }
 }
 

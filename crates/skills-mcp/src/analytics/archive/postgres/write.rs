@@ -6,10 +6,10 @@ use tokio_postgres::{Client, Error, Statement};
 use super::{
     super::{
         ArchiveError, Taken,
-        group::{Count, Group, Job, answer, signed},
+        group::{Answer, Batch, Count, Group, answer, signed},
         schema,
     },
-    Config, PATIENCE, is_passing, told,
+    Config, LATE, PATIENCE, is_passing, told,
 };
 
 /// Whoever makes the tables holds this lock: the letters of `skills`.
@@ -45,6 +45,9 @@ pub(super) async fn migrate(client: &mut Client) -> Result<i64, Error> {
     Ok(version)
 }
 
+/// Events that somebody brought, and who waits for what becomes of them.
+pub(super) type Waiting = (Batch, Answer<Taken>);
+
 /// A connection that writes, with what it says over and over.
 struct Line {
     client: Client,
@@ -52,26 +55,12 @@ struct Line {
     add: Statement,
 }
 
-/// Does what it is asked until nobody can ask any more.
-pub(super) async fn work(config: Config, mut waiting: mpsc::Receiver<Job>) {
+/// Writes what waits until nobody can bring any more.
+pub(super) async fn work(config: Config, mut waiting: mpsc::Receiver<Waiting>) {
     let mut line = None;
-    let mut next = waiting.recv().await;
-    while let Some(job) = next.take() {
-        next = match job {
-            // Deleting has a connection of its own.
-            Job::Prune(_, answer) => {
-                let _ = answer.send(Ok(false));
-                None
-            }
-            Job::Take(batch, first) => {
-                let (group, answers, other) = Group::gathered((batch, first), &mut waiting);
-                answer(answers, written(&config, &mut line, &group).await);
-                other
-            }
-        };
-        if next.is_none() {
-            next = waiting.recv().await;
-        }
+    while let Some(first) = waiting.recv().await {
+        let (group, answers) = Group::gathered(first, || waiting.try_recv().ok());
+        answer(answers, written(&config, &mut line, &group).await);
     }
 }
 
@@ -81,24 +70,32 @@ async fn written(
     line: &mut Option<Line>,
     group: &Group,
 ) -> Result<Vec<Taken>, ArchiveError> {
-    let mut reason = "it does not answer in time".to_owned();
+    let mut reason = LATE.to_owned();
     for _ in 0..TRIES {
-        let mut open = match line.take().filter(|line| !line.client.is_closed()) {
-            Some(open) => open,
-            None => opened(config).await?,
+        let known = line.take().filter(|line| !line.client.is_closed());
+        let attempt = async {
+            let mut open = match known {
+                Some(open) => open,
+                None => opened(config).await?,
+            };
+            Ok(write(&mut open, group).await.map(|taken| (open, taken)))
         };
-        match timeout(PATIENCE, write(&mut open, group)).await {
-            Ok(Ok(taken)) => {
+        match timeout(PATIENCE, attempt).await {
+            Ok(Ok(Ok((open, taken)))) => {
                 *line = Some(open);
                 return Ok(taken);
             }
-            Ok(Err(error)) => {
+            Ok(Ok(Err(error))) => {
                 reason = told(&error);
                 if !is_passing(&error) {
                     break;
                 }
             }
-            Err(_) => break,
+            Ok(Err(away)) => return Err(away),
+            Err(_) => {
+                reason = LATE.to_owned();
+                break;
+            }
         }
     }
     Err(config.failed(reason))
@@ -159,15 +156,6 @@ async fn write(line: &mut Line, group: &Group) -> Result<Vec<Taken>, Error> {
         }
     }
     add(&transaction, &line.add, &group.counts(&new)).await?;
-    if group.expired() > 0 {
-        transaction
-            .execute(
-                "INSERT INTO meta (name, value) VALUES ($1, $2)
-                 ON CONFLICT (name) DO UPDATE SET value = meta.value + excluded.value",
-                &[&schema::EXPIRED, &signed(group.expired())],
-            )
-            .await?;
-    }
     transaction.commit().await?;
     Ok(group.taken(&new))
 }

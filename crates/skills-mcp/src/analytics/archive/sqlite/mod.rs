@@ -19,11 +19,11 @@ use tokio::{
     sync::{mpsc, oneshot},
     task::spawn_blocking,
 };
-use write::{Writer, made, migrate};
+use write::{Job, Writer, made, migrate};
 
 use super::{
     ArchiveError, Evidence, Keep, Period, Story, Taken,
-    group::{Answer, Batch, Job, WAITING},
+    group::{Answer, Batch, WAITING},
     schema,
 };
 use crate::{clock, event::Recorded};

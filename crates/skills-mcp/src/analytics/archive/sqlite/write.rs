@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use super::{
     super::{
         ArchiveError, Keep, Taken, all_piles,
-        group::{Count, Group, Job, answer, signed},
+        group::{Answer, Batch, Count, Group, answer, signed},
         schema,
     },
     PATIENCE, failed, newest, version,
@@ -17,6 +17,14 @@ use crate::analytics::tally::Key;
 
 /// So many events are forgotten in one transaction.
 const FEW: i64 = 500;
+
+/// What a writer is asked to do.
+pub(super) enum Job {
+    /// To keep and count these.
+    Take(Batch, Answer<Taken>),
+    /// To forget a little of what is too old at this moment, and to say whether there may be more.
+    Prune(i64, Answer<bool>),
+}
 
 /// Who writes.
 pub(super) struct Writer {
@@ -36,7 +44,15 @@ impl Writer {
                     None
                 }
                 Job::Take(batch, first) => {
-                    let (group, answers, other) = Group::gathered((batch, first), &mut waiting);
+                    let mut other = None;
+                    let (group, answers) =
+                        Group::gathered((batch, first), || match waiting.try_recv().ok()? {
+                            Job::Take(batch, answer) => Some((batch, answer)),
+                            job @ Job::Prune(..) => {
+                                other = Some(job);
+                                None
+                            }
+                        });
                     let written = self.write(&group).map_err(|error| failed(&self.file, error));
                     answer(answers, written);
                     other
@@ -51,13 +67,6 @@ impl Writer {
             self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let new = inserted(&transaction, group)?;
         add(&transaction, &group.counts(&new))?;
-        if group.expired() > 0 {
-            transaction.execute(
-                "INSERT INTO meta (name, value) VALUES (?1, ?2)
-                 ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
-                params![schema::EXPIRED, signed(group.expired())],
-            )?;
-        }
         transaction.commit()?;
         Ok(group.taken(&new))
     }
