@@ -22,7 +22,7 @@ pub fn outlook(home: Option<&Path>, settings: &Analytics) -> String {
         Ok(endpoint) => format!("; sent to {}", endpoint.host()),
         Err(why) => format!("; not sent: {why}"),
     });
-    let left = home.map(Folder::new).map(|folder| {
+    let left = home.map(|home| Folder::new(home).to(settings)).map(|folder| {
         let State { dropped, unkept, expired, failures, .. } = State::read(&folder);
         let tries = if failures > 0 { format!(", {failures} tries failed") } else { String::new() };
         let some = |n: u64, what: &str| if n > 0 { format!("; {n} {what}") } else { String::new() };

@@ -86,7 +86,7 @@ impl Recorder {
         let Some(settings) = settings.filter(|settings| settings.endpoint.is_some()) else {
             return;
         };
-        let folder = self.0.home.as_deref().map(Folder::new);
+        let folder = self.0.home.as_deref().map(|home| Folder::new(home).to(&settings));
         if folder.is_none_or(|folder| folder.unsent() == 0) {
             return;
         }
@@ -256,7 +256,7 @@ impl Courier {
         let (end, ended) = mpsc::channel();
         let settings = Arc::new(Mutex::new(settings.clone()));
         let told = Arc::clone(&settings);
-        let run = move || carry(&mut Sender::new(folder), &told, &ended);
+        let run = move || carry(&folder, &told, &ended);
         if let Err(error) = thread::Builder::new().name("sender".to_owned()).spawn(run) {
             tracing::warn!("analytics: events wait to be sent: no thread: {error}");
         }
@@ -280,7 +280,8 @@ impl Courier {
 }
 
 /// Sends now and then, and once more at the end.
-fn carry(sender: &mut Sender, told: &Mutex<Analytics>, ended: &Receiver<mpsc::Sender<()>>) {
+fn carry(folder: &Folder, told: &Mutex<Analytics>, ended: &Receiver<mpsc::Sender<()>>) {
+    let mut sender = Sender::new(folder.clone());
     let mut wait = None;
     loop {
         let now = || told.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -290,12 +291,14 @@ fn carry(sender: &mut Sender, told: &Mutex<Analytics>, ended: &Receiver<mpsc::Se
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        let Some(url) = now().endpoint else {
+        let settings = now();
+        let Some(url) = &settings.endpoint else {
             if over.is_some() {
                 return;
             }
             continue;
         };
+        sender = sender.of(folder.to(&settings));
         if over.is_none() {
             let pause = |pause| match ended.recv_timeout(pause) {
                 Err(RecvTimeoutError::Timeout) => true,
@@ -305,7 +308,7 @@ fn carry(sender: &mut Sender, told: &Mutex<Analytics>, ended: &Receiver<mpsc::Se
                     false
                 }
             };
-            wait = match sender.round(&url, pause) {
+            wait = match sender.round(url, pause) {
                 Round::Done => None,
                 Round::Busy => Some(SETTLE),
                 // Another process may fare better meanwhile, and then there is nothing to wait for.
@@ -314,7 +317,7 @@ fn carry(sender: &mut Sender, told: &Mutex<Analytics>, ended: &Receiver<mpsc::Se
         }
         if let Some(over) = over {
             // Whoever leaves has time for one request, once others have made theirs.
-            while sender.round(&url, |_| false) == Round::Busy {
+            while sender.round(url, |_| false) == Round::Busy {
                 thread::sleep(MOMENT);
             }
             let _ = over.send(());

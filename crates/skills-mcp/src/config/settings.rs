@@ -121,6 +121,8 @@ pub struct Analytics {
     pub enabled: bool,
     /// Where they are sent.
     pub endpoint: Option<String>,
+    /// Whether content named that.
+    pub endpoint_by_content: bool,
     /// Where they are kept.
     pub file: String,
     /// How much of a request's text is in them.
@@ -182,6 +184,7 @@ impl Settings {
                 enabled: values.flag("analytics.enabled"),
                 endpoint: Some(values.text("analytics.endpoint"))
                     .filter(|endpoint| !endpoint.is_empty()),
+                endpoint_by_content: values.is_of_content("analytics.endpoint"),
                 file: values.text("analytics.file"),
                 context: Kept::of(&values.text("analytics.context")),
                 server_id: Some(values.text("analytics.server_id")).filter(|id| !id.is_empty()),
@@ -203,6 +206,11 @@ impl Default for Settings {
 struct Values<'a>(&'a [(&'static Key, Value, Origin)]);
 
 impl Values<'_> {
+    fn is_of_content(&self, name: &str) -> bool {
+        let origin = self.0.iter().find(|(key, ..)| key.name == name).map(|(.., origin)| origin);
+        matches!(origin, Some(Origin::Content(_)))
+    }
+
     fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(key, ..)| key.name == name).map(|(_, value, _)| value)
     }

@@ -508,6 +508,37 @@ fn a_request_is_as_the_seeds_have_it_and_a_token_stays_a_secret() {
 }
 
 #[test]
+fn an_endpoint_that_content_names_gets_its_own_events_and_no_token() {
+    let home = Home::with(ROOT_TREE);
+    let mut operators = sending(&home, "http://127.0.0.1:9/x");
+    operators.env("ANALYTICS_TOKEN", "canary-token");
+    let mut client = shake(operators);
+    ask(&mut client);
+    client.close();
+    let left = || -> BTreeSet<String> {
+        unsent(&home).iter().flat_map(|name| ids(&own(&home).join(name))).collect()
+    };
+    let waiting = left();
+    assert_eq!(waiting.len(), 1);
+    // The operator's endpoint is down; then somebody serves a directory that names one of its own.
+    let theirs = Endpoint::start();
+    let config = format!("analytics: {{enabled: true, endpoint: '{}'}}\n", theirs.url());
+    home.write("config.yaml", config);
+    let mut contents = server(&home);
+    contents.args(["--set", "analytics.interval_seconds=1"]).env("ANALYTICS_TOKEN", "canary-token");
+    let mut client = shake(contents);
+    ask(&mut client);
+    let posted = eventually("its own event", || theirs.posted().first().cloned());
+    let (_, _, log) = client.close();
+    assert_eq!(posted.headers.get("authorization"), None);
+    assert!(theirs.ids().is_disjoint(&waiting), "those of the operator's endpoint wait for it");
+    assert_eq!(theirs.ids().len(), 1);
+    assert_eq!(left(), waiting);
+    assert!(log.contains("sets analytics.endpoint to"), "{log}");
+    assert!(log.contains("sets analytics.enabled to true"), "{log}");
+}
+
+#[test]
 fn a_token_is_not_sent_for_all_to_read() {
     let home = Home::with(ROOT_TREE);
     let mut command = sending(&home, "http://events.example.org/canary-path");

@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::{
@@ -17,7 +18,7 @@ use super::{
     lines::{Found, Lines},
     state::State,
 };
-use crate::clock;
+use crate::{clock, config::Analytics, store::hex};
 
 const MIB: u64 = 1024 * 1024;
 
@@ -29,14 +30,16 @@ const CURSOR: &str = ".sent";
 const TYPICAL: u64 = 512;
 
 /// A folder for events: `~/.skills-mcp`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
     path: PathBuf,
+    /// Whether content named the endpoint.
+    pub(in crate::analytics) of_content: bool,
     pub(in crate::analytics) limits: Limits,
 }
 
 /// How large files may become, in bytes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::analytics) struct Limits {
     /// The history, before it is moved aside; one old one is kept.
     pub(in crate::analytics) history: u64,
@@ -72,7 +75,19 @@ pub(in crate::analytics) struct Trimmed {
 impl Folder {
     /// The folder in this home.
     pub fn new(home: &Path) -> Self {
-        Self { path: home.join(".skills-mcp"), limits: LIMITS }
+        Self { path: home.join(".skills-mcp"), of_content: false, limits: LIMITS }
+    }
+
+    /// Where events wait that these settings send. What the operator's endpoint has not taken yet waits for the next one
+    /// that the operator names. One that content names gets its own events and nobody else's.
+    #[must_use]
+    pub fn to(&self, settings: &Analytics) -> Self {
+        let Some(url) = settings.endpoint.as_ref().filter(|_| settings.endpoint_by_content) else {
+            return self.clone();
+        };
+        let digest = hex(&Sha256::digest(url.as_bytes()));
+        let name: String = digest.chars().take(16).collect();
+        Self { path: self.path.join("endpoints").join(name), of_content: true, ..self.clone() }
     }
 
     /// Where unsent events are written.

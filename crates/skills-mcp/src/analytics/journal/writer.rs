@@ -80,7 +80,7 @@ impl Writer {
         if lines.is_empty() {
             return false;
         }
-        let sent = settings.endpoint.as_ref().map(|_| self.buffer(text.as_bytes()));
+        let sent = settings.endpoint.as_ref().map(|_| self.buffer(text.as_bytes(), settings));
         let kept = self.history(text.as_bytes(), settings);
         match (sent, kept) {
             (None | Some(Ok(())), Ok(())) => {
@@ -98,8 +98,8 @@ impl Writer {
     }
 
     /// Puts lines where they are sent from, or says why not.
-    fn buffer(&mut self, lines: &[u8]) -> Result<(), String> {
-        let folder = self.folder.clone().ok_or(HOMELESS)?;
+    fn buffer(&mut self, lines: &[u8], settings: &Analytics) -> Result<(), String> {
+        let folder = self.folder.as_ref().ok_or(HOMELESS)?.to(settings);
         let path = folder.buffer();
         let moved = append(&path, lines, folder.limits.buffer, || folder.aside())
             .map_err(|error| unwritten(&path, &error))?;

@@ -71,6 +71,12 @@ impl Sender {
         Self { folder, network, said: None, noted: (false, false), backoff: Backoff::default() }
     }
 
+    /// The same for this folder; another one if it is another folder's.
+    #[must_use]
+    pub fn of(self, folder: Folder) -> Self {
+        if self.folder == folder { self } else { Self::new(folder) }
+    }
+
     /// Sends what is unsent, with a pause between requests. It ends when all is sent, when the endpoint does not take
     /// more, or when `pause` says so.
     pub fn round(&mut self, url: &str, pause: impl FnMut(Duration) -> bool) -> Round {
@@ -98,7 +104,9 @@ impl Sender {
         if let Some(wait) = known.pending(now).max(self.backoff.pending(now)) {
             return Ok(Round::Later(wait));
         }
-        let endpoint = match Endpoint::new(url, secret(TOKEN)) {
+        // The operator's token is for the operator's endpoint.
+        let secret = secret(TOKEN).filter(|_| !self.folder.of_content);
+        let endpoint = match Endpoint::new(url, secret) {
             Ok(endpoint) => endpoint,
             Err(why) => {
                 self.say(&why);
