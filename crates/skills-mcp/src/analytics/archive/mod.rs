@@ -97,7 +97,7 @@ impl Evidence {
                 continue;
             }
             tally::count(&mut evidence.tally, &recorded);
-            tally::each(&recorded, |metric, _, _, _, total| {
+            tally::each(&recorded.event, recorded.call(), |metric, _, _, _, total| {
                 days.entry((day, metric)).or_default().add(Sum { n: 1, total });
             });
             if let Some(kind) = kept(&recorded.event) {
@@ -314,7 +314,7 @@ pub fn is_of_a_skill(metric: Metric) -> bool {
 }
 
 /// Of which kind of events whose texts matter this is one, if it is.
-pub fn kept(event: &Event) -> Option<usize> {
+pub fn kept<S>(event: &Event<S>) -> Option<usize> {
     match event {
         Event::NoMatch(_) => Some(0),
         Event::Ambiguous(_) => Some(1),
