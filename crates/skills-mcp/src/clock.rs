@@ -44,7 +44,46 @@ fn event_id_at(numbers: &ContextV7, now: Duration) -> Uuid {
 
 /// A moment as ISO 8601 → milliseconds since 1970 began.
 pub fn millis_of(timestamp: &str) -> Option<i64> {
-    timestamp.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
+    as_we_write_it(timestamp.as_bytes())
+        .or_else(|| timestamp.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond))
+}
+
+/// The same of what [`timestamp`] writes, quickly. None of anything else, and of what is no moment.
+fn as_we_write_it(text: &[u8]) -> Option<i64> {
+    const SHAPE: &[u8; 24] = b"0000-00-00T00:00:00.000Z";
+    let text: &[u8; 24] = text.try_into().ok()?;
+    let fits = |(digit, shape): (&u8, &u8)| {
+        if *shape == b'0' { digit.is_ascii_digit() } else { digit == shape }
+    };
+    if !text.iter().zip(SHAPE).all(fits) {
+        return None;
+    }
+    let number = |from: usize, to: usize| {
+        let digits = text.iter().take(to).skip(from);
+        digits.fold(0, |number, digit| number * 10 + i64::from(digit - b'0'))
+    };
+    let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
+    let (hour, minute, second) = (number(11, 13), number(14, 16), number(17, 19));
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let last = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 => 28 + i64::from(leap),
+        _ => return None,
+    };
+    // The last days that there are end somewhere within the last year.
+    if !(1..=9_998).contains(&year) || !(1..=last).contains(&day) {
+        return None;
+    }
+    if hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    // Years are taken to begin in March, so that the day that not all have is the last.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day;
+    // Day 719,469 of this count is the first of 1970.
+    let seconds = (((days - 719_469) * 24 + hour) * 60 + minute) * 60 + second;
+    Some(seconds * 1_000 + number(20, 23))
 }
 
 /// Milliseconds since 1970 began → the day in UTC, as `2026-02-18`.
@@ -63,7 +102,8 @@ mod tests {
         let numbers = ContextV7::new();
         let now = Duration::from_millis(1_800_000_000_123);
         let day = Duration::from_hours(24);
-        let clock = [now, now, now - YEAR, Duration::ZERO, now - day, now, now + YEAR, now];
+        let earlier = |by| now.checked_sub(by).unwrap();
+        let clock = [now, now, earlier(YEAR), Duration::ZERO, earlier(day), now, now + YEAR, now];
         let made: Vec<Uuid> = clock
             .into_iter()
             .flat_map(|then| (0..1_000_u32).map(move |more| then + more * Duration::from_micros(1)))
@@ -77,5 +117,36 @@ mod tests {
         assert_ne!(first(Duration::ZERO), first(Duration::ZERO));
         let of_this_process: Vec<Uuid> = (0..10_000).map(|_| event_id()).collect();
         assert!(of_this_process.is_sorted_by(|a, b| a < b));
+    }
+
+    #[test]
+    fn the_quick_way_and_the_general_one_agree() {
+        let general =
+            |text: &str| text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond);
+        // From the year 1 to 9998, by steps that meet all days of a year and all parts of a day.
+        let mut millis = -62_135_596_800_000_i64;
+        let mut quick = 0;
+        while millis < 253_370_764_800_000 {
+            let text = format!("{:.3}", jiff::Timestamp::from_millisecond(millis).unwrap());
+            assert_eq!(as_we_write_it(text.as_bytes()), Some(millis), "{text}");
+            assert_eq!(general(&text), Some(millis));
+            millis += 6_311_347_091;
+            quick += 1;
+        }
+        assert!(quick > 40_000);
+        for (month, day) in (0..=13).flat_map(|month| (0..=32).map(move |day| (month, day))) {
+            for year in ["0000", "0001", "1900", "1970", "2000", "2023", "2024", "9998", "9999"] {
+                let text = format!("{year}-{month:02}-{day:02}T23:59:60.999Z");
+                assert_eq!(millis_of(&text), general(&text), "{text}");
+                let text = text.replace(":60.", ":59.");
+                assert_eq!(millis_of(&text), general(&text), "{text}");
+            }
+        }
+        for odd in ["24:00:00", "23:60:00", "23:59:61", "2a:00:00", "00 00:00"] {
+            let text = format!("2026-02-18T{odd}.000Z");
+            assert_eq!(millis_of(&text), general(&text), "{text}");
+        }
+        assert_eq!(millis_of("2026-02-18T14:30:00.5+01:00"), Some(1_771_421_400_500));
+        assert_eq!(millis_of("2026-02-18"), None);
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::event::{Event, Recorded};
+use crate::event::{Call, Event, Recorded};
 
 /// What is counted. The text is what databases keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -85,29 +85,34 @@ pub type Tally = HashMap<Key, Sum>;
 
 /// Adds what one event counts for.
 pub fn count(tally: &mut Tally, recorded: &Recorded) {
-    each(recorded, |metric, subject, detail, bucket, total| {
+    each(&recorded.event, recorded.call(), |metric, subject, detail, bucket, total| {
         let key = Key { metric, subject: subject.to_owned(), detail: detail.to_owned(), bucket };
         tally.entry(key).or_default().add(Sum { n: 1, total });
     });
 }
 
 /// What one event counts for, one by one: metric, subject, detail, bucket, total. For whoever keeps counts in a way of
-/// its own.
-pub fn each(recorded: &Recorded, mut add: impl FnMut(Metric, &str, &str, u16, u64)) {
-    add(Metric::Event, recorded.event.kind(), "", 0, 0);
-    add(Metric::Server, &recorded.server_id, "", 0, 0);
-    if let (Some(tool), Some(micros)) = (&recorded.tool, recorded.latency_us) {
+/// its own, of an event that it owns or only glances at.
+pub fn each<S: AsRef<str>>(
+    event: &Event<S>,
+    call: Call<'_>,
+    mut add: impl FnMut(Metric, &str, &str, u16, u64),
+) {
+    add(Metric::Event, event.kind(), "", 0, 0);
+    add(Metric::Server, call.server_id, "", 0, 0);
+    if let (Some(tool), Some(micros)) = (call.tool, call.latency_us) {
         add(Metric::Latency, tool, "", bucket(micros), micros);
     }
-    match &recorded.event {
+    match event {
         Event::NoMatch(miss) => {
-            add(Metric::Missed, miss.closest_candidate.as_deref().unwrap_or_default(), "", 0, 0);
+            let nearest = miss.closest_candidate.as_ref().map_or("", AsRef::as_ref);
+            add(Metric::Missed, nearest, "", 0, 0);
         }
         Event::Ambiguous(several) => {
-            several.candidates.iter().for_each(|skill| add(Metric::Tied, skill, "", 0, 0));
+            several.candidates.iter().for_each(|skill| add(Metric::Tied, skill.as_ref(), "", 0, 0));
         }
         Event::SkillServed(served) => {
-            let (skill, client) = (&served.skill_path, recorded.client_name.as_deref());
+            let (skill, client) = (served.skill_path.as_ref(), call.client_name);
             let tokens = served.content_length_tokens;
             add(Metric::Served, skill, client.unwrap_or_default(), 0, tokens);
             if let Some(score) = served.score {
@@ -125,28 +130,28 @@ pub fn each(recorded: &Recorded, mut add: impl FnMut(Metric, &str, &str, u16, u6
             if search.shown.is_empty() {
                 add(Metric::SearchedInVain, "", "", 0, 0);
             }
-            search.shown.iter().for_each(|skill| add(Metric::Shown, skill, "", 0, 0));
+            search.shown.iter().for_each(|skill| add(Metric::Shown, skill.as_ref(), "", 0, 0));
         }
         Event::AssetServed(asset) => {
-            let owner = asset.declared_by.as_ref().unwrap_or(&asset.skill_path);
-            add(Metric::AssetFetched, owner, &asset.file, 0, asset.size_bytes);
-            if asset.asset_type == "script" {
-                add(Metric::ScriptFetched, owner, &asset.file, 0, 0);
+            let owner = asset.declared_by.as_ref().unwrap_or(&asset.skill_path).as_ref();
+            add(Metric::AssetFetched, owner, asset.file.as_ref(), 0, asset.size_bytes);
+            if asset.asset_type.as_ref() == "script" {
+                add(Metric::ScriptFetched, owner, asset.file.as_ref(), 0, 0);
             }
         }
         Event::ScriptExecuted(script) => {
-            let owner = script.declared_by.as_ref().unwrap_or(&script.skill_path);
+            let owner = script.declared_by.as_ref().unwrap_or(&script.skill_path).as_ref();
             let (millis, timed) = (script.duration_ms, bucket(script.duration_ms));
             let (metric, bucket) = match (script.exit_code, script.success) {
                 (None, _) => (Metric::ScriptRefused, 0),
                 (Some(_), true) => (Metric::ScriptSucceeded, timed),
                 (Some(_), false) => (Metric::ScriptFailed, timed),
             };
-            add(metric, owner, &script.file, bucket, millis);
+            add(metric, owner, script.file.as_ref(), bucket, millis);
         }
         Event::SkillFeedback(feedback) => {
             let metric = if feedback.useful { Metric::Useful } else { Metric::Useless };
-            add(metric, &feedback.skill_path, "", 0, 0);
+            add(metric, feedback.skill_path.as_ref(), "", 0, 0);
         }
         Event::Refresh(_) => {}
     }

@@ -2,13 +2,16 @@
 //!
 //! Surfaces tell, analytics listens, nobody waits. Where analytics are off an event is not even made. An event is
 //! declared once: what is written is what is [read back](Recorded::read), and what others wrote is read as far as it
-//! goes. Not here: where events are kept or sent.
+//! goes. Whoever only counts [glances](Glance) at the text, of which nothing is copied: the same declaration, with `S`
+//! borrowed. Not here: where events are kept or sent.
 
+mod glance;
 mod read;
 mod sink;
 
 use std::sync::Arc;
 
+pub use glance::{Glance, Text};
 pub use read::Unreadable;
 use serde::{Deserialize, Serialize};
 pub use sink::{Behalf, Kept, Sink, Told};
@@ -17,33 +20,33 @@ use uuid::Uuid;
 /// Everything that is reported, with the fields of seeds 000 §10.2 and 001 §3.1.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
-pub enum Event {
+pub enum Event<S = String> {
     /// `get_skill` or `skill` found nothing.
-    NoMatch(NoMatch),
+    NoMatch(NoMatch<S>),
     /// `get_skill` or `skill` found several.
-    Ambiguous(Ambiguous),
+    Ambiguous(Ambiguous<S>),
     /// A skill was served, through any door.
-    SkillServed(SkillServed),
+    SkillServed(SkillServed<S>),
     /// `skills_search` answered.
-    SkillSearched(SkillSearched),
+    SkillSearched(SkillSearched<S>),
     /// `get_asset` served a file.
-    AssetServed(AssetServed),
+    AssetServed(AssetServed<S>),
     /// `run_script` ran a script, or refused to.
-    ScriptExecuted(ScriptExecuted),
+    ScriptExecuted(ScriptExecuted<S>),
     /// `report_usage` was called.
-    SkillFeedback(SkillFeedback),
+    SkillFeedback(SkillFeedback<S>),
     /// `refresh_skills` was called.
-    Refresh(Refresh),
+    Refresh(Refresh<S>),
 }
 
 /// A request that no skill fits.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct NoMatch {
+pub struct NoMatch<S = String> {
     /// The request's text, as far as it is kept.
-    pub context: Option<String>,
+    pub context: Option<S>,
     /// The nearest skill below the minimum.
-    pub closest_candidate: Option<String>,
+    pub closest_candidate: Option<S>,
     /// Its base score.
     pub closest_score: Option<f64>,
 }
@@ -51,29 +54,29 @@ pub struct NoMatch {
 /// A request that several skills fit.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Ambiguous {
+pub struct Ambiguous<S = String> {
     /// The request's text, as far as it is kept.
-    pub context: Option<String>,
+    pub context: Option<S>,
     /// Their paths, best first.
-    pub candidates: Vec<String>,
+    pub candidates: Vec<S>,
 }
 
 /// A skill that was served.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SkillServed {
+pub struct SkillServed<S = String> {
     /// The request's text, where there was one, as far as it is kept.
-    pub context: Option<String>,
+    pub context: Option<S>,
     /// Which.
-    pub skill_path: String,
+    pub skill_path: S,
     /// Its score; null where it was asked for by its path.
     pub score: Option<f64>,
     /// The keywords that matched.
-    pub matched_keywords: Vec<String>,
+    pub matched_keywords: Vec<S>,
     /// Whether the caller chose it from an ambiguous answer.
     pub was_ambiguous: bool,
     /// The ancestors in its text, root first.
-    pub inherited_from: Vec<String>,
+    pub inherited_from: Vec<S>,
     /// Estimated tokens of its text.
     pub content_length_tokens: u64,
     /// Whether a search had shown it to the caller before.
@@ -84,11 +87,11 @@ pub struct SkillServed {
 /// A search and what it showed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SkillSearched {
+pub struct SkillSearched<S = String> {
     /// The query, as far as it is kept.
-    pub context: Option<String>,
+    pub context: Option<S>,
     /// The skills that were shown, best first.
-    pub shown: Vec<String>,
+    pub shown: Vec<S>,
     /// How many there would have been.
     pub total: u64,
     /// Whether the first one stood out, where that is known.
@@ -98,32 +101,32 @@ pub struct SkillSearched {
 /// A file that was served.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct AssetServed {
+pub struct AssetServed<S = String> {
     /// For which skill.
-    pub skill_path: String,
+    pub skill_path: S,
     /// Which file.
-    pub file: String,
+    pub file: S,
     /// Its declared type; `script` for a script.
-    pub asset_type: String,
+    pub asset_type: S,
     /// Whether an ancestor declares it.
     pub is_inherited: bool,
     /// Its size.
     pub size_bytes: u64,
     /// The ancestor that declares it, where it is inherited.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub declared_by: Option<String>,
+    pub declared_by: Option<S>,
 }
 
 /// A script that ran, or was refused.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct ScriptExecuted {
+pub struct ScriptExecuted<S = String> {
     /// For which skill.
-    pub skill_path: String,
+    pub skill_path: S,
     /// Which script.
-    pub file: String,
+    pub file: S,
     /// Who is meant to run it: `server`, or `claude` where that is why it was refused.
-    pub execution_mode: String,
+    pub execution_mode: S,
     /// Whether it ran and ended well.
     pub success: bool,
     /// Its exit code; null where it did not run.
@@ -131,34 +134,34 @@ pub struct ScriptExecuted {
     /// How long it ran.
     pub duration_ms: u64,
     /// The names of the arguments that were given, never their values.
-    pub args_provided: Vec<String>,
+    pub args_provided: Vec<S>,
     /// The ancestor that declares it, where it is inherited.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub declared_by: Option<String>,
+    pub declared_by: Option<S>,
 }
 
 /// What somebody says of a skill.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SkillFeedback {
+pub struct SkillFeedback<S = String> {
     /// About which skill.
-    pub skill_path: String,
+    pub skill_path: S,
     /// Whether it helped.
     pub useful: bool,
     /// What was missing.
-    pub comment: Option<String>,
+    pub comment: Option<S>,
 }
 
 /// A look that somebody asked for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Refresh {
+pub struct Refresh<S = String> {
     /// `git`, or `local` where there is no git source.
-    pub mode: String,
+    pub mode: S,
     /// Whether it worked.
     pub success: bool,
     /// The commit that is served.
-    pub commit_hash: Option<String>,
+    pub commit_hash: Option<S>,
     /// How many files differ.
     pub files_changed: Option<u64>,
     /// How many skills there are now.
@@ -206,7 +209,32 @@ pub struct Recorded {
     pub latency_us: Option<u64>,
 }
 
-impl Event {
+/// What was asked, by whom and how fast it was answered: what counts of an event besides itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// On whose machine.
+    pub server_id: &'a str,
+    /// The tool that was called.
+    pub tool: Option<&'a str>,
+    /// The client that called it.
+    pub client_name: Option<&'a str>,
+    /// From the request to the event, in microseconds.
+    pub latency_us: Option<u64>,
+}
+
+impl Recorded {
+    /// What was asked, by whom and how fast it was answered.
+    pub fn call(&self) -> Call<'_> {
+        Call {
+            server_id: &self.server_id,
+            tool: self.tool.as_deref(),
+            client_name: self.client_name.as_deref(),
+            latency_us: self.latency_us,
+        }
+    }
+}
+
+impl<S: AsRef<str>> Event<S> {
     /// Its type, as it is written.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -227,16 +255,11 @@ impl Event {
             Self::SkillServed(SkillServed { skill_path, .. })
             | Self::AssetServed(AssetServed { skill_path, .. })
             | Self::ScriptExecuted(ScriptExecuted { skill_path, .. })
-            | Self::SkillFeedback(SkillFeedback { skill_path, .. }) => Some(skill_path),
+            | Self::SkillFeedback(SkillFeedback { skill_path, .. }) => Some(skill_path.as_ref()),
             Self::NoMatch(_) | Self::Ambiguous(_) | Self::SkillSearched(_) | Self::Refresh(_) => {
                 None
             }
         }
-    }
-
-    /// The same event, about this state of its skill.
-    pub fn about(self, version: Version) -> Told {
-        Told { event: self, version }
     }
 
     /// The request's text, if there is one.
@@ -245,12 +268,21 @@ impl Event {
             Self::NoMatch(NoMatch { context, .. })
             | Self::Ambiguous(Ambiguous { context, .. })
             | Self::SkillServed(SkillServed { context, .. })
-            | Self::SkillSearched(SkillSearched { context, .. }) => context.as_deref(),
+            | Self::SkillSearched(SkillSearched { context, .. }) => {
+                context.as_ref().map(AsRef::as_ref)
+            }
             Self::AssetServed(_)
             | Self::ScriptExecuted(_)
             | Self::SkillFeedback(_)
             | Self::Refresh(_) => None,
         }
+    }
+}
+
+impl Event {
+    /// The same event, about this state of its skill.
+    pub fn about(self, version: Version) -> Told {
+        Told { event: self, version }
     }
 
     /// Where the request's text is, if there is one.

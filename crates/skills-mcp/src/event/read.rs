@@ -1,13 +1,16 @@
 //! JSON → an event, as far as it goes: what others wrote may lack what is ours, and hold what we do not know.
 
-use std::{borrow::Cow, sync::Arc};
+use std::marker::PhantomData;
 
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeSeed, IgnoredAny},
+};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::{Event, Recorded};
+use super::{Event, Recorded, Text};
 
 /// Why a text is no event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,29 +25,27 @@ pub enum Unreadable {
 
 /// The same object, its data left as text until its type is known.
 #[derive(Deserialize)]
-struct Written<'a> {
+pub(super) struct Written<'a> {
     #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    timestamp: Cow<'a, str>,
-    #[serde(borrow)]
-    data: &'a RawValue,
-    #[serde(borrow, default)]
-    server_id: Cow<'a, str>,
+    pub(super) kind: Text<'a>,
+    pub(super) timestamp: Text<'a>,
+    pub(super) data: &'a RawValue,
     #[serde(default)]
-    event_id: Option<Uuid>,
+    pub(super) server_id: Text<'a>,
     #[serde(default)]
-    tool: Option<Arc<str>>,
+    pub(super) event_id: Option<Uuid>,
     #[serde(default)]
-    client_name: Option<Arc<str>>,
+    pub(super) tool: Option<Text<'a>>,
     #[serde(default)]
-    client_version: Option<Arc<str>>,
+    pub(super) client_name: Option<Text<'a>>,
     #[serde(default)]
-    skill_digest: Option<String>,
+    client_version: Option<Text<'a>>,
     #[serde(default)]
-    skill_commit: Option<String>,
+    skill_digest: Option<Text<'a>>,
     #[serde(default)]
-    latency_us: Option<u64>,
+    skill_commit: Option<Text<'a>>,
+    #[serde(default)]
+    pub(super) latency_us: Option<u64>,
 }
 
 impl Recorded {
@@ -52,44 +53,65 @@ impl Recorded {
     pub fn read(text: &str) -> Result<Self, Unreadable> {
         let written: Written<'_> = serde_json::from_str(text).map_err(malformed)?;
         Ok(Self {
-            event: event(&written.kind, written.data)?,
-            timestamp: written.timestamp.into_owned(),
-            server_id: written.server_id.into(),
+            event: event(written.kind.as_ref(), written.data)?,
+            timestamp: written.timestamp.as_ref().to_owned(),
+            server_id: written.server_id.as_ref().into(),
             event_id: written.event_id.unwrap_or_else(|| number_of(text)),
-            tool: written.tool,
-            client_name: written.client_name,
-            client_version: written.client_version,
-            skill_digest: written.skill_digest,
-            skill_commit: written.skill_commit,
+            tool: written.tool.map(|tool| tool.as_ref().into()),
+            client_name: written.client_name.map(|name| name.as_ref().into()),
+            client_version: written.client_version.map(|version| version.as_ref().into()),
+            skill_digest: written.skill_digest.map(|digest| digest.as_ref().to_owned()),
+            skill_commit: written.skill_commit.map(|commit| commit.as_ref().to_owned()),
             latency_us: written.latency_us,
         })
     }
 }
 
-fn event(kind: &str, data: &RawValue) -> Result<Event, Unreadable> {
-    Ok(match kind {
-        "no_match" => Event::NoMatch(read(data)?),
-        "ambiguous" => Event::Ambiguous(read(data)?),
-        "skill_served" => Event::SkillServed(read(data)?),
-        "skill_searched" => Event::SkillSearched(read(data)?),
-        "asset_served" => Event::AssetServed(read(data)?),
-        "script_executed" => Event::ScriptExecuted(read(data)?),
-        "skill_feedback" => Event::SkillFeedback(read(data)?),
-        "refresh" => Event::Refresh(read(data)?),
-        unknown => return Err(Unreadable::Unknown(unknown.to_owned())),
-    })
+/// The data of an event of this type.
+pub(super) struct Data<'k, S>(&'k str, PhantomData<S>);
+
+impl<'k, S> Data<'k, S> {
+    pub(super) fn of(kind: &'k str) -> Self {
+        Self(kind, PhantomData)
+    }
 }
 
-fn read<T: DeserializeOwned>(data: &RawValue) -> Result<T, Unreadable> {
-    serde_json::from_str(data.get()).map_err(malformed)
+impl<'de, S: Deserialize<'de> + Default> DeserializeSeed<'de> for Data<'_, S> {
+    /// None of a type that nobody here knows.
+    type Value = Option<Event<S>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, data: D) -> Result<Self::Value, D::Error> {
+        Ok(Some(match self.0 {
+            "no_match" => Event::NoMatch(Deserialize::deserialize(data)?),
+            "ambiguous" => Event::Ambiguous(Deserialize::deserialize(data)?),
+            "skill_served" => Event::SkillServed(Deserialize::deserialize(data)?),
+            "skill_searched" => Event::SkillSearched(Deserialize::deserialize(data)?),
+            "asset_served" => Event::AssetServed(Deserialize::deserialize(data)?),
+            "script_executed" => Event::ScriptExecuted(Deserialize::deserialize(data)?),
+            "skill_feedback" => Event::SkillFeedback(Deserialize::deserialize(data)?),
+            "refresh" => Event::Refresh(Deserialize::deserialize(data)?),
+            _ => {
+                IgnoredAny::deserialize(data)?;
+                return Ok(None);
+            }
+        }))
+    }
+}
+
+pub(super) fn event<'de, S: Deserialize<'de> + Default>(
+    kind: &str,
+    data: &'de RawValue,
+) -> Result<Event<S>, Unreadable> {
+    let known = Data::of(kind).deserialize(data).map_err(malformed)?;
+    known.ok_or_else(|| Unreadable::Unknown(kind.to_owned()))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
-fn malformed(error: serde_json::Error) -> Unreadable {
+pub(super) fn malformed(error: serde_json::Error) -> Unreadable {
     Unreadable::Malformed(error.to_string())
 }
 
-fn number_of(text: &str) -> Uuid {
+pub(super) fn number_of(text: &str) -> Uuid {
     let digest = Sha256::digest(text.trim().as_bytes());
     let mut bytes = [0; 16];
     bytes.iter_mut().zip(digest.iter()).for_each(|(to, from)| *to = *from);

@@ -33,12 +33,16 @@ const REQUESTS: usize = 64;
 const EVENTS: (&str, usize) = ("/v1/events", REQUESTS);
 /// A few more ask whether all is well.
 const HEALTH: (&str, usize) = ("/healthz", 8);
+/// So few bring a token by a form, which nobody has looked at yet.
+const LOGIN: (&str, usize) = ("/login", 8);
 /// So many connections are open at once; the next one waits.
 const CONNECTIONS: usize = 1_024;
 /// A head that takes longer is none. A connection that nobody uses ends after it, too.
-const HEAD: Duration = Duration::from_secs(30);
+const HEAD: Duration = Duration::from_secs(15);
 const HEAD_BYTES: usize = 64 * 1024;
-/// What is being answered when we stop has this long.
+/// A connection gets no older; whoever does not read what they asked for keeps no place.
+const LIFE: Duration = Duration::from_mins(5);
+/// What is being answered when we stop, or when a connection is old, has this long.
 const LAST_CALL: Duration = Duration::from_secs(10);
 
 /// What every answer says to a browser: believe the type, load nothing from elsewhere, tell nobody, keep nothing, and
@@ -97,6 +101,7 @@ pub(super) fn written(status: StatusCode, value: &impl Serialize) -> Response {
 struct Places {
     events: Semaphore,
     health: Semaphore,
+    login: Semaphore,
     others: Semaphore,
 }
 
@@ -105,6 +110,7 @@ impl Places {
         Self {
             events: Semaphore::new(EVENTS.1),
             health: Semaphore::new(HEALTH.1),
+            login: Semaphore::new(LOGIN.1),
             others: Semaphore::new(REQUESTS),
         }
     }
@@ -113,6 +119,7 @@ impl Places {
         match path {
             path if path == EVENTS.0 => &self.events,
             path if path == HEALTH.0 => &self.health,
+            path if path == LOGIN.0 => &self.login,
             _ => &self.others,
         }
     }
@@ -184,9 +191,12 @@ async fn converse(
     tokio::select! {
         // Whoever broke it off knows that they did.
         _ = &mut connection => {}
-        () = async { drop(stopping.wait_for(|stopping| *stopping).await) } => {
+        () = async {
+            // Either is a reason to end.
+            let _ = timeout(LIFE, stopping.wait_for(|stopping| *stopping)).await;
+        } => {
             connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
+            let _ = timeout(LAST_CALL, connection).await;
         }
     }
 }

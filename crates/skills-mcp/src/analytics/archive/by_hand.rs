@@ -25,7 +25,7 @@ impl Evidence {
                 continue;
             }
             tally::count(&mut evidence.tally, &recorded);
-            tally::each(&recorded, |metric, _, _, _, total| {
+            tally::each(&recorded.event, recorded.call(), |metric, _, _, _, total| {
                 days.entry((day, metric)).or_default().add(Sum { n: 1, total });
             });
             if let Some(pile) = pile(&recorded.event) {

@@ -274,7 +274,7 @@ const PILES: [&str; 5] = ["no_match", "ambiguous", "feedback", "in_vain", "asked
 const REST: &str = "";
 
 /// On which of the [`PILES`] an event lies.
-fn pile(event: &Event) -> Option<usize> {
+fn pile<S>(event: &Event<S>) -> Option<usize> {
     match event {
         Event::NoMatch(_) => Some(0),
         Event::Ambiguous(_) => Some(1),

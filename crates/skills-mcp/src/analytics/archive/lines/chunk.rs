@@ -11,7 +11,7 @@ use super::{
     door::Opened,
     latest::{Latest, Spot},
 };
-use crate::{clock, event::Recorded};
+use crate::{clock, event::Glance};
 
 /// A line that begins in a piece mostly ends within so much behind it.
 const TAIL: usize = 16 * 1024;
@@ -87,16 +87,16 @@ impl<'a> Part<'a> {
             return;
         }
         match event(line) {
-            Some((recorded, millis)) => {
-                let id = recorded.event_id.as_u128();
+            Some((glance, millis)) => {
+                let id = glance.event_id.as_u128();
                 if !self.seen.is_new(id) {
                     return;
                 }
                 let day = day(millis);
-                self.counts.add(day, &recorded);
+                self.counts.add(day, &glance);
                 if day <= self.until {
                     let spot = Spot { millis, id, file: self.file, at, length: line.len() };
-                    self.latest.add(&recorded.event, spot);
+                    self.latest.add(&glance.event, spot);
                 }
             }
             None => self.unreadable += u64::from(ended),
@@ -112,25 +112,25 @@ fn after_line(bytes: &[u8], from: usize) -> Option<usize> {
 }
 
 /// The event of a line and when it was, if it is one and nobody has changed it.
-fn event(line: &[u8]) -> Option<(Recorded, i64)> {
+fn event(line: &[u8]) -> Option<(Glance<'_>, i64)> {
     if line.len() > MAX_LINE {
         return None;
     }
     let text = std::str::from_utf8(line).ok().filter(|text| verified(text))?;
-    let recorded = Recorded::read(text).ok()?;
-    let millis = clock::millis_of(&recorded.timestamp)?;
-    Some((recorded, millis))
+    let glance = Glance::read(text).ok()?;
+    let millis = clock::millis_of(glance.timestamp.as_ref())?;
+    Some((glance, millis))
 }
 
 /// Whether a line is what was written: its last member, where it is `check`, is the CRC-32 of what stands before it.
 fn verified(line: &str) -> bool {
     const MEMBER: &str = ",\"check\":\"";
-    let line = line.trim_end();
-    let Some((text, check)) = line.rsplit_once(MEMBER) else { return true };
-    let Some(digits) = check.strip_suffix("\"}").filter(|digits| digits.len() == 8) else {
-        // The words stand inside some text.
-        return true;
-    };
+    const DIGITS: usize = 8;
+    let Some(line) = line.trim_end().strip_suffix("\"}") else { return true };
+    let ends = line.len().checked_sub(DIGITS).and_then(|at| line.split_at_checked(at));
+    let Some((text, digits)) = ends else { return true };
+    // Where the words stand anywhere else, they are part of some text.
+    let Some(text) = text.strip_suffix(MEMBER) else { return true };
     u32::from_str_radix(digits, 16) == Ok(crc32fast::hash(text.as_bytes()))
 }
 

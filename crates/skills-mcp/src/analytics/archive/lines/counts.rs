@@ -2,10 +2,13 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::super::{Period, is_of_a_skill};
+use super::{
+    super::{Period, is_of_a_skill},
+    Quick,
+};
 use crate::{
     analytics::tally::{Key, Metric, Sum, Tally, each},
-    event::Recorded,
+    event::Glance,
 };
 
 /// A [`Key`] whose names are numbers.
@@ -14,28 +17,63 @@ type Short = (Metric, u32, u32, u16);
 /// Counts by day.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    numbers: HashMap<Arc<str>, u32>,
+    names: Names,
+    days: HashMap<i64, HashMap<Short, Sum, Quick>, Quick>,
+}
+
+/// Names and their numbers. The empty one, which most counts have for a detail, is zero and not kept.
+#[derive(Debug, Default)]
+struct Names {
+    numbers: HashMap<Arc<str>, u32, Quick>,
     names: Vec<Arc<str>>,
-    days: HashMap<i64, HashMap<Short, Sum>>,
+}
+
+impl Names {
+    /// The number of a name, which is known from now on.
+    fn number(&mut self, name: &str) -> u32 {
+        if name.is_empty() {
+            return 0;
+        }
+        if let Some(known) = self.numbers.get(name) {
+            return *known;
+        }
+        let name = Arc::<str>::from(name);
+        self.names.push(Arc::clone(&name));
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(name, number);
+        number
+    }
+
+    /// The number of a name, if it has one.
+    fn known(&self, name: &str) -> Option<u32> {
+        if name.is_empty() { Some(0) } else { self.numbers.get(name).copied() }
+    }
+
+    fn name(&self, number: u32) -> &str {
+        let at = (number as usize).checked_sub(1);
+        at.and_then(|at| self.names.get(at)).map_or("", |name| name)
+    }
 }
 
 impl Counts {
     /// Adds what an event of this day counts for.
-    pub(super) fn add(&mut self, day: i64, recorded: &Recorded) {
+    pub(super) fn add(&mut self, day: i64, glance: &Glance<'_>) {
         let counts = self.days.entry(day).or_default();
-        let (numbers, names) = (&mut self.numbers, &mut self.names);
-        each(recorded, |metric, subject, detail, bucket, total| {
-            let short =
-                (metric, number(numbers, names, subject), number(numbers, names, detail), bucket);
+        let names = &mut self.names;
+        each(&glance.event, glance.call(), |metric, subject, detail, bucket, total| {
+            let short = (metric, names.number(subject), names.number(detail), bucket);
             counts.entry(short).or_default().add(Sum { n: 1, total });
         });
     }
 
     /// Adds what others counted.
     pub(super) fn merge(&mut self, other: Self) {
-        let (numbers, names) = (&mut self.numbers, &mut self.names);
-        let here: Vec<u32> = other.names.iter().map(|name| number(numbers, names, name)).collect();
-        let here = |there: u32| here.get(there as usize).copied().unwrap_or_default();
+        let names = &mut self.names;
+        let here: Vec<u32> = other.names.names.iter().map(|name| names.number(name)).collect();
+        let here = |there: u32| {
+            let at = (there as usize).checked_sub(1);
+            at.and_then(|at| here.get(at)).copied().unwrap_or_default()
+        };
         for (day, counts) in other.days {
             let sums = self.days.entry(day).or_default();
             for ((metric, subject, detail, bucket), sum) in counts {
@@ -46,7 +84,7 @@ impl Counts {
 
     /// The counts of a period, and those of all subjects together on each of its days.
     pub(super) fn of(&self, period: Period) -> (Tally, Vec<(i64, Metric, Sum)>) {
-        let mut shorts: HashMap<Short, Sum> = HashMap::new();
+        let mut shorts: HashMap<Short, Sum, Quick> = HashMap::default();
         let mut days: HashMap<(i64, Metric), Sum> = HashMap::new();
         for (day, counts) in self.days.iter().filter(|(day, _)| period.has(**day)) {
             for (short, sum) in counts {
@@ -55,18 +93,19 @@ impl Counts {
             }
         }
         let tally = shorts.into_iter().map(|((metric, subject, detail, bucket), sum)| {
-            (Key { metric, subject: self.name(subject), detail: self.name(detail), bucket }, sum)
+            let [subject, detail] = [subject, detail].map(|name| self.names.name(name).to_owned());
+            (Key { metric, subject, detail, bucket }, sum)
         });
         (tally.collect(), in_order(days))
     }
 
     /// The counts of one skill on each day of a period.
     pub(super) fn of_skill(&self, skill: &str, period: Period) -> Vec<(i64, Metric, Sum)> {
-        let Some(skill) = self.numbers.get(skill) else { return Vec::new() };
+        let Some(skill) = self.names.known(skill) else { return Vec::new() };
         let mut days: HashMap<(i64, Metric), Sum> = HashMap::new();
         for (day, counts) in self.days.iter().filter(|(day, _)| period.has(**day)) {
             for ((metric, subject, ..), sum) in counts {
-                if subject == skill && is_of_a_skill(*metric) {
+                if *subject == skill && is_of_a_skill(*metric) {
                     days.entry((*day, *metric)).or_default().add(*sum);
                 }
             }
@@ -78,20 +117,6 @@ impl Counts {
     pub(super) fn newest(&self) -> Option<i64> {
         self.days.keys().max().copied()
     }
-
-    fn name(&self, number: u32) -> String {
-        self.names.get(number as usize).map(|name| (**name).to_owned()).unwrap_or_default()
-    }
-}
-
-fn number(numbers: &mut HashMap<Arc<str>, u32>, names: &mut Vec<Arc<str>>, name: &str) -> u32 {
-    if let Some(known) = numbers.get(name) {
-        return *known;
-    }
-    let (number, name) = (u32::try_from(names.len()).unwrap_or(u32::MAX), Arc::<str>::from(name));
-    names.push(Arc::clone(&name));
-    numbers.insert(name, number);
-    number
 }
 
 fn in_order(days: HashMap<(i64, Metric), Sum>) -> Vec<(i64, Metric, Sum)> {

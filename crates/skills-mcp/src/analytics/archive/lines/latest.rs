@@ -2,7 +2,10 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
-use super::super::{PILES, RECENT, pile};
+use super::{
+    super::{PILES, RECENT, pile},
+    Quick,
+};
 use crate::event::Event;
 
 /// Of each skill so many are kept.
@@ -55,12 +58,12 @@ impl Newest {
 #[derive(Debug, Default)]
 pub(super) struct Latest {
     kinds: [Newest; PILES.len()],
-    skills: HashMap<String, Newest>,
+    skills: HashMap<String, Newest, Quick>,
 }
 
 impl Latest {
     /// Another event.
-    pub(super) fn add(&mut self, event: &Event, spot: Spot) {
+    pub(super) fn add<S: AsRef<str>>(&mut self, event: &Event<S>, spot: Spot) {
         if let Some(kind) = pile(event).and_then(|kind| self.kinds.get_mut(kind)) {
             kind.add(spot, RECENT);
         }
@@ -111,7 +114,7 @@ mod tests {
         let many = i64::try_from(RECENT).unwrap() * 3;
         for at in 0..many {
             let to = if at % 2 == 0 { &mut one } else { &mut other };
-            to.add(&Event::NoMatch(NoMatch::default()), spot((at * 7_919) % many));
+            to.add(&Event::NoMatch(NoMatch::<String>::default()), spot((at * 7_919) % many));
             let feedback = SkillFeedback { skill_path: "a".to_owned(), ..Default::default() };
             to.add(&Event::SkillFeedback(feedback), spot(at));
         }
