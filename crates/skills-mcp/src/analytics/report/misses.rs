@@ -2,7 +2,7 @@
 //!
 //! Greedy and deterministic: the word that most of what is left have in common, rare words before frequent ones, takes
 //! all requests that have it; and so on until nothing is shared. How rare a word is, all requests say, those that found
-//! something too.
+//! something too. A word that goes with every subject is none.
 
 use std::{
     cmp::Reverse,
@@ -26,6 +26,8 @@ const MAX_EXAMPLES: usize = 5;
 const MAX_KEYWORDS: usize = 5;
 /// A word that everybody uses is still worth this much of one that nobody else does.
 const LEAST_RARITY: f64 = 0.1;
+/// From fewer requests nobody can tell which words are a subject's and which are everybody's.
+const TELLING: usize = 10;
 
 /// A request that found nothing.
 struct Request<'a> {
@@ -94,7 +96,11 @@ impl<'a> Missed<'a> {
         }
         let (all, missed) =
             (real((requests.len() + others.len()) as u64), real(requests.len() as u64));
-        let rarity = everywhere.iter().zip(&having).map(|(n, list)| {
+        let fillers = fillers(&requests, &having);
+        let rarity = everywhere.iter().zip(&having).zip(fillers).map(|((n, list), filler)| {
+            if filler {
+                return LEAST_RARITY;
+            }
             let (n, here) = (real(*n), real(list.len() as u64).max(1.0));
             // Of all requests, and of those that found nothing: a word of every team says nothing of either.
             let rare = ((all - n + 0.5) / (n + 0.5)).ln().min((missed / here).ln());
@@ -208,6 +214,24 @@ impl<'a> Missed<'a> {
             keywords: keywords.unwrap_or_default(),
         }
     }
+}
+
+/// Which words are of no subject: those that more than a third of all requests have, where words that fewer have, and
+/// still many, have nearly all of the same requests. "… for the testing team" is about what stands before.
+fn fillers(requests: &[Request<'_>], having: &[Vec<usize>]) -> Vec<bool> {
+    let all = requests.len();
+    let is_common = |list: &Vec<usize>| list.len() * 3 > all && all >= TELLING * 2;
+    let is_subject =
+        |list: &Vec<usize>| !is_common(list) && list.len() * 8 >= all && list.len() >= TELLING;
+    let mut has_subject = vec![false; all];
+    for number in having.iter().filter(|list| is_subject(list)).flatten() {
+        has_subject.get_mut(*number).into_iter().for_each(|has| *has = true);
+    }
+    let has_subject = |number: &&usize| has_subject.get(**number).copied().unwrap_or(false);
+    let is_filler = |list: &Vec<usize>| {
+        is_common(list) && list.iter().filter(has_subject).count() * 4 >= list.len() * 3
+    };
+    having.iter().map(is_filler).collect()
 }
 
 /// The newest requests, each text once.

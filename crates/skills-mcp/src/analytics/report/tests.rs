@@ -198,6 +198,43 @@ fn requests_that_found_nothing_are_grouped_by_what_they_share() {
 }
 
 #[test]
+fn a_word_that_goes_with_every_subject_takes_none_of_them() {
+    let subjects = [
+        "nginx reverse proxy",
+        "kafka consumer offsets",
+        "terraform module",
+        "svg logo",
+        "german translation",
+    ];
+    let teams = ["testing", "mobile", "security", "docs", "data", "deploy", "api", "ops"];
+    // All of them say "team", or half, or two of five.
+    for (some, of) in [(1, 1), (1, 2), (2, 5)] {
+        let mut events = times(400, "skill_served", &served("ui/react", Some("a react form")));
+        for at in 0..200 {
+            let (subject, team) = (subjects[at % 5], teams[at / 5 % 8]);
+            let context = if at / 5 % of < some {
+                format!("{subject} for the {team} team")
+            } else {
+                format!("{subject} for {team}")
+            };
+            let minutes = i64::try_from(at).unwrap();
+            events.push(event(minutes, "no_match", &miss(&context, None)));
+        }
+        let mut groups: Vec<(String, u64)> = report(events)
+            .misses
+            .iter()
+            .map(|group| {
+                assert!(!group.terms.contains(&"team".to_owned()), "{:?}", group.terms);
+                (group.terms[0].clone(), group.requests)
+            })
+            .collect();
+        groups.sort();
+        let named = ["german", "kafka", "nginx", "svg", "terraform"];
+        assert_eq!(groups, named.map(|name| (name.to_owned(), 40)), "{some} of {of}");
+    }
+}
+
+#[test]
 fn words_that_a_skill_has_are_not_proposed_and_a_split_vote_names_no_skill() {
     let mut events: Vec<Recorded> =
         times(10, "no_match", &miss("apache certificate renewal", Some("ops/web")));
