@@ -29,8 +29,11 @@ pub enum Metric {
     Searched,
     /// A search showed nothing.
     SearchedInVain,
-    /// Nothing fitted: subject = the nearest skill, or nothing.
+    /// Nothing fitted a request in words: subject = the nearest skill, or nothing.
     Missed,
+    /// A skill was asked for by a name that is nobody's: subject = the nearest skill, or nothing. Or by one that several
+    /// have: detail = `several`.
+    Misnamed,
     /// It helped: subject = skill.
     Useful,
     /// It did not: subject = skill.
@@ -80,6 +83,9 @@ impl Sum {
     }
 }
 
+/// The detail of a name that several skills have.
+pub const SEVERAL: &str = "several";
+
 /// Counts of one period.
 pub type Tally = HashMap<Key, Sum>;
 
@@ -101,9 +107,13 @@ pub fn each(recorded: &Recorded, mut add: impl FnMut(Metric, &str, &str, u16, u6
     }
     match &recorded.event {
         Event::NoMatch(miss) => {
-            add(Metric::Missed, miss.closest_candidate.as_deref().unwrap_or_default(), "", 0, 0);
+            let metric = if recorded.is_by_name() { Metric::Misnamed } else { Metric::Missed };
+            add(metric, miss.closest_candidate.as_deref().unwrap_or_default(), "", 0, 0);
         }
         Event::Ambiguous(several) => {
+            if recorded.is_by_name() {
+                add(Metric::Misnamed, "", SEVERAL, 0, 0);
+            }
             several.candidates.iter().for_each(|skill| add(Metric::Tied, skill, "", 0, 0));
         }
         Event::SkillServed(served) => {
@@ -183,7 +193,7 @@ pub fn middle(bucket: u16) -> f64 {
 
 impl Metric {
     /// All there are, with the text that databases keep.
-    pub const ALL: [(Self, &'static str); 19] = [
+    pub const ALL: [(Self, &'static str); 20] = [
         (Self::Event, "event"),
         (Self::Server, "server"),
         (Self::Served, "served"),
@@ -195,6 +205,7 @@ impl Metric {
         (Self::Searched, "searched"),
         (Self::SearchedInVain, "searched_in_vain"),
         (Self::Missed, "missed"),
+        (Self::Misnamed, "misnamed"),
         (Self::Useful, "useful"),
         (Self::Useless, "useless"),
         (Self::AssetFetched, "asset_fetched"),

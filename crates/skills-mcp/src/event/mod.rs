@@ -206,6 +206,16 @@ pub struct Recorded {
     pub latency_us: Option<u64>,
 }
 
+/// The tool that takes a name; all others take words.
+const BY_NAME: &str = "skill";
+
+impl Recorded {
+    /// Whether a skill was asked for by its name, and not in words.
+    pub fn is_by_name(&self) -> bool {
+        self.tool.as_deref() == Some(BY_NAME)
+    }
+}
+
 impl Event {
     /// Its type, as it is written.
     pub fn kind(&self) -> &'static str {

@@ -218,7 +218,7 @@ fn tables_are_csv_and_one_skill_can_be_asked_for() {
     let mut lines = events(11, 2_000);
     lines.push(r#"{"type":"no_match","timestamp":"2026-02-28T10:00:00Z","data":{"context":"=cmd|'/c calc'!A0, \"x\""}}"#.to_owned());
     let home = history(&lines);
-    for table in ["skills", "misses", "scripts", "assets", "days"] {
+    for table in ["skills", "misses", "scripts", "assets", "days", "patterns"] {
         let (code, out, err) = stats(&home, &[&PERIOD[..], &["--csv", table]].concat());
         assert_eq!((code, err.as_str()), (0, ""), "{table}");
         assert!(out.ends_with("\r\n") && out.lines().count() > 4, "{table}: {out}");
@@ -226,6 +226,11 @@ fn tables_are_csv_and_one_skill_can_be_asked_for() {
             assert!(out.contains("\"'=cmd|'/c calc'!A0, \"\"x\"\"\""), "{out}");
         }
     }
+    let (_, out, _) = stats(&home, &[&PERIOD[..], &["--csv", "execution"]].concat());
+    assert!(
+        out.starts_with("server,claude,share,low,high\r\n") && out.lines().count() == 2,
+        "{out}"
+    );
     let skill = skill_name(0);
     let (_, out, _) = stats(&home, &[&PERIOD[..], &["--skill", &skill]].concat());
     assert!(
@@ -248,6 +253,28 @@ fn what_is_on_the_shelf_and_not_used_is_named() {
     assert!(out.contains("Never served") && out.contains("ui/react/auth"), "{out}");
     assert!(!out.contains("ui/react/_index"), "{out}");
     assert!(err.starts_with("1 line of ") && err.contains("no events"), "{err}");
+}
+
+#[test]
+fn what_is_not_used_is_a_table_and_a_refusal_is_called_one() {
+    let home = Home::with(ROOT_TREE);
+    let refused = r#"{"type":"script_executed","timestamp":"2026-02-20T10:00:00Z","data":{"skill_path":"ui/react/auth","file":"setup.sh","success":false,"exit_code":null}}"#;
+    home.write("h.jsonl", format!("{refused}\n"));
+    let said = |arguments: &[&str]| {
+        let (code, out, err) =
+            run(server(&home).args(["stats", "--file", "h.jsonl"]).args(PERIOD).args(arguments));
+        assert_eq!((code, err.as_str()), (0, ""));
+        out
+    };
+    let never = said(&["--csv", "never-served"]);
+    assert!(
+        never.starts_with("skill,description\r\n") && never.contains("ui/react/auth"),
+        "{never}"
+    );
+    let never = said(&["--csv", "never-fetched"]);
+    assert!(never.starts_with("skill,file,description\r\n"), "{never}");
+    let story = said(&["--skill", "ui/react/auth"]);
+    assert!(story.contains("refused setup.sh") && !story.contains("failed setup.sh"), "{story}");
 }
 
 #[test]

@@ -119,8 +119,25 @@ async function checkKeyboard(page, where) {
   seen.links += reached.length;
 }
 
-/** Every row of the lists leads to the page of the skill it is about. */
+/** Every row of the lists leads to the page of the skill it is about; or, where no skill came near, to all that are like it. */
 async function checkRows(page, where) {
+  const rows = await page.$$eval("section.panel", (panels) =>
+    panels.flatMap((panel) => {
+      const list = panel.getAttribute("aria-labelledby");
+      const all = [...panel.querySelectorAll(":scope ol.rows > li, :scope ul.rows > li, ol.advice > li, table.cards tbody tr")];
+      return all.map((one, row) => ({ list, row, links: [...one.querySelectorAll("a")].map((a) => a.getAttribute("href")) }));
+    }),
+  );
+  const others = { fix: "/?", missed: "/all?of=misses" };
+  // What has no skill: tools, clients, and files that are none's.
+  const plain = ({ list, row }) => ["latency", "clients"].includes(list) || (list === "health" && !report.health.findings[row].skill);
+  for (const one of rows) {
+    const leads = one.links.some((link) => link.startsWith("/skill?") || link.startsWith(others[one.list] ?? "/skill?"));
+    if (!leads && !plain(one)) complain(where, `row ${one.row} of ${one.list} leads nowhere`);
+  }
+  for (const list of ["skills", "missed", "never"]) {
+    if (!rows.some((one) => one.list === list)) complain(where, `no row of ${list} was looked at`);
+  }
   const names = await page.$$eval("a[href^='/skill?']", (all) => all.map((one) => new URL(one.href).searchParams.get("name")));
   const known = new Set(names);
   for (const { skill: name } of report.skills.slice(0, 10)) {
@@ -168,6 +185,16 @@ try {
         await context.close();
       }
     }
+  }
+  // The long lists once each: there is nothing in them that the first view has not.
+  for (const list of ["skills", "misses"]) {
+    const where = `all ${list}`;
+    const { context, page } = await opened(browser, `${url}all?of=${list}&days=30`, 360, "light", where);
+    await checkOrder(page, where);
+    await checkWidth(page, where);
+    await checkNumbers(page, where);
+    await checkRules(page, where);
+    await context.close();
   }
 } finally {
   await browser.close();
