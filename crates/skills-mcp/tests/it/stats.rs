@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use skills_mcp::{
     analytics::{
-        archive::{Archive, Evidence, Period, lines::Lines},
+        archive::{Archive, Evidence, Period, TOLD, lines::Lines},
         report::Report,
     },
     event::Recorded,
@@ -155,6 +155,10 @@ fn a_large_history_is_read_by_all_threads_and_nothing_is_lost_between_them() {
     assert!(story.recent.iter().all(|recorded| recorded.event.skill() == Some(&skill)));
     assert!(story.recent.is_sorted_by(|newer, older| newer.timestamp >= older.timestamp));
     assert!(!story.days.is_empty());
+    // Nobody tells more than the others would.
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let story = runtime.block_on(Archive::Lines(archive).story(&skill, DAYS, 1_000)).unwrap();
+    assert_eq!(story.recent.len(), TOLD);
 }
 
 #[test]
@@ -253,6 +257,23 @@ fn what_is_on_the_shelf_and_not_used_is_named() {
     assert!(out.contains("Never served") && out.contains("ui/react/auth"), "{out}");
     assert!(!out.contains("ui/react/_index"), "{out}");
     assert!(err.starts_with("1 line of ") && err.contains("no events"), "{err}");
+}
+
+#[test]
+fn a_finding_names_the_skill_whose_file_it_is() {
+    let home = Home::with(ROOT_TREE);
+    home.write(
+        "skills/lame.md",
+        "---\nkeywords: [lame]\ndescription: Lame\nassets:\n  - file: gone.txt\n    description: Gone\n---\n# Lame\n",
+    );
+    home.write("skills/broken.md", "---\nkeywords: [a\n");
+    let (code, out, err) = run(server(&home).args(["stats", "--json"]));
+    assert_eq!(code, 0, "{err}");
+    let said: Report = serde_json::from_str(&out).unwrap();
+    let findings = said.health.unwrap().findings;
+    let of = |file: &str| findings.iter().find(|finding| finding.place.starts_with(file)).unwrap();
+    assert_eq!(of("lame.md").skill.as_deref(), Some("lame"));
+    assert_eq!(of("broken.md").skill, None);
 }
 
 #[test]

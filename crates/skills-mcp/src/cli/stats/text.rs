@@ -367,7 +367,7 @@ mod tests {
     use crate::{
         analytics::{
             archive::{Evidence, Period},
-            report::{Health, Shelf, Shelved},
+            report::{Health, Looked, Shelf, Shelved},
         },
         event::Recorded,
     };
@@ -420,6 +420,17 @@ mod tests {
         insta::assert_snapshot!("stats_60", drawn(60, None));
         insta::assert_snapshot!("stats_160", drawn(160, None));
         insta::assert_snapshot!("stats_skill_80", drawn(80, Some(&skill_name(0))));
+    }
+
+    #[test]
+    fn how_many_of_the_requests_were_looked_at_is_said_where_it_is_not_all() {
+        let mut report = report();
+        report.misses_looked_at = Looked { n: 5_000, of: 97_751 };
+        let said = Page { report: &report, story: None, top: 5 }.lines(80, None).join("\n");
+        assert!(said.contains("of the latest 5,000 of 97,751"), "{said}");
+        report.misses_looked_at.of = 5_000;
+        let said = Page { report: &report, story: None, top: 5 }.lines(80, None).join("\n");
+        assert!(!said.contains("of the latest"), "{said}");
     }
 
     #[test]

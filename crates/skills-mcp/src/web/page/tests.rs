@@ -153,7 +153,7 @@ fn every_row_leads_somewhere() {
     let kafka = rows.iter().find(|row| row.contains("kafka lag")).unwrap();
     assert!(kafka.contains("href=\"/all?of=misses&amp;days=7#group-1\""), "{kafka}");
     let finding = rows.iter().find(|row| row.contains("file-missing")).unwrap();
-    assert!(finding.contains("href=\"/skill?name=ui%2Fauth&amp;days=7\""), "{finding}");
+    assert!(finding.contains("href=\"/skill?name=ui/auth&amp;days=7\""), "{finding}");
     assert!(page.contains("Words that lead to a skill") && page.contains("97,751"), "{page}");
 }
 
