@@ -4,7 +4,7 @@
 //   node page.mjs URL REPORT FOLDER VIEWS SKILL...
 //
 // REPORT is a file with what `skills-mcp stats --json` says of the same events, FOLDER is for screenshots, VIEWS is `all`
-// or `few`, SKILL is a skill whose own page is looked at.
+// or `few`, SKILL is a skill whose own page is looked at. LOGIN in the environment is a page that asks for TOKEN.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -38,25 +38,26 @@ function at(pointer) {
 }
 
 /** Opens a page that may ask nobody but us. */
-async function opened(browser, address, width, scheme, where) {
+async function opened(browser, address, width, scheme, where, status = 200) {
   const context = await browser.newContext({
     viewport: { width, height: 900 },
     colorScheme: scheme,
     reducedMotion: "reduce",
   });
   const page = await context.newPage();
-  const origin = new URL(url).origin;
+  const origin = new URL(address).origin;
   await page.route("**/*", (route) => {
     if (new URL(route.request().url()).origin === origin) return route.continue();
     complain(where, `asks ${route.request().url()}`);
     return route.abort();
   });
   page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complain(where, message.text());
+    const expected = status !== 200 && message.text().includes(`status of ${status}`);
+    if (["error", "warning"].includes(message.type()) && !expected) complain(where, message.text());
   });
   page.on("pageerror", (error) => complain(where, String(error)));
   const response = await page.goto(address);
-  if (response.status() !== 200) complain(where, `status ${response.status()}`);
+  if (response.status() !== status) complain(where, `status ${response.status()}`);
   return { context, page };
 }
 
@@ -194,6 +195,27 @@ try {
     await checkWidth(page, where);
     await checkNumbers(page, where);
     await checkRules(page, where);
+    await context.close();
+  }
+  if (process.env.LOGIN) {
+    const { context, page } = await opened(browser, process.env.LOGIN, 360, "light", "login", 401);
+    for (const where of ["login", "login again"]) {
+      await checkOrder(page, where);
+      await checkWidth(page, where);
+      await checkRules(page, where);
+      if (where === "login again") {
+        await page.screenshot({ path: join(folder, "login.png") });
+        await page.fill("#token", process.env.TOKEN);
+        await Promise.all([page.waitForURL(process.env.LOGIN), page.click("button")]);
+        const shown = await page.textContent("h1");
+        if (shown !== "What skills do") complain(where, `the token is answered with ${shown}`);
+      } else {
+        await page.fill("#token", "not-the-token");
+        await Promise.all([page.waitForURL("**/login"), page.click("button")]);
+        const said = await page.textContent("main");
+        if (!said.includes("not the token")) complain(where, `a wrong token is answered with ${said}`);
+      }
+    }
     await context.close();
   }
 } finally {
