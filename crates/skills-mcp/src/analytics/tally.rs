@@ -29,8 +29,11 @@ pub enum Metric {
     Searched,
     /// A search showed nothing.
     SearchedInVain,
-    /// Nothing fitted: subject = the nearest skill, or nothing.
+    /// Nothing fitted a request in words: subject = the nearest skill, or nothing.
     Missed,
+    /// A skill was asked for by a name that is nobody's: subject = the nearest skill, or nothing. Or by one that several
+    /// have: detail = `several`.
+    Misnamed,
     /// It helped: subject = skill.
     Useful,
     /// It did not: subject = skill.
@@ -80,6 +83,9 @@ impl Sum {
     }
 }
 
+/// The detail of a name that several skills have.
+pub const SEVERAL: &str = "several";
+
 /// Counts of one period.
 pub type Tally = HashMap<Key, Sum>;
 
@@ -105,10 +111,14 @@ pub fn each<S: AsRef<str>>(
     }
     match event {
         Event::NoMatch(miss) => {
+            let metric = if call.is_by_name() { Metric::Misnamed } else { Metric::Missed };
             let nearest = miss.closest_candidate.as_ref().map_or("", AsRef::as_ref);
-            add(Metric::Missed, nearest, "", 0, 0);
+            add(metric, nearest, "", 0, 0);
         }
         Event::Ambiguous(several) => {
+            if call.is_by_name() {
+                add(Metric::Misnamed, "", SEVERAL, 0, 0);
+            }
             several.candidates.iter().for_each(|skill| add(Metric::Tied, skill.as_ref(), "", 0, 0));
         }
         Event::SkillServed(served) => {
@@ -118,11 +128,9 @@ pub fn each<S: AsRef<str>>(
             if let Some(score) = served.score {
                 add(Metric::Scored, skill, "", 0, ten_thousandths(score));
             }
-            if served.was_ambiguous {
-                add(Metric::Chosen, skill, "", 0, 0);
-            }
-            if served.was_shown {
-                add(Metric::Taken, skill, "", 0, 0);
+            let how = [(served.was_ambiguous, Metric::Chosen), (served.was_shown, Metric::Taken)];
+            for (_, metric) in how.into_iter().filter(|(was, _)| *was) {
+                add(metric, skill, "", 0, 0);
             }
         }
         Event::SkillSearched(search) => {
@@ -188,7 +196,7 @@ pub fn middle(bucket: u16) -> f64 {
 
 impl Metric {
     /// All there are, with the text that databases keep.
-    pub const ALL: [(Self, &'static str); 19] = [
+    pub const ALL: [(Self, &'static str); 20] = [
         (Self::Event, "event"),
         (Self::Server, "server"),
         (Self::Served, "served"),
@@ -200,6 +208,7 @@ impl Metric {
         (Self::Searched, "searched"),
         (Self::SearchedInVain, "searched_in_vain"),
         (Self::Missed, "missed"),
+        (Self::Misnamed, "misnamed"),
         (Self::Useful, "useful"),
         (Self::Useless, "useless"),
         (Self::AssetFetched, "asset_fetched"),

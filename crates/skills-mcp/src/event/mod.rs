@@ -209,6 +209,9 @@ pub struct Recorded {
     pub latency_us: Option<u64>,
 }
 
+/// The tool that takes a name; all others take words.
+const BY_NAME: &str = "skill";
+
 /// What was asked, by whom and how fast it was answered: what counts of an event besides itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
@@ -220,6 +223,13 @@ pub struct Call<'a> {
     pub client_name: Option<&'a str>,
     /// From the request to the event, in microseconds.
     pub latency_us: Option<u64>,
+}
+
+impl Call<'_> {
+    /// Whether a skill was asked for by its name, and not in words.
+    pub fn is_by_name(self) -> bool {
+        self.tool == Some(BY_NAME)
+    }
 }
 
 impl Recorded {

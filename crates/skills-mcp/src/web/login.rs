@@ -14,7 +14,7 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use super::{
-    Door, Refused,
+    Door, Refused, page,
     serving::{refusal, said},
 };
 
@@ -48,7 +48,7 @@ async fn enter(State(door): State<Arc<Door>>, mut request: Request) -> Response 
             let headers = [(header::SET_COOKIE, cookie), (header::LOCATION, "/".to_owned())];
             (StatusCode::SEE_OTHER, headers).into_response()
         }
-        Err(Refused::Token) => said(StatusCode::UNAUTHORIZED, "that is not the token"),
+        Err(Refused::Token) => page::login(true),
         Err(refused) => refusal(refused),
     }
 }

@@ -53,7 +53,8 @@ const HEADERS: [(header::HeaderName, &str); 5] = [
         header::CONTENT_SECURITY_POLICY,
         "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     ),
-    (header::REFERRER_POLICY, "no-referrer"),
+    // Nobody elsewhere is told. With `no-referrer` a browser would not say its origin to us either, and be refused.
+    (header::REFERRER_POLICY, "same-origin"),
     (header::CACHE_CONTROL, "no-store"),
     (header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];

@@ -124,6 +124,13 @@ fn no_other_page_and_nobody_without_the_token_sees_it() {
     )
     .unwrap();
     assert_eq!(entered.status, 303, "{entered:?}");
+    let typed = [("Host", &*host), ("Content-Type", "application/x-www-form-urlencoded")];
+    let wrong = ask(page.address(), "POST", "/login", &typed, b"token=wrong").unwrap();
+    assert_eq!(wrong.status, 401);
+    assert!(wrong.head.to_lowercase().contains("content-type: text/html"), "{wrong:?}");
+    let body = &wrong.body;
+    assert!(body.contains("That is not the token") && body.contains("action=\"/login\""), "{body}");
+    assert!(!asked.body.contains("That is not the token"));
     let cookie = entered.head.lines().find_map(|line| {
         let (name, value) = line.split_once(": ")?;
         name.eq_ignore_ascii_case("set-cookie").then(|| value.split(';').next().unwrap())

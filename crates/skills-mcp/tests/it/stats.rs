@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use skills_mcp::{
     analytics::{
-        archive::{Archive, Evidence, Period, lines::Lines},
+        archive::{Archive, Evidence, Period, TOLD, lines::Lines},
         report::Report,
     },
     event::Recorded,
@@ -155,6 +155,10 @@ fn a_large_history_is_read_by_all_threads_and_nothing_is_lost_between_them() {
     assert!(story.recent.iter().all(|recorded| recorded.event.skill() == Some(&skill)));
     assert!(story.recent.is_sorted_by(|newer, older| newer.timestamp >= older.timestamp));
     assert!(!story.days.is_empty());
+    // Nobody tells more than the others would.
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let story = runtime.block_on(Archive::Lines(archive).story(&skill, DAYS, 1_000)).unwrap();
+    assert_eq!(story.recent.len(), TOLD);
 }
 
 #[test]
@@ -218,7 +222,7 @@ fn tables_are_csv_and_one_skill_can_be_asked_for() {
     let mut lines = events(11, 2_000);
     lines.push(r#"{"type":"no_match","timestamp":"2026-02-28T10:00:00Z","data":{"context":"=cmd|'/c calc'!A0, \"x\""}}"#.to_owned());
     let home = history(&lines);
-    for table in ["skills", "misses", "scripts", "assets", "days"] {
+    for table in ["skills", "misses", "scripts", "assets", "days", "patterns"] {
         let (code, out, err) = stats(&home, &[&PERIOD[..], &["--csv", table]].concat());
         assert_eq!((code, err.as_str()), (0, ""), "{table}");
         assert!(out.ends_with("\r\n") && out.lines().count() > 4, "{table}: {out}");
@@ -226,6 +230,11 @@ fn tables_are_csv_and_one_skill_can_be_asked_for() {
             assert!(out.contains("\"'=cmd|'/c calc'!A0, \"\"x\"\"\""), "{out}");
         }
     }
+    let (_, out, _) = stats(&home, &[&PERIOD[..], &["--csv", "execution"]].concat());
+    assert!(
+        out.starts_with("server,claude,share,low,high\r\n") && out.lines().count() == 2,
+        "{out}"
+    );
     let skill = skill_name(0);
     let (_, out, _) = stats(&home, &[&PERIOD[..], &["--skill", &skill]].concat());
     assert!(
@@ -248,6 +257,45 @@ fn what_is_on_the_shelf_and_not_used_is_named() {
     assert!(out.contains("Never served") && out.contains("ui/react/auth"), "{out}");
     assert!(!out.contains("ui/react/_index"), "{out}");
     assert!(err.starts_with("1 line of ") && err.contains("no events"), "{err}");
+}
+
+#[test]
+fn a_finding_names_the_skill_whose_file_it_is() {
+    let home = Home::with(ROOT_TREE);
+    home.write(
+        "skills/lame.md",
+        "---\nkeywords: [lame]\ndescription: Lame\nassets:\n  - file: gone.txt\n    description: Gone\n---\n# Lame\n",
+    );
+    home.write("skills/broken.md", "---\nkeywords: [a\n");
+    let (code, out, err) = run(server(&home).args(["stats", "--json"]));
+    assert_eq!(code, 0, "{err}");
+    let said: Report = serde_json::from_str(&out).unwrap();
+    let findings = said.health.unwrap().findings;
+    let of = |file: &str| findings.iter().find(|finding| finding.place.starts_with(file)).unwrap();
+    assert_eq!(of("lame.md").skill.as_deref(), Some("lame"));
+    assert_eq!(of("broken.md").skill, None);
+}
+
+#[test]
+fn what_is_not_used_is_a_table_and_a_refusal_is_called_one() {
+    let home = Home::with(ROOT_TREE);
+    let refused = r#"{"type":"script_executed","timestamp":"2026-02-20T10:00:00Z","data":{"skill_path":"ui/react/auth","file":"setup.sh","success":false,"exit_code":null}}"#;
+    home.write("h.jsonl", format!("{refused}\n"));
+    let said = |arguments: &[&str]| {
+        let (code, out, err) =
+            run(server(&home).args(["stats", "--file", "h.jsonl"]).args(PERIOD).args(arguments));
+        assert_eq!((code, err.as_str()), (0, ""));
+        out
+    };
+    let never = said(&["--csv", "never-served"]);
+    assert!(
+        never.starts_with("skill,description\r\n") && never.contains("ui/react/auth"),
+        "{never}"
+    );
+    let never = said(&["--csv", "never-fetched"]);
+    assert!(never.starts_with("skill,file,description\r\n"), "{never}");
+    let story = said(&["--skill", "ui/react/auth"]);
+    assert!(story.contains("refused setup.sh") && !story.contains("failed setup.sh"), "{story}");
 }
 
 #[test]

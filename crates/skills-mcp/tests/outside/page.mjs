@@ -4,7 +4,7 @@
 //   node page.mjs URL REPORT FOLDER VIEWS SKILL...
 //
 // REPORT is a file with what `skills-mcp stats --json` says of the same events, FOLDER is for screenshots, VIEWS is `all`
-// or `few`, SKILL is a skill whose own page is looked at.
+// or `few`, SKILL is a skill whose own page is looked at. LOGIN in the environment is a page that asks for TOKEN.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -38,25 +38,26 @@ function at(pointer) {
 }
 
 /** Opens a page that may ask nobody but us. */
-async function opened(browser, address, width, scheme, where) {
+async function opened(browser, address, width, scheme, where, status = 200) {
   const context = await browser.newContext({
     viewport: { width, height: 900 },
     colorScheme: scheme,
     reducedMotion: "reduce",
   });
   const page = await context.newPage();
-  const origin = new URL(url).origin;
+  const origin = new URL(address).origin;
   await page.route("**/*", (route) => {
     if (new URL(route.request().url()).origin === origin) return route.continue();
     complain(where, `asks ${route.request().url()}`);
     return route.abort();
   });
   page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complain(where, message.text());
+    const expected = status !== 200 && message.text().includes(`status of ${status}`);
+    if (["error", "warning"].includes(message.type()) && !expected) complain(where, message.text());
   });
   page.on("pageerror", (error) => complain(where, String(error)));
   const response = await page.goto(address);
-  if (response.status() !== 200) complain(where, `status ${response.status()}`);
+  if (response.status() !== status) complain(where, `status ${response.status()}`);
   return { context, page };
 }
 
@@ -119,8 +120,25 @@ async function checkKeyboard(page, where) {
   seen.links += reached.length;
 }
 
-/** Every row of the lists leads to the page of the skill it is about. */
+/** Every row of the lists leads to the page of the skill it is about; or, where no skill came near, to all that are like it. */
 async function checkRows(page, where) {
+  const rows = await page.$$eval("section.panel", (panels) =>
+    panels.flatMap((panel) => {
+      const list = panel.getAttribute("aria-labelledby");
+      const all = [...panel.querySelectorAll(":scope ol.rows > li, :scope ul.rows > li, ol.advice > li, table.cards tbody tr")];
+      return all.map((one, row) => ({ list, row, links: [...one.querySelectorAll("a")].map((a) => a.getAttribute("href")) }));
+    }),
+  );
+  const others = { fix: "/?", missed: "/all?of=misses" };
+  // What has no skill: tools, clients, and files that are none's.
+  const plain = ({ list, row }) => ["latency", "clients"].includes(list) || (list === "health" && !report.health.findings[row].skill);
+  for (const one of rows) {
+    const leads = one.links.some((link) => link.startsWith("/skill?") || link.startsWith(others[one.list] ?? "/skill?"));
+    if (!leads && !plain(one)) complain(where, `row ${one.row} of ${one.list} leads nowhere`);
+  }
+  for (const list of ["skills", "missed", "never"]) {
+    if (!rows.some((one) => one.list === list)) complain(where, `no row of ${list} was looked at`);
+  }
   const names = await page.$$eval("a[href^='/skill?']", (all) => all.map((one) => new URL(one.href).searchParams.get("name")));
   const known = new Set(names);
   for (const { skill: name } of report.skills.slice(0, 10)) {
@@ -168,6 +186,37 @@ try {
         await context.close();
       }
     }
+  }
+  // The long lists once each: there is nothing in them that the first view has not.
+  for (const list of ["skills", "misses"]) {
+    const where = `all ${list}`;
+    const { context, page } = await opened(browser, `${url}all?of=${list}&days=30`, 360, "light", where);
+    await checkOrder(page, where);
+    await checkWidth(page, where);
+    await checkNumbers(page, where);
+    await checkRules(page, where);
+    await context.close();
+  }
+  if (process.env.LOGIN) {
+    const { context, page } = await opened(browser, process.env.LOGIN, 360, "light", "login", 401);
+    for (const where of ["login", "login again"]) {
+      await checkOrder(page, where);
+      await checkWidth(page, where);
+      await checkRules(page, where);
+      if (where === "login again") {
+        await page.screenshot({ path: join(folder, "login.png") });
+        await page.fill("#token", process.env.TOKEN);
+        await Promise.all([page.waitForURL(process.env.LOGIN), page.click("button")]);
+        const shown = await page.textContent("h1");
+        if (shown !== "What skills do") complain(where, `the token is answered with ${shown}`);
+      } else {
+        await page.fill("#token", "not-the-token");
+        await Promise.all([page.waitForURL("**/login"), page.click("button")]);
+        const said = await page.textContent("main");
+        if (!said.includes("not the token")) complain(where, `a wrong token is answered with ${said}`);
+      }
+    }
+    await context.close();
   }
 } finally {
   await browser.close();

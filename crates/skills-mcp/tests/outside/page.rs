@@ -18,6 +18,7 @@ use skills_testkit::{
 };
 
 const DAY: u64 = 86_400_000;
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 /// What somebody could call a skill, ask for, or say of one.
 const HOSTILE: &str = "\"'><script>document.title='owned'</script><img src=//evil.example/x onerror=alert(1)>\u{202e}\u{1b}[2J";
 
@@ -106,12 +107,17 @@ fn command(home: &Home, arguments: &[&str]) -> Command {
 }
 
 /// Looks at the page of these events, and at a skill's own; what was complained of, and how many numbers were compared.
+/// Without events, also at the page that asks for a token.
 fn looked_at(name: &str, events: &[String], views: &str, skills: &[&str]) -> Value {
     let home = home(events);
     let stats = command(&home, &["stats", "--json", "--days", "30"]).output().unwrap();
     assert!(stats.status.success(), "{}", String::from_utf8_lossy(&stats.stderr));
     home.write("report.json", &stats.stdout);
     let page = Listening::start(command(&home, &["dashboard", "--listen", "127.0.0.1:0"]));
+    let mut asking = command(&home, &["dashboard", "--listen", "127.0.0.1:0"]);
+    asking.env("COLLECT_TOKEN", TOKEN);
+    let asking = events.is_empty().then(|| Listening::start(asking));
+    let login = asking.as_ref().map(|asking| format!("http://{}/", asking.address()));
     let tools = &*TOOLS;
     let shots = tools.join(format!("shots-{name}"));
     fs::create_dir_all(&shots).unwrap();
@@ -122,6 +128,8 @@ fn looked_at(name: &str, events: &[String], views: &str, skills: &[&str]) -> Val
         .arg(&shots)
         .arg(views)
         .args(skills)
+        .env("TOKEN", TOKEN)
+        .env("LOGIN", login.unwrap_or_default())
         .current_dir(tools)
         .output()
         .expect("node is installed: apt-get install nodejs");
@@ -148,7 +156,7 @@ fn what_nobody_should_write_is_only_text() {
 }
 
 #[test]
-fn a_page_of_nothing_is_a_page() {
+fn a_page_of_nothing_is_a_page_and_so_is_the_one_that_asks_for_the_token() {
     let seen = looked_at("empty", &[], "few", &[&skill_name(0)]);
     assert_eq!(seen["complaints"], json!([]));
 }

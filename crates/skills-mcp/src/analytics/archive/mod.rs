@@ -22,6 +22,9 @@ use crate::event::{Event, Recorded};
 /// Of each kind of event whose texts matter, the latest so many are looked at.
 pub const RECENT: usize = 5_000;
 
+/// Of each skill the latest so many are told.
+pub const TOLD: usize = 50;
+
 /// A day, in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
@@ -214,13 +217,14 @@ impl Archive {
         }
     }
 
-    /// One skill's own story, with at most so many of its events.
+    /// One skill's own story, with at most so many of its events, and never more than [`TOLD`].
     pub async fn story(
         &self,
         skill: &str,
         period: Period,
         limit: usize,
     ) -> Result<Story, ArchiveError> {
+        let limit = limit.min(TOLD);
         match self {
             Self::Lines(lines) => {
                 let (lines, place, skill) = (lines.clone(), lines.place(), skill.to_owned());

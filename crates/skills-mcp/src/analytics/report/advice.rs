@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 
 use super::{
-    Advice, AdviceKind, ENOUGH, HealthFinding, Misses, Report, ScriptUse, SkillUse, Unused,
+    Advice, AdviceKind, ENOUGH, HealthFinding, Looked, Misses, Report, ScriptUse, SkillUse, Unused,
     rate::real,
 };
 
@@ -26,7 +26,7 @@ type Weighed = (u64, Advice);
 
 pub(super) fn of(report: &Report) -> Vec<Advice> {
     let mut all: Vec<Weighed> = Vec::new();
-    all.extend(report.misses.iter().filter_map(missing));
+    all.extend(report.misses.iter().filter_map(|group| missing(group, report.misses_looked_at)));
     all.extend(report.skills.iter().filter_map(useless));
     all.extend(untaken(&report.skills));
     all.extend(report.scripts.iter().filter_map(failing));
@@ -39,13 +39,19 @@ pub(super) fn of(report: &Report) -> Vec<Advice> {
     all.into_iter().map(|(_, advice)| advice).collect()
 }
 
-/// Requests that found nothing.
-fn missing(group: &Misses) -> Option<Weighed> {
+/// Requests that found nothing. Where only the latest were looked at, the others are taken to be alike.
+fn missing(group: &Misses, looked: Looked) -> Option<Weighed> {
     if group.requests < ENOUGH || group.terms.is_empty() {
         return None;
     }
     let subject = group.terms.join(", ");
-    let seen = format!("{} requests about {subject} found no skill", group.requests);
+    let seen = if looked.is_part() {
+        let (n, latest) = (group.requests, looked.n);
+        format!("{n} of the latest {latest} requests that found no skill are about {subject}")
+    } else {
+        format!("{} requests about {subject} found no skill", group.requests)
+    };
+    let helps = real(group.requests) * real(looked.of.max(1)) / real(looked.n.max(1));
     let near = group.nearest.as_ref().filter(|_| !group.keywords.is_empty());
     let advice = match near {
         Some(nearest) => Advice {
@@ -67,7 +73,7 @@ fn missing(group: &Misses) -> Option<Weighed> {
             subject,
         },
     };
-    Some((group.requests, advice))
+    Some((rounded(helps).max(group.requests), advice))
 }
 
 /// A skill that does not help, taken over all of its feedback, or of late.
@@ -151,7 +157,7 @@ fn broken(report: &Report) -> Vec<Weighed> {
         };
         let seen = format!("It is not served: {}.", finding.message.trim_end_matches('.'));
         let (kind, subject) = (AdviceKind::FixFile, finding.place.clone());
-        (helps.max(1), Advice { kind, subject, seen, action, skill: None })
+        (helps.max(1), Advice { kind, subject, seen, action, skill: finding.skill.clone() })
     };
     health.findings.iter().filter(error).take(MOST_FILES).map(advice).collect()
 }

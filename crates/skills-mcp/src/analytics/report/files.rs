@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{AssetUse, Execution, Latency, Rate, ScriptUse, rate::Spread, totals::sum};
+use super::{AssetUse, Execution, Latency, Rate, ScriptUse, Shelf, rate::Spread, totals::sum};
 use crate::analytics::tally::{Key, Metric, Sum, Tally};
 
 pub(super) fn assets(tally: &Tally) -> Vec<AssetUse> {
@@ -43,7 +43,8 @@ const SCRIPTS: &[(Metric, Adds)] = &[
     (Metric::ScriptFetched, |script, _, sum| script.fetched += sum.n),
 ];
 
-pub(super) fn scripts(tally: &Tally) -> Vec<ScriptUse> {
+/// Every script; what was only ever refused is one where the skill is known: anybody can ask for anything.
+pub(super) fn scripts(tally: &Tally, shelf: Option<&Shelf>) -> Vec<ScriptUse> {
     let mut scripts: BTreeMap<(&str, &str), Script> = BTreeMap::new();
     for (metric, add) in SCRIPTS {
         for (key, sum) in tally.iter().filter(|(key, _)| key.metric == *metric) {
@@ -60,7 +61,9 @@ pub(super) fn scripts(tally: &Tally) -> Vec<ScriptUse> {
         p50_ms: script.took.percentile(50),
         p95_ms: script.took.percentile(95),
     };
+    let known = |skill: &str| shelf.is_none_or(|shelf| shelf.get(skill).is_some());
     let mut rows: Vec<ScriptUse> = scripts.into_iter().map(row).collect();
+    rows.retain(|script| script.runs + script.fetched > 0 || known(&script.skill));
     // Stable: what was run as often stays in the order of its name.
     rows.sort_by_key(|script| std::cmp::Reverse((script.runs, script.fetched, script.refused)));
     rows

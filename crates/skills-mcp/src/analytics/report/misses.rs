@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    Misses, Shelf,
+    ENOUGH, Looked, Misses, Shelf,
     rate::{real, short},
     words::{Spelling, Term, Words},
 };
@@ -58,11 +58,27 @@ pub(super) fn of(recent: &[Recorded], shelf: Option<&Shelf>, words: &mut Words) 
     groups
 }
 
+/// Of so many requests that found nothing, those whose texts can be looked at.
+pub(super) fn looked_at(recent: &[Recorded], of: u64) -> Looked {
+    let missed = recent.iter().filter(|recorded| match &recorded.event {
+        Event::NoMatch(_) => !recorded.call().is_by_name(),
+        Event::SkillSearched(search) => search.shown.is_empty(),
+        Event::Ambiguous(_)
+        | Event::SkillServed(_)
+        | Event::AssetServed(_)
+        | Event::ScriptExecuted(_)
+        | Event::SkillFeedback(_)
+        | Event::Refresh(_) => false,
+    });
+    Looked { n: missed.count() as u64, of }
+}
+
 impl<'a> Missed<'a> {
     fn of(recent: &'a [Recorded], words: &mut Words) -> Self {
         let mut requests: Vec<Request<'a>> = Vec::new();
         let mut others: Vec<Vec<(Term, String)>> = Vec::new();
-        for recorded in recent {
+        // A name that was misspelt is no request in words.
+        for recorded in recent.iter().filter(|recorded| !recorded.call().is_by_name()) {
             let Some(context) = recorded.event.context() else { continue };
             let terms = words.of(context);
             let (nearest, score) = match &recorded.event {
@@ -200,6 +216,7 @@ impl<'a> Missed<'a> {
         let named: Vec<Term> = terms.iter().map(|(term, _)| *term).take(MAX_TERMS).collect();
         let (nearest, score, is_clear) = nearest(&members);
         let there = |name: &&str| catalog.is_none_or(|catalog| catalog.get(name).is_some());
+        let is_clear = is_clear && size >= ENOUGH;
         let keywords = nearest.filter(|_| is_clear).filter(there).map(|nearest| {
             let own = own_words(nearest, catalog, words);
             let missing = terms.iter().map(|(term, _)| term).filter(|term| !own.contains(term));

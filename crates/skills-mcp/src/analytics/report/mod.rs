@@ -14,7 +14,7 @@ mod totals;
 mod words;
 
 use serde::{Deserialize, Serialize};
-pub use shelf::{Shelf, Shelved, called};
+pub use shelf::{Shelf, Shelved};
 
 use super::archive::{Evidence, Period};
 use words::Words;
@@ -39,6 +39,9 @@ pub struct Report {
     pub never_served: Option<Vec<Unused>>,
     /// Requests that found nothing, grouped by the words they share; largest group first.
     pub misses: Vec<Misses>,
+    /// How many of those requests were looked at: the latest.
+    #[serde(default)]
+    pub misses_looked_at: Looked,
     /// Which words led to which skill, most served first.
     pub patterns: Vec<Pattern>,
     /// Files that were fetched, most first.
@@ -62,19 +65,22 @@ impl Report {
     pub fn of(evidence: &Evidence, shelf: Option<&Shelf>, period: Period, today: i64) -> Self {
         let mut words = Words::default();
         let skills = skills::of(evidence, shelf);
+        let totals = totals::of(evidence);
+        let missed = totals.misses + totals.searches_in_vain;
         let never_served = shelf.map(|shelf| shelf.never_served(&evidence.tally));
         let mut report = Self {
             period: totals::period(period, today),
-            totals: totals::of(evidence),
+            totals,
             advice: Vec::new(),
             days: totals::days(evidence, period),
             never_served,
             misses: misses::of(&evidence.recent, shelf, &mut words),
+            misses_looked_at: misses::looked_at(&evidence.recent, missed),
             patterns: patterns::of(&evidence.recent, &skills, &mut words),
             skills,
             assets: files::assets(&evidence.tally),
             never_fetched: shelf.map(|shelf| shelf.never_fetched(&evidence.tally)),
-            scripts: files::scripts(&evidence.tally),
+            scripts: files::scripts(&evidence.tally, shelf),
             execution: files::execution(&evidence.tally),
             latency: files::latency(&evidence.tally),
             clients: totals::clients(&evidence.tally),
@@ -128,11 +134,14 @@ pub struct Totals {
     pub searches: u64,
     /// Searches that showed nothing.
     pub searches_in_vain: u64,
-    /// Requests that nothing fitted.
+    /// Requests in words that nothing fitted.
     pub misses: u64,
-    /// Requests that several skills fitted.
+    /// Requests in words that several skills fitted.
     pub ambiguous: u64,
-    /// Requests by context that ended in a skill at once, of all of them.
+    /// Skills asked for by a name that nobody has.
+    #[serde(default)]
+    pub misnamed: u64,
+    /// Requests in words that ended in a skill at once, of all of them.
     pub found: Rate,
     /// Feedback that says a skill helped.
     pub useful: Rate,
@@ -155,6 +164,22 @@ pub struct Rate {
     pub low: Option<f64>,
     /// to.
     pub high: Option<f64>,
+}
+
+/// The latest so many of so many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Looked {
+    /// How many.
+    pub n: u64,
+    /// Of how many.
+    pub of: u64,
+}
+
+impl Looked {
+    /// Whether there are more than were looked at.
+    pub fn is_part(self) -> bool {
+        self.n < self.of
+    }
 }
 
 /// One thing to do.
@@ -220,7 +245,7 @@ pub struct SkillUse {
     pub served: u64,
     /// Tokens served in all.
     pub tokens: u64,
-    /// Mean score of the requests that led to it; none where it was only loaded by name.
+    /// Mean score of the requests that led to it; none where there are too few to say.
     pub mean_score: Option<f64>,
     /// How many of them.
     pub scored: u64,
@@ -234,6 +259,9 @@ pub struct SkillUse {
     pub taken: Rate,
     /// How often it was one of several candidates.
     pub tied: u64,
+    /// How often it was the one that was taken then.
+    #[serde(default)]
+    pub chosen: u64,
     /// How often it was the nearest to a request that found nothing.
     pub nearly: u64,
 }
@@ -372,6 +400,9 @@ pub struct HealthFinding {
     pub message: String,
     /// What to do.
     pub hint: String,
+    /// The skill whose file it is, if it is one's.
+    #[serde(default)]
+    pub skill: Option<String>,
 }
 
 #[cfg(test)]

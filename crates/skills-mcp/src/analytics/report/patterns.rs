@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    Counted, Pattern, SkillUse,
+    Counted, ENOUGH, Pattern, SkillUse,
     totals::most_first,
     words::{Spelling, Term, Words},
 };
 use crate::event::{Event, Recorded};
 
-/// Fewer requests have no pattern.
-const FEWEST: u64 = 3;
 /// So many words of a skill are shown.
 const SHOWN: usize = 8;
 
@@ -41,7 +39,7 @@ pub(super) fn of(recent: &[Recorded], skills: &[SkillUse], words: &mut Words) ->
     }
     // In the order of the skills, the most served first.
     let pattern = |used: &SkillUse| {
-        let seen = seen.get(used.skill.as_str()).filter(|seen| seen.requests >= FEWEST)?;
+        let seen = seen.get(used.skill.as_str()).filter(|seen| seen.requests >= ENOUGH)?;
         // What only one request had is no pattern, nor is what requests for other skills have as often.
         let telling = seen.terms.iter().filter(|(term, (n, _))| {
             let others = everywhere.get(term).copied().unwrap_or(0);

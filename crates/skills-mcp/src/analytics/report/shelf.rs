@@ -29,7 +29,7 @@ pub struct Shelf {
 /// One skill on the shelf.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shelved {
-    /// What events call it.
+    /// What events call it: its identity.
     pub name: String,
     /// What it says of itself.
     pub description: String,
@@ -39,11 +39,6 @@ pub struct Shelved {
     pub files: Vec<String>,
     /// Whether it is there for others to inherit from, and not to be served by itself.
     pub inherited: bool,
-}
-
-/// What events call a skill: the name that is unique in the catalog, by which it can be asked for.
-pub fn called(skill: &Skill) -> &str {
-    &skill.identity
 }
 
 impl Shelf {
@@ -78,14 +73,13 @@ impl Shelf {
         never.map(|skill| unused(skill, None)).collect()
     }
 
-    /// Declared files that were neither fetched nor run once.
+    /// Declared files that were neither fetched nor run once; being refused is no use.
     pub(super) fn never_fetched(&self, tally: &Tally) -> Vec<Unused> {
         let of_files = [
             Metric::AssetFetched,
             Metric::ScriptFetched,
             Metric::ScriptSucceeded,
             Metric::ScriptFailed,
-            Metric::ScriptRefused,
         ];
         let used: HashSet<(&str, &str)> = tally
             .keys()
@@ -108,7 +102,7 @@ fn unused(skill: &Shelved, file: Option<String>) -> Unused {
 fn shelved(skill: &Skill) -> Shelved {
     let fields = skill.fields();
     Shelved {
-        name: called(skill).to_owned(),
+        name: skill.identity.to_string(),
         description: fields.description.clone(),
         keywords: fields.keywords.iter().chain(&fields.phrases).cloned().collect(),
         files: skill.declared().map(|file| file.as_str().to_owned()).collect(),
@@ -125,15 +119,29 @@ fn health(snapshot: &Snapshot) -> Health {
         let of = |diagnostic: &&Diagnostic| diagnostic.finding.code.severity() == severity;
         diagnostics.iter().filter(of).count() as u64
     };
+    let owners = owners(snapshot);
+    let named = diagnostics.iter().take(MAX_FINDINGS);
     Health {
         skills: snapshot.catalog.len() as u64,
         errors: count(Severity::Error),
         warnings: count(Severity::Warning),
-        findings: diagnostics.iter().take(MAX_FINDINGS).map(finding).collect(),
+        findings: named.map(|diagnostic| finding(diagnostic, &owners)).collect(),
     }
 }
 
-fn finding(diagnostic: &Diagnostic) -> HealthFinding {
+/// Whose each file is, by its source's name and its own.
+type Owners<'a> = HashMap<(&'a str, &'a str), &'a str>;
+
+fn owners(snapshot: &Snapshot) -> Owners<'_> {
+    let sources = snapshot.catalog.sources();
+    let owned = snapshot.catalog.skills().filter_map(|skill| {
+        let source = sources.get(skill.source)?;
+        Some(((&*source.name, skill.file.as_str()), &*skill.identity))
+    });
+    owned.collect()
+}
+
+fn finding(diagnostic: &Diagnostic, owners: &Owners<'_>) -> HealthFinding {
     let finding = &diagnostic.finding;
     let file = if diagnostic.file.is_empty() { &*diagnostic.source } else { &diagnostic.file };
     let place = match finding.at.line {
@@ -146,5 +154,8 @@ fn finding(diagnostic: &Diagnostic) -> HealthFinding {
         place,
         message: finding.message.clone(),
         hint: finding.hint.clone().unwrap_or_default(),
+        skill: owners
+            .get(&(&*diagnostic.source, diagnostic.file.as_str()))
+            .map(|skill| (*skill).to_owned()),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    Rate, Shelf, SkillUse,
+    ENOUGH, Rate, Shelf, SkillUse,
     rate::{real, short},
 };
 use crate::{
@@ -26,7 +26,7 @@ pub(super) fn of(evidence: &Evidence, shelf: Option<&Shelf>) -> Vec<SkillUse> {
             known: shelf.map(|shelf| shelf.get(skill).is_some()),
             served: served.n,
             tokens: served.total,
-            mean_score: (scored.n > 0)
+            mean_score: (scored.n >= ENOUGH)
                 .then(|| short(real(scored.total) / real(scored.n) / 10_000.0)),
             scored: scored.n,
             useful: Rate::of(useful, useful + sum(Metric::Useless).n),
@@ -34,6 +34,7 @@ pub(super) fn of(evidence: &Evidence, shelf: Option<&Shelf>) -> Vec<SkillUse> {
             shown,
             taken: Rate::of(sum(Metric::Taken).n, shown),
             tied: sum(Metric::Tied).n,
+            chosen: sum(Metric::Chosen).n,
             nearly: sum(Metric::Missed).n,
         }
     };

@@ -153,7 +153,8 @@ fn files_and_scripts_are_counted_for_whoever_declares_them() {
     assert!((script.p95_ms.unwrap() / 900.0 - 1.0).abs() < 0.1, "{script:?}");
     assert_eq!((report.scripts[1].file.as_str(), report.scripts[1].fetched), ("check.sh", 2));
     assert_eq!((report.execution.server, report.execution.claude), (20, 2));
-    assert_eq!(report.never_fetched, Some(Vec::new()));
+    let never = report.never_fetched.as_deref().unwrap();
+    assert!(never.is_empty(), "{never:?}");
     assert_eq!((report.latency[0].tool.as_str(), report.latency[0].calls), ("get_skill", 29));
     assert_eq!(report.latency[0].p99_us, None, "29 calls have no hundredth");
     assert!(report.advice.iter().any(|advice| advice.kind == AdviceKind::FixScript));
@@ -195,6 +196,76 @@ fn requests_that_found_nothing_are_grouped_by_what_they_share() {
         "If ops/web covers them, add to its keywords: nginx, proxy."
     );
     assert_eq!(report.totals.misses, 14);
+}
+
+/// The same, asked for by a name.
+fn by_name(mut events: Vec<Recorded>) -> Vec<Recorded> {
+    for event in &mut events {
+        event.tool = Some("skill".into());
+    }
+    events
+}
+
+#[test]
+fn a_misspelt_name_is_no_request_in_words() {
+    let mut events = times(20, "skill_served", &served("ui/react", Some("react form")));
+    events.extend(times(5, "no_match", &miss("nginx proxy", Some("ops/web"))));
+    events.push(event(7, "ambiguous", &json!({"context": "x", "candidates": ["ui/react"]})));
+    events.extend(by_name(times(30, "no_match", &miss("reakt", Some("ui/react")))));
+    let several = json!({"context": "auth", "candidates": ["ui/react", "ui/vue"]});
+    events.extend(by_name(times(4, "ambiguous", &several)));
+    // Who does not say the tool asked in words.
+    let mut old = event(9, "no_match", &miss("nginx proxy", None));
+    old.tool = None;
+    events.push(old);
+    let report = report(events);
+    let totals = &report.totals;
+    assert_eq!((totals.found.n, totals.found.of), (20, 27));
+    assert_eq!((totals.misses, totals.ambiguous, totals.misnamed), (6, 1, 30));
+    assert_eq!(report.days.last().unwrap().misses, 6);
+    assert_eq!(report.misses.iter().map(|group| group.requests).collect::<Vec<_>>(), [6]);
+    assert_eq!(report.misses_looked_at, Looked { n: 6, of: 6 });
+    assert!(report.advice.iter().all(|advice| advice.kind == AdviceKind::FixFile));
+    let react = report.skills.iter().find(|skill| skill.skill == "ui/react").unwrap();
+    assert_eq!((react.nearly, react.tied), (0, 5));
+}
+
+#[test]
+fn where_only_the_latest_were_looked_at_that_is_said_and_the_rest_is_taken_to_be_alike() {
+    let mut evidence = Evidence::of(times(12, "no_match", &miss("kafka lag", None)), period());
+    let many = crate::analytics::tally::Sum { n: 108, total: 0 };
+    evidence.tally.values_mut().for_each(|sum| sum.add(many));
+    // More requests than kafka had among the latest, and fewer than it had in all.
+    let bad = json!({"skill_path": "ui/react", "useful": false});
+    let useless = Evidence::of(times(50, "skill_feedback", &bad), period());
+    for (key, sum) in useless.tally {
+        evidence.tally.entry(key).or_default().add(sum);
+    }
+    evidence.recent.extend(useless.recent);
+    let report = Report::of(&evidence, None, period(), DAY);
+    assert_eq!(report.misses_looked_at, Looked { n: 12, of: 120 });
+    let kinds: Vec<AdviceKind> = report.advice.iter().map(|advice| advice.kind).collect();
+    assert_eq!(kinds, [AdviceKind::WriteSkill, AdviceKind::ImproveSkill]);
+    assert_eq!(
+        report.advice[0].seen,
+        "12 of the latest 12 requests that found no skill are about kafka, lag."
+    );
+}
+
+#[test]
+fn a_refusal_is_no_use_and_of_an_unknown_skill_no_script() {
+    let refused = |skill: &str, file: &str| json!({"skill_path": skill, "file": file, "success": false, "exit_code": null});
+    let mut events = times(3, "script_executed", &refused("ops/web", "check.sh"));
+    events.extend(times(3, "script_executed", &refused("../../etc", "passwd")));
+    let gone = json!({"skill_path": "gone", "file": "a.sh", "success": true, "exit_code": 0});
+    events.extend(times(2, "script_executed", &gone));
+    let evidence = Evidence::of(events, period());
+    let report = Report::of(&evidence, Some(&shelf()), period(), DAY);
+    let scripts: Vec<&str> = report.scripts.iter().map(|script| script.skill.as_str()).collect();
+    assert_eq!(scripts, ["gone", "ops/web"]);
+    let never = report.never_fetched.unwrap();
+    assert!(never.iter().any(|unused| unused.file.as_deref() == Some("check.sh")), "{never:?}");
+    assert_eq!(Report::of(&evidence, None, period(), DAY).scripts.len(), 3);
 }
 
 #[test]
@@ -293,11 +364,20 @@ fn from_a_few_events_nothing_is_claimed() {
     let run = json!({"skill_path": "a", "file": "b.sh", "success": false, "exit_code": 1});
     events.extend(times(5, "script_executed", &run));
     events.extend(times(5, "skill_searched", &json!({"shown": ["ops/web"], "total": 1})));
+    events.extend(times(9, "skill_served", &served("ui/vue", Some("a vue table"))));
+    let chosen = json!({"skill_path": "ui/react", "was_ambiguous": true});
+    events.extend(times(2, "skill_served", &chosen));
     let report = report(events);
+    let group = &report.misses[0];
+    assert_eq!((group.requests, group.keywords.len(), group.examples.len()), (5, 0, 1));
+    assert!(report.patterns.is_empty(), "{:?}", report.patterns);
+    let row = |name: &str| report.skills.iter().find(|skill| skill.skill == name).unwrap();
+    assert_eq!((row("ui/vue").scored, row("ui/vue").mean_score), (9, None));
+    assert_eq!(row("ui/react").chosen, 2);
     // The broken file is no claim: it is there.
     let kinds: Vec<AdviceKind> = report.advice.iter().map(|advice| advice.kind).collect();
     assert_eq!(kinds, [AdviceKind::FixFile]);
-    assert_eq!((report.totals.found.share, report.totals.useful.share), (None, None));
+    assert_eq!(report.totals.useful.share, None);
     assert!(report.scripts[0].failed.share.is_none() && report.scripts[0].p50_ms.is_none());
 }
 

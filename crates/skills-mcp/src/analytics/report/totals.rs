@@ -6,7 +6,7 @@ use super::{Counted, Day, Days, Rate, Totals};
 use crate::{
     analytics::{
         archive::{Evidence, Period},
-        tally::{Metric, Sum, Tally},
+        tally::{Key, Metric, SEVERAL, Sum, Tally},
     },
     clock,
 };
@@ -36,7 +36,10 @@ pub(super) fn of(evidence: &Evidence) -> Totals {
             tally.iter().filter(|(key, _)| key.metric == Metric::Event && key.subject == kind);
         of_kind.map(|(_, sum)| sum.n).sum::<u64>()
     };
-    let (misses, ambiguous, scored) = (n(Metric::Missed), events("ambiguous"), n(Metric::Scored));
+    let (misses, scored) = (n(Metric::Missed), n(Metric::Scored));
+    let of_several = |key: &Key| key.metric == Metric::Misnamed && key.detail == SEVERAL;
+    let of_several = tally.iter().filter(|(key, _)| of_several(key)).map(|(_, sum)| sum.n).sum();
+    let ambiguous = events("ambiguous").saturating_sub(of_several);
     let useful = n(Metric::Useful);
     Totals {
         events: n(Metric::Event),
@@ -47,6 +50,7 @@ pub(super) fn of(evidence: &Evidence) -> Totals {
         searches_in_vain: n(Metric::SearchedInVain),
         misses,
         ambiguous,
+        misnamed: n(Metric::Misnamed).saturating_sub(of_several),
         // What was asked for by its name has no score.
         found: Rate::of(scored, scored + misses + ambiguous),
         useful: Rate::of(useful, useful + n(Metric::Useless)),

@@ -2,7 +2,7 @@
 //! apostrophe.
 
 use crate::{
-    analytics::report::{Rate, Report},
+    analytics::report::{Rate, Report, Unused},
     cli::Output,
 };
 
@@ -19,6 +19,14 @@ pub(super) enum Table {
     Assets,
     /// One row for each day
     Days,
+    /// One row for each skill that was never served
+    NeverServed,
+    /// One row for each declared file that was never fetched
+    NeverFetched,
+    /// One row for each word that leads to a skill
+    Patterns,
+    /// One row: who runs scripts
+    Execution,
 }
 
 /// Prints the table; lines end as the standard says.
@@ -34,7 +42,7 @@ type Row = Vec<String>;
 fn rows(report: &Report, table: Table) -> Vec<Row> {
     let (head, rows): (&str, Vec<Row>) = match table {
         Table::Skills => (
-            "skill served tokens mean_score scored useful useful_of useful_low useful_high useless_in_a_row shown taken tied nearly",
+            "skill served tokens mean_score scored useful useful_of useful_low useful_high useless_in_a_row shown taken tied chosen nearly",
             skills(report),
         ),
         Table::Misses => ("terms requests nearest nearest_score keywords example", misses(report)),
@@ -44,6 +52,12 @@ fn rows(report: &Report, table: Table) -> Vec<Row> {
         ),
         Table::Assets => ("skill file fetched bytes", assets(report)),
         Table::Days => ("date served misses searches scripts tokens", days(report)),
+        Table::NeverServed => ("skill description", never(report.never_served.as_deref(), false)),
+        Table::NeverFetched => {
+            ("skill file description", never(report.never_fetched.as_deref(), true))
+        }
+        Table::Patterns => ("skill requests word requests_with_it", patterns(report)),
+        Table::Execution => ("server claude share low high", vec![execution(report)]),
     };
     std::iter::once(head.split(' ').map(str::to_owned).collect()).chain(rows).collect()
 }
@@ -60,7 +74,8 @@ fn skills(report: &Report) -> Vec<Row> {
             skill.useful.of.to_string(),
         ];
         row.extend(bounds(&skill.useful));
-        let counts = [skill.useless_in_a_row, skill.shown, skill.taken.n, skill.tied, skill.nearly];
+        let (shown, taken, tied, chosen) = (skill.shown, skill.taken.n, skill.tied, skill.chosen);
+        let counts = [skill.useless_in_a_row, shown, taken, tied, chosen, skill.nearly];
         row.extend(counts.map(|count| count.to_string()));
         row
     };
@@ -113,6 +128,34 @@ fn days(report: &Report) -> Vec<Row> {
     report.days.iter().map(row).collect()
 }
 
+/// Where no catalog is known there is nothing to say.
+fn never(list: Option<&[Unused]>, is_of_files: bool) -> Vec<Row> {
+    let row = |unused: &Unused| {
+        let file = is_of_files.then(|| unused.file.clone().unwrap_or_default());
+        let row = std::iter::once(unused.skill.clone()).chain(file);
+        row.chain([unused.description.clone()]).collect()
+    };
+    list.unwrap_or_default().iter().map(row).collect()
+}
+
+fn patterns(report: &Report) -> Vec<Row> {
+    let rows = report.patterns.iter().flat_map(|pattern| {
+        pattern.terms.iter().map(|term| {
+            let requests = pattern.requests.to_string();
+            vec![pattern.skill.clone(), requests, term.name.clone(), term.n.to_string()]
+        })
+    });
+    rows.collect()
+}
+
+fn execution(report: &Report) -> Row {
+    let execution = &report.execution;
+    let mut row = vec![execution.server.to_string(), execution.claude.to_string()];
+    row.push(number(execution.share.share, 4));
+    row.extend(bounds(&execution.share));
+    row
+}
+
 fn bounds(rate: &Rate) -> [String; 2] {
     [number(rate.low, 4), number(rate.high, 4)]
 }
@@ -136,8 +179,10 @@ fn quoted(cell: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum as _;
+
     use super::*;
-    use crate::analytics::report::{Misses, SkillUse};
+    use crate::analytics::report::{Counted, Misses, Pattern, SkillUse};
 
     #[test]
     fn cells_are_quoted_and_no_formula_gets_through() {
@@ -159,9 +204,13 @@ mod tests {
             scripts: vec![crate::analytics::report::ScriptUse::default()],
             assets: vec![crate::analytics::report::AssetUse::default()],
             days: vec![crate::analytics::report::Day::default()],
+            never_served: Some(vec![Unused::default()]),
+            never_fetched: Some(vec![Unused::default()]),
+            patterns: vec![Pattern { terms: vec![Counted::default()], ..Pattern::default() }],
             ..Report::default()
         };
-        for table in [Table::Skills, Table::Misses, Table::Scripts, Table::Assets, Table::Days] {
+        for table in Table::value_variants() {
+            let table = *table;
             let rows = rows(&report, table);
             assert_eq!(rows.len(), 2, "{table:?}");
             assert_eq!(rows[0].len(), rows[1].len(), "{table:?}");

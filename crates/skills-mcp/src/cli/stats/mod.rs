@@ -42,7 +42,8 @@ pub(super) struct Options {
     /// Read this history, not the one that `analytics.file` names
     #[arg(long, value_name = "FILE", conflicts_with_all = ["store", "from"])]
     file: Option<PathBuf>,
-    /// Read an archive: `sqlite:FILE` or `postgres://USER@HOST/DATABASE`
+    /// Read an archive: `sqlite:FILE`, `postgres://USER@HOST/DATABASE`, or `postgres` for the URL in
+    /// `DATABASE_URL`
     #[arg(long, value_name = "ARCHIVE", conflicts_with = "from")]
     store: Option<String>,
     /// Ask a collector, with the token in `ANALYTICS_TOKEN` if it wants one

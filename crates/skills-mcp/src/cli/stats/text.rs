@@ -129,10 +129,12 @@ impl Page<'_> {
             ),
         );
         line("found at once", totals.found.to_string());
-        line(
-            "not found",
-            format!("{}, several fitted {}", count(totals.misses), count(totals.ambiguous)),
-        );
+        let misnamed = match totals.misnamed {
+            0 => String::new(),
+            names => format!(", names nobody has {}", count(names)),
+        };
+        let (misses, ambiguous) = (count(totals.misses), count(totals.ambiguous));
+        line("not found", format!("{misses}, several fitted {ambiguous}{misnamed}"));
         line(
             "searches",
             format!("{}, {} in vain", count(totals.searches), count(totals.searches_in_vain)),
@@ -174,12 +176,22 @@ impl Page<'_> {
                 skill.mean_score.map(|score| format!("{score:.2}")).unwrap_or_default(),
                 if skill.shown > 0 { skill.taken.to_string() } else { String::new() },
                 count(skill.tied),
+                count(skill.chosen),
                 count(skill.nearly),
             ]
         };
         let rows: Vec<Vec<String>> = self.report.skills.iter().map(row).collect();
-        let heads =
-            ["skill", "served", "useful", "tokens", "score", "taken when shown", "tied", "nearly"];
+        let heads = [
+            "skill",
+            "served",
+            "useful",
+            "tokens",
+            "score",
+            "taken when shown",
+            "tied",
+            "chosen",
+            "nearly",
+        ];
         sheet.table("Skills", &heads, &rows);
     }
 
@@ -203,6 +215,10 @@ impl Page<'_> {
             return;
         }
         sheet.heading("Requests that found nothing");
+        let looked = self.report.misses_looked_at;
+        if looked.is_part() {
+            sheet.text(2, &format!("of the latest {} of {}", count(looked.n), count(looked.of)));
+        }
         for group in self.report.misses.iter().take(self.top) {
             let words = fitted(&group.terms.join(", "), sheet.width.saturating_sub(12));
             sheet.lines.push(format!("  {:>6}  {}", count(group.requests), bold(&words)));
@@ -304,7 +320,11 @@ impl Page<'_> {
                 }
                 Event::AssetServed(asset) => format!("fetched {}", asset.file),
                 Event::ScriptExecuted(script) => {
-                    let how = if script.success { "ran" } else { "failed" };
+                    let how = match (script.exit_code, script.success) {
+                        (None, _) => "refused",
+                        (Some(_), true) => "ran",
+                        (Some(_), false) => "failed",
+                    };
                     format!("{how} {}", script.file)
                 }
                 Event::NoMatch(_)
@@ -347,7 +367,7 @@ mod tests {
     use crate::{
         analytics::{
             archive::{Evidence, Period},
-            report::{Health, Shelf, Shelved},
+            report::{Health, Looked, Shelf, Shelved},
         },
         event::Recorded,
     };
@@ -400,6 +420,17 @@ mod tests {
         insta::assert_snapshot!("stats_60", drawn(60, None));
         insta::assert_snapshot!("stats_160", drawn(160, None));
         insta::assert_snapshot!("stats_skill_80", drawn(80, Some(&skill_name(0))));
+    }
+
+    #[test]
+    fn how_many_of_the_requests_were_looked_at_is_said_where_it_is_not_all() {
+        let mut report = report();
+        report.misses_looked_at = Looked { n: 5_000, of: 97_751 };
+        let said = Page { report: &report, story: None, top: 5 }.lines(80, None).join("\n");
+        assert!(said.contains("of the latest 5,000 of 97,751"), "{said}");
+        report.misses_looked_at.of = 5_000;
+        let said = Page { report: &report, story: None, top: 5 }.lines(80, None).join("\n");
+        assert!(!said.contains("of the latest"), "{said}");
     }
 
     #[test]

@@ -45,8 +45,6 @@ const PERIODS: [u64; 4] = [7, 30, 90, 365];
 const USUAL: u64 = 30;
 /// A program may ask for so many.
 const MOST: u64 = 3_660;
-/// So many of a skill's latest events are looked at.
-const LATEST: usize = 200;
 const STYLE: &str = include_str!("../../../templates/style.css");
 const ICON: &str = include_str!("../../../templates/icon.svg");
 const DAY: u64 = 24 * 60 * 60;
@@ -90,12 +88,15 @@ async fn enter(State(door): State<Arc<Door>>, request: Request, next: Next) -> R
     let headers = request.headers();
     match if looks { door.knows(headers) } else { door.admits(headers) } {
         Ok(()) => next.run(request).await,
-        Err(Refused::Token) if !request.uri().path().starts_with("/v1/") => {
-            let asked = Login { days: USUAL, here: "/?", periods: &[], enough: ENOUGH };
-            (StatusCode::UNAUTHORIZED, page(asked.render())).into_response()
-        }
+        Err(Refused::Token) if !request.uri().path().starts_with("/v1/") => login(false),
         Err(refused) => refusal(refused),
     }
+}
+
+/// Asks for the token; again, where the one that was brought is not it.
+pub(super) fn login(wrong: bool) -> Response {
+    let asked = Login { wrong, days: USUAL, here: "/?", periods: &[], enough: ENOUGH };
+    (StatusCode::UNAUTHORIZED, page(asked.render())).into_response()
 }
 
 fn typed(kind: &'static str, text: &'static str) -> Response {
@@ -145,7 +146,8 @@ async fn one(State(pages): State<Arc<Pages>>, Query(asked): Query<Asked>) -> Res
         Ok(seen) => seen,
         Err(error) => return unreadable(&error, days),
     };
-    let story = match pages.archive.story(name, seen.period, LATEST).await {
+    // Only its days: requests and answers are among the evidence.
+    let story = match pages.archive.story(name, seen.period, 0).await {
         Ok(story) => story,
         Err(error) => return unreadable(&error, days),
     };
@@ -195,6 +197,7 @@ impl Asked {
 #[derive(Template)]
 #[template(path = "login.html")]
 struct Login<'a> {
+    wrong: bool,
     days: u64,
     here: &'a str,
     periods: &'a [u64],

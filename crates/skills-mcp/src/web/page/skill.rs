@@ -122,7 +122,7 @@ pub(super) fn skill(told: &Told<'_>) -> askama::Result<String> {
         chart: Chart::of(&story, report.period.unfinished, NAMES),
         story,
         pattern: report.patterns.iter().find(|pattern| pattern.skill == name),
-        requests: requests(&told.story.recent),
+        requests: requests(&told.evidence.recent, name),
         nearly: nearly(&told.evidence.recent, name),
         feedback: feedback(told),
         files: files(report, name, found),
@@ -197,16 +197,21 @@ fn day(recorded: &Recorded) -> &str {
     recorded.timestamp.get(..10).unwrap_or(&recorded.timestamp)
 }
 
-fn requests(recent: &[Recorded]) -> Vec<Request<'_>> {
+/// Taken from all the latest requests in words, like [`feedback`].
+fn requests<'a>(recent: &'a [Recorded], name: &str) -> Vec<Request<'a>> {
     let served = recent.iter().filter_map(|recorded| {
         let Event::SkillServed(served) = &recorded.event else { return None };
+        if served.skill_path != name {
+            return None;
+        }
         Request::of(recorded, served.score, Vec::new())
     });
     served.take(SHOWN).collect()
 }
 
 fn nearly<'a>(recent: &'a [Recorded], name: &str) -> Vec<Request<'a>> {
-    let near = recent.iter().filter_map(|recorded| {
+    let in_words = recent.iter().filter(|recorded| !recorded.call().is_by_name());
+    let near = in_words.filter_map(|recorded| {
         if let Event::NoMatch(miss) = &recorded.event {
             let nearest = miss.closest_candidate.as_deref() == Some(name);
             return nearest.then(|| Request::of(recorded, miss.closest_score, Vec::new()))?;

@@ -29,7 +29,7 @@ fn sample() -> Value {
     let skill = |name: &str, served: u64| {
         json!({"skill": name, "known": name != "gone", "served": served, "tokens": served * 1_500, "mean_score": 0.71,
             "scored": served, "useful": rate(40, 50, most), "useless_in_a_row": 3, "shown": 9,
-            "taken": rate(4, 9, None), "tied": 2, "nearly": 1})
+            "taken": rate(4, 9, None), "tied": 2, "chosen": 1, "nearly": 1})
     };
     let day = |date: &str, served: u64| json!({"date": date, "served": served, "misses": 2, "searches": 5, "scripts": 1, "tokens": served * 1_500});
     json!({
@@ -46,7 +46,9 @@ fn sample() -> Value {
         "skills": [skill("ui/auth", 50), skill("gone", 10)],
         "never_served": [{"skill": "api/old", "file": null, "description": "Nobody asks"}],
         "misses": [{"terms": ["nginx", "proxy"], "requests": 4, "examples": ["configure nginx reverse proxy"],
-            "nearest": "ui/auth", "nearest_score": 0.125, "keywords": ["nginx"]}],
+            "nearest": "ui/auth", "nearest_score": 0.125, "keywords": ["nginx"]},
+            {"terms": ["kafka"], "requests": 2, "examples": ["kafka lag"], "nearest": null, "nearest_score": null, "keywords": []}],
+        "misses_looked_at": {"n": 6, "of": 97_751},
         "patterns": [{"skill": "ui/auth", "requests": 40, "terms": [{"name": "login", "n": 33}]}],
         "assets": [{"skill": "ui/auth", "file": "A.tsx", "fetched": 12, "bytes": 24_000}],
         "never_fetched": [{"skill": "ui/auth", "file": "B.tsx", "description": "A second one"}],
@@ -56,7 +58,8 @@ fn sample() -> Value {
         "latency": [{"tool": "get_skill", "calls": 70, "p50_us": 350.0, "p95_us": 1_200.0, "p99_us": null}],
         "clients": [{"name": "claude-code", "n": 55}, {"name": "", "n": 5}],
         "health": {"skills": 3, "errors": 1, "warnings": 1, "findings": [
-            {"severity": "error", "code": "front-matter-open", "place": "bad.md:1", "message": "it does not end", "hint": "close it with ---"}]},
+            {"severity": "error", "code": "front-matter-open", "place": "bad.md:1", "message": "it does not end", "hint": "close it with ---"},
+            {"severity": "warning", "code": "file-missing", "place": "ui/auth.md:3", "message": "it is not there", "hint": "", "skill": "ui/auth"}]},
     })
 }
 
@@ -94,12 +97,12 @@ fn pages(report: Value, events: &[Value], name: &str) -> Vec<String> {
         (20_501, Metric::Served, Sum { n: 30, total: 1 }),
         (20_502, Metric::Missed, Sum { n: 2, total: 0 }),
     ];
-    let story = Story { days, recent: recent.clone() };
+    let story = Story { days, recent: Vec::new() };
     let evidence = Evidence { recent, ..Evidence::default() };
     let told =
         Told { name, days: 7, report: &report, evidence: &evidence, story: &story, catalog: None };
     let mut pages = vec![overview(&report, 7).unwrap(), skill(&told).unwrap()];
-    for list in ["advice", "skills", "never", "misses", "assets", "scripts", "health"] {
+    for list in ["advice", "skills", "never", "misses", "patterns", "assets", "scripts", "health"] {
         pages.push(all(&report, Section::of(list).unwrap(), list, 7).unwrap());
     }
     pages
@@ -141,6 +144,28 @@ fn a_report_on_a_page() {
     let pages = pages(sample(), &recorded(), "ui/auth");
     insta::assert_snapshot!("overview", pages[0]);
     insta::assert_snapshot!("skill", pages[1]);
+}
+
+#[test]
+fn every_row_leads_somewhere() {
+    let page = &pages(sample(), &recorded(), "ui/auth")[0];
+    let rows: Vec<&str> = page.split("<li").collect();
+    let kafka = rows.iter().find(|row| row.contains("kafka lag")).unwrap();
+    assert!(kafka.contains("href=\"/all?of=misses&amp;days=7#group-1\""), "{kafka}");
+    let finding = rows.iter().find(|row| row.contains("file-missing")).unwrap();
+    assert!(finding.contains("href=\"/skill?name=ui/auth&amp;days=7\""), "{finding}");
+    assert!(page.contains("Words that lead to a skill") && page.contains("97,751"), "{page}");
+}
+
+#[test]
+fn requests_that_led_to_a_skill_are_its_own() {
+    let mut events = recorded();
+    let mut other = events[0].clone();
+    other["data"] = json!({"context": "draw a logo", "skill_path": "ui/logo", "score": 0.8});
+    other["event_id"] = json!("0198c0de-0000-7000-8000-000000000009");
+    events.push(other);
+    let page = &pages(sample(), &events, "ui/auth")[1];
+    assert!(page.contains("add a login form") && !page.contains("draw a logo"), "{page}");
 }
 
 #[test]

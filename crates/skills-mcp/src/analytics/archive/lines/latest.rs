@@ -3,13 +3,10 @@
 use std::{cmp::Reverse, collections::HashMap};
 
 use super::{
-    super::{PILES, RECENT, pile},
+    super::{PILES, RECENT, TOLD, pile},
     Quick,
 };
 use crate::event::Event;
-
-/// Of each skill so many are kept.
-const OF_A_SKILL: usize = 50;
 
 /// Where an event stands, and when it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,9 +66,9 @@ impl Latest {
         }
         let Some(skill) = event.skill() else { return };
         if let Some(known) = self.skills.get_mut(skill) {
-            known.add(spot, OF_A_SKILL);
+            known.add(spot, TOLD);
         } else {
-            self.skills.entry(skill.to_owned()).or_default().add(spot, OF_A_SKILL);
+            self.skills.entry(skill.to_owned()).or_default().add(spot, TOLD);
         }
     }
 
@@ -81,7 +78,7 @@ impl Latest {
             here.merge(there, RECENT);
         }
         for (skill, there) in other.skills {
-            self.skills.entry(skill).or_default().merge(there, OF_A_SKILL);
+            self.skills.entry(skill).or_default().merge(there, TOLD);
         }
     }
 
@@ -95,7 +92,7 @@ impl Latest {
 
     /// The newest of a skill, newest first.
     pub(super) fn skill(&self, skill: &str) -> Vec<Spot> {
-        self.skills.get(skill).map(|newest| newest.sorted(OF_A_SKILL)).unwrap_or_default()
+        self.skills.get(skill).map(|newest| newest.sorted(TOLD)).unwrap_or_default()
     }
 }
 
