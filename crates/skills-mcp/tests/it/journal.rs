@@ -621,7 +621,7 @@ fn b05_what_nobody_may_read_goes_when_there_is_too_much_and_is_counted_by_its_si
         path
     };
     let closed = sized(&format!("analytics-buffer.{}.jsonl", clock::event_id()), 64 * MIB);
-    fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     // Full: the next event moves it aside, and then there is too much.
     let buffer = sized("analytics-buffer.jsonl", 4 * MIB);
     if fs::metadata(home.path()).unwrap().uid() == 0 {
