@@ -101,9 +101,9 @@ mod tests {
         const YEAR: Duration = Duration::from_hours(365 * 24);
         let numbers = ContextV7::new();
         let now = Duration::from_millis(1_800_000_000_123);
-        let day = Duration::from_hours(24);
-        let earlier = |by| now.checked_sub(by).unwrap();
-        let clock = [now, now, earlier(YEAR), Duration::ZERO, earlier(day), now, now + YEAR, now];
+        let back = |time| now.saturating_sub(time);
+        let (day, zero) = (Duration::from_hours(24), Duration::ZERO);
+        let clock = [now, now, back(YEAR), zero, back(day), now, now + YEAR, now];
         let made: Vec<Uuid> = clock
             .into_iter()
             .flat_map(|then| (0..1_000_u32).map(move |more| then + more * Duration::from_micros(1)))

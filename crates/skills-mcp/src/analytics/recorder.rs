@@ -102,9 +102,8 @@ impl Recorder {
         let missed = Arc::clone(&self.0.missed);
         let started = thread::Builder::new().name("journal".to_owned()).spawn(move || {
             let writer = Writer::new(home.as_deref());
-            let courier = None;
-            Desk { writer, folder: home.as_deref().map(Folder::new), missed, courier }
-                .run(&messages);
+            let folder = home.as_deref().map(Folder::new);
+            Desk { writer, folder, missed, courier: None, own: false }.run(&messages);
         });
         let failed = |error| tracing::warn!("analytics: events are dropped: no thread: {error}");
         started.map_err(failed).ok().map(|_| queue)
@@ -146,6 +145,8 @@ struct Desk {
     folder: Option<Folder>,
     missed: Arc<AtomicU64>,
     courier: Option<Courier>,
+    /// Whether any event was our own: whoever leaves waits only for those.
+    own: bool,
 }
 
 impl Desk {
@@ -170,7 +171,7 @@ impl Desk {
                 self.settle();
                 self.tell();
                 // Whoever asked may have gone.
-                let _ = answer.send(self.courier.take());
+                let _ = answer.send(self.courier.take().filter(|_| self.own));
                 return;
             }
             if settled.elapsed() >= SETTLE {
@@ -218,6 +219,7 @@ impl Desk {
 
     fn put(&mut self, events: &[Recorded], settings: Option<&Analytics>) {
         let (Some(settings), false) = (settings, events.is_empty()) else { return };
+        self.own = true;
         self.writer.write(events, settings);
         self.send(settings);
     }

@@ -348,13 +348,19 @@ fn doctor_says_how_events_fare() {
         let said: Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));
         said["analytics"].as_str().unwrap().to_owned()
     };
+    // It serves for a moment to see how that goes, which is no reason to send.
+    let told = |url: &str| {
+        let mut command = server(&home);
+        command.env("ANALYTICS_ENDPOINT", url);
+        command
+    };
     assert_eq!(said(&mut server(&home)), "off");
     let url = "http://127.0.0.1:9/canary-path";
     assert!(Writer::new(Some(home.path())).write(&[event("x")], &settings(url)));
     let bytes = fs::metadata(own(&home).join("analytics-buffer.jsonl")).unwrap().len();
     let kept = own(&home).join("analytics.jsonl");
     assert_eq!(
-        said(&mut sending(&home, url)),
+        said(&mut told(url)),
         format!(
             "on; kept in {}; sent to 127.0.0.1; {bytes} bytes unsent; 0 dropped",
             kept.display()
@@ -365,7 +371,7 @@ fn doctor_says_how_events_fare() {
     let elsewhere = Analytics { file: "notes.txt".to_owned(), ..settings(url) };
     assert!(!writer.write(&[event("y")], &elsewhere));
     writer.settle();
-    let line = said(&mut sending(&home, url));
+    let line = said(&mut told(url));
     assert!(line.ends_with("; 0 dropped; 1 not kept in the history"), "{line}");
 }
 
@@ -646,7 +652,7 @@ fn b05_what_nobody_may_read_goes_when_there_is_too_much_and_is_counted_by_its_si
         path
     };
     let closed = sized(&format!("analytics-buffer.{}.jsonl", clock::event_id()), 64 * MIB);
-    fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     // Full: the next event moves it aside, and then there is too much.
     let buffer = sized("analytics-buffer.jsonl", 4 * MIB);
     if fs::metadata(home.path()).unwrap().uid() == 0 {

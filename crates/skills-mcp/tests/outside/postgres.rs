@@ -272,7 +272,7 @@ fn a_connection_is_encrypted_if_the_certificate_is_trusted_and_required_means_re
     cluster.down();
     certify(&cluster);
     cluster.settings = &["-c", "fsync=off", "-c", "ssl=on"];
-    cluster.up_on_a_port();
+    cluster.up();
     let home = Home::new();
     let command = |mode: &str, trusted: bool| {
         let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));

@@ -128,10 +128,8 @@ mod tests {
     fn a_collector_says_what_it_did_not_keep_and_others_say_nothing() {
         let of = |body: &str| {
             let answer = Answer { status: 200, retry_after: None, body: body.as_bytes().to_vec() };
-            match Verdict::of(Ok(answer), 4) {
-                Verdict::Taken(except) => (except.refused, except.reason, except.expired),
-                other => panic!("{other:?}"),
-            }
+            let Verdict::Taken(except) = Verdict::of(Ok(answer), 4) else { panic!("{body}") };
+            (except.refused, except.reason, except.expired)
         };
         let said = r#"{"accepted":1,"known":0,"expired":1,"refused":[{"index":0,"reason":"a"},{"index":3,"reason":"b"}]}"#;
         assert_eq!(of(said), (vec![0, 3], "a".to_owned(), 1));

@@ -70,7 +70,7 @@ async fn written(
     line: &mut Option<Line>,
     group: &Group,
 ) -> Result<Vec<Taken>, ArchiveError> {
-    let mut reason = LATE.to_owned();
+    let mut reason = String::new();
     for _ in 0..TRIES {
         let known = line.take().filter(|line| !line.client.is_closed());
         let attempt = async {
@@ -92,10 +92,7 @@ async fn written(
                 }
             }
             Ok(Err(away)) => return Err(away),
-            Err(_) => {
-                reason = LATE.to_owned();
-                break;
-            }
+            Err(_) => return Err(config.failed(LATE)),
         }
     }
     Err(config.failed(reason))
