@@ -292,7 +292,7 @@ fn what_is_not_used_is_a_table_and_a_refusal_is_called_one() {
         never.starts_with("skill,description\r\n") && never.contains("ui/react/auth"),
         "{never}"
     );
-    let never = said(&["--csv", "never-fetched"]);
+    let never = said(&["--csv", "never_fetched"]);
     assert!(never.starts_with("skill,file,description\r\n"), "{never}");
     let story = said(&["--skill", "ui/react/auth"]);
     assert!(story.contains("refused setup.sh") && !story.contains("failed setup.sh"), "{story}");

@@ -20,8 +20,10 @@ pub(super) enum Table {
     /// One row for each day
     Days,
     /// One row for each skill that was never served
+    #[value(alias = "never_served")]
     NeverServed,
     /// One row for each declared file that was never fetched
+    #[value(alias = "never_fetched")]
     NeverFetched,
     /// One row for each word that leads to a skill
     Patterns,
