@@ -122,6 +122,13 @@ impl Postgres {
 
     /// See [`Archive::answers`](super::Archive::answers).
     pub async fn answers(&self) -> Result<(), ArchiveError> {
+        // Whoever reads for long is not waited for.
+        if self.reader.try_lock().is_err() {
+            let client = self.config.connect().await?;
+            let late = |_| self.config.failed("it does not answer in time");
+            let answered = timeout(AT_ONCE, read::version(&client)).await.map_err(late)?;
+            return answered.map(drop).map_err(|error| self.config.failed(told(&error)));
+        }
         self.ask(AT_ONCE, |client| Box::pin(async { read::version(client).await.map(drop) })).await
     }
 
