@@ -507,3 +507,53 @@ fn the_file_is_its_owners_alone() {
         assert_eq!(mode & 0o077, 0, "{name}");
     }
 }
+
+#[test]
+fn names_that_are_made_up_fill_neither_the_archive_nor_a_report() {
+    const NAMES: usize = 12_000;
+    let home = Home::new();
+    let collector = started(&home, &[]);
+    let flood = |name: usize| {
+        let mut event = some(1, 3).remove(0);
+        event["event_id"] = json!(clock::event_id());
+        event["timestamp"] = json!(clock::timestamp());
+        event["server_id"] = json!("one");
+        event["type"] = json!("skill_searched");
+        // More than any search shows: the first 25 count.
+        let shown: Vec<String> = (0..30).map(|place| format!("made-up-{name}-{place}")).collect();
+        event["data"] = json!({"shown": shown});
+        event
+    };
+    let events: Vec<Value> = (0..NAMES / 25).map(flood).collect();
+    for part in events.chunks(100) {
+        assert_eq!(taken(&collector.post("/v1/events", &batch(part))).0, part.len() as u64);
+    }
+    let list = collector.get("/all?of=skills");
+    assert!(list.status == 200 && list.body.contains("more skills are not shown"), "{list:?}");
+    let stats = json_of(&collector.get("/v1/stats"));
+    assert_eq!(stats["skills"].as_array().unwrap().len(), 1_000);
+    assert!(stats["left_out"].as_u64().unwrap() >= 9_000, "{}", stats["left_out"]);
+    drop(collector);
+    let connection = Connection::open(home.path().join("events.db")).unwrap();
+    // A test may run into midnight: then a day has fewer.
+    let select = "SELECT MAX(keys), SUM(n) FROM
+         (SELECT COUNT(*) AS keys, SUM(n) AS n FROM counts WHERE metric = 'shown' GROUP BY day)";
+    let (keys, n): (usize, usize) = connection
+        .query_row(select, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+        .map(|(keys, n)| (usize::try_from(keys).unwrap(), usize::try_from(n).unwrap()))
+        .unwrap();
+    assert!((1..=10_001).contains(&keys), "{keys}");
+    assert_eq!(n, NAMES, "what has no room of its own is counted all the same");
+}
+
+#[test]
+fn a_file_that_others_may_read_is_warned_of() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    let (_, log) = started(&home, &[]).stop();
+    assert!(!log.contains("chmod"), "{log}");
+    let file = home.path().join("events.db");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let (_, log) = started(&home, &[]).stop();
+    assert!(log.contains("chmod 600"), "{log}");
+}

@@ -15,10 +15,12 @@ const COMMENT: usize = 4_000;
 const NAME: usize = 1_000;
 /// A client, a tool, a mode, a version: in bytes.
 const WORD: usize = 200;
-/// How many names an event lists.
-const LIST: usize = 100;
+/// How many names an event lists: what a search shows at most.
+const LIST: usize = 25;
+/// What a report needs of a request's text, in characters.
+const BRIEF: usize = 2_000;
 /// A size, a number of tokens or a duration: more than that is a mistake, and sums of it stay within 63 bits.
-const AMOUNT: u64 = 1_000_000_000_000;
+const AMOUNT: u64 = 1_000_000_000;
 
 /// Cuts an event to what is kept.
 pub(super) fn cut(recorded: &mut Recorded) {
@@ -74,6 +76,20 @@ pub(super) fn cut(recorded: &mut Recorded) {
             bytes(&mut refresh.mode, WORD);
             refresh.commit_hash.iter_mut().for_each(|hash| bytes(hash, WORD));
         }
+    }
+}
+
+/// Cuts an event to what a report needs.
+pub(super) fn brief(recorded: &mut Recorded) {
+    match &mut recorded.event {
+        Event::NoMatch(miss) => text(&mut miss.context, BRIEF),
+        Event::Ambiguous(several) => text(&mut several.context, BRIEF),
+        Event::SkillServed(served) => text(&mut served.context, BRIEF),
+        Event::SkillSearched(search) => text(&mut search.context, BRIEF),
+        Event::AssetServed(_)
+        | Event::ScriptExecuted(_)
+        | Event::SkillFeedback(_)
+        | Event::Refresh(_) => {}
     }
 }
 
@@ -155,5 +171,7 @@ mod tests {
         let before = recorded.clone();
         cut(&mut recorded);
         assert_eq!(recorded, before);
+        brief(&mut recorded);
+        assert_eq!(recorded.event.context().unwrap().chars().count(), BRIEF);
     }
 }

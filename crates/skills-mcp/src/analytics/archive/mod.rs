@@ -6,6 +6,7 @@
 mod address;
 #[cfg(test)]
 mod by_hand;
+mod crowd;
 mod group;
 mod limits;
 pub mod lines;
@@ -24,6 +25,9 @@ pub const RECENT: usize = 5_000;
 
 /// Of each skill the latest so many are told.
 pub const TOLD: usize = 50;
+
+/// And of each kind no more than so many bytes.
+const MUCH_TEXT: usize = 32 * 1024 * 1024;
 
 /// A day, in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1_000;

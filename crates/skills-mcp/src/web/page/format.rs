@@ -4,6 +4,7 @@
 
 use std::borrow::Borrow;
 
+use super::ROWS;
 use crate::analytics::report::{AdviceKind, Rate};
 
 /// `1234567` → `1,234,567`.
@@ -159,6 +160,12 @@ impl<T: Share> Share for &T {
 /// Whether there is more than is shown.
 pub(super) fn more(all: impl Whole, shown: impl Whole) -> bool {
     all.whole() > shown.whole()
+}
+
+/// How much of a list is not shown even on a page of its own.
+pub(super) fn beyond(all: impl Whole, shown: impl Whole) -> u64 {
+    let shown = shown.whole();
+    if shown == ROWS as u64 { all.whole().saturating_sub(shown) } else { 0 }
 }
 
 /// As part of a query.

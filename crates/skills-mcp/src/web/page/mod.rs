@@ -12,7 +12,7 @@ mod svg;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use askama::Template;
 use axum::{
@@ -24,15 +24,16 @@ use axum::{
     routing::get,
 };
 use overview::Section;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
 use super::{
     Door, Refused,
-    serving::{refusal, said, written},
+    serving::{later, refusal, said, written},
 };
 use crate::{
     analytics::{
-        archive::{Archive, ArchiveError, Evidence, Period},
+        archive::{Archive, ArchiveError, Evidence, Period, Story},
         report::{ENOUGH, Report, Shelf},
     },
     clock,
@@ -45,6 +46,12 @@ const PERIODS: [u64; 4] = [7, 30, 90, 365];
 const USUAL: u64 = 30;
 /// A program may ask for so many.
 const MOST: u64 = 3_660;
+/// A list has so many rows at most.
+const ROWS: usize = 1_000;
+/// So many reports are made at once,
+const AT_ONCE: usize = 2;
+/// and the next one waits this long.
+const PATIENCE: Duration = Duration::from_secs(10);
 const STYLE: &str = include_str!("../../../templates/style.css");
 const ICON: &str = include_str!("../../../templates/icon.svg");
 const DAY: u64 = 24 * 60 * 60;
@@ -78,7 +85,7 @@ pub fn pages(pages: Pages, door: Arc<Door>) -> Router {
         .route("/v1/stats", get(stats))
         .route("/style.css", get(async || typed("text/css; charset=utf-8", STYLE)))
         .route("/icon.svg", get(async || typed("image/svg+xml", ICON)))
-        .with_state(Arc::new(pages))
+        .with_state(Arc::new(Desk { pages, places: Semaphore::new(AT_ONCE) }))
         .layer(from_fn_with_state(door, enter))
 }
 
@@ -103,86 +110,178 @@ fn typed(kind: &'static str, text: &'static str) -> Response {
     ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], text).into_response()
 }
 
-async fn first(State(pages): State<Arc<Pages>>, Query(asked): Query<Asked>) -> Response {
+async fn first(State(desk): State<Arc<Desk>>, Query(asked): Query<Asked>) -> Response {
     let days = asked.days();
-    match pages.seen(days).await {
-        Ok(seen) => page(overview::overview(&seen.report, days)),
-        Err(error) => unreadable(&error, days),
-    }
+    let made = desk.made(days, None, move |seen| page(overview::overview(&seen.report, days)));
+    made.await.unwrap_or_else(|not_now| not_now.page(days))
 }
 
 /// The same for programs, of any number of days.
-async fn stats(State(pages): State<Arc<Pages>>, Query(asked): Query<Asked>) -> Response {
+async fn stats(State(desk): State<Arc<Desk>>, Query(asked): Query<Asked>) -> Response {
     let days = asked.days.as_deref().map_or(Some(USUAL), |days| days.parse().ok());
     let Some(days) = days.filter(|days| (1..=MOST).contains(days)) else {
         return said(StatusCode::BAD_REQUEST, &format!("`days` is a number from 1 to {MOST}"));
     };
-    match pages.seen(days).await {
-        Ok(seen) => written(StatusCode::OK, &seen.report),
-        Err(error) => said(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
-    }
+    let made = desk.made(days, None, |seen| {
+        let left_out = shortened(&mut seen.report);
+        written(StatusCode::OK, &Stats { report: &seen.report, left_out })
+    });
+    made.await.unwrap_or_else(|not_now| later(not_now.reason()))
 }
 
-async fn all(State(pages): State<Arc<Pages>>, Query(asked): Query<Asked>) -> Response {
+/// A report whose lists end somewhere.
+#[derive(Serialize)]
+struct Stats<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    /// So many rows are missing, of all lists together.
+    #[serde(skip_serializing_if = "is_zero")]
+    left_out: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// Shortens every list; by how much in all.
+fn shortened(report: &mut Report) -> usize {
+    fn cut<T>(list: &mut Vec<T>) -> usize {
+        let left_out = list.len().saturating_sub(ROWS);
+        list.truncate(ROWS);
+        left_out
+    }
+    let unused = report.never_served.iter_mut().chain(&mut report.never_fetched).map(cut);
+    let unused: usize = unused.sum();
+    let findings = report.health.as_mut().map_or(0, |health| cut(&mut health.findings));
+    let lists = [
+        cut(&mut report.advice),
+        cut(&mut report.skills),
+        cut(&mut report.misses),
+        cut(&mut report.patterns),
+        cut(&mut report.assets),
+        cut(&mut report.scripts),
+        cut(&mut report.latency),
+        cut(&mut report.clients),
+    ];
+    unused + findings + lists.into_iter().sum::<usize>()
+}
+
+async fn all(State(desk): State<Arc<Desk>>, Query(asked): Query<Asked>) -> Response {
     let days = asked.days();
-    let name = asked.of.as_deref().unwrap_or_default();
-    let Some(section) = Section::of(name) else {
+    let name = asked.of.unwrap_or_default();
+    let Some(section) = Section::of(&name) else {
         let message = "There is no such list. The overview leads to those there are.";
         return trouble(StatusCode::NOT_FOUND, "No such list", message, days);
     };
-    match pages.seen(days).await {
-        Ok(seen) => page(overview::all(&seen.report, section, name, days)),
-        Err(error) => unreadable(&error, days),
-    }
+    let made =
+        desk.made(days, None, move |seen| page(overview::all(&seen.report, section, &name, days)));
+    made.await.unwrap_or_else(|not_now| not_now.page(days))
 }
 
-async fn one(State(pages): State<Arc<Pages>>, Query(asked): Query<Asked>) -> Response {
+async fn one(State(desk): State<Arc<Desk>>, Query(asked): Query<Asked>) -> Response {
     let days = asked.days();
-    let Some(name) = asked.name.as_deref().filter(|name| !name.is_empty()) else {
+    let Some(name) = asked.name.filter(|name| !name.is_empty()) else {
         let message = "The address names no skill. The overview leads to those there are.";
         return trouble(StatusCode::NOT_FOUND, "No skill named", message, days);
     };
-    let seen = match pages.seen(days).await {
-        Ok(seen) => seen,
-        Err(error) => return unreadable(&error, days),
-    };
-    // Only its days: requests and answers are among the evidence.
-    let story = match pages.archive.story(name, seen.period, 0).await {
-        Ok(story) => story,
-        Err(error) => return unreadable(&error, days),
-    };
-    let told = skill::Told {
-        name,
-        days,
-        report: &seen.report,
-        evidence: &seen.evidence,
-        story: &story,
-        catalog: pages.store.as_deref().zip(seen.snapshot.as_deref()),
-    };
-    page(skill::skill(&told))
+    let store = desk.pages.store.clone();
+    let made = desk.made(days, Some(name.clone()), move |seen| {
+        let told = skill::Told {
+            name: &name,
+            days,
+            report: &seen.report,
+            evidence: &seen.evidence,
+            story: &seen.story,
+            catalog: store.as_deref().zip(seen.snapshot.as_deref()),
+        };
+        page(skill::skill(&told))
+    });
+    made.await.unwrap_or_else(|not_now| not_now.page(days))
 }
 
 /// What one request looked at.
 struct Seen {
-    period: Period,
     evidence: Evidence,
+    story: Story,
     snapshot: Option<Arc<Snapshot>>,
     report: Report,
 }
 
-impl Pages {
-    /// The last so many days, today included.
-    async fn seen(&self, days: u64) -> Result<Seen, ArchiveError> {
+/// Where pages are made, few at once.
+struct Desk {
+    pages: Pages,
+    places: Semaphore,
+}
+
+impl Desk {
+    /// An answer made of the last so many days, today included, and of one skill's story. Counting and writing take
+    /// their time, on a thread that has it.
+    async fn made(
+        &self,
+        days: u64,
+        skill: Option<String>,
+        make: impl FnOnce(&mut Seen) -> Response + Send + 'static,
+    ) -> Result<Response, NotNow> {
+        let place = timeout(PATIENCE, self.places.acquire()).await;
+        let _place = place.map_err(|_| NotNow::Busy)?.map_err(|_| NotNow::Busy)?;
+        let Pages { archive, store } = &self.pages;
         let today = i64::try_from(clock::since_epoch().as_secs() / DAY).unwrap_or(0);
         let period = Period::last(days, today);
-        let evidence = self.archive.evidence(period).await?;
-        let snapshot = match &self.store {
-            Some(store) => Some(store.fresh().await),
+        let evidence = archive.evidence(period).await?;
+        let story = match skill {
+            // Only its days: requests and answers are among the evidence.
+            Some(skill) => archive.story(&skill, period, 0).await?,
+            None => Story::default(),
+        };
+        let snapshot = match store {
+            Some(skills) => Some(skills.fresh().await),
             None => None,
         };
-        let known = snapshot.as_deref().map(Shelf::of);
-        let report = Report::of(&evidence, known.as_ref(), period, today);
-        Ok(Seen { period, evidence, snapshot, report })
+        let work = move || {
+            let known = snapshot.as_deref().map(Shelf::of);
+            let report = Report::of(&evidence, known.as_ref(), period, today);
+            make(&mut Seen { evidence, story, snapshot, report })
+        };
+        Ok(spawn_blocking(work).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "a page could not be made");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }))
+    }
+}
+
+/// Why there is no answer now. The log says more than whoever asked is told: where the events are is not theirs to know.
+enum NotNow {
+    Busy,
+    Unread,
+}
+
+impl From<ArchiveError> for NotNow {
+    fn from(error: ArchiveError) -> Self {
+        tracing::warn!(hint = error.hint(), "the events cannot be read: {error}");
+        Self::Unread
+    }
+}
+
+impl NotNow {
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::Busy => "too many reports at once",
+            Self::Unread => "the archive does not answer",
+        }
+    }
+
+    fn page(&self, days: u64) -> Response {
+        let (title, message) = match self {
+            Self::Busy => ("Too many at once", "Others are being answered. Come again soon."),
+            Self::Unread => (
+                "The events cannot be read",
+                "The archive does not answer. The log of this server says why.",
+            ),
+        };
+        let mut response = trouble(StatusCode::SERVICE_UNAVAILABLE, title, message, days);
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        response
     }
 }
 
@@ -223,12 +322,6 @@ fn page(rendered: askama::Result<String>) -> Response {
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
-}
-
-fn unreadable(error: &ArchiveError, days: u64) -> Response {
-    tracing::warn!(%error, "the events cannot be read");
-    let message = format!("{error}; {}.", error.hint());
-    trouble(StatusCode::SERVICE_UNAVAILABLE, "The events cannot be read", &message, days)
 }
 
 fn trouble(status: StatusCode, title: &str, message: &str, days: u64) -> Response {

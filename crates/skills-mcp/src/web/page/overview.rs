@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::{
-    PERIODS, format,
+    PERIODS, ROWS, format,
     svg::{Chart, Names, Point},
 };
 // Named by the templates' settings.
@@ -119,7 +119,7 @@ pub(super) fn overview(report: &Report, days: u64) -> askama::Result<String> {
     page.render()
 }
 
-/// One list, whole.
+/// One list, as far as it goes.
 pub(super) fn all(
     report: &Report,
     section: Section,
@@ -133,8 +133,8 @@ pub(super) fn all(
         here: &format!("/all?of={}&", format::query(name)),
         periods: &PERIODS,
         enough: ENOUGH,
-        limit: usize::MAX,
-        top: usize::MAX,
+        limit: ROWS,
+        top: ROWS,
         most_served: most_served(report),
         scripts: worst_first(&report.scripts),
     };

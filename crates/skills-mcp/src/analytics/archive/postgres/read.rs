@@ -3,14 +3,18 @@
 use tokio_postgres::{Client, Error, IsolationLevel, Row, Transaction};
 
 use super::super::{
-    Evidence, PILES, Period, RECENT, Story,
+    Evidence, MUCH_TEXT, PILES, Period, RECENT, Story,
+    crowd::Largest,
     group::{signed, unsigned},
-    metrics_of_skills, schema,
+    limits, metrics_of_skills, schema,
 };
 use crate::{
     analytics::tally::{Key, Metric, Sum},
     event::Recorded,
 };
+
+/// So many counts come at once.
+const SOME: i32 = 20_000;
 
 /// How many steps its tables have taken.
 pub(super) async fn version(client: &Client) -> Result<i64, Error> {
@@ -34,13 +38,22 @@ pub(super) async fn evidence(client: &mut Client, period: Period) -> Result<Evid
          LEAST(SUM(total), 9e18)::bigint FROM counts
          WHERE day BETWEEN $1 AND $2 GROUP BY metric, subject, detail, bucket";
     evidence.days = by_day(&moment.query(days, &[&period.from, &period.to]).await?)?;
-    for row in moment.query(counts, &[&period.from, &period.to]).await? {
-        let Some(metric) = Metric::of(row.try_get(0)?) else { continue };
-        let bucket = u16::try_from(row.try_get::<_, i64>(3)?).unwrap_or(0);
-        let key = Key { metric, subject: row.try_get(1)?, detail: row.try_get(2)?, bucket };
-        let sum = Sum { n: unsigned(row.try_get(4)?), total: unsigned(row.try_get(5)?) };
-        evidence.tally.insert(key, sum);
+    let counts = moment.bind(counts, &[&period.from, &period.to]).await?;
+    let mut largest = Largest::default();
+    loop {
+        let rows = moment.query_portal(&counts, SOME).await?;
+        if rows.is_empty() {
+            break;
+        }
+        for row in rows {
+            let Some(metric) = Metric::of(row.try_get(0)?) else { continue };
+            let bucket = u16::try_from(row.try_get::<_, i64>(3)?).unwrap_or(0);
+            let key = Key { metric, subject: row.try_get(1)?, detail: row.try_get(2)?, bucket };
+            let sum = Sum { n: unsigned(row.try_get(4)?), total: unsigned(row.try_get(5)?) };
+            largest.add(key, sum);
+        }
     }
+    evidence.tally = largest.tally();
     evidence.recent = recent(&moment, period).await?;
     Ok(evidence)
 }
@@ -61,12 +74,21 @@ fn by_day(rows: &[Row]) -> Result<Vec<(i64, Metric, Sum)>, Error> {
 async fn recent(moment: &Transaction<'_>, period: Period) -> Result<Vec<Recorded>, Error> {
     let (from, to) = period.millis();
     let most = signed(RECENT as u64);
-    let select = "SELECT body, at FROM events WHERE pile = $1 AND at >= $2 AND at < $3
-         ORDER BY at DESC, event_id DESC LIMIT $4";
+    let much = signed(MUCH_TEXT as u64);
+    // How long a text is stands beside it: those that are too much are not even looked at.
+    let select = "SELECT body, at FROM (
+             SELECT body, at, SUM(octet_length(body)) OVER
+                 (ORDER BY at DESC, event_id DESC ROWS UNBOUNDED PRECEDING) AS so_far
+             FROM (SELECT body, at, event_id FROM events WHERE pile = $1 AND at >= $2 AND at < $3
+                 ORDER BY at DESC, event_id DESC LIMIT $4) AS latest) AS summed
+         WHERE so_far <= $5";
     let select = moment.prepare(select).await?;
     let mut found = Vec::new();
     for pile in PILES {
-        read(&moment.query(&select, &[&pile, &from, &to, &most]).await?, &mut found)?;
+        read(&moment.query(&select, &[&pile, &from, &to, &most, &much]).await?, &mut found)?;
+    }
+    for (_, recorded) in &mut found {
+        limits::brief(recorded);
     }
     found.sort_unstable_by_key(|(at, recorded)| std::cmp::Reverse((*at, recorded.event_id)));
     Ok(found.into_iter().map(|(_, recorded)| recorded).collect())

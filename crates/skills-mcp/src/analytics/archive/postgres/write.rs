@@ -1,11 +1,12 @@
 //! What changes a database of PostgreSQL: its tables, events and counts coming, old ones going.
 
 use tokio::{sync::mpsc, time::timeout};
-use tokio_postgres::{Client, Error, Statement};
+use tokio_postgres::{Client, Error, Statement, Transaction};
 
 use super::{
     super::{
         ArchiveError, Taken,
+        crowd::{self, Crowd},
         group::{Answer, Batch, Count, Group, answer, signed},
         schema,
     },
@@ -53,6 +54,7 @@ struct Line {
     client: Client,
     insert: Statement,
     add: Statement,
+    crowd: Crowd,
 }
 
 /// Writes what waits until nobody can bring any more.
@@ -116,13 +118,14 @@ async fn opened(config: &Config) -> Result<Line, ArchiveError> {
                  SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[],
                  $6::bigint[], $7::bigint[])
                  ON CONFLICT (day, metric, subject, detail, bucket)
-                 DO UPDATE SET n = counts.n + excluded.n, total = counts.total + excluded.total",
+                 DO UPDATE SET n = counts.n + excluded.n,
+                 total = LEAST(counts.total::numeric + excluded.total, 9e18)::bigint",
             )
             .await?;
         Ok((insert, add))
     };
     let (insert, add) = prepared.await.map_err(|error: Error| config.failed(told(&error)))?;
-    Ok(Line { client, insert, add })
+    Ok(Line { client, insert, add, crowd: Crowd::default() })
 }
 
 async fn write(line: &mut Line, group: &Group) -> Result<Vec<Taken>, Error> {
@@ -152,13 +155,58 @@ async fn write(line: &mut Line, group: &Group) -> Result<Vec<Taken>, Error> {
             *new = true;
         }
     }
-    add(&transaction, &line.add, &group.counts(&new)).await?;
+    let counts = fitted(&transaction, &mut line.crowd, group.counts(&new)).await?;
+    add(&transaction, &line.add, &counts).await?;
     transaction.commit().await?;
     Ok(group.taken(&new))
 }
 
+/// These counts, as many different ones as there is room for.
+async fn fitted(
+    transaction: &Transaction<'_>,
+    crowd: &mut Crowd,
+    counts: Vec<Count>,
+) -> Result<Vec<Count>, Error> {
+    let rows =
+        "SELECT COUNT(*) FROM (SELECT FROM counts WHERE day = $1 AND metric = $2 LIMIT $3) AS rows";
+    let mut fitted = Vec::with_capacity(counts.len());
+    for mut part in crowd::parts(counts) {
+        if let Some(Count { day, key, .. }) = part.first()
+            && !crowd.has_room(&part)
+        {
+            let most = signed(crowd::MOST as u64);
+            let rows = transaction.query_one(rows, &[day, &key.metric.word(), &most]).await?;
+            let rows = usize::try_from(rows.try_get::<_, i64>(0)?).unwrap_or(usize::MAX);
+            if let Some(free) = crowd.found(&part, rows) {
+                let known = known(transaction, (*day, key.metric.word()), &part).await?;
+                part = crowd::folded(part, &known, free);
+            }
+        }
+        fitted.append(&mut part);
+    }
+    Ok(fitted)
+}
+
+/// Which of these, all of one day and metric, are there.
+async fn known(
+    transaction: &Transaction<'_>,
+    (day, metric): (i64, &str),
+    part: &[Count],
+) -> Result<Vec<bool>, Error> {
+    let subjects: Vec<&str> = part.iter().map(|count| &*count.key.subject).collect();
+    let details: Vec<&str> = part.iter().map(|count| &*count.key.detail).collect();
+    let buckets: Vec<i64> = part.iter().map(|count| i64::from(count.key.bucket)).collect();
+    let select = "SELECT EXISTS (SELECT FROM counts WHERE counts.day = $1 AND counts.metric = $2
+             AND counts.subject = w.subject AND counts.detail = w.detail
+             AND counts.bucket = w.bucket)
+         FROM unnest($3::text[], $4::text[], $5::bigint[]) WITH ORDINALITY
+             AS w (subject, detail, bucket, place) ORDER BY w.place";
+    let rows = transaction.query(select, &[&day, &metric, &subjects, &details, &buckets]).await?;
+    rows.iter().map(|row| row.try_get(0)).collect()
+}
+
 async fn add(
-    transaction: &tokio_postgres::Transaction<'_>,
+    transaction: &Transaction<'_>,
     statement: &Statement,
     counts: &[Count],
 ) -> Result<(), Error> {

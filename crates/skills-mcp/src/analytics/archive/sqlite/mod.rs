@@ -1,7 +1,7 @@
 //! Events in a file of SQLite: one connection writes, on a thread of its own; others read beside it.
 //!
 //! Whatever waits while a transaction is written goes into the next one together. What was answered survives the end of
-//! this process, whichever way it comes (`synchronous = NORMAL`: a machine that loses power may lose the last moments).
+//! this process and of the machine, whichever way it comes (`synchronous = FULL`): whoever sent it has no copy any more.
 
 mod read;
 mod write;
@@ -23,6 +23,7 @@ use write::{Job, Writer, made, migrate};
 
 use super::{
     ArchiveError, Evidence, Keep, Period, Story, Taken,
+    crowd::Crowd,
     group::{Answer, Batch, WAITING},
     schema,
 };
@@ -42,6 +43,8 @@ pub struct Sqlite {
     counts: Arc<Mutex<Connection>>,
     /// Reads texts.
     texts: Arc<Mutex<Connection>>,
+    /// Is asked whether it answers, and waits for no report.
+    pulse: Arc<Mutex<Connection>>,
 }
 
 impl Sqlite {
@@ -52,7 +55,8 @@ impl Sqlite {
             let connection = made(&path).map_err(|error| failed(&path, error))?;
             migrate(&path, &connection)?;
             let (jobs, waiting) = mpsc::channel(WAITING);
-            let mut writer = Writer { file: path.clone(), connection, keep };
+            let mut writer =
+                Writer { file: path.clone(), connection, keep, crowd: Crowd::default() };
             let thread = thread::Builder::new()
                 .name("sqlite".to_owned())
                 .spawn(move || writer.work(waiting))
@@ -85,9 +89,10 @@ impl Sqlite {
             connection.pragma_update(None, "cache_size", -32_768)?;
             Ok(Arc::new(Mutex::new(connection)))
         };
-        let opened = reader().and_then(|counts| Ok((counts, reader()?)));
-        let (counts, texts) = opened.map_err(|error: rusqlite::Error| failed(&file, error))?;
-        Ok(Self { file, keep, writer, counts, texts })
+        let opened = reader().and_then(|counts| Ok((counts, reader()?, reader()?)));
+        let (counts, texts, pulse) =
+            opened.map_err(|error: rusqlite::Error| failed(&file, error))?;
+        Ok(Self { file, keep, writer, counts, texts, pulse })
     }
 
     /// See [`Archive::take`](super::Archive::take).
@@ -136,7 +141,7 @@ impl Sqlite {
 
     /// See [`Archive::answers`](super::Archive::answers).
     pub async fn answers(&self) -> Result<(), ArchiveError> {
-        self.read(&self.texts, |connection| version(connection).map(drop)).await
+        self.read(&self.pulse, |connection| version(connection).map(drop)).await
     }
 
     async fn read<T: Send + 'static>(

@@ -3,9 +3,10 @@
 use rusqlite::{Connection, params};
 
 use super::super::{
-    Evidence, PILES, Period, RECENT, Story,
+    Evidence, MUCH_TEXT, PILES, Period, RECENT, Story,
+    crowd::Largest,
     group::{signed, unsigned},
-    metrics_of_skills,
+    limits, metrics_of_skills,
 };
 use crate::{
     analytics::tally::{Key, Metric, Sum},
@@ -20,13 +21,15 @@ pub(super) fn counted(connection: &Connection, period: Period) -> rusqlite::Resu
         "SELECT metric, subject, detail, bucket, SUM(n), CAST(TOTAL(total) AS INTEGER) FROM counts
          WHERE day BETWEEN ?1 AND ?2 GROUP BY metric, subject, detail, bucket",
     )?;
+    let mut largest = Largest::default();
     let mut rows = select.query([period.from, period.to])?;
     while let Some(row) = rows.next()? {
         let Some(metric) = Metric::of(row.get_ref(0)?.as_str()?) else { continue };
         let key = Key { metric, subject: row.get(1)?, detail: row.get(2)?, bucket: row.get(3)? };
         let sum = Sum { n: unsigned(row.get(4)?), total: unsigned(row.get(5)?) };
-        evidence.tally.insert(key, sum);
+        largest.add(key, sum);
     }
+    evidence.tally = largest.tally();
     let mut select = moment.prepare_cached(
         "SELECT day, metric, SUM(n), CAST(TOTAL(total) AS INTEGER) FROM counts
          WHERE day BETWEEN ?1 AND ?2 GROUP BY day, metric",
@@ -57,10 +60,30 @@ pub(super) fn recent(connection: &Connection, period: Period) -> rusqlite::Resul
     )?;
     let mut found = Vec::new();
     for pile in PILES {
-        read(&mut select.query(params![pile, from, to, signed(RECENT as u64)])?, &mut found)?;
+        briefly(&mut select.query(params![pile, from, to, signed(RECENT as u64)])?, &mut found)?;
     }
     found.sort_unstable_by_key(|(at, recorded)| std::cmp::Reverse((*at, recorded.event_id)));
     Ok(found.into_iter().map(|(_, recorded)| recorded).collect())
+}
+
+/// Rows of an event's text and its time, until it is much; texts as a report needs them.
+fn briefly(
+    rows: &mut rusqlite::Rows<'_>,
+    found: &mut Vec<(i64, Recorded)>,
+) -> rusqlite::Result<()> {
+    let mut read = 0;
+    while let Some(row) = rows.next()? {
+        let body = row.get_ref(0)?.as_str()?;
+        read += body.len();
+        if read > MUCH_TEXT {
+            break;
+        }
+        if let Ok(mut recorded) = Recorded::read(body) {
+            limits::brief(&mut recorded);
+            found.push((row.get(1)?, recorded));
+        }
+    }
+    Ok(())
 }
 
 /// Rows of an event's text and its time. What a newer version wrote is passed over.

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use super::{
     super::{
         ArchiveError, Keep, Taken, all_piles,
+        crowd::{self, Crowd},
         group::{Answer, Batch, Count, Group, answer, signed},
         schema,
     },
@@ -31,6 +32,7 @@ pub(super) struct Writer {
     pub(super) file: PathBuf,
     pub(super) connection: Connection,
     pub(super) keep: Keep,
+    pub(super) crowd: Crowd,
 }
 
 impl Writer {
@@ -66,7 +68,8 @@ impl Writer {
         let transaction =
             self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let new = inserted(&transaction, group)?;
-        add(&transaction, &group.counts(&new))?;
+        let counts = fitted(&transaction, &mut self.crowd, group.counts(&new))?;
+        add(&transaction, &counts)?;
         transaction.commit()?;
         Ok(group.taken(&new))
     }
@@ -116,6 +119,46 @@ fn inserted(connection: &Connection, group: &Group) -> rusqlite::Result<Vec<bool
     Ok(new)
 }
 
+/// These counts, as many different ones as there is room for.
+fn fitted(
+    connection: &Connection,
+    crowd: &mut Crowd,
+    counts: Vec<Count>,
+) -> rusqlite::Result<Vec<Count>> {
+    let mut rows = connection.prepare_cached(
+        "SELECT COUNT(*) FROM (SELECT 1 FROM counts WHERE day = ?1 AND metric = ?2 LIMIT ?3)",
+    )?;
+    let mut fitted = Vec::with_capacity(counts.len());
+    for mut part in crowd::parts(counts) {
+        if let Some(Count { day, key, .. }) = part.first()
+            && !crowd.has_room(&part)
+        {
+            let most = signed(crowd::MOST as u64);
+            let rows: i64 =
+                rows.query_row(params![day, key.metric.word(), most], |row| row.get(0))?;
+            if let Some(free) = crowd.found(&part, usize::try_from(rows).unwrap_or(usize::MAX)) {
+                let known = known(connection, &part)?;
+                part = crowd::folded(part, &known, free);
+            }
+        }
+        fitted.append(&mut part);
+    }
+    Ok(fitted)
+}
+
+/// Which of these are there.
+fn known(connection: &Connection, part: &[Count]) -> rusqlite::Result<Vec<bool>> {
+    let mut select = connection.prepare_cached(
+        "SELECT 1 FROM counts WHERE day = ?1 AND metric = ?2 AND subject = ?3 AND detail = ?4
+         AND bucket = ?5",
+    )?;
+    let exists = |Count { day, key, .. }: &Count| {
+        let Key { metric, subject, detail, bucket } = key;
+        select.exists(params![day, metric.word(), subject, detail, bucket])
+    };
+    part.iter().map(exists).collect()
+}
+
 fn add(connection: &Connection, counts: &[Count]) -> rusqlite::Result<()> {
     let mut add = connection.prepare_cached(
         "INSERT INTO counts (day, metric, subject, detail, bucket, n, total)
@@ -136,14 +179,29 @@ pub(super) fn made(file: &Path) -> Result<Connection, Box<dyn std::error::Error>
     options.create(true).append(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    #[cfg(unix)]
+    warn_of_readers(file, &options.open(file)?.metadata()?);
+    #[cfg(not(unix))]
     drop(options.open(file)?);
     let connection = Connection::open(file)?;
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
     connection.pragma_update(None, "cache_size", -65_536)?;
     Ok(connection)
+}
+
+/// A file that was there may be open to others; who made it so is told, and may have meant it.
+#[cfg(unix)]
+fn warn_of_readers(file: &Path, metadata: &std::fs::Metadata) {
+    use std::os::unix::fs::PermissionsExt as _;
+    if metadata.permissions().mode() & 0o077 != 0 {
+        let file = file.display();
+        tracing::warn!(
+            "{file} holds what people asked for and is open to others of this machine: `chmod 600 '{file}'` closes it"
+        );
+    }
 }
 
 /// Takes the steps that are missing.
