@@ -87,7 +87,9 @@ async fn recent(moment: &Transaction<'_>, period: Period) -> Result<Vec<Recorded
     for pile in PILES {
         read(&moment.query(&select, &[&pile, &from, &to, &most, &much]).await?, &mut found)?;
     }
-    found.iter_mut().for_each(|(_, recorded)| limits::brief(recorded));
+    for (_, recorded) in &mut found {
+        limits::brief(recorded);
+    }
     found.sort_unstable_by_key(|(at, recorded)| std::cmp::Reverse((*at, recorded.event_id)));
     Ok(found.into_iter().map(|(_, recorded)| recorded).collect())
 }
