@@ -321,13 +321,13 @@ fn an_event_is_kept_as_the_content_says_at_its_moment_unless_trust_is_strict() {
     let say = |file: &str| {
         home.write("config.yaml", format!("analytics: {{enabled: true, file: '{file}'}}\n"));
     };
-    say("~/one.jsonl");
+    say("one.jsonl");
     let mut strict = server(&home);
     strict.env("SKILLS_TRUST", "strict");
     let mut client = shake(strict);
     ask(&mut client);
     client.close();
-    assert!(!own(&home).exists() && !home.path().join("one.jsonl").exists());
+    assert!(!own(&home).exists());
     let mut client = shake(server(&home));
     ask(&mut client);
     say("two.jsonl");
@@ -336,7 +336,7 @@ fn an_event_is_kept_as_the_content_says_at_its_moment_unless_trust_is_strict() {
         own(&home).join("two.jsonl").exists().then_some(())
     });
     client.close();
-    assert!(!ids(&home.path().join("one.jsonl")).is_empty());
+    assert!(!ids(&own(&home).join("one.jsonl")).is_empty());
     assert!(!ids(&own(&home).join("two.jsonl")).is_empty());
 }
 

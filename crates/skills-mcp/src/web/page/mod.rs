@@ -225,7 +225,7 @@ impl Desk {
     ) -> Result<Response, NotNow> {
         let place = timeout(PATIENCE, self.places.acquire()).await;
         let _place = place.map_err(|_| NotNow::Busy)?.map_err(|_| NotNow::Busy)?;
-        let Pages { archive, store } = &self.pages;
+        let Pages { archive, store: catalog } = &self.pages;
         let today = i64::try_from(clock::since_epoch().as_secs() / DAY).unwrap_or(0);
         let period = Period::last(days, today);
         let evidence = archive.evidence(period).await?;
@@ -234,8 +234,8 @@ impl Desk {
             Some(skill) => archive.story(&skill, period, 0).await?,
             None => Story::default(),
         };
-        let snapshot = match store {
-            Some(skills) => Some(skills.fresh().await),
+        let snapshot = match catalog {
+            Some(catalog) => Some(catalog.fresh().await),
             None => None,
         };
         let work = move || {
