@@ -1,4 +1,4 @@
-//! What the collector takes per second and how fast an archive answers, with the release binary, SQLite and PostgreSQL side by
+//! What the collector takes per second, how fast an archive and the page answer, and what events cost a call, with the release binary, SQLite and PostgreSQL side by
 //! side; held against writing the same bodies to a plain file in the same run.
 //!
 //! `cargo bench --bench analytics` takes some minutes; `cargo bench --bench analytics -- --events 100000` is a look. Without
@@ -31,9 +31,9 @@ use std::{
 };
 
 use cluster::Cluster;
-use serde_json::Value;
+use serde_json::{Value, json};
 use skills_mcp::analytics::archive::{Address, Archive};
-use skills_testkit::{Home, Listening};
+use skills_testkit::{Client, Home, Listening};
 use tokio::runtime::Runtime;
 use usage::{DAY, Usage, batch, now, until_now};
 
@@ -44,6 +44,8 @@ const DAYS: i64 = 60;
 const DURABLE: &[&str] = &["-c", "shared_buffers=256MB", "-c", "max_wal_size=4GB"];
 /// So often an archive is asked.
 const ROUNDS: usize = 15;
+/// So often a server is called.
+const CALLS: usize = 3_000;
 
 fn main() {
     let asked = std::env::args().skip_while(|word| word != "--events").nth(1);
@@ -68,7 +70,10 @@ fn main() {
     println!("\n{:<22}{:>12}{:>14}{:>12}", "ask", "median ms", "slowest ms", "first ms");
     for (name, store) in &stores {
         answered(name, store);
+        shown(&home, name, store);
     }
+    println!("\n{:<22}{:>12}{:>14}{:>12}", "get_skill", "median us", "99 % us", "of off");
+    called();
 }
 
 /// Batches as they are posted, events in the order of time.
@@ -169,6 +174,62 @@ fn answered(name: &str, store: &str) {
         times(&format!("{name}, 30 days"), evidence);
         times(&format!("{name}, one skill"), told);
     });
+}
+
+/// How long the page's first view takes, from the request to its last byte.
+fn shown(home: &Home, name: &str, store: &str) {
+    let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+    command.args(["collect", "--listen", "127.0.0.1:0", "--store", store]);
+    let collector = Listening::start(command);
+    let view = |_| {
+        let started = Instant::now();
+        let page = collector.get("/");
+        assert!(page.status == 200 && page.body.contains("</html>"), "{}", page.status);
+        started.elapsed()
+    };
+    times(&format!("{name}, the page"), (0..ROUNDS).map(view).collect());
+    let (status, log) = collector.stop();
+    assert!(status.success(), "{log}");
+}
+
+/// What events cost a call: the same ones by turns to servers without analytics, with them, and with a file that cannot be
+/// written.
+fn called() {
+    let skill = "---\nkeywords: [react, login]\ndescription: d\n---\nText.\n";
+    let server = |settings: &[&str]| {
+        let home = Home::new();
+        home.write("skills/react.md", skill);
+        let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+        command.arg("--dir").arg(home.skills());
+        command.args(settings.iter().flat_map(|setting| ["--set", setting]));
+        (Client::legacy(command, "2025-11-25"), home, Vec::new())
+    };
+    let mut servers = [
+        ("off", server(&[])),
+        ("off again", server(&[])),
+        ("on", server(&["analytics.enabled=true"])),
+        (
+            "on, cannot write",
+            server(&["analytics.enabled=true", "analytics.file=/dev/full/x.jsonl"]),
+        ),
+    ];
+    for _ in 0..CALLS {
+        for (_, (client, _, taken)) in &mut servers {
+            let started = Instant::now();
+            client.call("get_skill", &json!({"context": "react login"}));
+            taken.push(started.elapsed());
+        }
+    }
+    let mut off = Duration::ZERO;
+    for (name, (client, _, mut taken)) in servers {
+        client.close();
+        taken.sort();
+        let (median, late) = (taken[CALLS / 2], taken[CALLS * 99 / 100]);
+        off = if off.is_zero() { median } else { off };
+        let micros = |time: Duration| time.as_secs_f64() * 1e6;
+        let ratio = micros(median) / micros(off);
+        println!("{name:<22}{:>12.0}{:>14.0}{ratio:>11.2}x", micros(median), micros(late));
+    }
 }
 
 fn times(name: &str, mut taken: Vec<Duration>) {
