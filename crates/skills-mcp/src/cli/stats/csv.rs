@@ -1,6 +1,8 @@
 //! One table as CSV (RFC 4180), harmless to a spreadsheet: a cell that it would take for a formula starts with an
 //! apostrophe.
 
+use skills_core::diagnostic::escaped;
+
 use crate::{
     analytics::report::{Rate, Report, Unused},
     cli::Output,
@@ -168,11 +170,14 @@ fn number(number: Option<f64>, digits: usize) -> String {
 
 /// A cell as it is written.
 fn quoted(cell: &str) -> String {
-    // A tab or a return before the sign would hide it from us and not from a spreadsheet.
+    // It may be a terminal that reads it: of what steers one, only the end of a line is left.
+    let cell: String = cell.split('\n').map(escaped).collect::<Vec<_>>().join("\n");
+    // A return before the sign would hide it from us and not from a spreadsheet.
     let formula = cell.trim_start().starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
-        || cell.starts_with(['\t', '\r', '\n']);
-    let text = if formula { format!("'{cell}") } else { cell.to_owned() };
-    if text.contains(['"', ',', '\n', '\r']) || text.trim() != text {
+        || cell.starts_with('\n');
+    let text = if formula { format!("'{cell}") } else { cell };
+    // Where commas are for numbers, semicolons part cells.
+    if text.contains(['"', ',', ';', '\n']) || text.trim() != text {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
         text
@@ -190,12 +195,16 @@ mod tests {
     fn cells_are_quoted_and_no_formula_gets_through() {
         assert_eq!(quoted("plain text"), "plain text");
         assert_eq!(quoted("a,\"b\"\nc"), "\"a,\"\"b\"\"\nc\"");
-        for formula in
-            ["=1+1", "+1", "-1", "@SUM(A1)", "=HYPERLINK(1,2)", " =1", "\t=1", "\r=1", "＝1"]
-        {
+        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "=HYPERLINK(1,2)", " =1", "\n=1", "＝1"] {
             let safe = quoted(formula);
             assert!(safe.trim_start_matches('"').starts_with('\''), "{formula:?}: {safe:?}");
         }
+    }
+
+    #[test]
+    fn no_cell_steers_a_terminal_or_is_two_where_semicolons_part_them() {
+        assert_eq!(quoted("a\u{1b}[2J\u{202e}b\tc\rd"), r"a\u{1b}[2J\u{202e}b\u{9}c\u{d}d");
+        assert_eq!(quoted("a;=1+1"), "\"a;=1+1\"");
     }
 
     #[test]
