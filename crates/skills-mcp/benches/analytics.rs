@@ -41,7 +41,10 @@ const BATCH: usize = 500;
 const CONNECTIONS: usize = 4;
 const DAYS: i64 = 60;
 /// As PostgreSQL comes, but for the memory it may use.
-const DURABLE: &[&str] = &["-c", "shared_buffers=256MB", "-c", "max_wal_size=4GB"];
+const DURABLE: &[&str] =
+    &["-c", "shared_buffers=256MB", "-c", "max_wal_size=4GB", "-c", "autovacuum_naptime=1s"];
+/// It looks at what came, as it does by itself every minute.
+const SETTLED: Duration = Duration::from_secs(10);
 /// So often an archive is asked.
 const ROUNDS: usize = 15;
 /// So often a server is called.
@@ -67,6 +70,7 @@ fn main() {
     for (name, store) in &stores {
         row(name, events, ingested(&home, store, &bodies), file);
     }
+    thread::sleep(SETTLED);
     println!("\n{:<22}{:>12}{:>14}{:>12}", "ask", "median ms", "slowest ms", "first ms");
     for (name, store) in &stores {
         answered(name, store);

@@ -21,7 +21,7 @@ use super::tally::{Metric, Sum, Tally};
 use crate::event::{Event, Recorded};
 
 /// Of each kind of event whose texts matter, the latest so many are looked at.
-pub const RECENT: usize = 5_000;
+pub const RECENT: usize = 2_000;
 
 /// Of each skill the latest so many are told.
 pub const TOLD: usize = 50;
