@@ -13,7 +13,8 @@ use rmcp::{
         CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
         Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
         ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
-        ServerCapabilities, ServerConfig, SubscriptionFilter, ToolAnnotations,
+        ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability, ServerCapabilities,
+        ServerConfig, SubscriptionFilter, ToolAnnotations,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -40,7 +41,7 @@ const MAX_RUNNING: usize = 32;
 /// So many of them read many files: more would not be quicker, and each keeps a thread.
 const MAX_READING: usize = 4;
 /// How long clients may keep the list of tools and the description of the server.
-const TTL_MS: u64 = 60_000;
+pub(super) const TTL_MS: u64 = 60_000;
 
 /// A text that is being changed is asked for so often, and so long is waited in between.
 const MAX_TRIES: usize = 5;
@@ -52,9 +53,9 @@ const LONG: Duration = Duration::from_millis(100);
 type Answered = (&'static str, Result<Reply, Refusal>);
 
 /// When a request came, and what came with it.
-struct Asked<'a> {
-    at: Instant,
-    context: &'a RequestContext<RoleServer>,
+pub(super) struct Asked<'a> {
+    pub(super) at: Instant,
+    pub(super) context: &'a RequestContext<RoleServer>,
 }
 
 /// Core methods whose parameters, when malformed, reach us as an unknown request: they are -32602, not -32601.
@@ -105,6 +106,11 @@ impl Handler {
         Self { telemetry, ..self }
     }
 
+    /// Whether there is anything to read but what tools say.
+    pub(super) fn offers_resources(&self) -> bool {
+        self.face.history.is_some()
+    }
+
     /// A snapshot with every change that was on disk when the request came.
     async fn snapshot(&self) -> Arc<Snapshot> {
         let snapshot = self.store.fresh().await;
@@ -113,7 +119,7 @@ impl Handler {
     }
 
     /// Runs a tool over a fresh snapshot; again, if a text it needs is being changed at that moment.
-    async fn answer(
+    pub(super) async fn answer(
         &self,
         name: &str,
         arguments: JsonObject,
@@ -204,8 +210,9 @@ async fn run(offered: &Arc<Offered>, call: Call, arguments: JsonObject) -> Resul
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities =
+        let mut capabilities =
             ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+        capabilities.resources = self.offers_resources().then(ResourcesCapability::default);
         ServerConfig::new(capabilities)
             .with_server_info(self.implementation())
             .with_instructions(self.face.instructions())
@@ -314,9 +321,21 @@ impl ServerHandler for Handler {
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(not_offered("resources/list"))
+        let mut result = self.resources()?;
+        result.meta = self.server_meta(&context);
+        Ok(result)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let mut result = self.resource(&request.uri, &context).await?;
+        result.meta = self.server_meta(&context);
+        Ok(result.into())
     }
 
     async fn list_resource_templates(
@@ -336,7 +355,7 @@ impl ServerHandler for Handler {
     }
 }
 
-fn not_offered(method: &'static str) -> ErrorData {
+pub(super) fn not_offered(method: &'static str) -> ErrorData {
     let message = format!("{method} is not offered; this server has tools only");
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
 }
@@ -359,7 +378,7 @@ impl Handler {
 }
 
 /// A refusal that is no tool's answer.
-fn answered(refusal: Refusal) -> ErrorData {
+pub(super) fn answered(refusal: Refusal) -> ErrorData {
     match refusal {
         Refusal::Params(message)
         | Refusal::Tool(message)

@@ -9,6 +9,7 @@ mod client;
 mod handler;
 mod lines;
 mod progress;
+mod resource;
 mod shutdown;
 mod stdio;
 mod watched;

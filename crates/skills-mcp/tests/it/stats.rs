@@ -405,6 +405,19 @@ fn agents_are_offered_statistics_only_where_the_operator_says_so() {
     assert!(said["served"].as_u64().unwrap() > 1_000, "{said}");
     assert!(!said["fix_first"].as_array().unwrap().is_empty(), "{said}");
     assert!(said["skills"].as_array().unwrap().len() >= 5, "{said}");
+    // The same as a resource, where the tool is and nowhere else.
+    let listed = with.request("resources/list", json!({}));
+    assert_eq!(listed["result"]["resources"][0]["uri"], "stats://skills", "{listed}");
+    let read = with.request("resources/read", json!({"uri": "stats://skills"}));
+    let contents = &read["result"]["contents"][0];
+    assert_eq!(contents["mimeType"], "application/json");
+    let same: Value = serde_json::from_str(contents["text"].as_str().unwrap()).unwrap();
+    assert_eq!(same["skills"], said["skills"]);
+    let unknown = with.request("resources/read", json!({"uri": "stats://others"}));
+    assert!(unknown["error"]["message"].as_str().unwrap().contains("stats://skills"), "{unknown}");
+    assert_eq!(without.request("resources/list", json!({}))["error"]["code"], -32601);
+    let read = without.request("resources/read", json!({"uri": "stats://skills"}));
+    assert_eq!(read["error"]["code"], -32601, "{read}");
     let one = with.call("skill_stats", &json!({"days": 7, "skill": skill_name(0)}));
     let said: Value = serde_json::from_str(&one.text).unwrap();
     assert_eq!(said["skills"].as_array().unwrap().len(), 1);
