@@ -2,7 +2,7 @@
 //!
 //! Two files: the history, which is kept, and the buffer, which holds what is yet to be sent. Many processes append to
 //! both, each under a lock that the system takes back from the dead. A write that has returned is not lost by `kill -9`;
-//! one that was cut short leaves a torn line, which its [check](line) betrays and readers pass over. Not here: who tells
+//! one that was cut short leaves a torn line, which its [check](checked) betrays and readers pass over. Not here: who tells
 //! of events (`recorder`), and who sends them (`sender`).
 
 pub(super) mod disk;
