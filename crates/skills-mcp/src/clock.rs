@@ -42,6 +42,14 @@ fn event_id_at(numbers: &ContextV7, now: Duration) -> Uuid {
     Uuid::new_v7(Timestamp::from_unix(numbers, now.as_secs(), now.subsec_nanos()))
 }
 
+/// A day, in milliseconds.
+pub const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
+
+/// How many days ago 1970 began, in UTC.
+pub fn today() -> i64 {
+    i64::try_from(since_epoch().as_millis()).unwrap_or_default() / DAY_MILLIS
+}
+
 /// A moment as ISO 8601 → milliseconds since 1970 began.
 pub fn millis_of(timestamp: &str) -> Option<i64> {
     as_we_write_it(timestamp.as_bytes())

@@ -93,7 +93,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let Some(lines) = history else {
         return Err(Refusal::Plain("No history of events is kept here.".to_owned()));
     };
-    let today = i64::try_from(clock::since_epoch().as_secs() / 86_400).unwrap_or_default();
+    let today = clock::today();
     let period = Period::last(input.days, today);
     let evidence = lines.evidence(period).map_err(|error| Refusal::Plain(error.to_string()))?;
     let shelf = Shelf::of(&call.snapshot);

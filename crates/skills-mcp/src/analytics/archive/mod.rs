@@ -18,7 +18,10 @@ pub use address::Address;
 use thiserror::Error;
 
 use super::tally::{Metric, Sum, Tally};
-use crate::event::{Event, Recorded};
+use crate::{
+    clock::DAY_MILLIS as DAY,
+    event::{Event, Recorded},
+};
 
 /// Of each kind of event whose texts matter, the latest so many are looked at.
 pub const RECENT: usize = 2_000;
@@ -28,9 +31,6 @@ pub const TOLD: usize = 50;
 
 /// And of each kind no more than so many bytes.
 const MUCH_TEXT: usize = 32 * 1024 * 1024;
-
-/// A day, in milliseconds.
-const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 /// Nothing is kept for more days than this.
 const LONGEST: i64 = 36_500;

@@ -13,7 +13,6 @@ use crate::{
 
 /// No more days than this are listed one by one: a hundred years.
 const MAX_DAYS: i64 = 36_600;
-const DAY_MILLIS: i64 = 86_400_000;
 
 /// All of a metric.
 pub(super) fn sum(tally: &Tally, metric: Metric) -> Sum {
@@ -70,7 +69,7 @@ pub(super) fn period(period: Period, today: i64) -> Days {
 
 /// A day in words.
 fn date(day: i64) -> String {
-    clock::day_of(day.saturating_mul(DAY_MILLIS))
+    clock::day_of(day.saturating_mul(clock::DAY_MILLIS))
 }
 
 pub(super) fn days(evidence: &Evidence, period: Period) -> Vec<Day> {

@@ -67,11 +67,9 @@ pub(super) struct Options {
 const WIDEST: usize = 160;
 /// So many events of one skill are told.
 const TOLD: usize = 10;
-/// A day in milliseconds.
-const DAY: i64 = 86_400_000;
 
 pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
-    let today = i64::try_from(clock::since_epoch().as_millis()).unwrap_or_default() / DAY;
+    let today = clock::today();
     let period = options.period(today)?;
     let asked = if let Some(url) = &options.from {
         let report = collector::report(url, options.days)?;
@@ -177,7 +175,7 @@ impl Options {
     fn period(&self, today: i64) -> Result<Period, Failure> {
         let day = |flag: &str, text: &str| {
             let millis = clock::millis_of(&format!("{text}T00:00:00Z"));
-            millis.map(|millis| millis.div_euclid(DAY)).ok_or_else(|| {
+            millis.map(|millis| millis.div_euclid(clock::DAY_MILLIS)).ok_or_else(|| {
                 Failure::usage(
                     format!("{flag} is `{}`", safe(text)),
                     "use a day such as 2026-02-18",

@@ -54,7 +54,6 @@ const AT_ONCE: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(10);
 const STYLE: &str = include_str!("../../../templates/style.css");
 const ICON: &str = include_str!("../../../templates/icon.svg");
-const DAY: u64 = 24 * 60 * 60;
 
 /// What pages are made from.
 #[derive(Debug)]
@@ -226,7 +225,7 @@ impl Desk {
         let place = timeout(PATIENCE, self.places.acquire()).await;
         let _place = place.map_err(|_| NotNow::Busy)?.map_err(|_| NotNow::Busy)?;
         let Pages { archive, store: catalog } = &self.pages;
-        let today = i64::try_from(clock::since_epoch().as_secs() / DAY).unwrap_or(0);
+        let today = clock::today();
         let period = Period::last(days, today);
         let evidence = archive.evidence(period).await?;
         let story = match skill {

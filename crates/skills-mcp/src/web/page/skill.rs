@@ -20,7 +20,6 @@ use crate::{
 
 /// So many requests and answers are shown.
 const SHOWN: usize = 12;
-const DAY: i64 = 86_400_000;
 
 const NAMES: Names = Names {
     title: "How often it was served, and how often it was the nearest to a request that found nothing, by day",
@@ -168,7 +167,7 @@ fn points(told: &Told<'_>) -> Vec<Point> {
         .map(|day| Point { date: day.date.clone(), ..Point::default() })
         .collect();
     for (day, metric, sum) in &told.story.days {
-        let date = clock::day_of(day.saturating_mul(DAY));
+        let date = clock::day_of(day.saturating_mul(clock::DAY_MILLIS));
         let Ok(place) = points.binary_search_by(|point| point.date.cmp(&date)) else { continue };
         let Some(point) = points.get_mut(place) else { continue };
         if *metric == Metric::Served {

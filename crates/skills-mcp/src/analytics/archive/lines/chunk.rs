@@ -6,12 +6,16 @@ use std::{
 };
 
 use super::{
-    MAX_LINE, Seen,
+    Seen,
     counts::Counts,
     door::Opened,
     latest::{Latest, Spot},
 };
-use crate::{clock, event::Glance};
+use crate::{
+    analytics::journal::{MAX_LINE, verified},
+    clock,
+    event::Glance,
+};
 
 /// A line that begins in a piece mostly ends within so much behind it.
 const TAIL: usize = 16 * 1024;
@@ -122,19 +126,7 @@ fn event(line: &[u8]) -> Option<(Glance<'_>, i64)> {
     Some((glance, millis))
 }
 
-/// Whether a line is what was written: its last member, where it is `check`, is the CRC-32 of what stands before it.
-fn verified(line: &str) -> bool {
-    const MEMBER: &str = ",\"check\":\"";
-    const DIGITS: usize = 8;
-    let Some(line) = line.trim_end().strip_suffix("\"}") else { return true };
-    let ends = line.len().checked_sub(DIGITS).and_then(|at| line.split_at_checked(at));
-    let Some((text, digits)) = ends else { return true };
-    // Where the words stand anywhere else, they are part of some text.
-    let Some(text) = text.strip_suffix(MEMBER) else { return true };
-    u32::from_str_radix(digits, 16) == Ok(crc32fast::hash(text.as_bytes()))
-}
-
 /// The day of a moment.
 pub(super) fn day(millis: i64) -> i64 {
-    millis.div_euclid(86_400_000)
+    millis.div_euclid(clock::DAY_MILLIS)
 }

@@ -28,8 +28,6 @@ use latest::{Latest, Spot};
 use super::{ArchiveError, Evidence, Period, Story};
 use crate::event::Recorded;
 
-/// A longer line is no event.
-const MAX_LINE: usize = 1024 * 1024;
 /// A thread reads so much at a time.
 const CHUNK: u64 = 2 * 1024 * 1024;
 /// More threads than this would only wait for each other.
