@@ -23,6 +23,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::in_flight::{Admitted, InFlight};
+
 /// No request of ours needs more.
 const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
@@ -32,6 +34,7 @@ pub struct Lines<R, W> {
     input: Arc<Mutex<Input<R>>>,
     output: Arc<Mutex<W>>,
     ended: CancellationToken,
+    in_flight: InFlight,
     /// Requests that are answered only when somebody ends them.
     streams: Arc<watch::Sender<HashSet<RequestId>>>,
     /// The answer to a malformed line, on its way. A task of its own, because the SDK may abandon
@@ -45,6 +48,7 @@ impl<R, W> Clone for Lines<R, W> {
             input: Arc::clone(&self.input),
             output: Arc::clone(&self.output),
             ended: self.ended.clone(),
+            in_flight: self.in_flight.clone(),
             streams: Arc::clone(&self.streams),
             answering: None,
         }
@@ -56,12 +60,14 @@ impl<R, W> Clone for Lines<R, W> {
 struct Input<R> {
     stream: BufReader<R>,
     line: Vec<u8>,
+    /// The current line has been read to its end.
+    complete: bool,
     /// The current line is over the cap; what is left of it is skipped.
     skipping: bool,
 }
 
 enum Line {
-    Whole(Vec<u8>),
+    Whole(Vec<u8>, Option<Admitted>),
     TooLong,
     End,
 }
@@ -69,11 +75,13 @@ enum Line {
 impl<R: AsyncRead + Unpin, W> Lines<R, W> {
     /// Takes the two streams.
     pub fn new(input: R, output: W) -> Self {
-        let input = Input { stream: BufReader::new(input), line: Vec::new(), skipping: false };
+        let stream = BufReader::new(input);
+        let input = Input { stream, line: Vec::new(), complete: false, skipping: false };
         Self {
             input: Arc::new(Mutex::new(input)),
             output: Arc::new(Mutex::new(output)),
             ended: CancellationToken::new(),
+            in_flight: InFlight::new(),
             streams: Arc::default(),
             answering: None,
         }
@@ -112,17 +120,22 @@ fn close(streams: &watch::Sender<HashSet<RequestId>>, id: Option<&RequestId>) {
 }
 
 impl<R: AsyncRead + Unpin> Input<R> {
-    /// The next line. Safe to abandon: only bytes already in `line` have been taken from the stream.
-    async fn next(&mut self) -> io::Result<Line> {
+    /// The next line, once the client has taken enough of what it asked for before. Safe to abandon: only bytes already
+    /// in `line` have been taken from the stream.
+    async fn next(&mut self, in_flight: &InFlight) -> io::Result<Line> {
         loop {
+            if self.complete {
+                let admitted = in_flight.admit(self.line.len()).await;
+                self.complete = false;
+                return Ok(Line::Whole(std::mem::take(&mut self.line), admitted));
+            }
             let available = self.stream.fill_buf().await?;
             if available.is_empty() {
-                let rest = std::mem::take(&mut self.line);
-                return Ok(if rest.is_empty() || self.skipping {
-                    Line::End
-                } else {
-                    Line::Whole(rest)
-                });
+                if self.line.is_empty() || self.skipping {
+                    return Ok(Line::End);
+                }
+                self.complete = true;
+                continue;
             }
             let newline = available.iter().position(|byte| *byte == b'\n');
             let taken = newline.map_or(available.len(), |at| at + 1);
@@ -133,16 +146,13 @@ impl<R: AsyncRead + Unpin> Input<R> {
             let over = self.line.len() > MAX_LINE_BYTES;
             match newline {
                 Some(_) if self.skipping => self.skipping = false,
-                Some(_) => {
-                    let line = std::mem::take(&mut self.line);
-                    return Ok(if over { Line::TooLong } else { Line::Whole(line) });
-                }
-                None if over => {
+                Some(_) if !over => self.complete = true,
+                _ if over => {
                     self.line = Vec::new();
-                    self.skipping = true;
+                    self.skipping = newline.is_none();
                     return Ok(Line::TooLong);
                 }
-                None => {}
+                _ => {}
             }
         }
     }
@@ -165,6 +175,7 @@ where
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let (output, ended) = (Arc::clone(&self.output), self.ended.clone());
         let streams = Arc::clone(&self.streams);
+        let unwritten = self.in_flight.unwritten();
         async move {
             let answered = match &message {
                 ServerJsonRpcMessage::Response(answer) => Some(answer.id.clone()),
@@ -172,6 +183,7 @@ where
                 ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => None,
             };
             let sent = write(output, message).await;
+            drop(unwritten);
             close(&streams, answered.as_ref());
             if sent.is_err() {
                 ended.cancel();
@@ -188,13 +200,16 @@ where
             }
             // Nobody is left to answer once an answer could not be written, though the input may stay open.
             let line = tokio::select! {
-                line = async { self.input.lock().await.next().await } => line,
+                line = async { self.input.lock().await.next(&self.in_flight).await } => line,
                 () = self.ended.cancelled() => break,
             };
             let problem = match line {
-                Ok(Line::Whole(line)) => match read(&line) {
-                    Ok(Some(message)) => {
+                Ok(Line::Whole(line, admitted)) => match read(&line) {
+                    Ok(Some(mut message)) => {
                         self.follow(&message);
+                        if let Some(admitted) = admitted {
+                            admitted.go_with(&mut message);
+                        }
                         return Some(message);
                     }
                     Ok(None) => continue,

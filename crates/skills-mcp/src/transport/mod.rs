@@ -7,6 +7,7 @@
 mod announce;
 mod client;
 mod handler;
+mod in_flight;
 mod lines;
 mod progress;
 mod resource;

@@ -9,6 +9,7 @@
 )]
 
 mod agents;
+mod backpressure;
 mod budget;
 mod checklist;
 mod cli;
