@@ -1,8 +1,11 @@
 //! What changed between two catalogs, as an agent would notice it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use super::{Catalog, Skill};
+use super::{Catalog, Skill, SkillId};
 use crate::diagnostic::Diagnostic;
 
 /// Identities of skills that came, went, or are not what they were, each sorted.
@@ -17,19 +20,13 @@ pub struct Delta {
     /// What is wrong that was not before.
     pub found: Vec<Diagnostic>,
     /// The numbers of the skills that are not what they were; of no use to anybody but an index over them.
-    pub numbers: Vec<super::SkillId>,
+    pub numbers: Vec<SkillId>,
 }
 
 impl Delta {
     /// Compares two catalogs of the same sources.
     pub fn between(old: &Catalog, new: &Catalog) -> Self {
-        let shared = |skill: &&Arc<Skill>, other: &Catalog| {
-            other.numbered(skill.id).is_some_and(|other| Arc::ptr_eq(other, skill))
-        };
-        Self::of(
-            old.by_id.iter().map(|skill| &skill.0).filter(|skill| !shared(skill, new)),
-            new.by_id.iter().map(|skill| &skill.0).filter(|skill| !shared(skill, old)),
-        )
+        Self::of(old.without_those_of(new), new.without_those_of(old))
     }
 
     /// Compares what some skills were with what they are.
@@ -65,6 +62,22 @@ impl Delta {
         self.found.extend(later.found);
         self.numbers.extend(later.numbers);
         self
+    }
+}
+
+impl Catalog {
+    /// The numbers of the skills that are not what they were in another catalog of the same sources.
+    pub fn changed_since(&self, old: &Self) -> BTreeSet<SkillId> {
+        let changed = self.without_those_of(old).chain(old.without_those_of(self));
+        changed.map(|skill| skill.id).collect()
+    }
+
+    /// The skills that another catalog does not share with this one.
+    fn without_those_of<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a Arc<Skill>> {
+        let shared = |skill: &&Arc<Skill>| {
+            other.numbered(skill.id).is_some_and(|other| Arc::ptr_eq(other, skill))
+        };
+        self.by_id.iter().map(|skill| &skill.0).filter(move |skill| !shared(skill))
     }
 }
 

@@ -34,26 +34,55 @@ const SHARE: u32 = 2_000;
 /// It is done this often at least.
 const SELDOM: Duration = Duration::from_mins(5);
 
+/// How long an index may stay inexact.
+const EXACT_AFTER: Duration = Duration::from_secs(30);
+
 /// Looks at the sources now, so that the first answer does not wait for the disk, and from then on for as long as it
-/// is polled. The ranked index is made ready too, before somebody waits for it.
+/// is polled. The ranked index is made ready too, before a search waits for it, and beside the looks: among a hundred
+/// thousand skills that takes seconds, in which changes are taken in all the same.
 pub async fn keep(store: Arc<Store>) {
+    tokio::join!(keep_looking(&store), keep_indexed(&store));
+}
+
+async fn keep_looking(store: &Arc<Store>) {
     store.watch();
-    let mut generations = store.generations();
-    let mut next = Instant::now() + look(&store, Cause::Start).await;
+    let mut next = Instant::now() + look(store, Cause::Start).await;
     loop {
         let queue = store.queue.load_full();
-        let keeping = Arc::clone(&store);
+        let keeping = Arc::clone(store);
         // A look that panics is one that found nothing; the next may fare better.
         tokio::select! {
-            () = sleep_until(next) => next = Instant::now() + look(&store, Cause::Periodic).await,
+            () = sleep_until(next) => next = Instant::now() + look(store, Cause::Periodic).await,
             () = told(queue) => {
                 let _ = spawn_blocking(move || keeping.catch_up(Cause::Told)).await;
             }
-            // Calls take changes in too, and leave the index to us.
-            _ = generations.changed() => {
-                let _ = spawn_blocking(move || keeping.merge(MANY)).await;
-            }
         }
+    }
+}
+
+/// Calls and looks take changes in, and leave the index to this.
+async fn keep_indexed(store: &Arc<Store>) {
+    let mut generations = store.generations();
+    let mut exact_at = None;
+    loop {
+        let exact = async {
+            match exact_at {
+                Some(at) => sleep_until(at).await,
+                None => future::pending().await,
+            }
+        };
+        let most = tokio::select! {
+            _ = generations.changed() => {
+                exact_at.get_or_insert(Instant::now() + EXACT_AFTER);
+                MANY
+            }
+            () = exact => {
+                exact_at = None;
+                0
+            }
+        };
+        let indexing = Arc::clone(store);
+        let _ = spawn_blocking(move || indexing.index(most)).await;
     }
 }
 
@@ -62,9 +91,7 @@ async fn look(store: &Arc<Store>, cause: Cause) -> Duration {
     let looking = Arc::clone(store);
     let looked = spawn_blocking(move || {
         let refreshed = looking.refresh(cause);
-        let seconds = refreshed.snapshot.settings().refresh.scan_seconds;
-        looking.merge(0);
-        (refreshed.took, Duration::from_secs(seconds))
+        (refreshed.took, Duration::from_secs(refreshed.snapshot.settings().refresh.scan_seconds))
     });
     let (took, usual) = looked.await.unwrap_or((Duration::ZERO, PATIENCE));
     spread(usual.max((took * SHARE).min(SELDOM)))

@@ -299,16 +299,26 @@ impl Store {
         Arc::new(snapshot)
     }
 
-    /// Makes the ranked index ready, and whole if more skills than this have changed since it last was. Nobody waits.
-    pub(super) fn merge(&self, most: usize) {
-        let Some(snapshot) = self.current.load_full() else { return };
-        if let Some(merged) = snapshot.with_merged_index(most) {
-            // Only if nobody has a newer one by now; then that one is merged next time.
-            let before = Some(snapshot);
-            let found = self.current.compare_and_swap(&before, Some(Arc::new(merged)));
-            if found.as_ref().zip(before.as_ref()).is_some_and(|(a, b)| Arc::ptr_eq(a, b)) {
+    /// Makes the ranked index ready, and exact if more skills than this have changed since it last was. What changes
+    /// meanwhile is put into the index that was made, so that it need not be made again.
+    pub(super) fn index(&self, most: usize) {
+        let Some(indexed) = self.current.load_full() else { return };
+        let ranked = match indexed.ranked.get() {
+            Some(ranked) if ranked.pending() <= most => return,
+            Some(ranked) => ranked.merged(),
+            None => indexed.ranked().clone(),
+        };
+        loop {
+            let Some(now) = self.current.load_full() else { return };
+            if now.ranked.get().is_some_and(|known| known.is_same(&ranked)) {
+                return;
+            }
+            let next = now.indexed_by(&ranked, &indexed);
+            let found = self.current.compare_and_swap(&now, Some(Arc::new(next)));
+            if found.as_ref().is_some_and(|found| Arc::ptr_eq(found, &now)) {
                 // Whoever keeps the one before need not keep its index.
                 self.generations.send_modify(|generation| *generation += 1);
+                return;
             }
         }
     }

@@ -235,4 +235,31 @@ mod tests {
         assert!(!is_answered_at_once(vec![repository()], false).await);
         assert!(!is_answered_at_once(vec![repository(), directory], true).await);
     }
+
+    #[test]
+    fn a17_what_changes_while_the_index_is_made_is_found_by_it_without_making_it_again() {
+        let home = skills_testkit::Home::new();
+        let bundle = |name: &str, topic: &str| {
+            let text = format!("---\nname: {name}\ndescription: All about {topic}\n---\n");
+            home.write(&format!("skills/{name}/SKILL.md"), text);
+        };
+        bundle("old", "orchards");
+        let named = NamedSource { name: "own".into(), path: home.skills(), origin: "--dir" };
+        let source = Directory::open(&named, Trust::default()).unwrap();
+        let store = Store::new(vec![source], Stack::default());
+        let before = store.refresh(Cause::Start).snapshot;
+        bundle("new", "harbours");
+        let after = store.refresh(Cause::Periodic).snapshot;
+        assert!(!before.is_indexed() && !after.is_indexed());
+        let indexed = after.indexed_by(before.ranked(), &before);
+        for (topic, hits) in [("orchards", 1), ("harbours", 1), ("glaciers", 0)] {
+            assert_eq!(indexed.search(topic, 5).hits.len(), hits, "{topic}");
+        }
+        assert_eq!(indexed.ranked().pending(), 1, "the rest was not read again");
+        // The store does the same with its own: an index that is ready is not made again.
+        store.index(0);
+        let ready = store.known().unwrap();
+        store.index(0);
+        assert!(ready.is_indexed() && Arc::ptr_eq(&ready, &store.known().unwrap()));
+    }
 }

@@ -236,17 +236,18 @@ impl Snapshot {
         let _ = self.ranked.set(before.with(changed));
     }
 
-    /// The same snapshot with an index that is exact again, if more than so much of it is not.
-    pub(super) fn with_merged_index(&self, most: usize) -> Option<Self> {
-        let ranked = Some(self.ranked()).filter(|ranked| ranked.pending() > most)?;
+    /// The same snapshot with an index that was made over an earlier one.
+    pub(super) fn indexed_by(&self, ranked: &Ranked, over: &Self) -> Self {
         let Self { catalog, router, settled, roots, .. } = self;
-        Some(Self {
+        let next = Self {
             catalog: catalog.clone(),
             router: router.clone(),
             settled: Arc::clone(settled),
             roots: roots.clone(),
-            ranked: OnceLock::from(ranked.merged()),
-        })
+            ranked: OnceLock::new(),
+        };
+        next.index_after(ranked, catalog.changed_since(&over.catalog).into_iter());
+        next
     }
 
     /// A skill as the index takes it; without its text where that cannot be read now, until somebody tells of it.

@@ -78,6 +78,11 @@ impl Ranked {
         self.changes.len()
     }
 
+    /// Whether it is a clone of another, with nothing changed since.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.base, &other.base) && self.changes.is_empty() && other.changes.is_empty()
+    }
+
     /// The same skills in a base of their own: exactly what [`Self::new`] makes of their entries.
     #[must_use]
     pub fn merged(&self) -> Self {
