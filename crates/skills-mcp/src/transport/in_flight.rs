@@ -12,10 +12,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// A request takes one place for each so many bytes of its line.
 const PLACE_BYTES: usize = 64 * 1024;
-/// Places of all requests together: 128 small requests, or two of the largest.
-const MAX_PLACES: u32 = 128;
+/// Places of all requests together: 64 small requests, or one of the largest.
+const MAX_PLACES: u32 = 64;
 /// While so many answers are not written, no further request is read.
-const MAX_UNWRITTEN_ANSWERS: usize = 32;
+const MAX_UNWRITTEN_ANSWERS: usize = 16;
 
 /// The two limits of one connection. Clones share them.
 #[derive(Debug, Clone)]
