@@ -565,6 +565,50 @@ mod bundles {
     }
 
     #[test]
+    fn a11_a_bundle_is_found_by_its_name_and_by_its_folder() {
+        let catalog = catalog_from_sources(vec![
+            intake_from(
+                "user",
+                Origin::User,
+                &vec![
+                    bundle("functions/SKILL.md", "browserbase-functions", "1"),
+                    bundle("group/deep/SKILL.md", "other", "2"),
+                    // Its folder is the name of another, which names win.
+                    bundle("other/SKILL.md", "third", "3"),
+                    bundle("a/twin/SKILL.md", "first-twin", "4"),
+                    bundle("b/twin/SKILL.md", "second-twin", "5"),
+                ],
+            ),
+            intake_from(
+                "p1",
+                Origin::Plugin("office".into()),
+                &vec![bundle("sheets/SKILL.md", "excel", "6")],
+            ),
+        ]);
+        let table = [
+            ("functions", "browserbase-functions"),
+            ("Functions", "browserbase-functions"),
+            ("browserbase-functions", "browserbase-functions"),
+            ("group/deep", "other"),
+            ("deep", "other"),
+            ("other", "other"),
+            ("a/twin", "first-twin"),
+            ("b/twin/", "second-twin"),
+            ("sheets", "office:excel"),
+            ("office:sheets", "office:excel"),
+            ("excel", "office:excel"),
+        ];
+        for (asked, label) in table {
+            assert_eq!(catalog.find(asked).map(|skill| &*skill.label), Some(label), "{asked}");
+            let Named::One(skill) = catalog.named(asked) else { panic!("{asked} is not one") };
+            assert_eq!(&*skill.label, label, "{asked}");
+        }
+        assert!(catalog.find("twin").is_none());
+        assert!(matches!(catalog.named("twin"), Named::Several(both) if both.len() == 2));
+        assert!(matches!(catalog.named("user"), Named::Nobody));
+    }
+
+    #[test]
     fn f12_names_that_differ_in_case_have_one_winner_and_are_never_merged() {
         let catalog = catalog_from_sources(vec![intake_from(
             "p",

@@ -23,6 +23,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::overlong::RequestScan;
+
 /// No request of ours needs more.
 const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
@@ -56,20 +58,21 @@ impl<R, W> Clone for Lines<R, W> {
 struct Input<R> {
     stream: BufReader<R>,
     line: Vec<u8>,
-    /// The current line is over the cap; what is left of it is skipped.
-    skipping: bool,
+    /// The current line is over the cap; what is left of it is skipped, but for the request's `id`.
+    skipped: Option<RequestScan>,
 }
 
 enum Line {
     Whole(Vec<u8>),
-    TooLong,
+    /// Over the cap, with the `id` of the request that it is.
+    TooLong(Option<RequestId>),
     End,
 }
 
 impl<R: AsyncRead + Unpin, W> Lines<R, W> {
     /// Takes the two streams.
     pub fn new(input: R, output: W) -> Self {
-        let input = Input { stream: BufReader::new(input), line: Vec::new(), skipping: false };
+        let input = Input { stream: BufReader::new(input), line: Vec::new(), skipped: None };
         Self {
             input: Arc::new(Mutex::new(input)),
             output: Arc::new(Mutex::new(output)),
@@ -112,37 +115,36 @@ fn close(streams: &watch::Sender<HashSet<RequestId>>, id: Option<&RequestId>) {
 }
 
 impl<R: AsyncRead + Unpin> Input<R> {
-    /// The next line. Safe to abandon: only bytes already in `line` have been taken from the stream.
+    /// The next line. Safe to abandon: only bytes already in `line`, or scanned, have been taken from the stream.
     async fn next(&mut self) -> io::Result<Line> {
         loop {
             let available = self.stream.fill_buf().await?;
             if available.is_empty() {
                 let rest = std::mem::take(&mut self.line);
-                return Ok(if rest.is_empty() || self.skipping {
-                    Line::End
-                } else {
-                    Line::Whole(rest)
+                return Ok(match self.skipped.take() {
+                    Some(skipped) => Line::TooLong(skipped.id()),
+                    None if rest.is_empty() => Line::End,
+                    None => Line::Whole(rest),
                 });
             }
             let newline = available.iter().position(|byte| *byte == b'\n');
             let taken = newline.map_or(available.len(), |at| at + 1);
-            if !self.skipping {
-                self.line.extend(available.iter().take(taken));
+            let part = available.get(..taken).unwrap_or(available);
+            match &mut self.skipped {
+                Some(skipped) => skipped.take(part),
+                None => self.line.extend_from_slice(part),
             }
             self.stream.consume(taken);
-            let over = self.line.len() > MAX_LINE_BYTES;
-            match newline {
-                Some(_) if self.skipping => self.skipping = false,
-                Some(_) => {
-                    let line = std::mem::take(&mut self.line);
-                    return Ok(if over { Line::TooLong } else { Line::Whole(line) });
-                }
-                None if over => {
-                    self.line = Vec::new();
-                    self.skipping = true;
-                    return Ok(Line::TooLong);
-                }
-                None => {}
+            if self.line.len() > MAX_LINE_BYTES {
+                let mut skipped = RequestScan::default();
+                skipped.take(&std::mem::take(&mut self.line));
+                self.skipped = Some(skipped);
+            }
+            if newline.is_some() {
+                return Ok(match self.skipped.take() {
+                    Some(skipped) => Line::TooLong(skipped.id()),
+                    None => Line::Whole(std::mem::take(&mut self.line)),
+                });
             }
         }
     }
@@ -200,12 +202,12 @@ where
                     Ok(None) => continue,
                     Err(problem) => *problem,
                 },
-                Ok(Line::TooLong) => (
+                Ok(Line::TooLong(id)) => (
                     ErrorData::invalid_request(
                         format!("the message is over {MAX_LINE_BYTES} bytes"),
                         None,
                     ),
-                    None,
+                    id,
                 ),
                 Ok(Line::End) => break,
                 Err(error) => {
@@ -315,5 +317,21 @@ mod tests {
         BufReader::new(theirs).read_line(&mut answer).await.unwrap();
         assert!(answer.contains("-32600"), "{answer}");
         assert!(lines.receive().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn e13_overlong_a_request_over_the_cap_is_refused_with_its_id() {
+        let long = "x".repeat(MAX_LINE_BYTES);
+        let first = format!("{{\"id\":7,\"method\":\"x\",\"params\":\"{long}\"}}\n");
+        // Its end is the end of the input.
+        let last = format!("{{\"method\":\"x\",\"params\":\"{long}{long}\",\"id\":\"eight\"}}");
+        let (ours, theirs) = tokio::io::duplex(64 * 1024);
+        let mut lines = Lines::new(io::Cursor::new(first + &last), ours);
+        assert!(lines.receive().await.is_none());
+        let mut answers = BufReader::new(theirs).lines();
+        for id in ["\"id\":7", "\"id\":\"eight\""] {
+            let answer = answers.next_line().await.unwrap().unwrap();
+            assert!(answer.contains("-32600") && answer.contains(id), "{answer}");
+        }
     }
 }

@@ -8,6 +8,7 @@ mod announce;
 mod client;
 mod handler;
 mod lines;
+mod overlong;
 mod progress;
 mod resource;
 mod shutdown;
