@@ -9,6 +9,7 @@
 )]
 
 mod agents;
+mod answers;
 mod budget;
 mod checklist;
 mod cli;
