@@ -64,6 +64,9 @@ codes! {
     YamlRepaired          Warning "yaml-repaired"           "the front matter is not YAML, but could be read after mending it line by line";
     FieldMissing          Error   "field-missing"           "a required field is missing or empty";
     FieldInvalid          Warning "field-invalid"           "a field has the wrong type or value and its default is used";
+    PriorityLimited       Warning "priority-limited"        "a priority beyond 100 or -100 counts as 100 or -100";
+    KeywordBroad          Warning "keyword-broad"           "a keyword matches very many words, so requests about anything match it";
+    KeywordUnmatchable    Warning "keyword-unmatchable"     "a keyword can never match, because no request holds such a word";
     DeclarationInvalid    Warning "declaration-invalid"     "an asset, script or argument is declared wrongly and is left out";
     DeclarationEscapes    Warning "declaration-escapes"     "a declared file lies outside the skill's resource folder and is left out";
     DeclarationRepeated   Warning "declaration-repeated"    "a file or argument is declared twice; the first declaration counts";

@@ -12,4 +12,5 @@ pub mod relpath;
 pub mod resolve;
 pub mod route;
 pub mod sorted;
+pub mod tokens;
 pub mod yaml;

@@ -101,7 +101,7 @@ impl Catalog {
     }
 
     fn take_out(&mut self, skill: &Arc<Skill>) {
-        for hash in self.names_of(skill) {
+        for hash in self.looked_up_by(skill) {
             self.names.remove(|name| (name.hash, name.skill).cmp(&(hash, skill.id)));
         }
         self.by_id.remove(|other| other.0.id.cmp(&skill.id));
@@ -113,7 +113,7 @@ impl Catalog {
         skill.id = number.or_else(|| self.free.pop()).unwrap_or(SkillId::at(self.end));
         self.end = self.end.max(skill.id.index() + 1);
         let skill = Arc::new(skill);
-        for hash in self.names_of(&skill) {
+        for hash in self.looked_up_by(&skill) {
             self.names.insert(Name { hash, skill: skill.id });
         }
         self.by_id.insert(ById(Arc::clone(&skill)));

@@ -67,6 +67,19 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// Whether it surely is not what it was.
+    fn is_changed_from(self, before: Self) -> bool {
+        match (self, before) {
+            (Self::Regular { bytes: a, stamp: x }, Self::Regular { bytes: b, stamp: y }) => {
+                a != b || (y != Stamp::UNSURE && x != y)
+            }
+            (Self::Special, Self::Special) => false,
+            (Self::Regular { .. }, Self::Special) | (Self::Special, Self::Regular { .. }) => true,
+        }
+    }
+}
+
 /// What stands under a name.
 #[derive(Debug, Clone)]
 pub enum Node {
@@ -143,6 +156,22 @@ impl Folder {
         }
     }
 
+    /// Whether something in it, at whatever depth, surely is not what it was. A file of which too little is known now is,
+    /// one of which too little was known before is not: that was said when it changed.
+    pub fn is_changed_from(&self, before: &Self) -> bool {
+        let file = |((name, now), (old, was)): (&(Arc<str>, Entry), &(Arc<str>, Entry))| {
+            name != old || now.is_changed_from(*was)
+        };
+        let folder =
+            |((name, now), (old, was)): (&(Arc<str>, Arc<Self>), &(Arc<str>, Arc<Self>))| {
+                name != old || (!Arc::ptr_eq(now, was) && now.is_changed_from(was))
+            };
+        self.files.len() != before.files.len()
+            || self.folders.len() != before.folders.len()
+            || self.files.iter().zip(&before.files).any(file)
+            || self.folders.iter().zip(&before.folders).any(folder)
+    }
+
     /// Puts something under a name, or nothing; folders on the way are made where they are missing. What is shared
     /// with other folders stays as it is there.
     pub fn put(&mut self, path: &RelPath, node: Option<Node>) {
@@ -214,6 +243,24 @@ mod tests {
         root.put(&path("a/c"), file());
         let names: Vec<String> = root.paths().iter().map(ToString::to_string).collect();
         assert_eq!(names, ["a/c", "a/b/x", "d/z"]);
+    }
+
+    #[test]
+    fn a13_a_folder_is_changed_by_any_file_and_not_by_knowing_more_of_it() {
+        let with = |stamp, bytes| {
+            let mut root = Folder::default();
+            root.put(&path("a/b"), Some(Node::File(Entry::Regular { bytes, stamp })));
+            root
+        };
+        let (one, two) = (Stamp::of(&[1]), Stamp::of(&[2]));
+        assert!(!with(one, 5).is_changed_from(&with(one, 5)));
+        assert!(with(two, 5).is_changed_from(&with(one, 5)));
+        assert!(with(one, 6).is_changed_from(&with(one, 5)));
+        assert!(with(Stamp::UNSURE, 5).is_changed_from(&with(one, 5)));
+        assert!(!with(one, 5).is_changed_from(&with(Stamp::UNSURE, 5)));
+        let mut more = with(one, 5);
+        more.put(&path("a/c/d"), Some(Node::File(Entry::Special)));
+        assert!(more.is_changed_from(&with(one, 5)) && with(one, 5).is_changed_from(&more));
     }
 
     #[test]

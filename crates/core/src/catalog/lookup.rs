@@ -34,6 +34,18 @@ fn hash(folded: &str) -> u64 {
     hasher.finish()
 }
 
+/// The hashes of these names, and of what a reader sees of them.
+fn hashes(names: &[String]) -> Vec<u64> {
+    let plain = |name: &&String| name.bytes().all(|byte| matches!(byte, b'!'..=b'~'));
+    let visible: Vec<String> =
+        names.iter().filter(|name| !plain(name)).map(|name| one_line(name)).collect();
+    let mut hashes: Vec<u64> =
+        names.iter().chain(&visible).map(|name| hash(&folded(name))).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes
+}
+
 /// What a skill can be asked for by, in the order in which it is looked for.
 #[derive(Clone, Copy)]
 enum Table {
@@ -85,14 +97,28 @@ impl Catalog {
                 self.is_plugin(skill).then(|| skill.short_name()).flatten().map(str::to_owned),
             );
         }
-        let plain = |name: &String| name.bytes().all(|byte| matches!(byte, b'!'..=b'~'));
-        let visible: Vec<String> =
-            names.iter().filter(|name| !plain(name)).map(|name| one_line(name)).collect();
-        let mut hashes: Vec<u64> =
-            names.iter().chain(&visible).map(|name| hash(&folded(name))).collect();
-        hashes.sort_unstable();
-        hashes.dedup();
-        hashes
+        hashes(&names)
+    }
+
+    /// The same, with the names of folders, which lead to a skill and take no name from another.
+    pub(super) fn looked_up_by(&self, skill: &Skill) -> Vec<u64> {
+        let mut all = self.names_of(skill);
+        if skill.kind == Kind::Bundle {
+            all.extend(hashes(&self.folder_names(skill)));
+            all.sort_unstable();
+            all.dedup();
+        }
+        all
+    }
+
+    /// What a bundle's folder is called: by itself, and of a plugin's with the plugin before it.
+    fn folder_names(&self, skill: &Skill) -> Vec<String> {
+        let folder = skill.path.name();
+        let mut names = vec![folder.to_owned()];
+        if let Some((plugin, _)) = skill.wanted.split_once(':').filter(|_| self.is_plugin(skill)) {
+            names.push(format!("{plugin}:{folder}"));
+        }
+        names
     }
 
     /// `source:path`, which no other skill has.
@@ -162,10 +188,22 @@ pub enum Named<'a> {
     Nobody,
 }
 
+impl<'a> Named<'a> {
+    fn of(skills: impl Iterator<Item = &'a Arc<Skill>>) -> Self {
+        let mut skills: Vec<&Skill> = skills.map(|skill| &**skill).collect();
+        skills.sort_by(|a, b| a.place().cmp(&b.place()));
+        match skills.as_slice() {
+            [] => Self::Nobody,
+            [only] => Self::One(only),
+            [..] => Self::Several(skills),
+        }
+    }
+}
+
 impl Catalog {
     /// The skill of this name, wherever a `skill_path` is taken: a tree path, a category's path without `/_index`,
-    /// a bundle's folder, a bundle's name. `source:` may stand before it, `.md` behind it. Exact case wins over the
-    /// same letters in another case.
+    /// a bundle's folder, a bundle's name, a plugin's skill without the plugin, the last part of a bundle's folder.
+    /// `source:` may stand before it, `.md` behind it. Exact case wins over the same letters in another case.
     pub fn find(&self, asked: &str) -> Option<&Skill> {
         let trimmed = asked.trim().trim_end_matches('/');
         let bare = trimmed.strip_suffix(".md").unwrap_or(trimmed);
@@ -181,10 +219,23 @@ impl Catalog {
         if let Some(skill) = found(true).or_else(|| found(false)) {
             return Some(skill);
         }
-        match self.by_short_name(asked) {
+        let found = match self.by_short_name(asked) {
+            Named::Nobody => self.by_folder(asked),
+            found @ (Named::One(_) | Named::Several(_)) => found,
+        };
+        match found {
             Named::One(skill) => Some(skill),
             Named::Several(_) | Named::Nobody => None,
         }
+    }
+
+    /// The skill whose path a request is, to the letter. A single word is a request like any other, unless it is the
+    /// whole path of a skill.
+    pub fn at_path(&self, request: &str) -> Option<&Skill> {
+        let skill = self.find(request)?;
+        let is_path = *skill.identity == *request
+            || (request.contains('/') && !request.contains(char::is_whitespace));
+        is_path.then_some(skill)
     }
 
     /// The skill the `skill` tool loads by this name. A full name always wins over a short one.
@@ -195,7 +246,7 @@ impl Catalog {
         match label.or_else(|| self.holder(Table::Labels, &name, false)) {
             Some(skill) => Named::One(skill),
             None => match self.by_short_name(asked) {
-                Named::Nobody => self.find(asked).map_or(Named::Nobody, Named::One),
+                Named::Nobody => self.find(asked).map_or_else(|| self.by_folder(asked), Named::One),
                 found @ (Named::One(_) | Named::Several(_)) => found,
             },
         }
@@ -207,17 +258,30 @@ impl Catalog {
             let short = self.is_plugin(skill).then(|| skill.short_name()).flatten();
             skill.standing.served && short.is_some_and(|short| folded(short) == asked)
         };
-        let mut skills: Vec<&Skill> =
-            self.sharing(&asked).filter(has).map(|skill| &**skill).collect();
-        skills.sort_by(|a, b| a.place().cmp(&b.place()));
-        match (skills.pop(), skills.is_empty()) {
-            (None, _) => Named::Nobody,
-            (Some(only), true) => Named::One(only),
-            (Some(last), false) => {
-                skills.push(last);
-                Named::Several(skills)
+        Named::of(self.sharing(&asked).filter(has))
+    }
+
+    /// The bundles whose folder is called this, whatever they call themselves: what trees are drawn with must load. A
+    /// whole folder below an agent's directory leads to the first; a last part, or a plugin's folder, to the only one.
+    fn by_folder(&self, asked: &str) -> Named<'_> {
+        let asked = Asked::new(asked.trim().trim_end_matches('/'));
+        let bundles = || {
+            let sharing = self.sharing(&asked.folded);
+            sharing.filter(|skill| skill.kind == Kind::Bundle && skill.standing.served)
+        };
+        for to_the_letter in [true, false] {
+            let is = |name: &str| asked.is(name, to_the_letter);
+            let whole = bundles().filter(|skill| !self.is_plugin(skill) && is(skill.path.as_str()));
+            if let Some(first) = whole.min_by(|a, b| a.place().cmp(&b.place())) {
+                return Named::One(first);
+            }
+            let called = |skill: &&Arc<Skill>| self.folder_names(skill).iter().any(|name| is(name));
+            match Named::of(bundles().filter(called)) {
+                Named::Nobody => {}
+                found @ (Named::One(_) | Named::Several(_)) => return found,
             }
         }
+        Named::Nobody
     }
 
     /// Names that look like what was asked for, best first, at most five: identities for those who ask for paths.

@@ -107,6 +107,17 @@ pub(super) struct Standing {
 }
 
 impl Skill {
+    /// What else a bundle is called than what is shown of it: its name beside its folder, or its folder beside its name.
+    /// Both lead to it. None where they are the same.
+    pub fn other_name(&self, shown: &str) -> Option<&str> {
+        fn tail(name: &str) -> &str {
+            name.rsplit(['/', ':']).next().unwrap_or_default()
+        }
+        let names = [&*self.label, self.path.name()];
+        let mut others = names.into_iter().filter(|name| tail(name) != tail(shown));
+        others.next().filter(|_| self.kind == Kind::Bundle)
+    }
+
     /// Its front matter.
     pub fn fields(&self) -> &Fields {
         &self.content.fields

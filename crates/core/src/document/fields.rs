@@ -4,7 +4,10 @@
 //! `description` alone, inherits nothing and declares nothing. Whatever else is wrong costs a finding and the
 //! default. Files that other tools read too may hold any other key: those are left alone.
 
-use super::declarations::{self, AssetDeclaration, ScriptDeclaration};
+use super::{
+    declarations::{self, AssetDeclaration, ScriptDeclaration},
+    keywords,
+};
 use crate::{
     diagnostic::{Code, Finding, is_invisible},
     yaml::Node,
@@ -32,7 +35,7 @@ pub struct Fields {
     pub description: String,
     /// Whether ancestors' text, assets and scripts come along.
     pub inherit: bool,
-    /// Breaks ties; a thousandth of it is added to the score.
+    /// Breaks ties; a thousandth of it is added to the score. Within [`MAX_PRIORITY`].
     pub priority: f64,
     /// Declared assets, in their order.
     pub assets: Vec<AssetDeclaration>,
@@ -40,8 +43,8 @@ pub struct Fields {
     pub scripts: Vec<ScriptDeclaration>,
 }
 
-/// No keyword needs more, and matching takes time in every length there is.
-const MAX_KEYWORD_CHARS: usize = 100;
+/// A priority counts up to this, above and below zero: a tenth of a score, which breaks ties and decides nothing alone.
+pub const MAX_PRIORITY: f64 = 100.0;
 
 /// Reads the fields; `None` where a required one is missing, which the findings then say.
 pub(super) fn read(front: &Node, dialect: Dialect, findings: &mut Vec<Finding>) -> Option<Fields> {
@@ -62,19 +65,13 @@ fn bundle(front: &Node, findings: &mut Vec<Finding>) -> Option<Fields> {
         );
     }
     let description = required_text(front, "description", findings)?;
-    let keywords = front.get("keywords").filter(|node| !node.is_null());
     Some(Fields {
         name: bundle_name(front, findings),
-        keywords: keywords
-            .map(words)
-            .unwrap_or_default()
-            .into_iter()
-            .filter(|word| word.chars().nth(MAX_KEYWORD_CHARS).is_none())
-            .collect(),
+        keywords: keywords::of_bundle(front, findings),
         phrases: phrases(front),
         description,
         inherit: false,
-        priority: or_default(front, "priority", "a number", Node::number, 0.0, findings),
+        priority: priority(front, findings),
         assets: Vec::new(),
         scripts: Vec::new(),
     })
@@ -98,28 +95,16 @@ fn bundle_name(front: &Node, findings: &mut Vec<Finding>) -> Option<String> {
     name.map(str::to_owned)
 }
 
-/// The words of a list, a bare word, or a comma-separated line; what is no word is passed over.
-fn words(node: &Node) -> Vec<String> {
-    let split = |text: &str| {
-        text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
-    };
-    match node.items() {
-        Some(items) => items
-            .iter()
-            .filter_map(Node::text)
-            .map(|word| word.trim().to_owned())
-            .filter(|word| !word.is_empty())
-            .collect(),
-        None => node.text().map(split).unwrap_or_default(),
-    }
-}
-
 fn phrases(front: &Node) -> Vec<String> {
-    ["triggers", "examples"].iter().filter_map(|key| front.get(key)).flat_map(words).collect()
+    ["triggers", "examples"]
+        .iter()
+        .filter_map(|key| front.get(key))
+        .flat_map(keywords::words)
+        .collect()
 }
 
 fn tree(front: &Node, findings: &mut Vec<Finding>) -> Option<Fields> {
-    let keywords = keywords(front, findings);
+    let keywords = keywords::of_tree(front, findings);
     let description = required_text(front, "description", findings);
     let (keywords, description) = (keywords?, description?);
     Some(Fields {
@@ -128,50 +113,24 @@ fn tree(front: &Node, findings: &mut Vec<Finding>) -> Option<Fields> {
         phrases: phrases(front),
         description,
         inherit: or_default(front, "inherit", "true or false", Node::boolean, true, findings),
-        priority: or_default(front, "priority", "a number", Node::number, 0.0, findings),
+        priority: priority(front, findings),
         assets: declarations::assets(front, findings),
         scripts: declarations::scripts(front, findings),
     })
 }
 
-/// A list of words; a bare word counts as a list of one, numbers and booleans as their text.
-fn keywords(front: &Node, findings: &mut Vec<Finding>) -> Option<Vec<String>> {
-    let Some(node) = front.get("keywords").filter(|node| !node.is_null()) else {
-        findings.push(missing(front, "keywords"));
-        return None;
-    };
-    let items = node.items().unwrap_or(std::slice::from_ref(node));
-    let mut words = Vec::with_capacity(items.len());
-    for item in items {
-        match item.text().map(str::trim).filter(|text| !text.is_empty()) {
-            Some(word) if word.chars().nth(MAX_KEYWORD_CHARS).is_some() => findings.push(
-                Finding::new(
-                    Code::FieldInvalid,
-                    item.at,
-                    "a keyword is longer than any word; left out",
-                )
-                .hint("write single words or short names"),
-            ),
-            Some(word) => words.push(word.to_owned()),
-            None => findings.push(
-                Finding::new(
-                    Code::FieldInvalid,
-                    item.at,
-                    format!("a keyword is {}, not a word; left out", item.kind()),
-                )
-                .hint("write each keyword as a plain word"),
-            ),
-        }
-    }
-    if words.is_empty() {
+fn priority(front: &Node, findings: &mut Vec<Finding>) -> f64 {
+    let written = or_default(front, "priority", "a number", Node::number, 0.0, findings);
+    let priority = written.clamp(-MAX_PRIORITY, MAX_PRIORITY);
+    if let Some(node) = front.get("priority").filter(|_| written.abs() > MAX_PRIORITY) {
+        let shown = node.text().unwrap_or_default();
+        let message = format!("`priority` is `{shown:.20}`, which counts as {priority}");
         findings.push(
-            Finding::new(Code::FieldMissing, node.at, "`keywords` holds no keyword").hint(
-                "list the words a request for this skill would contain; three or more work best",
-            ),
+            Finding::new(Code::PriorityLimited, node.at, message)
+                .hint("a priority breaks ties; write a number from -100 to 100"),
         );
-        return None;
     }
-    Some(words)
+    priority
 }
 
 fn required_text(front: &Node, key: &str, findings: &mut Vec<Finding>) -> Option<String> {
@@ -192,7 +151,7 @@ fn required_text(front: &Node, key: &str, findings: &mut Vec<Finding>) -> Option
     text.map(str::to_owned)
 }
 
-fn missing(front: &Node, key: &str) -> Finding {
+pub(super) fn missing(front: &Node, key: &str) -> Finding {
     let near = front.entries().unwrap_or_default().iter().find(|entry| {
         entry.key != key && strsim::osa_distance(&entry.key.to_lowercase(), key) <= 2
     });

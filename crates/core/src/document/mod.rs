@@ -6,6 +6,8 @@
 
 mod declarations;
 mod fields;
+pub(crate) mod headings;
+mod keywords;
 mod repair;
 mod split;
 
@@ -14,7 +16,7 @@ use std::{ops::Range, sync::Arc};
 use sha2::{Digest as _, Sha256};
 
 pub use declarations::{Argument, AssetDeclaration, AssetKind, Execution, ScriptDeclaration};
-pub use fields::{Dialect, Fields};
+pub use fields::{Dialect, Fields, MAX_PRIORITY};
 pub use split::MAX_FRONT_MATTER_BYTES;
 
 use crate::{
@@ -161,16 +163,12 @@ fn hidden(text: &str) -> Option<Finding> {
 
 /// A line that looks like the heading of a section (seed 000 §6.2), in a text that becomes one.
 fn forged(text: &str) -> Option<Finding> {
-    let is_heading = |line: &str| {
-        line.starts_with("=== ") && line.trim_end().ends_with(") ===") && line.contains(" (from ")
-    };
-    let number = text.contains("\n=== ").then(|| text.lines().position(is_heading)).flatten()?;
-    let at = Position { line: u32::try_from(number + 1).unwrap_or(u32::MAX), column: 1 };
+    let before = text.get(..headings::first(text)?)?;
+    let line = u32::try_from(before.split('\n').count()).unwrap_or(u32::MAX);
+    let at = Position { line, column: 1 };
     Some(
         Finding::new(Code::ForgedHeading, at, "looks like the heading of another skill's section")
-            .hint(
-                "an agent could take what follows for somebody else's rules; write it differently",
-            ),
+            .hint("it is quoted where the text is composed, so that agents do not take it for one; write it differently"),
     )
 }
 

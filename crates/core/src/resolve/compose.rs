@@ -1,6 +1,13 @@
 //! A chain of skills → one text with a heading for each (seed 000 §6.2), kept within a budget.
 
-use crate::{catalog::Skill, document::Text, estimate};
+use crate::{
+    catalog::Skill,
+    document::{
+        Text,
+        headings::{MARK, quoted},
+    },
+    estimate,
+};
 
 /// The text an agent reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,11 +20,17 @@ pub struct Composed {
     pub tokens: usize,
 }
 
-/// A skill of the chain with its text.
+/// A skill of the chain with its body, in which no line looks like one of ours.
 #[derive(Debug)]
 pub(super) struct Told<'a> {
-    pub(super) skill: &'a Skill,
-    pub(super) text: Text,
+    skill: &'a Skill,
+    body: String,
+}
+
+impl<'a> Told<'a> {
+    pub(super) fn new(skill: &'a Skill, text: &Text) -> Self {
+        Self { skill, body: quoted(text.body()).into_owned() }
+    }
 }
 
 /// Joins the sections, the most general first. Over budget, the skill itself is kept whole first, then its
@@ -40,10 +53,10 @@ pub(super) fn compose(ancestors: &[Told<'_>], told: &Told<'_>, max_tokens: usize
 
 fn whole(ancestors: &[Told<'_>], told: &Told<'_>) -> String {
     if !told.skill.fields().inherit {
-        return told.text.body().to_owned();
+        return told.body.clone();
     }
     let sections: Vec<String> =
-        ancestors.iter().chain([told]).map(|one| section(one.skill, one.text.body())).collect();
+        ancestors.iter().chain([told]).map(|one| section(one.skill, &one.body)).collect();
     sections.join("\n\n")
 }
 
@@ -56,7 +69,7 @@ fn fitted(ancestors: &[Told<'_>], told: &Told<'_>, max_tokens: usize) -> String 
         ancestors.iter().map(|above| section(above.skill, &left_out(above))).collect();
     // Every ancestor costs at least its stub and the blank line behind it, so the budget starts from there.
     let reserved: usize = stubs.iter().map(|stub| estimate::tokens(stub) + 1).sum();
-    let own = section(told.skill, told.text.body());
+    let own = section(told.skill, &told.body);
     let own_tokens = estimate::tokens(&own);
     let mut left = max_tokens.saturating_sub(reserved);
     // The skill itself is cut only where it is over by itself; a few notes above it are worth going over.
@@ -69,7 +82,7 @@ fn fitted(ancestors: &[Told<'_>], told: &Told<'_>, max_tokens: usize) -> String 
     left = left.saturating_sub(estimate::tokens(&own));
     let mut sections = vec![own];
     for (above, stub) in ancestors.iter().zip(stubs).rev() {
-        let full = section(above.skill, above.text.body());
+        let full = section(above.skill, &above.body);
         let extra = estimate::tokens(&full).saturating_sub(estimate::tokens(&stub));
         if extra <= left {
             left -= extra;
@@ -83,9 +96,9 @@ fn fitted(ancestors: &[Told<'_>], told: &Told<'_>, max_tokens: usize) -> String 
 }
 
 fn left_out(told: &Told<'_>) -> String {
-    let tokens = estimate::tokens(told.text.body());
+    let tokens = estimate::tokens(&told.body);
     format!(
-        "[skills-mcp] Left out to stay within the budget: about {tokens} tokens. \
+        "{MARK} Left out to stay within the budget: about {tokens} tokens. \
          Load it by its path, \"{}\".",
         told.skill.identity
     )
@@ -93,10 +106,10 @@ fn left_out(told: &Told<'_>) -> String {
 
 /// As many whole lines of the skill's own text as fit, and a line that says so.
 fn cut(told: &Told<'_>, max_tokens: usize) -> String {
-    let body = told.text.body();
+    let body = &told.body;
     let total = estimate::tokens(body);
     let mark = format!(
-        "[skills-mcp] Cut here to stay within the budget: this skill is about {total} tokens. \
+        "{MARK} Cut here to stay within the budget: this skill is about {total} tokens. \
          Split it into smaller skills, or raise content.max_tokens."
     );
     let mut kept = 0;

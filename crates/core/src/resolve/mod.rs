@@ -46,7 +46,7 @@ pub fn resolve<'a, E>(
 ) -> Result<Resolved<'a>, E> {
     let mut ancestors = inherited_from(catalog, skill);
     ancestors.reverse();
-    let tell = |skill: &'a Skill| Ok(Told { skill, text: read(skill)? });
+    let tell = |skill: &'a Skill| Ok(Told::new(skill, &read(skill)?));
     let above = ancestors.iter().map(|above| tell(above)).collect::<Result<Vec<_>, E>>()?;
     Ok(Resolved {
         content: compose::compose(&above, &tell(skill)?, max_tokens),

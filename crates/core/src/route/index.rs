@@ -11,14 +11,11 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    keyword::{SHORT, is_short},
-    tokens::tokenize,
-    verdict::{Hit, Matching, Ruling, Score, Scored, Verdict, judge},
-};
+use super::verdict::{Hit, Matching, Ruling, Score, Scored, Verdict, judge};
 use crate::{
     catalog::{Catalog, Skill, SkillId},
     sorted::{Sorted, Sorts},
+    tokens::{SHORT, is_short, tokenize},
 };
 
 /// An index over the keywords of a catalog.

@@ -1,7 +1,6 @@
 //! The keyword formula of seed 000 §5.2: when a token of the request matches a keyword of a skill.
 
-/// Below this many characters, on either side, only equality matches.
-pub(super) const SHORT: usize = 3;
+use crate::tokens::is_short;
 
 /// Whether a request's token matches a keyword; both lower-cased. This is the rule; the index only finds the
 /// pairs for which it holds without trying all of them.
@@ -10,10 +9,6 @@ pub fn matches(token: &str, keyword: &str) -> bool {
         || (!is_short(token)
             && !is_short(keyword)
             && (token.contains(keyword) || keyword.contains(token)))
-}
-
-pub(super) fn is_short(word: &str) -> bool {
-    word.chars().nth(SHORT - 1).is_none()
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ mod excerpt;
 mod index;
 mod keyword;
 pub mod ranked;
-mod tokens;
 mod verdict;
 
 pub use excerpt::excerpt;
 pub use index::Router;
 pub use keyword::matches;
-pub use tokens::{stem, tokenize};
 pub use verdict::{Hit, Matching, Score, Verdict};
+
+pub use crate::tokens::{stem, tokenize};

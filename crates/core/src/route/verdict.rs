@@ -7,7 +7,7 @@ use crate::catalog::SkillId;
 pub struct Matching {
     /// Base scores below this do not count.
     pub min_score: f64,
-    /// How many candidates an ambiguous answer lists.
+    /// How many candidates an ambiguous answer lists; at least two, since one is no choice.
     pub max_results: usize,
     /// A gap between the first two below this is ambiguous.
     pub ambiguity_threshold: f64,
@@ -90,6 +90,9 @@ pub enum Verdict {
     Ambiguous(Vec<Hit>),
 }
 
+/// An answer that asks to choose offers a choice.
+const FEWEST_CANDIDATES: usize = 2;
+
 /// A skill that has some matched keyword.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scored {
@@ -109,8 +112,9 @@ pub(super) fn judge<P: Ord>(
     let closest = hits.iter().filter(|hit| Some((hit.base, hit.score)) == nearest);
     let closest = closest.copied().min_by_key(|hit| place(hit.skill));
     hits.retain(|hit| hit.base >= min);
+    let shown = matching.max_results.max(FEWEST_CANDIDATES);
     // One more than is shown, to see whether the first stands out.
-    let most = matching.max_results.max(1) + 1;
+    let most = shown + 1;
     if hits.len() > most {
         let (_, last, _) = hits.select_nth_unstable_by(most - 1, |a, b| b.score.cmp(&a.score));
         let bound = last.score;
@@ -122,7 +126,7 @@ pub(super) fn judge<P: Ord>(
         [first, second, ..]
             if first.score.minus(second.score) < Score::new(matching.ambiguity_threshold) =>
         {
-            hits.truncate(matching.max_results.max(1));
+            hits.truncate(shown);
             Ruling::Ambiguous(hits)
         }
         [first, ..] => Ruling::Match(*first),

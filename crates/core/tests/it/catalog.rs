@@ -132,25 +132,25 @@ mod resources {
             "\
 //- _root.md
 ---
-keywords: [a]
+keywords: [one]
 description: d
 ---
 //- _root/assets/x.css
 //- ui/_index.md
 ---
-keywords: [a]
+keywords: [one]
 description: d
 ---
 //- ui/_index/assets/x.css
 //- ui/auth.md
 ---
-keywords: [a]
+keywords: [one]
 description: d
 ---
 //- ui/auth/scripts/x.sh
 //- ui/bare.md
 ---
-keywords: [a]
+keywords: [one]
 description: d
 ---
 ",
@@ -232,7 +232,7 @@ description: d
             "\
 //- ui/auth.md
 ---
-keywords: [a]
+keywords: [one]
 description: d
 assets:
   - {file: assets/t.ts, description: d}
@@ -240,28 +240,28 @@ assets:
 ---
 //- ui/auth/_index.md
 ---
-keywords: [a]
+keywords: [one]
 description: d
 ---
 //- ui/auth/login.md
 ---
-keywords: [a]
+keywords: [one]
 description: d
 ---
 //- ui/auth/assets/t.ts
 //- ui/auth/assets/inside.md
 ---
-keywords: [a]
+keywords: [one]
 description: d
 ---
 //- ui/auth/scripts/inside.md
 ---
-keywords: [a]
+keywords: [one]
 description: d
 ---
 //- ui/auth/deep/assets/served.md
 ---
-keywords: [a]
+keywords: [one]
 description: d
 ---
 ",
@@ -295,7 +295,7 @@ description: d
     const DECLARES: &str = "\
 //- ui/auth.md
 ---
-keywords: [a]
+keywords: [one]
 description: d
 assets:
   - {file: assets/here.ts, description: d}
@@ -418,10 +418,10 @@ mod bundles {
     fn all_below_a_folder_with_skill_md_belongs_to_it() {
         let catalog = catalog_from(&vec![
             bundle("pdf/SKILL.md", "pdf", "x"),
-            skill_file("pdf/reference.md", "a", "not a skill of its own"),
+            skill_file("pdf/reference.md", "one", "not a skill of its own"),
             bundle("pdf/nested/SKILL.md", "nested", "a bundle of its own"),
             bundle("office/word/Skill.md", "word", "x"),
-            skill_file("office/excel.md", "a", "x"),
+            skill_file("office/excel.md", "one", "x"),
         ]);
         assert_eq!(identities(&catalog), ["office/excel", "office/word", "pdf", "pdf/nested"]);
         assert_eq!(labels(&catalog), ["office/excel", "word", "pdf", "nested"]);
@@ -439,8 +439,8 @@ mod bundles {
     fn a_skill_md_at_the_top_does_not_swallow_the_rest() {
         let catalog = catalog_from(&vec![
             bundle("SKILL.md", "whole", "x"),
-            skill_file("a.md", "a", "x"),
-            skill_file("ui/b.md", "a", "x"),
+            skill_file("a.md", "one", "x"),
+            skill_file("ui/b.md", "one", "x"),
         ]);
         assert_eq!(identities(&catalog), ["a", "ui/b", "whole"]);
         assert!(catalog.tree().children.iter().any(|node| node.path == "whole"));
@@ -479,7 +479,7 @@ mod bundles {
                 &vec![
                     bundle("git/SKILL.md", "git", "other"),
                     bundle("pdf/SKILL.md", "pdf", "same"),
-                    skill_file("loose.md", "a", "not looked at here"),
+                    skill_file("loose.md", "one", "not looked at here"),
                 ],
             ),
             intake_from("more", Origin::User, &vec![bundle("x/SKILL.md", "pdf", "same")]),
@@ -562,6 +562,50 @@ mod bundles {
                 "{code}: {said:?}"
             );
         }
+    }
+
+    #[test]
+    fn a11_a_bundle_is_found_by_its_name_and_by_its_folder() {
+        let catalog = catalog_from_sources(vec![
+            intake_from(
+                "user",
+                Origin::User,
+                &vec![
+                    bundle("functions/SKILL.md", "browserbase-functions", "1"),
+                    bundle("group/deep/SKILL.md", "other", "2"),
+                    // Its folder is the name of another, which names win.
+                    bundle("other/SKILL.md", "third", "3"),
+                    bundle("a/twin/SKILL.md", "first-twin", "4"),
+                    bundle("b/twin/SKILL.md", "second-twin", "5"),
+                ],
+            ),
+            intake_from(
+                "p1",
+                Origin::Plugin("office".into()),
+                &vec![bundle("sheets/SKILL.md", "excel", "6")],
+            ),
+        ]);
+        let table = [
+            ("functions", "browserbase-functions"),
+            ("Functions", "browserbase-functions"),
+            ("browserbase-functions", "browserbase-functions"),
+            ("group/deep", "other"),
+            ("deep", "other"),
+            ("other", "other"),
+            ("a/twin", "first-twin"),
+            ("b/twin/", "second-twin"),
+            ("sheets", "office:excel"),
+            ("office:sheets", "office:excel"),
+            ("excel", "office:excel"),
+        ];
+        for (asked, label) in table {
+            assert_eq!(catalog.find(asked).map(|skill| &*skill.label), Some(label), "{asked}");
+            let Named::One(skill) = catalog.named(asked) else { panic!("{asked} is not one") };
+            assert_eq!(&*skill.label, label, "{asked}");
+        }
+        assert!(catalog.find("twin").is_none());
+        assert!(matches!(catalog.named("twin"), Named::Several(both) if both.len() == 2));
+        assert!(matches!(catalog.named("user"), Named::Nobody));
     }
 
     #[test]
@@ -926,7 +970,7 @@ mod deltas {
     const BEFORE: &str = "\
 //- a.md
 ---
-keywords: [a]
+keywords: [one]
 description: d
 assets: [{file: x.ts, description: d}]
 scripts: [{file: x.sh, description: d}]

@@ -2,8 +2,9 @@
 //! so. Lines and columns are those of the file.
 
 use proptest::prelude::*;
-use skills_core::document::{
-    AssetKind, Dialect, Execution, MAX_FRONT_MATTER_BYTES, Parsed, SkillDocument,
+use skills_core::{
+    document::{AssetKind, Dialect, Execution, MAX_FRONT_MATTER_BYTES, Parsed, SkillDocument},
+    route::tokenize,
 };
 use std::sync::Arc;
 
@@ -437,13 +438,14 @@ scripts:               # optionnel — liste des scripts associés avec métadon
 
     #[test]
     fn keywords_of_any_scalar_type_are_words_as_they_were_written() {
-        let skill = clean(
+        let (skill, said) = served(
             "---\nkeywords: [React, 1.10, 404, true, no, 2026-01-02, 'null', \" c d \"]\ndescription: d\n---\n",
         );
         assert_eq!(
             skill.fields.keywords,
             ["React", "1.10", "404", "true", "no", "2026-01-02", "null", "c d"]
         );
+        assert!(said[0].contains("keyword `1.10`, `no`, `c d`: can never match"), "{said:?}");
     }
 
     #[test]
@@ -566,6 +568,121 @@ scripts:               # optionnel — liste des scripts associés avec métadon
                 said[0].starts_with("x.md:4:11 warning[field-invalid] `priority` is "),
                 "{said:?}"
             );
+        }
+    }
+
+    #[test]
+    fn e08_a_priority_counts_within_a_hundred_either_way() {
+        for (written, counts) in
+            [("1e308", 100.0), ("100.5", 100.0), ("9223372036", 100.0), ("-1e9", -100.0)]
+        {
+            let (skill, said) = served(&with(&format!("priority: {written}\n")));
+            assert!((skill.fields.priority - counts).abs() < f64::EPSILON, "{written}");
+            assert_eq!(
+                said,
+                [format!(
+                    "x.md:4:11 warning[priority-limited] `priority` is `{written}`, which counts as \
+                     {counts} | a priority breaks ties; write a number from -100 to 100"
+                )]
+            );
+        }
+        let text = "---\nname: b\ndescription: d\npriority: 1e308\n---\n";
+        let parsed = parse(text.into(), Dialect::Bundle);
+        assert!((parsed.skill.unwrap().fields.priority - 100.0).abs() < f64::EPSILON);
+        assert_eq!(parsed.findings[0].code.name(), "priority-limited");
+    }
+
+    /// What is said of these keywords: code and message.
+    fn about(keywords: &str) -> Vec<String> {
+        let text = format!("---\nkeywords: [{keywords}]\ndescription: d\n---\n");
+        parsed(&text).findings.iter().map(|f| format!("{}: {}", f.code.name(), f.message)).collect()
+    }
+
+    #[test]
+    fn e08_a_keyword_that_is_part_of_very_many_words_is_told_of() {
+        assert_eq!(
+            about("react, ing, The, LOG, tio"),
+            ["keyword-broad: keyword `ing`, `The`, `LOG` and 1 more: part of very many words, so \
+              requests about anything match"]
+        );
+        for broad in ["tion", "ment", "pro", "and", "que", "ique", "with", "ité"] {
+            assert!(about(broad)[0].starts_with("keyword-broad"), "{broad}");
+        }
+        let long = "createfixaddupdatetestbuilddeployreviewwrite";
+        assert!(about(long)[0].contains("longer than 40 characters"), "{:?}", about(long));
+        // One finding for each kind, however many there are.
+        assert_eq!(about(&"ing, ".repeat(1_000)).len(), 1);
+    }
+
+    #[test]
+    fn e08_words_that_skills_are_about_are_not_told_of() {
+        for plain in [
+            "api",
+            "auth",
+            "css",
+            "sql",
+            "git",
+            "pdf",
+            "test",
+            "code",
+            "data",
+            "file",
+            "node",
+            "go",
+            "r",
+            "ts",
+            "ui",
+            "ai",
+            "k8s",
+            "web",
+            "app",
+            "tool",
+            "page",
+            "user",
+            "docker",
+            "node.js",
+            ".net",
+            "docker-compose",
+            "user interface",
+            "été-hiver",
+            "logging",
+            "authentication",
+            "日本語",
+        ] {
+            assert_eq!(about(&format!("'{plain}'")), Vec::<String>::new(), "{plain}");
+        }
+    }
+
+    #[test]
+    fn a15_a_keyword_that_can_never_match_is_told_of_with_the_way_out() {
+        let (_, said) = served("---\nkeywords: [sharp, 'C#', c++]\ndescription: d\n---\n");
+        assert_eq!(
+            said,
+            [
+                "x.md:2:19 warning[keyword-unmatchable] keyword `C#`, `c++`: can never match | a request \
+              that says `C#` is read as `c`; write `c`, or spell it out (`csharp`, `cpp`)"
+            ]
+        );
+        for never in ["f#", "g++", "r&d", "of", "a", "à", "--", "+", "c/c"] {
+            assert!(about(&format!("'{never}'"))[0].starts_with("keyword-unmatchable"), "{never}");
+        }
+        let bundle = "---\nname: b\ndescription: d\nkeywords: c#, csharp\n---\n";
+        let parsed = parse(bundle.into(), Dialect::Bundle);
+        assert_eq!(parsed.findings[0].code.name(), "keyword-unmatchable");
+    }
+
+    #[test]
+    fn a15_what_is_said_to_never_match_never_does_and_the_rest_can() {
+        let words =
+            ["c#", "c++", "of", "the", "node.js", "r", "r&d", "user interface", "x-y", "ing"];
+        for word in words {
+            let never = about(&format!("'{word}'")).iter().any(|said| said.contains("unmatchable"));
+            let requests =
+                [word.to_owned(), format!("{word}s"), format!("a{word}"), word.repeat(2)];
+            let matched = requests.iter().any(|request| {
+                tokenize(request).iter().any(|token| skills_core::route::matches(token, word))
+            });
+            assert_eq!(never, !matched, "{word}");
         }
     }
 

@@ -220,7 +220,7 @@ mod thresholds {
 
     #[test]
     fn min_score_looks_at_the_base_before_priority() {
-        assert_eq!(default(&[("a", 1, 6, 500)]), "none, closest a 0.6667");
+        assert_eq!(default(&[("a", 1, 6, 100)]), "none, closest a 0.2667");
         // A negative priority costs places, never the result.
         assert_eq!(default(&[("a", 1, 4, -100)]), "match a 0.15");
     }
@@ -237,7 +237,7 @@ mod thresholds {
     #[test]
     fn ranking_and_gap_use_the_final_score() {
         assert_eq!(default(&[("a", 1, 2, 0), ("b", 1, 2, 5)]), "ambiguous b 0.505, a 0.5");
-        assert_eq!(default(&[("a", 1, 2, 0), ("b", 1, 2, 150)]), "match b 0.65");
+        assert_eq!(default(&[("a", 1, 2, -50), ("b", 1, 2, 100)]), "match b 0.6");
         // 0.65 against 0.5 + 0.06: the priority narrows the gap.
         assert_eq!(default(&[("a", 13, 20, 0), ("b", 10, 20, 60)]), "ambiguous a 0.65, b 0.56");
     }
@@ -265,7 +265,23 @@ mod thresholds {
             |max_results| judged(&entries, &Matching { max_results, ..Matching::default() });
         assert_eq!(results(3), "ambiguous b 0.504, d 0.502, a 0.5");
         assert_eq!(results(9), "ambiguous b 0.504, d 0.502, a 0.5, e 0.3333, c 0.25");
-        assert_eq!(results(1), "ambiguous b 0.504");
+    }
+
+    #[test]
+    fn a15_an_ambiguous_answer_names_at_least_two() {
+        let entries = [("a", 1, 2, 0), ("b", 1, 2, 4), ("d", 1, 2, 2)];
+        let one = Matching { max_results: 1, ..Matching::default() };
+        assert_eq!(judged(&entries, &one), "ambiguous b 0.504, d 0.502");
+        assert_eq!(judged(&[("a", 1, 2, 0)], &one), "match a 0.5");
+    }
+
+    #[test]
+    fn e08_no_priority_makes_more_than_a_tenth_of_a_score() {
+        for (priority, score) in [(i32::MAX, "0.6"), (101, "0.6"), (100, "0.6"), (-101, "0.4")] {
+            assert_eq!(default(&[("a", 1, 2, priority)]), format!("match a {score}"));
+        }
+        // What everything in a request matches wins by its keywords, or not at all.
+        assert_eq!(default(&[("a", 1, 2, i32::MAX), ("b", 4, 5, 0)]), "match b 0.8");
     }
 
     #[test]
@@ -368,7 +384,7 @@ mod naive {
                 i64::try_from(part).unwrap() * ONE / i64::try_from(whole).unwrap()
             };
             let base = share(matched.len(), skill.keywords.len());
-            let last = base + i64::from(skill.priority) * ONE / 1_000;
+            let last = base + i64::from(skill.priority.clamp(-100, 100)) * ONE / 1_000;
             if base > 0 {
                 scored.push((last, base, skill.path.clone(), matched));
             }
@@ -389,7 +405,7 @@ mod naive {
             [one, two, ..]
                 if one.0 - two.0 < i64::from(thresholds.ambiguity_threshold) * ONE / 1_000 =>
             {
-                enough.truncate(thresholds.max_results);
+                enough.truncate(thresholds.max_results.max(2));
                 ("ambiguous", named(enough))
             }
             [_, ..] => {

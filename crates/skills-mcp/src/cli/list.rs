@@ -10,9 +10,12 @@ use skills_core::{
 
 use super::{
     Context, Failure, NO_SOURCE, Output, finding,
-    output::{bold, counted, dim, fitted, safe},
+    output::{bold, counted, dim, fitted, safe, with_other_name},
 };
-use crate::{source::Directory, store::Snapshot};
+use crate::{
+    source::Directory,
+    store::{Snapshot, Store},
+};
 
 #[derive(clap::Args)]
 pub(super) struct Options {
@@ -54,12 +57,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     })?;
     let column = widest(&tree, 0).min(out.width / 2) + 2;
     let drawing = Drawing { column, width: out.width };
-    let title = if asked.is_empty() {
-        let there = store.sources().iter().filter(|source| source.is_there());
-        there.map(|source| safe(source.name())).collect::<Vec<_>>().join(", ")
-    } else {
-        safe(&tree.path)
-    };
+    let title = title(&store, &tree);
     out.line(format!("{}  {}", bold(&title), dim(&counted(tree.count(), "skill"))));
     if let Some(skill) = tree.skill {
         out.line(dim(&fitted(&skill.fields().description, out.width)));
@@ -75,6 +73,19 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
         out.line(dim(&format!("{}; `skills-mcp doctor` explains", counted(problems, "problem"))));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is drawn: the sources, one of them by its name, or a part of one by its path.
+fn title(store: &Store, tree: &TreeNode<'_>) -> String {
+    let is_root = tree.path == "_root" || tree.path.ends_with(":_root");
+    if !is_root {
+        return safe(&with_other_name(&tree.path, tree.skill));
+    }
+    if tree.name != "root" {
+        return safe(tree.name);
+    }
+    let there = store.sources().iter().filter(|source| source.is_there());
+    there.map(|source| safe(source.name())).collect::<Vec<_>>().join(", ")
 }
 
 /// Skills that do not have the name they want, and files that gave no skill.
@@ -143,7 +154,12 @@ fn all_json(snapshot: &Snapshot) -> Value {
 /// The longest drawn name.
 fn widest(node: &TreeNode<'_>, depth: usize) -> usize {
     let below = node.children.iter().map(|child| widest(child, depth + 1)).max().unwrap_or(0);
-    below.max(depth * 4 + node.name.chars().count())
+    below.max(depth * 4 + drawn(node).chars().count())
+}
+
+/// A node's name, and what else its skill is called.
+fn drawn(node: &TreeNode<'_>) -> String {
+    with_other_name(node.name, node.skill)
 }
 
 struct Drawing {
@@ -159,7 +175,8 @@ impl Drawing {
             let (branch, below) =
                 if number == last { ("└── ", "    ") } else { ("├── ", "│   ") };
             let head = format!("{indent}{branch}");
-            let name = fitted(child.name, self.width.saturating_sub(head.chars().count()).max(4));
+            let name =
+                fitted(&drawn(child), self.width.saturating_sub(head.chars().count()).max(4));
             let used = head.chars().count() + name.chars().count();
             let gap = self.column.saturating_sub(used).max(2);
             let room = self.width.saturating_sub(used + gap);

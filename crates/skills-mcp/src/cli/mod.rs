@@ -184,6 +184,10 @@ impl Context {
             Command::Serve | Command::McpServer(_) | Command::Collect(_) | Command::Dashboard(_)
         );
         log::start(level, if serving { log::SERVING } else { log::OTHERWISE })?;
+        if matches!(command, Command::Serve | Command::McpServer(_)) {
+            // Before anything is logged: it starts everything anew, and what was said would be said twice.
+            memory::share();
+        }
         match command {
             Command::Serve => serve::run(self),
             Command::List(options) => list::run(self, &options),

@@ -4,7 +4,7 @@
 
 use std::io::{IsTerminal as _, Write as _, stderr, stdout};
 
-use skills_core::diagnostic::is_invisible;
+use skills_core::{catalog::Skill, diagnostic::is_invisible};
 
 /// Where a command prints.
 pub(super) struct Output {
@@ -81,6 +81,14 @@ pub(super) fn fitted(text: &str, width: usize) -> String {
     }
     let cut: String = one.chars().take(width.saturating_sub(1)).collect();
     format!("{}…", cut.trim_end())
+}
+
+/// `functions (browserbase-functions)`: what is shown of a skill, and what else leads to it.
+pub(super) fn with_other_name(shown: &str, skill: Option<&Skill>) -> String {
+    match skill.and_then(|skill| skill.other_name(shown)) {
+        Some(other) => format!("{shown} ({other})"),
+        None => shown.to_owned(),
+    }
 }
 
 /// `1 skill`, `2 skills`.

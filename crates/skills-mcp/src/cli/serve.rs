@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Context, Failure, NO_SOURCE, memory};
+use super::{Context, Failure, NO_SOURCE};
 use crate::{
     analytics::recorder::Recorder,
     event::Sink,
@@ -34,8 +34,6 @@ const SEND: Duration = Duration::from_millis(500);
 
 /// Serves this store under this face until the client leaves.
 pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitCode, Failure> {
-    // First, since it starts everything anew.
-    memory::share();
     script::guard();
     let store = Arc::new(store);
     let there = || store.sources().iter().filter(|source| source.is_there());
@@ -43,7 +41,7 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
         let url = source.repository().map(|repository| repository.remote().to_string());
         tracing::info!(source = &**source.name(), path = %source.path().display(), url, "serving");
     }
-    if there().next().is_none() {
+    if !face.named && there().next().is_none() {
         tracing::warn!(
             "no source is named and no agent's directory is there, so there are no skills: {NO_SOURCE}"
         );

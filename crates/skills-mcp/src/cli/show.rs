@@ -7,7 +7,7 @@ use skills_core::resolve::{Resolved, resolve};
 
 use super::{
     Context, Failure, Output,
-    output::{bold, dim, safe},
+    output::{bold, dim, safe, with_other_name},
 };
 
 #[derive(clap::Args)]
@@ -48,7 +48,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     })?;
     out.line(format!(
         "{}  {}",
-        bold(&safe(&skill.identity)),
+        bold(&safe(&with_other_name(&skill.identity, Some(skill)))),
         dim(&safe(&skill.fields().description))
     ));
     out.line(dim(&format!(

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use skills_core::{
-    catalog::{Catalog, SkillId},
+    catalog::{Catalog, Skill, SkillId},
     route::{Hit, Verdict, ranked},
 };
 
@@ -30,16 +30,23 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let (_, snapshot) = context.opened()?;
     let catalog = &snapshot.catalog;
     let ranking = snapshot.search(&options.request, options.limit);
+    let verdict = snapshot.router.route(catalog, &options.request, &snapshot.settings().matching);
+    let keywords = Keywords::of(catalog, &options.request, &verdict);
     let mut out = Output::new();
     if options.json {
         let hits: Vec<Value> = ranking.hits.iter().map(|hit| hit_json(catalog, hit)).collect();
-        let (total, confident) = (ranking.total, ranking.confident);
-        out.line(json!({"request": options.request, "total": total, "confident": confident, "hits": hits}).to_string());
+        let shown = json!({
+            "request": options.request,
+            "total": ranking.total,
+            "confident": ranking.confident,
+            "hits": hits,
+            "get_skill": keywords.json(catalog),
+        });
+        out.line(shown.to_string());
         return Ok(ExitCode::SUCCESS);
     }
     ranked(&mut out, catalog, &ranking);
-    let verdict = snapshot.router.route(catalog, &options.request, &snapshot.settings().matching);
-    formula(&mut out, catalog, &verdict);
+    keywords.print(&mut out, catalog);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -70,30 +77,59 @@ fn ranked(out: &mut Output, catalog: &Catalog, ranking: &ranked::Ranking) {
     }
 }
 
-fn formula(out: &mut Output, catalog: &Catalog, verdict: &Verdict) {
-    out.heading("Keyword formula (get_skill)");
-    let hits: &[Hit] = match verdict {
-        Verdict::NoMatch { closest: None } => {
-            out.line("   no keyword matches");
-            &[]
+/// What `get_skill` makes of the request.
+struct Keywords<'a> {
+    /// The skill whose path the request is; then keywords do not decide.
+    at_path: Option<&'a Skill>,
+    verdict: &'static str,
+    hits: &'a [Hit],
+}
+
+impl<'a> Keywords<'a> {
+    fn of(catalog: &'a Catalog, request: &str, verdict: &'a Verdict) -> Self {
+        let (verdict, hits) = match verdict {
+            Verdict::NoMatch { closest } => ("no_match", closest.as_slice()),
+            Verdict::Match(hit) => ("match", std::slice::from_ref(hit)),
+            Verdict::Ambiguous(hits) => ("ambiguous", hits.as_slice()),
+        };
+        Self { at_path: catalog.at_path(request), verdict, hits }
+    }
+
+    fn print(&self, out: &mut Output, catalog: &Catalog) {
+        out.heading("Keyword formula (get_skill)");
+        if let Some(skill) = self.at_path {
+            let path = safe(&skill.identity);
+            out.line(format!(
+                "   the request is the path of {path}, which is loaded whatever follows"
+            ));
         }
-        Verdict::NoMatch { closest: Some(hit) } => {
-            out.line("   nothing reaches matching.min_score; the closest:");
-            std::slice::from_ref(hit)
+        match (self.verdict, self.hits) {
+            ("no_match", []) => out.line("   no keyword matches"),
+            ("no_match", _) => out.line("   nothing reaches matching.min_score; the closest:"),
+            ("ambiguous", _) => out.line("   too close to call:"),
+            _ => {}
         }
-        Verdict::Match(hit) => std::slice::from_ref(hit),
-        Verdict::Ambiguous(hits) => {
-            out.line("   too close to call:");
-            hits
+        for hit in self.hits {
+            let name = catalog.skill(hit.skill).map(|skill| safe(&skill.identity));
+            let name = name.unwrap_or_default();
+            let matched = dim(&safe(&hit.matched.join(", ")));
+            out.line(format!("   {name}  {}  {matched}", hit.score.rounded()));
         }
-    };
-    for hit in hits {
-        let name = catalog.skill(hit.skill).map(|skill| safe(&skill.identity)).unwrap_or_default();
-        out.line(format!(
-            "   {name}  {}  {}",
-            hit.score.rounded(),
-            dim(&safe(&hit.matched.join(", ")))
-        ));
+    }
+
+    fn json(&self, catalog: &Catalog) -> Value {
+        let hit = |hit: &Hit| {
+            json!({
+                "skill_path": catalog.skill(hit.skill).map(|skill| skill.identity.to_string()),
+                "score": hit.score.rounded(),
+                "matched_keywords": hit.matched,
+            })
+        };
+        json!({
+            "path": self.at_path.map(|skill| skill.identity.to_string()),
+            "keywords": self.verdict,
+            "candidates": self.hits.iter().map(hit).collect::<Vec<_>>(),
+        })
     }
 }
 
@@ -109,7 +145,7 @@ fn hit_json(catalog: &Catalog, hit: &ranked::Hit) -> Value {
     json!({
         "skill": label(catalog, hit),
         "score": hit.score,
-        "bm25": hit.bm25,
+        "words": hit.bm25,
         "name": hit.name,
         "clauses": hit.clauses,
         "matched_terms": hit.matched_terms,

@@ -50,7 +50,7 @@ pub const KEYS: &[Key] = &[
         Kind::Count(1, 50),
         "3",
         Strict::Free,
-        "how many candidates an ambiguous answer lists",
+        "how many candidates an ambiguous answer lists; two at least",
     ),
     key(
         "matching.ambiguity_threshold",

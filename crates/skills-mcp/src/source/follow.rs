@@ -56,6 +56,8 @@ pub struct Followed {
     unwatchable: Option<String>,
     /// Whether it lies on a disk of another machine.
     remote: bool,
+    /// How many changes were seen in it: of any file, be it a skill's or not.
+    changes: u64,
 }
 
 impl Followed {
@@ -82,6 +84,11 @@ impl Followed {
     /// Whether somebody tells of every change in it. Nothing is watched where there is nothing.
     pub fn is_watched(&self) -> bool {
         self.watched || self.root.is_none()
+    }
+
+    /// How many changes were seen in it: of any file, be it a skill's or not. It never goes down.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Whether it lies on a disk of another machine.
@@ -144,7 +151,8 @@ impl Followed {
             if let Some(watch) = watch {
                 watch.forget(number, &RelPath::root());
             }
-            *self = Self::default();
+            let changes = self.changes + u64::from(self.root.is_some());
+            *self = Self { changes, ..Self::default() };
             return Ok(None);
         };
         let remote = root.is_remote(&RelPath::root());
@@ -165,6 +173,7 @@ impl Followed {
         let walked = walk(&root, &RelPath::root(), before.as_ref(), queue.as_deref())
             .map_err(|error| directory.closed(error))?;
         let Walked { folder, findings, watches, links, unwatched, whole_only } = walked;
+        self.changes += u64::from(another || folder.is_changed_from(&self.folder));
         self.root = Some(Arc::new(root));
         self.identity = Some(identity);
         self.folder = folder;
@@ -201,7 +210,7 @@ impl Followed {
         let Some(generation) = repository.serve() else {
             // The pointer may be there and lead nowhere: then what was read last is as good as it gets.
             if repository.identity().is_none() {
-                *self = Self::default();
+                *self = Self { changes: self.changes + 1, ..Self::default() };
             }
             return Ok(None);
         };
@@ -210,6 +219,7 @@ impl Followed {
         if self.place.as_ref() == Some(&place) && self.identity == identity(&place) {
             return Ok(None);
         }
+        self.changes += 1;
         let found = identity(&place);
         let root = Root::open(&place, Links::Refuse).map_err(|error| directory.closed(error))?;
         self.remote = root.is_remote(&RelPath::root());
@@ -235,7 +245,10 @@ impl Followed {
             let above = self.folder.folder(&path.folder());
             let (false, Some(above)) = (inside, above) else { continue };
             let was_folder = above.own_folder(path.name()).is_some();
+            let was_there = was_folder || above.own_file(path.name()).is_some();
             let listed = root.look(path).filter(|listed| !is_passed_by(path, listed));
+            // A file that came and went in between is not worth a word.
+            self.changes += u64::from(was_there || listed.is_some());
             let is_folder = matches!(listed, Some(Listed::Folder { .. }));
             let shown = escaped(path.as_str());
             self.findings.retain(|(file, _)| {

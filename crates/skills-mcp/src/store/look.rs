@@ -288,6 +288,7 @@ impl Store {
             config,
             remote: followed.is_remote(),
             commit: followed.commit().cloned(),
+            changes: followed.changes(),
         };
         let roots = self.sources.iter().zip(&state.followed).zip(configs).map(root).collect();
         let snapshot = Snapshot { catalog, router, settled, roots, ranked: OnceLock::new() };

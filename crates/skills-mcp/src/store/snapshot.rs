@@ -79,6 +79,8 @@ pub(super) struct SourceRoot {
     pub(super) remote: bool,
     /// The commit it is, where it comes from a repository.
     pub(super) commit: Option<Arc<str>>,
+    /// How many changes were seen below it.
+    pub(super) changes: u64,
 }
 
 /// Why a file of a skill could not be served.
@@ -162,6 +164,11 @@ impl Snapshot {
                 ContentError::Refused(error)
             }
         })
+    }
+
+    /// How many changes were seen in the sources so far, of any file in them.
+    pub fn changes(&self) -> u64 {
+        self.roots.iter().map(|source| source.changes).sum()
     }
 
     /// Whether reading a file may take long.

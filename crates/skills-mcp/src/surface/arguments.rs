@@ -15,12 +15,37 @@ pub(super) fn schema<T: JsonSchema>() -> Map<String, Value> {
     settings.inline_subschemas = true;
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     schema.remove("title");
-    schema.as_object().cloned().unwrap_or_default()
+    object(schema.to_value())
 }
 
-/// A schema that is written out.
-pub(super) fn object(schema: &Value) -> Map<String, Value> {
-    schema.as_object().cloned().unwrap_or_default()
+/// A schema as clients are shown it.
+pub(super) fn object(mut schema: Value) -> Map<String, Value> {
+    name_properties(&mut schema);
+    match schema {
+        Value::Object(schema) => schema,
+        _ => Map::new(),
+    }
+}
+
+/// Gives every schema of an object its `properties`, be they none: some clients and models' APIs refuse a tool, or the
+/// whole server, where one has none.
+fn name_properties(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            if members.get("type").is_some_and(is_object) && !members.contains_key("properties") {
+                members.insert("properties".to_owned(), Value::Object(Map::new()));
+            }
+            members.values_mut().for_each(name_properties);
+        }
+        Value::Array(items) => items.iter_mut().for_each(name_properties),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Whether a schema's `type` is an object's: the word, or a list with it.
+fn is_object(kind: &Value) -> bool {
+    let is = |kind: &Value| kind.as_str() == Some("object");
+    is(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(is))
 }
 
 /// Reads checked arguments into their type.
@@ -115,5 +140,61 @@ fn described(value: &Value) -> String {
         Value::Null => "null".to_owned(),
         Value::Array(_) | Value::Object(_) => format!("an {}", kind(value)),
         Value::Bool(_) | Value::Number(_) | Value::String(_) => format!("a {}", kind(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::surface::TOOLS;
+
+    /// Every schema of an object in a schema that has no `properties`, by its place.
+    fn lacking(schema: &Value, place: &str, found: &mut Vec<String>) {
+        match schema {
+            Value::Object(members) => {
+                let properties = members.get("properties").is_some_and(Value::is_object);
+                if members.get("type").is_some_and(is_object) && !properties {
+                    found.push(place.to_owned());
+                }
+                for (key, value) in members {
+                    lacking(value, &format!("{place}/{key}"), found);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| lacking(item, place, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn a09_every_object_schema_of_every_tool_has_properties() {
+        let mut found = Vec::new();
+        for tool in TOOLS {
+            let schemas = [Some((tool.input)()), tool.output.map(|output| output())];
+            for schema in schemas.into_iter().flatten() {
+                assert_eq!(schema.get("type"), Some(&json!("object")), "{}", tool.name);
+                lacking(&Value::Object(schema), tool.name, &mut found);
+            }
+        }
+        assert_eq!(found, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a09_nested_objects_get_properties_and_what_has_them_keeps_them() {
+        let schema = object(json!({
+            "type": "object",
+            "additionalProperties": {"type": ["object", "null"]},
+            "$defs": {"x": {"type": "object", "properties": {"type": {"type": "string"}}}},
+        }));
+        assert_eq!(
+            Value::Object(schema),
+            json!({
+                "type": "object",
+                "properties": {},
+                "additionalProperties": {"type": ["object", "null"], "properties": {}},
+                "$defs": {"x": {"type": "object", "properties": {"type": {"type": "string"}}}},
+            })
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! [`Face`]: what one kind of client is shown. `skills-mcp` and `sk mcp-server` differ in nothing else.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
-use super::History;
+use super::{History, Tool, skills_list, skills_search};
 use crate::store::Snapshot;
 
 /// A set of tools that belong together.
@@ -111,8 +111,8 @@ pub enum Match {
 pub enum Tells {
     /// That a list it can ask for says something else.
     Lists,
-    /// That any skill has changed, and why; seed 002 says so of tools that name no skill.
-    Skills,
+    /// That any file of a source has changed, and why; seed 002 says so of tools that name no skill.
+    Files,
 }
 
 /// What a client is shown.
@@ -147,10 +147,6 @@ const TREE_INSTRUCTIONS: &str = "Team skills: instructions, templates and script
     If the answer is ambiguous, call get_skill again with one of the candidates' skill_path.";
 const SKILL_INSTRUCTIONS: &str = "Skills: instructions for the task at hand. Before starting a task, see whether a skill \
     fits it, load it with the skill tool and follow it.";
-const FLAT_INSTRUCTIONS: &str = "Skills: instructions for the task at hand. Before starting a task, look for a skill with \
-    skills_search and follow it.";
-const SK_INSTRUCTIONS: &str =
-    "Prefer skills.list for exhaustive metadata and skills.search for targeted lookups.";
 
 impl Face {
     /// The face of `skills-mcp`.
@@ -168,6 +164,12 @@ impl Face {
             tells: Tells::Lists,
             history: None,
         }
+    }
+
+    /// What a tool is called here: every text that names one asks this.
+    pub(super) fn called(&self, tool: &Tool) -> Cow<'static, str> {
+        let dotted = tool.dotted().filter(|_| self.dotted);
+        dotted.map_or(Cow::Borrowed(tool.name), Cow::Owned)
     }
 
     /// Whether this door is open over this catalog.
@@ -188,12 +190,21 @@ impl Face {
             TREE_INSTRUCTIONS.to_owned()
         } else if open(Door::Skill) {
             SKILL_INSTRUCTIONS.to_owned()
-        } else if self.dotted {
-            SK_INSTRUCTIONS.to_owned()
-        } else if self.matching == Match::All {
-            SK_INSTRUCTIONS.replace("skills.", "skills_")
         } else {
-            FLAT_INSTRUCTIONS.to_owned()
+            self.flat_instructions()
+        }
+    }
+
+    fn flat_instructions(&self) -> String {
+        let (list, search) = (self.called(&skills_list::TOOL), self.called(&skills_search::TOOL));
+        match self.matching {
+            Match::All => {
+                format!("Prefer {list} for exhaustive metadata and {search} for targeted lookups.")
+            }
+            Match::Ranked => format!(
+                "Skills: instructions for the task at hand. Before starting a task, look for a skill with {search} and \
+                 follow it."
+            ),
         }
     }
 
@@ -205,7 +216,7 @@ impl Face {
             dotted: true,
             matching: Match::All,
             page: None,
-            tells: Tells::Skills,
+            tells: Tells::Files,
             ..Self::skills_mcp(true, project)
         }
     }

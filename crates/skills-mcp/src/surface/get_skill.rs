@@ -84,6 +84,9 @@ struct One<'a> {
     skill_path: &'a str,
     score: f64,
     matched_keywords: &'a [String],
+    /// Said where the keywords did not decide although a context was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matched_by: Option<&'static str>,
     content: &'a str,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
@@ -91,6 +94,26 @@ struct One<'a> {
     scripts: Vec<Script<'a>>,
     inherited_assets: Vec<Asset<'a>>,
     inherited_scripts: Vec<Script<'a>>,
+}
+
+/// How a skill was found.
+#[derive(Clone, Copy)]
+enum How<'a> {
+    /// The caller named it.
+    Asked,
+    /// The context is its path, to the letter.
+    Path,
+    /// By the keyword formula.
+    Keywords(&'a Hit),
+}
+
+impl<'a> How<'a> {
+    fn hit(self) -> Option<&'a Hit> {
+        match self {
+            Self::Keywords(hit) => Some(hit),
+            Self::Asked | Self::Path => None,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -132,7 +155,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     match (input.skill_path.as_deref(), input.context.as_deref()) {
         (Some(path), context) => {
             let skill = refusal::skill(catalog, path)?;
-            serve(call, skill, None, context, input.include_assets)
+            serve(call, skill, How::Asked, context, input.include_assets)
         }
         (None, None) => Err(Refusal::Params(
             "get_skill needs 'context', the task in a few words, or 'skill_path'".to_owned(),
@@ -142,20 +165,11 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
                 "The context is over {MAX_CONTEXT_CHARS} characters. Describe the task in a sentence."
             )))
         }
-        (None, Some(context)) => match exact(call, context) {
-            Some(skill) => serve(call, skill, None, Some(context), input.include_assets),
+        (None, Some(context)) => match catalog.at_path(context) {
+            Some(skill) => serve(call, skill, How::Path, Some(context), input.include_assets),
             None => route(call, context, input.include_assets),
         },
     }
-}
-
-/// A context that is exactly a skill's path loads it. A single word is a request like any other, unless it is
-/// the whole path of a skill.
-fn exact<'a>(call: &'a Call, context: &str) -> Option<&'a Skill> {
-    let skill = call.snapshot.catalog.find(context)?;
-    let is_path = *skill.identity == *context
-        || (context.contains('/') && !context.contains(char::is_whitespace));
-    is_path.then_some(skill)
 }
 
 fn route(call: &Call, context: &str, include_assets: bool) -> Result<Reply, Refusal> {
@@ -165,7 +179,7 @@ fn route(call: &Call, context: &str, include_assets: bool) -> Result<Reply, Refu
         Verdict::Ambiguous(hits) => ambiguous(call, context, &hits),
         Verdict::Match(hit) => {
             let skill = skill_of(call, &hit)?;
-            serve(call, skill, Some(&hit), Some(context), include_assets)
+            serve(call, skill, How::Keywords(&hit), Some(context), include_assets)
         }
     }
 }
@@ -230,10 +244,11 @@ fn ambiguous(call: &Call, context: &str, hits: &[Hit]) -> Result<Reply, Refusal>
 fn serve(
     call: &Call,
     skill: &Skill,
-    hit: Option<&Hit>,
+    how: How<'_>,
     context: Option<&str>,
     include_assets: bool,
 ) -> Result<Reply, Refusal> {
+    let hit = how.hit();
     let snapshot = &call.snapshot;
     let max_tokens = snapshot.settings().content.max_tokens;
     let resolved =
@@ -243,6 +258,7 @@ fn serve(
         skill_path: &skill.identity,
         score: hit.map_or(1.0, |hit| hit.score.rounded()),
         matched_keywords: matched,
+        matched_by: matches!(how, How::Path).then_some("path"),
         content: &resolved.content.text,
         truncated: resolved.content.truncated,
         assets: resolved

@@ -10,7 +10,7 @@ use skills_core::{
     estimate,
 };
 
-use super::ListingStyle;
+use super::{Face, ListingStyle, skills_search};
 
 /// A shortened description is about this long.
 const SHORT_CHARS: usize = 90;
@@ -131,12 +131,9 @@ fn note(shown: usize, of: usize, others: &str) -> String {
     format!("{shown} of {of} skills are shown; {others}")
 }
 
-/// How to come by the others, where `skills_search` is offered.
-pub(super) const OTHERS: &str = "find the others with skills_search.";
-
-/// Whether a list says that it is not whole.
-pub(super) fn is_cut(list: &str) -> bool {
-    list.ends_with(OTHERS)
+/// How to come by the others, where a search is offered.
+pub(super) fn others(face: &Face) -> String {
+    format!("find the others with {}.", face.called(&skills_search::TOOL))
 }
 
 fn lines(lines: impl Iterator<Item = String>) -> String {
@@ -237,10 +234,11 @@ mod tests {
         );
         let entries = entries((0..50).map(|n| entry(&format!("skill-{n:02}"), &long)).collect());
         let all = estimate::tokens(&entries.whole(ListingStyle::List));
+        let others = others(&Face::skills_mcp(false, "/".into()));
         let mut last = usize::MAX;
         for share in [100, 60, 30, 10, 2] {
             let room = all * share / 100 + 60;
-            let text = entries.fitted(ListingStyle::List, room, OTHERS);
+            let text = entries.fitted(ListingStyle::List, room, &others);
             assert!(
                 estimate::tokens(&text) <= room,
                 "{share}%: {} of {room}",
@@ -254,7 +252,7 @@ mod tests {
                 text.contains("skills are shown; find the others with skills_search.")
             );
         }
-        let full = entries.fitted(ListingStyle::List, all * 60 / 100, OTHERS);
+        let full = entries.fitted(ListingStyle::List, all * 60 / 100, &others);
         assert!(
             full.lines().next().unwrap().len() > full.lines().last().unwrap().len(),
             "the first keeps its description"

@@ -116,7 +116,7 @@ impl Listed {
         let Budget::Tokens(budget) = face.budget else { return listed };
         if listed.tokens() > budget {
             // Not even the words around a list fit: say it in one sentence.
-            listed.describe(skill::without_listing(), Budget::Unlimited);
+            listed.describe(skill::without_listing(face), Budget::Unlimited);
             return listed;
         }
         let mut room = budget.saturating_sub(listed.tokens());
@@ -161,8 +161,7 @@ impl Listed {
 
 impl Offered {
     fn new(tool: &'static Tool, face: &Face) -> Self {
-        let dotted = tool.dotted().filter(|_| face.dotted);
-        let name = dotted.map_or(Cow::Borrowed(tool.name), Cow::Owned);
+        let name = face.called(tool);
         let seed_002 = face.matching == Match::All && tool.name == FINDER;
         let description = if seed_002 {
             "Keyword search across install name, metadata, and SKILL.md body."
@@ -191,7 +190,7 @@ impl Offered {
 
     /// Checks the arguments against the schema that was shown, then runs the tool.
     pub fn call(&self, call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
-        arguments::check(self.tool.name, &self.input, &arguments)?;
+        arguments::check(&self.name, &self.input, &arguments)?;
         self.tool.answer(call, arguments)
     }
 

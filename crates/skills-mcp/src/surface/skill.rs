@@ -11,7 +11,7 @@ use skills_core::{
 use super::{
     Budget, Call, Door, Face, ListingStyle, Refusal, Reply, Takes, Tool, arguments,
     listing::{self, Entries, Entry},
-    refusal,
+    refusal, skills_search,
 };
 use crate::event::{Ambiguous, Event, NoMatch, SkillServed};
 
@@ -47,7 +47,7 @@ struct Input {
 /// The description with every skill in it.
 pub(super) fn description(face: &Face, entries: &Entries) -> String {
     match face.budget {
-        Budget::Tokens(0) => without_listing(),
+        Budget::Tokens(0) => without_listing(face),
         Budget::Tokens(_) | Budget::Unlimited => {
             framed(face, entries, &entries.whole(face.listing))
         }
@@ -56,19 +56,20 @@ pub(super) fn description(face: &Face, entries: &Entries) -> String {
 
 /// The description without any skill, to know what it costs.
 pub(super) fn frame(face: &Face, entries: &Entries) -> String {
-    if face.budget == Budget::Tokens(0) { without_listing() } else { framed(face, entries, "") }
+    if face.budget == Budget::Tokens(0) { without_listing(face) } else { framed(face, entries, "") }
 }
 
 /// The description with as many skills as `room` tokens hold.
 pub(super) fn shortened(face: &Face, entries: &Entries, room: usize) -> String {
     if face.budget == Budget::Tokens(0) {
-        return without_listing();
+        return without_listing(face);
     }
-    framed(face, entries, &entries.fitted(face.listing, room, listing::OTHERS))
+    let others = listing::others(face);
+    framed(face, entries, &entries.fitted(face.listing, room, &others))
 }
 
-pub(super) fn without_listing() -> String {
-    "Load a skill by name; find names with skills_search.".to_owned()
+pub(super) fn without_listing(face: &Face) -> String {
+    format!("Load a skill by name; find names with {}.", face.called(&skills_search::TOOL))
 }
 
 fn framed(face: &Face, entries: &Entries, list: &str) -> String {
@@ -76,15 +77,16 @@ fn framed(face: &Face, entries: &Entries, list: &str) -> String {
         ListingStyle::List => format!("{}\n\nAvailable skills:\n{list}", TOOL.description),
         ListingStyle::Xml => {
             // Skills that are not in the list are not out of reach.
-            let listed_whole = entries.is_empty() || !(list.is_empty() || listing::is_cut(list));
-            template(&examples(entries), list, !listed_whole)
+            let cut = list.is_empty() || list.ends_with(&listing::others(face));
+            let finder = face.called(&skills_search::TOOL);
+            template(&examples(entries), list, (cut && !entries.is_empty()).then_some(&finder))
         }
     }
 }
 
 /// Seed 003's template; its examples come from the catalog.
-fn template(examples: &str, list: &str, others: bool) -> String {
-    let found = if others { ", or found with skills_search" } else { "" };
+fn template(examples: &str, list: &str, finder: Option<&str>) -> String {
+    let found = finder.map(|finder| format!(", or found with {finder}")).unwrap_or_default();
     format!(
         "Execute a skill within the main conversation
 

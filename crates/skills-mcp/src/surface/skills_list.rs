@@ -46,7 +46,7 @@ struct Input {
 
 /// Terse on purpose: every client pays for it, whether it reads it or not.
 fn output() -> Map<String, Value> {
-    arguments::object(&json!({
+    arguments::object(json!({
         "type": "object",
         "properties": {"skills": {"type": "array"}, "total": {"type": "integer"}, "nextCursor": {"type": "string"}},
     }))
@@ -72,7 +72,7 @@ struct Listed {
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: Input = arguments::read(arguments)?;
     let catalog = &call.snapshot.catalog;
-    let after = input.cursor.as_deref().map(decode).transpose()?;
+    let after = input.cursor.as_deref().map(|cursor| decode(call, cursor)).transpose()?;
     let mut skills: Vec<&Skill> =
         catalog.skills().filter(|skill| matches(skill, input.query.as_deref())).collect();
     skills.sort_by(|a, b| a.identity.cmp(&b.identity));
@@ -121,11 +121,12 @@ fn encode(identity: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{MARK}{identity}"))
 }
 
-fn decode(cursor: &str) -> Result<String, Refusal> {
+fn decode(call: &Call, cursor: &str) -> Result<String, Refusal> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     let after = text.as_deref().and_then(|text| text.strip_prefix(MARK)).map(str::to_owned);
     after.ok_or_else(|| {
-        Refusal::Params("skills_list: 'cursor' is none that skills_list gave".to_owned())
+        let name = call.face.called(&TOOL);
+        Refusal::Params(format!("{name}: 'cursor' is none that {name} gave"))
     })
 }

@@ -61,7 +61,7 @@ fn ten() -> usize {
 
 /// Terse on purpose: every client pays for it, whether it reads it or not.
 fn output() -> Map<String, Value> {
-    arguments::object(&json!({
+    arguments::object(json!({
         "type": "object",
         "properties": {"total": {"type": "integer"}, "results": {"type": "array"}, "confident": {"type": "boolean"}},
     }))

@@ -265,7 +265,7 @@ impl Announcer {
 
     /// The reason as clients are told it: not at all, but where a contract says so.
     fn said<'a>(&self, reason: &'a str) -> Option<&'a str> {
-        (self.0.face.tells == Tells::Skills).then_some(reason)
+        (self.0.face.tells == Tells::Files).then_some(reason)
     }
 
     fn is_heard(&self) -> bool {
@@ -305,14 +305,15 @@ async fn quiet(generations: &mut watch::Receiver<u64>, quiet: Duration, longest:
 fn compare(before: &Seen, now: &Seen, menu: &Menu, tells: Tells) -> (Vec<List>, String) {
     let delta = Delta::between(&before.snapshot.catalog, &now.snapshot.catalog);
     let (was, is) = (before.digests(menu), now.digests(menu));
+    let files = before.snapshot.changes() != now.snapshot.changes();
     let differs = |list: &List| {
-        was.get(list) != is.get(list) || (tells == Tells::Skills && !delta.is_empty())
+        was.get(list) != is.get(list) || (tells == Tells::Files && (files || !delta.is_empty()))
     };
-    (List::ALL.into_iter().filter(differs).collect(), reason(&delta))
+    (List::ALL.into_iter().filter(differs).collect(), reason(&delta, files))
 }
 
 /// How many skills came, went and changed. Their names are somebody else's words.
-fn reason(delta: &Delta) -> String {
+fn reason(delta: &Delta, files: bool) -> String {
     let kinds = [
         (delta.added.len(), "added"),
         (delta.removed.len(), "removed"),
@@ -320,11 +321,15 @@ fn reason(delta: &Delta) -> String {
     ];
     let some = kinds.into_iter().filter(|(count, _)| *count > 0);
     let words: Vec<String> = some.map(|(count, kind)| format!("{count} {kind}")).collect();
-    if words.is_empty() {
-        "the configuration or the order of the skills changed".to_owned()
-    } else {
-        format!("skills: {}", words.join(", "))
+    if !words.is_empty() {
+        return format!("skills: {}", words.join(", "));
     }
+    let other = if files {
+        "files beside the skills"
+    } else {
+        "the configuration or the order of the skills"
+    };
+    format!("{other} changed")
 }
 
 #[cfg(test)]
@@ -355,7 +360,8 @@ mod tests {
         let some = |names: &[&str]| names.iter().map(|name| Arc::from(*name)).collect();
         let (added, changed) = (some(&["a", "b"]), some(&["c"]));
         let delta = Delta { added, changed, ..Delta::default() };
-        assert_eq!(reason(&delta), "skills: 2 added, 1 changed");
-        assert!(reason(&Delta::default()).starts_with("the configuration"));
+        assert_eq!(reason(&delta, true), "skills: 2 added, 1 changed");
+        assert_eq!(reason(&Delta::default(), true), "files beside the skills changed");
+        assert!(reason(&Delta::default(), false).starts_with("the configuration"));
     }
 }

@@ -40,8 +40,11 @@ use crate::{
 const MAX_RUNNING: usize = 32;
 /// So many of them read many files: more would not be quicker, and each keeps a thread.
 const MAX_READING: usize = 4;
-/// How long clients may keep the list of tools and the description of the server.
-pub(super) const TTL_MS: u64 = 60_000;
+/// How long clients may keep what never changes while the server runs: its description, the list of resources.
+pub(super) const FIXED_TTL_MS: u64 = 60_000;
+/// How long clients may keep the list of tools, which says what skills there are. A change on disk is in the next answer,
+/// and must be for a client that keeps lists too.
+const TOOLS_TTL_MS: u64 = 0;
 
 /// A text that is being changed is asked for so often, and so long is waited in between.
 const MAX_TRIES: usize = 5;
@@ -188,7 +191,7 @@ impl Handler {
 
 /// Runs a tool, where it may block if it has to. A panic ends the call and nothing else.
 async fn run(offered: &Arc<Offered>, call: Call, arguments: JsonObject) -> Result<Reply, Refusal> {
-    let name = offered.tool.name;
+    let name = &*offered.name;
     let panicked = || Err(Refusal::Internal(format!("{name} failed: a panic")));
     let long = match offered.tool.takes {
         Takes::Nothing => false,
@@ -221,7 +224,7 @@ impl ServerHandler for Handler {
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
         let mut result = DiscoverResult::from_server_info(versions, self.get_info());
-        result.ttl_ms = TTL_MS;
+        result.ttl_ms = FIXED_TTL_MS;
         result.cache_scope = CacheScope::Private;
         Ok(result)
     }
@@ -240,7 +243,7 @@ impl ServerHandler for Handler {
         let snapshot = self.snapshot().await;
         let tools = self.menu.listed(&snapshot).0.iter().map(described).collect();
         let mut result = ListToolsResult::with_all_items(tools)
-            .with_ttl_ms(TTL_MS)
+            .with_ttl_ms(TOOLS_TTL_MS)
             .with_cache_scope(CacheScope::Private);
         result.meta = self.server_meta(&context);
         Ok(result)

@@ -23,7 +23,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::in_flight::{Admitted, InFlight};
+use super::{
+    in_flight::{Admitted, InFlight},
+    overlong::RequestScan,
+};
 
 /// No request of ours needs more.
 const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
@@ -62,13 +65,14 @@ struct Input<R> {
     line: Vec<u8>,
     /// The current line has been read to its end.
     complete: bool,
-    /// The current line is over the cap; what is left of it is skipped.
-    skipping: bool,
+    /// The current line is over the cap; what is left of it is skipped, but for the request's `id`.
+    skipped: Option<RequestScan>,
 }
 
 enum Line {
     Whole(Vec<u8>, Option<Admitted>),
-    TooLong,
+    /// Over the cap, with the `id` of the request that it is.
+    TooLong(Option<RequestId>),
     End,
 }
 
@@ -76,7 +80,7 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
     /// Takes the two streams.
     pub fn new(input: R, output: W) -> Self {
         let stream = BufReader::new(input);
-        let input = Input { stream, line: Vec::new(), complete: false, skipping: false };
+        let input = Input { stream, line: Vec::new(), complete: false, skipped: None };
         Self {
             input: Arc::new(Mutex::new(input)),
             output: Arc::new(Mutex::new(output)),
@@ -121,7 +125,7 @@ fn close(streams: &watch::Sender<HashSet<RequestId>>, id: Option<&RequestId>) {
 
 impl<R: AsyncRead + Unpin> Input<R> {
     /// The next line, once the client has taken enough of what it asked for before. Safe to abandon: only bytes already
-    /// in `line` have been taken from the stream.
+    /// in `line`, or scanned, have been taken from the stream.
     async fn next(&mut self, in_flight: &InFlight) -> io::Result<Line> {
         loop {
             if self.complete {
@@ -131,7 +135,10 @@ impl<R: AsyncRead + Unpin> Input<R> {
             }
             let available = self.stream.fill_buf().await?;
             if available.is_empty() {
-                if self.line.is_empty() || self.skipping {
+                if let Some(skipped) = self.skipped.take() {
+                    return Ok(Line::TooLong(skipped.id()));
+                }
+                if self.line.is_empty() {
                     return Ok(Line::End);
                 }
                 self.complete = true;
@@ -139,20 +146,22 @@ impl<R: AsyncRead + Unpin> Input<R> {
             }
             let newline = available.iter().position(|byte| *byte == b'\n');
             let taken = newline.map_or(available.len(), |at| at + 1);
-            if !self.skipping {
-                self.line.extend(available.iter().take(taken));
+            let part = available.get(..taken).unwrap_or(available);
+            match &mut self.skipped {
+                Some(skipped) => skipped.take(part),
+                None => self.line.extend_from_slice(part),
             }
             self.stream.consume(taken);
-            let over = self.line.len() > MAX_LINE_BYTES;
-            match newline {
-                Some(_) if self.skipping => self.skipping = false,
-                Some(_) if !over => self.complete = true,
-                _ if over => {
-                    self.line = Vec::new();
-                    self.skipping = newline.is_none();
-                    return Ok(Line::TooLong);
+            if self.line.len() > MAX_LINE_BYTES {
+                let mut skipped = RequestScan::default();
+                skipped.take(&std::mem::take(&mut self.line));
+                self.skipped = Some(skipped);
+            }
+            if newline.is_some() {
+                if let Some(skipped) = self.skipped.take() {
+                    return Ok(Line::TooLong(skipped.id()));
                 }
-                _ => {}
+                self.complete = true;
             }
         }
     }
@@ -215,12 +224,12 @@ where
                     Ok(None) => continue,
                     Err(problem) => *problem,
                 },
-                Ok(Line::TooLong) => (
+                Ok(Line::TooLong(id)) => (
                     ErrorData::invalid_request(
                         format!("the message is over {MAX_LINE_BYTES} bytes"),
                         None,
                     ),
-                    None,
+                    id,
                 ),
                 Ok(Line::End) => break,
                 Err(error) => {
@@ -330,5 +339,21 @@ mod tests {
         BufReader::new(theirs).read_line(&mut answer).await.unwrap();
         assert!(answer.contains("-32600"), "{answer}");
         assert!(lines.receive().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn e13_overlong_a_request_over_the_cap_is_refused_with_its_id() {
+        let long = "x".repeat(MAX_LINE_BYTES);
+        let first = format!("{{\"id\":7,\"method\":\"x\",\"params\":\"{long}\"}}\n");
+        // Its end is the end of the input.
+        let last = format!("{{\"method\":\"x\",\"params\":\"{long}{long}\",\"id\":\"eight\"}}");
+        let (ours, theirs) = tokio::io::duplex(64 * 1024);
+        let mut lines = Lines::new(io::Cursor::new(first + &last), ours);
+        assert!(lines.receive().await.is_none());
+        let mut answers = BufReader::new(theirs).lines();
+        for id in ["\"id\":7", "\"id\":\"eight\""] {
+            let answer = answers.next_line().await.unwrap().unwrap();
+            assert!(answer.contains("-32600") && answer.contains(id), "{answer}");
+        }
     }
 }

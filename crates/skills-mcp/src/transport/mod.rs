@@ -9,6 +9,7 @@ mod client;
 mod handler;
 mod in_flight;
 mod lines;
+mod overlong;
 mod progress;
 mod resource;
 mod shutdown;

@@ -11,7 +11,7 @@ use rmcp::{
 };
 
 use super::{
-    handler::{Asked, Handler, TTL_MS, answered, not_offered},
+    handler::{Asked, FIXED_TTL_MS, Handler, answered, not_offered},
     progress::caller,
 };
 
@@ -34,7 +34,7 @@ impl Handler {
             .with_description(about)
             .with_mime_type(MIME_TYPE);
         let listed = ListResourcesResult::with_all_items(vec![stats]);
-        Ok(listed.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Private))
+        Ok(listed.with_ttl_ms(FIXED_TTL_MS).with_cache_scope(CacheScope::Private))
     }
 
     /// What a resource says now.

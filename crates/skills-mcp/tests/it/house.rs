@@ -27,6 +27,7 @@ const CORE_ROOMS: &[&str] = &[
     "relpath",
     "diagnostic",
     "estimate",
+    "tokens",
     "yaml",
     "document",
     "catalog",

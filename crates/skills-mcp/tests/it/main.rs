@@ -9,6 +9,7 @@
 )]
 
 mod agents;
+mod answers;
 mod backpressure;
 mod budget;
 mod checklist;

@@ -17,7 +17,7 @@ use super::{
     term::{Hashed, Term, hash},
     words::{PlainWord, begin, find, is_ideograph, parts, word_end},
 };
-use crate::route::tokens::{CONTRACTED, STOP_WORDS};
+use crate::tokens::{CONTRACTED, STOP_WORDS};
 
 /// One term where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

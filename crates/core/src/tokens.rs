@@ -1,13 +1,17 @@
-//! A request's text → the words that count.
+//! A request's text → the words that count. Beside `route`, because a skill's keywords are checked against the same rule
+//! when they are read.
 
 use std::collections::HashSet;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
+/// Below this many characters, of a request's word or of a keyword, only equality matches.
+pub(crate) const SHORT: usize = 3;
+
 /// Words that say nothing about a task, English and French. Elided articles (`l'`, `d'`) leave single letters.
 /// Words that start tasks (create, add, faire) are no stop words: authors may use them as keywords. Nor is `ai`, though
 /// the French have it: it is what many skills are about.
-pub(super) const STOP_WORDS: &[&str] = &[
+pub(crate) const STOP_WORDS: &[&str] = &[
     "a", "about", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
     "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "his", "how", "i", "if",
     "in", "into", "is", "it", "its", "just", "me", "my", "no", "not", "of", "on", "or", "our",
@@ -24,7 +28,7 @@ pub(super) const STOP_WORDS: &[&str] = &[
 
 /// What contractions leave behind (don't → `don`, `t`). Ranked search drops these too; the keyword formula does
 /// not, because authors may use them as keywords.
-pub(super) const CONTRACTED: &[&str] = &[
+pub(crate) const CONTRACTED: &[&str] = &[
     "s", "t", "re", "ve", "ll", "d", "m", "don", "didn", "doesn", "isn", "aren", "wasn", "won",
     "couldn", "shouldn", "wouldn", "hasn", "haven", "im", "ive",
 ];
@@ -58,12 +62,17 @@ pub fn stem(word: &str) -> String {
     Stemmer::create(Algorithm::English).stem(word).into_owned()
 }
 
+/// Whether a word has fewer than [`SHORT`] characters.
+pub(crate) fn is_short(word: &str) -> bool {
+    word.chars().nth(SHORT - 1).is_none()
+}
+
 /// Letters, digits, the hyphen, and accents written as characters of their own.
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '-' || ('\u{300}'..='\u{36f}').contains(&c)
 }
 
-fn is_stop_word(word: &str) -> bool {
+pub(crate) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains(&word)
 }
 
