@@ -15,13 +15,17 @@ use thiserror::Error;
 
 use super::{
     clients::AgentDirectory,
-    disk::{DiskError, Identity, Links, Root, identity, stamp_of},
+    disk::{DiskError, Identity, LinkPolicy, Links, Root, identity, stamp_of},
     git::Repository,
+    hint::LINK_REFUSED,
 };
-use crate::config::{ContentConfig, NamedSource, Trust, read_optional};
+use crate::config::{ContentConfig, NamedSource, Trust};
 
 /// A skill's file may be this large.
 pub const MAX_SKILL_BYTES: usize = 1024 * 1024;
+
+/// More than this is no configuration.
+const MAX_CONFIG_BYTES: usize = 256 * 1024;
 
 /// A folder of skills.
 #[derive(Debug)]
@@ -32,6 +36,7 @@ pub struct Directory {
     boundary: PathBuf,
     inside: RelPath,
     links: Links,
+    policy: Arc<LinkPolicy>,
     origin: Origin,
     scope: Scope,
     /// Nobody is surprised if it is not there.
@@ -92,6 +97,7 @@ impl Directory {
             inside: RelPath::root(),
             path,
             links,
+            policy: Arc::default(),
             origin: Origin::Named,
             scope: Scope::All,
             optional: false,
@@ -136,6 +142,12 @@ impl Directory {
         }
     }
 
+    /// The same, with what the operator says of links.
+    #[must_use]
+    pub fn with_policy(self, policy: &Arc<LinkPolicy>) -> Self {
+        Self { policy: Arc::clone(policy), ..self }
+    }
+
     /// Its name among the sources.
     pub fn name(&self) -> &Arc<str> {
         &self.name
@@ -174,7 +186,8 @@ impl Directory {
         // Before it is opened: of a folder that is replaced meanwhile we then hold the new one under the old one's
         // identity, and look again.
         let before = self.identity();
-        let opened = Root::within(&self.boundary, self.inside.clone(), self.links);
+        let opened = Root::within(&self.boundary, self.inside.clone(), self.links)
+            .map(|root| root.with_policy(Arc::clone(&self.policy)));
         match (opened, before) {
             (Ok(root), Some(identity)) => Ok(Some((root, identity))),
             (Ok(_) | Err(DiskError::NotFound), None) => Ok(None),
@@ -222,14 +235,23 @@ impl Directory {
                     Err("a symbolic link is not followed under SKILLS_TRUST=strict".to_owned());
                 return Some(ContentConfig { source: Arc::clone(&self.name), file, text });
             }
-            let text = match read_optional(&file) {
-                Ok(None) => continue,
-                Ok(Some(text)) => Ok(text),
-                Err(error) => Err(error.to_string()),
-            };
+            let Some(text) = self.config_text(&file) else { continue };
             return Some(ContentConfig { source: Arc::clone(&self.name), file, text });
         }
         None
+    }
+
+    /// What a `config.yaml` says, where there is one. A link must stay in the file's folder, or lead where the operator
+    /// allows it: any file's text could become a message of ours.
+    fn config_text(&self, file: &Path) -> Option<Result<String, String>> {
+        let name = RelPath::parse("config.yaml").ok()?;
+        let folder = Root::open(file.parent()?, self.links)
+            .map(|folder| folder.with_policy(Arc::clone(&self.policy)));
+        match folder.and_then(|folder| folder.read(&name, MAX_CONFIG_BYTES)) {
+            Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())),
+            Err(DiskError::NotFound | DiskError::NotRegular) => None,
+            Err(error) => Some(Err(error.to_string())),
+        }
     }
 }
 
@@ -249,10 +271,9 @@ pub fn read_skill(root: &Root, file: &RelPath, dialect: Dialect) -> Parsed {
             Finding::whole(Code::FileTooLarge, error.to_string())
                 .hint("split it into smaller skills, or move data to assets"),
         ),
-        Err(error @ DiskError::Link(_)) => Parsed::unread(
-            Finding::whole(Code::LinkRefused, error.to_string())
-                .hint("replace the link by the file, or link to a place this source may go to"),
-        ),
+        Err(error @ (DiskError::Link(_) | DiskError::NotSkill)) => {
+            Parsed::unread(Finding::whole(Code::LinkRefused, error.to_string()).hint(LINK_REFUSED))
+        }
         Err(error @ DiskError::NotRegular) => {
             Parsed::unread(Finding::whole(Code::NotRegular, error.to_string()))
         }

@@ -16,7 +16,7 @@ mod watch;
 
 pub use clients::{AgentDirectory, CLIENTS, Client, client, default_directories};
 pub use directory::{Directory, MAX_SKILL_BYTES, SourceError, read_skill};
-pub use disk::{DiskError, Identity, Links, Root, held_secrets, identity, is_secret};
+pub use disk::{DiskError, Identity, LinkPolicy, Links, Root, held_secrets, identity, is_secret};
 pub use follow::{Followed, Look};
 pub use parallel::map;
 pub use plugins::{Plugin, Plugins, installed};
