@@ -28,6 +28,7 @@ mod git_many;
 mod hostile;
 mod house;
 mod journal;
+mod link_targets;
 mod links;
 mod notify;
 #[cfg(feature = "otel")]
