@@ -9,7 +9,8 @@ use std::{
 };
 
 use super::{
-    Catalog, Delta, Entry, Intake, Kind, Origin, Presence, Skill, SkillId, SkillPath, Source,
+    Catalog, Delta, Entry, Intake, Kind, Origin, Presence, Scope, Skill, SkillId, SkillPath,
+    Source,
     layout::{Differences, Role},
     lookup::Name,
     settle::Holders,
@@ -62,6 +63,28 @@ impl Catalog {
         delta.found = next.news(self, number, &files, &numbers);
         delta.numbers = numbers.into_iter().collect();
         (next, delta)
+    }
+
+    /// The catalog with only so many of its first sources, and what that changed.
+    #[must_use]
+    pub fn shortened(&self, sources: usize) -> (Self, Delta) {
+        let (mut catalog, mut delta) = (self.clone(), Delta::default());
+        while let Some(last) = catalog.sources.len().checked_sub(1).filter(|last| *last >= sources)
+            && let Some(source) = catalog.sources.get(last)
+        {
+            let nothing = Intake {
+                source: Arc::clone(&source.name),
+                origin: source.origin.clone(),
+                // What was looked for in it was no more than this, so all of it goes.
+                scope: Scope::All,
+                root: Arc::default(),
+                walked: Arc::default(),
+            };
+            let (mut next, change) = catalog.with(last, &nothing, |_| Vec::new());
+            next.sources.truncate(last);
+            (catalog, delta) = (next, delta.and(change));
+        }
+        (catalog, delta)
     }
 
     /// Makes skills of these files of a source, or takes them out. The skills that changed, as they were and as they

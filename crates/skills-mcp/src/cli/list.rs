@@ -55,7 +55,8 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let column = widest(&tree, 0).min(out.width / 2) + 2;
     let drawing = Drawing { column, width: out.width };
     let title = if asked.is_empty() {
-        let there = store.sources().iter().filter(|source| source.is_there());
+        let sources = store.sources();
+        let there = sources.iter().filter(|source| source.is_there());
         there.map(|source| safe(source.name())).collect::<Vec<_>>().join(", ")
     } else {
         safe(&tree.path)

@@ -37,7 +37,7 @@ use crate::{
     event::Sink,
     script::{self, Caller, Runs},
     source::{
-        Client, Directory, LinkPolicy, Plugin, client, default_directories,
+        Client, Directory, LinkPolicy, PluginRecords, client, default_directories,
         git::{Installed, Repository},
         installed,
     },
@@ -266,24 +266,15 @@ impl Context {
     fn agents(&self, stack: Stack) -> Result<Store, Failure> {
         let native = self.native()?;
         let policy = self.link_policy(&stack);
-        let mut directories: Vec<Directory> = default_directories(&self.environment, native)
+        let directories = default_directories(&self.environment, native)
             .into_iter()
             .map(|directory| Directory::agents(directory).with_policy(&policy))
             .collect();
-        let mut standing = Vec::new();
-        if !native.is_some_and(|client| client.claude_plugins) {
-            let plugins = installed(&self.environment);
-            directories.extend(
-                plugins.enabled.into_iter().flat_map(Plugin::directories).map(Directory::agents),
-            );
-            let name = "claude-plugins".into();
-            standing = plugins
-                .diagnostics
-                .into_iter()
-                .map(|(file, finding)| finding.in_file(&name, &file.to_string_lossy()))
-                .collect();
+        let store = Store::new(directories, stack);
+        if native.is_some_and(|client| client.claude_plugins) {
+            return Ok(store);
         }
-        Ok(Store::new(directories, stack).with_standing(standing))
+        Ok(store.with_plugins(PluginRecords::new(&self.environment)))
     }
 
     fn native(&self) -> Result<Option<&'static Client>, Failure> {

@@ -28,7 +28,7 @@ pub const MAX_SKILL_BYTES: usize = 1024 * 1024;
 const MAX_CONFIG_BYTES: usize = 256 * 1024;
 
 /// A folder of skills.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Directory {
     name: Arc<str>,
     path: PathBuf,
@@ -146,6 +146,14 @@ impl Directory {
     #[must_use]
     pub fn with_policy(self, policy: &Arc<LinkPolicy>) -> Self {
         Self { policy: Arc::clone(policy), ..self }
+    }
+
+    /// Whether another one is the same place, under the same name and with the same boundary.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.path == other.path
+            && self.boundary == other.boundary
+            && self.origin == other.origin
     }
 
     /// Its name among the sources.

@@ -19,5 +19,5 @@ pub use directory::{Directory, MAX_SKILL_BYTES, SourceError, read_skill};
 pub use disk::{DiskError, Identity, LinkPolicy, Links, Root, held_secrets, identity, is_secret};
 pub use follow::{Followed, Look};
 pub use parallel::map;
-pub use plugins::{Plugin, Plugins, installed};
+pub use plugins::{Plugin, PluginRecords, Plugins, installed};
 pub use watch::{Changes, Queue, Watch};

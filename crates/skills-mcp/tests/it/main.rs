@@ -33,6 +33,7 @@ mod links;
 mod notify;
 #[cfg(feature = "otel")]
 mod otel;
+mod plugins_live;
 mod recount;
 mod sandbox;
 mod scripts;
