@@ -18,6 +18,7 @@ use super::{
     disk::{DiskError, Identity, LinkPolicy, Links, Root, identity, stamp_of},
     git::Repository,
     hint::LINK_REFUSED,
+    layout::content_folder,
 };
 use crate::config::{ContentConfig, NamedSource, Trust};
 
@@ -79,10 +80,10 @@ impl SourceError {
 }
 
 impl Directory {
-    /// Checks that the folder is there. A repository (`config.yaml` beside `skills/`) stands for its `skills/`.
+    /// Checks that the folder is there. One whose `skills/` holds its skills stands for that folder.
     pub fn open(named: &NamedSource, trust: Trust) -> Result<Self, SourceError> {
         let links = if trust == Trust::Strict { Links::Inside } else { Links::Follow };
-        let path = content_of(&named.path);
+        let path = content_folder(&named.path);
         match Root::open(&path, links) {
             Ok(_) => Ok(Self::named(&named.name, path, links)),
             Err(DiskError::NotFound) => Err(SourceError::Missing { origin: named.origin, path }),
@@ -261,14 +262,6 @@ impl Directory {
             Err(error) => Some(Err(error.to_string())),
         }
     }
-}
-
-/// People name the repository as often as the folder in it.
-fn content_of(path: &Path) -> PathBuf {
-    let skills = path.join("skills");
-    let is_repository = path.join("config.yaml").is_file() && skills.is_dir();
-    let is_tree = path.join("_root.md").exists() || path.join("_index.md").exists();
-    if is_repository && !is_tree { skills } else { path.to_path_buf() }
 }
 
 /// What a skill's file says, or why it cannot be read.

@@ -9,6 +9,7 @@ mod disk;
 mod follow;
 pub mod git;
 mod hint;
+mod layout;
 mod parallel;
 mod plugins;
 mod walk;

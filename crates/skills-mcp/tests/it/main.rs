@@ -28,6 +28,7 @@ mod git_many;
 mod hostile;
 mod house;
 mod journal;
+mod layout;
 mod link_targets;
 mod links;
 mod notify;
