@@ -9,7 +9,8 @@ use std::{
 };
 
 use super::{
-    Catalog, Delta, Entry, Intake, Kind, Origin, Presence, Skill, SkillId, SkillPath, Source,
+    Catalog, Delta, Entry, Intake, Kind, Origin, Presence, Scope, Skill, SkillId, SkillPath,
+    Source,
     layout::{Differences, Role},
     lookup::Name,
     settle::Holders,
@@ -62,6 +63,28 @@ impl Catalog {
         delta.found = next.news(self, number, &files, &numbers);
         delta.numbers = numbers.into_iter().collect();
         (next, delta)
+    }
+
+    /// The catalog with only so many of its first sources, and what that changed.
+    #[must_use]
+    pub fn shortened(&self, sources: usize) -> (Self, Delta) {
+        let (mut catalog, mut delta) = (self.clone(), Delta::default());
+        while let Some(last) = catalog.sources.len().checked_sub(1).filter(|last| *last >= sources)
+            && let Some(source) = catalog.sources.get(last)
+        {
+            let nothing = Intake {
+                source: Arc::clone(&source.name),
+                origin: source.origin.clone(),
+                // What was looked for in it was no more than this, so all of it goes.
+                scope: Scope::All,
+                root: Arc::default(),
+                walked: Arc::default(),
+            };
+            let (mut next, change) = catalog.with(last, &nothing, |_| Vec::new());
+            next.sources.truncate(last);
+            (catalog, delta) = (next, delta.and(change));
+        }
+        (catalog, delta)
     }
 
     /// Makes skills of these files of a source, or takes them out. The skills that changed, as they were and as they
@@ -343,6 +366,9 @@ fn bundle(source: &Source, number: usize, file: &RelPath, content: Arc<SkillDocu
     }
 }
 
+/// The colon and what a reader takes for one. A plugin's skill is called `plugin:skill`, and no other is.
+const COLONS: &[char] = &[':', '\u{2f8}', '\u{2236}', '\u{a789}', '\u{fe55}', '\u{ff1a}'];
+
 /// What a bundle is called: by itself, by its folder, or, at the top of a source, by the source. And what is odd
 /// about it.
 fn bundle_name(
@@ -357,14 +383,24 @@ fn bundle_name(
     };
     let unseen = one_line(folder.name()).is_empty();
     let by_place = if folder.is_root() || unseen { by_source } else { folder.name() };
+    let is_plugin = matches!(source.origin, Origin::Plugin(_));
+    // Or a folder could have the name of a plugin's skill.
+    let by_place = &if is_plugin { by_place.to_owned() } else { by_place.replace(COLONS, "-") };
     let Some(name) = &content.fields.name else {
         let finding = (!content.document.has_name()).then(|| {
             let message = format!("no `name`; called `{by_place}` by its folder");
             let hint = format!("add `name: {by_place}` to the front matter");
             Finding::whole(Code::NameMissing, message).hint(hint)
         });
-        return (by_place.to_owned(), finding);
+        return (by_place.clone(), finding);
     };
+    if !is_plugin && name.contains(COLONS) {
+        let message = format!(
+            "`{name}` holds a colon, which only stands between a plugin and its skill; called `{by_place}` by its folder"
+        );
+        let hint = format!("write `name: {by_place}`");
+        return (by_place.clone(), Some(Finding::whole(Code::NameInvalid, message).hint(hint)));
+    }
     let odd = !is_conventional(name) || (!folder.is_root() && name != folder.name());
     let finding = odd.then(|| {
         let message = format!("`{name}` in a folder called `{by_place}`");

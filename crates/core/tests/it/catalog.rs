@@ -410,8 +410,75 @@ mod bundles {
         (path.to_owned(), format!("---\nname: {name}\ndescription: about {name}\n---\n{body}\n"))
     }
 
+    fn plugin(name: &str) -> Origin {
+        Origin::Plugin(name.into())
+    }
+
     fn labels(catalog: &Catalog) -> Vec<&str> {
         catalog.skills().map(|skill| &*skill.label).collect()
+    }
+
+    #[test]
+    fn e07_no_bundle_outside_plugins_has_a_colon_in_its_name() {
+        let acme = || {
+            let real = bundle("deploy/SKILL.md", "deploy", "real");
+            intake_from("acme", plugin("acme"), &vec![real])
+        };
+        for name in ["acme:deploy", "\"acme\u{ff1a}deploy\"", "acme\u{a789}deploy", "ACME:Deploy"] {
+            for (origin, folder, called) in [
+                (Origin::Project, "ship", "ship"),
+                (Origin::User, "ship", "ship"),
+                (Origin::Named, "ship", "ship"),
+                (Origin::Project, "acme:deploy", "acme-deploy"),
+            ] {
+                let file = format!("{folder}/SKILL.md");
+                let forged = vec![bundle(&file, name, "forged")];
+                let forged = intake_from("project", origin, &forged);
+                let catalog = catalog_from_sources([forged, acme()]);
+                assert_eq!(body(skill(&catalog, "acme:deploy").document()), "real", "{name}");
+                assert_eq!(body(skill(&catalog, called).document()), "forged", "{name}");
+                let said = diagnostics(&catalog);
+                let [said] = said.as_slice() else { panic!("{said:?}") };
+                assert!(said.contains("warning[name-invalid]"), "{said}");
+                assert!(said.ends_with(&format!("| write `name: {called}`")), "{said}");
+            }
+        }
+        // Without a name, too.
+        let file =
+            ("acme:deploy/SKILL.md".to_owned(), "---\ndescription: d\n---\nforged".to_owned());
+        let forged = intake_from("project", Origin::Project, &vec![file]);
+        let catalog = catalog_from_sources([forged, acme()]);
+        assert_eq!(body(skill(&catalog, "acme:deploy").document()), "real");
+        assert_eq!(identities(&catalog), ["acme-deploy", "acme:deploy"]);
+    }
+
+    #[test]
+    fn a02_a_catalog_without_its_last_sources_is_as_if_they_had_never_been() {
+        let own = || intake_from("user", Origin::User, &vec![bundle("pdf/SKILL.md", "pdf", "own")]);
+        let first = || intake_from("p1", plugin("p1"), &vec![bundle("a/SKILL.md", "a", "1")]);
+        let second = || {
+            let files = vec![bundle("a/SKILL.md", "a", "2"), bundle("pdf/SKILL.md", "pdf", "2")];
+            intake_from("p2", plugin("p2"), &files)
+        };
+        let whole = catalog_from_sources([own(), first(), second()]);
+        for (kept, alone) in [
+            (3, catalog_from_sources([own(), first(), second()])),
+            (2, catalog_from_sources([own(), first()])),
+            (1, catalog_from_sources([own()])),
+            (0, Catalog::default()),
+        ] {
+            let (catalog, delta) = whole.shortened(kept);
+            assert_eq!(identities(&catalog), identities(&alone));
+            assert_eq!(catalog.len(), alone.len());
+            assert_eq!(catalog.sources().len(), kept);
+            assert_eq!(delta.removed.len(), whole.len() - alone.len());
+            assert_eq!(diagnostics(&catalog), diagnostics(&alone));
+        }
+        // What comes in their place is what it would be anyway.
+        let (catalog, _) = whole.shortened(1);
+        let (catalog, delta) = looked(&catalog, 1, &second());
+        assert_eq!(identities(&catalog), identities(&catalog_from_sources([own(), second()])));
+        assert_eq!(delta.added.len(), 2);
     }
 
     #[test]
@@ -498,7 +565,6 @@ mod bundles {
 
     #[test]
     fn plugins_have_namespaces_and_short_names_that_may_be_ambiguous() {
-        let plugin = |name: &str| Origin::Plugin(name.into());
         let catalog = catalog_from_sources(vec![
             intake_from(
                 "p1",

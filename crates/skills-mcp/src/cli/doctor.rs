@@ -67,8 +67,10 @@ impl Examined {
     }
 
     /// The sources there are, by number; agents' directories may be missing, and nobody wants to hear of it.
-    fn there(&self) -> impl Iterator<Item = (usize, &Directory)> {
-        self.store.sources().iter().enumerate().filter(|(_, source)| source.is_there())
+    fn there(&self) -> Vec<(usize, Directory)> {
+        let sources = self.store.sources();
+        let there = sources.iter().enumerate().filter(|(_, source)| source.is_there());
+        there.map(|(number, source)| (number, source.clone())).collect()
     }
 
     /// Whether scripts run here, and what holds them.
@@ -92,14 +94,14 @@ impl Examined {
 
     fn json(&self) -> Value {
         let snapshot = &self.refreshed.snapshot;
-        let source = |(number, source): (usize, &Directory)| {
+        let source = |(number, source): (usize, Directory)| {
             let path = source.path().to_string_lossy();
             json!({"name": &**source.name(), "path": path, "skills": skills_of(snapshot, number)})
         };
         json!({
             "healthy": self.healthy(),
             "version": env!("CARGO_PKG_VERSION"),
-            "sources": self.there().map(source).collect::<Vec<_>>(),
+            "sources": self.there().into_iter().map(source).collect::<Vec<_>>(),
             "watching": self.store.watching().ok(),
             "counts": counts(snapshot),
             "scripts": self.scripts(),

@@ -84,7 +84,8 @@ fn title(store: &Store, tree: &TreeNode<'_>) -> String {
     if tree.name != "root" {
         return safe(tree.name);
     }
-    let there = store.sources().iter().filter(|source| source.is_there());
+    let sources = store.sources();
+    let there = sources.iter().filter(|source| source.is_there());
     there.map(|source| safe(source.name())).collect::<Vec<_>>().join(", ")
 }
 

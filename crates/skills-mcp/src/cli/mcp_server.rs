@@ -38,7 +38,9 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     }
     // The path without `./` in it, so that answers are relative to the project.
     let path = path.components().collect();
-    let store = Store::new(vec![Directory::bundles("skills", path)], context.stack()?);
+    let stack = context.stack()?;
+    let skills = Directory::bundles("skills", path).with_policy(&context.link_policy(&stack));
+    let store = Store::new(vec![skills], stack);
     let face = Face { dotted: options.tool_names == Spelling::Dotted, ..Face::sk(project) };
     serve::serve(context, store, face)
 }

@@ -37,7 +37,7 @@ use crate::{
     event::Sink,
     script::{self, Caller, Runs},
     source::{
-        Client, Directory, Plugin, client, default_directories,
+        Client, Directory, LinkPolicy, PluginRecords, client, default_directories,
         git::{Installed, Repository},
         installed,
     },
@@ -235,7 +235,9 @@ impl Context {
         }
         let directories: Result<Vec<Directory>, _> =
             named.directories.iter().map(|source| Directory::open(source, stack.trust)).collect();
-        let mut directories = directories?;
+        let policy = self.link_policy(&stack);
+        let mut directories: Vec<Directory> =
+            directories?.into_iter().map(|directory| directory.with_policy(&policy)).collect();
         let git = Arc::new(Installed::default());
         let settled = stack.settle(None);
         // What nobody has said yet the content may say.
@@ -253,6 +255,12 @@ impl Context {
         Ok(Store::new(directories, stack))
     }
 
+    /// What the operator says of links out of their directory.
+    fn link_policy(&self, stack: &Stack) -> Arc<LinkPolicy> {
+        let allow = stack.settle(None).settings.links.allow;
+        Arc::new(LinkPolicy::new(&allow, self.environment.home.as_deref()))
+    }
+
     /// What the operator named.
     fn named(&self) -> Named {
         sources(&self.environment, &self.shared.directories, &self.shared.repositories)
@@ -261,24 +269,16 @@ impl Context {
     /// The agents' directories and plugins, less what a client loads by itself.
     fn agents(&self, stack: Stack) -> Result<Store, Failure> {
         let native = self.native()?;
-        let mut directories: Vec<Directory> = default_directories(&self.environment, native)
+        let policy = self.link_policy(&stack);
+        let directories = default_directories(&self.environment, native)
             .into_iter()
-            .map(Directory::agents)
+            .map(|directory| Directory::agents(directory).with_policy(&policy))
             .collect();
-        let mut standing = Vec::new();
-        if !native.is_some_and(|client| client.claude_plugins) {
-            let plugins = installed(&self.environment);
-            directories.extend(
-                plugins.enabled.into_iter().flat_map(Plugin::directories).map(Directory::agents),
-            );
-            let name = "claude-plugins".into();
-            standing = plugins
-                .diagnostics
-                .into_iter()
-                .map(|(file, finding)| finding.in_file(&name, &file.to_string_lossy()))
-                .collect();
+        let store = Store::new(directories, stack);
+        if native.is_some_and(|client| client.claude_plugins) {
+            return Ok(store);
         }
-        Ok(Store::new(directories, stack).with_standing(standing))
+        Ok(store.with_plugins(PluginRecords::new(&self.environment)))
     }
 
     fn native(&self) -> Result<Option<&'static Client>, Failure> {

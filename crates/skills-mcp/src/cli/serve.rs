@@ -36,7 +36,8 @@ const SEND: Duration = Duration::from_millis(500);
 pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitCode, Failure> {
     script::guard();
     let store = Arc::new(store);
-    let there = || store.sources().iter().filter(|source| source.is_there());
+    let sources = store.sources();
+    let there = || sources.iter().filter(|source| source.is_there());
     for source in there() {
         let url = source.repository().map(|repository| repository.remote().to_string());
         tracing::info!(source = &**source.name(), path = %source.path().display(), url, "serving");

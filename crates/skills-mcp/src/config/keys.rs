@@ -151,6 +151,13 @@ pub const KEYS: &[Key] = &[
         "variables a script receives where it declares them in its own `env`",
     ),
     key(
+        "links.allow",
+        Kind::Folders,
+        "[]",
+        Strict::Operator,
+        "folders that links in directories of yours may lead to; elsewhere they lead to whole skills and folders of skills only",
+    ),
+    key(
         "refresh.enabled",
         Kind::Flag,
         "true",

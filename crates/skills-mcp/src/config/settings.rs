@@ -18,6 +18,8 @@ pub struct Settings {
     pub assets: Assets,
     /// `scripts.*`
     pub scripts: Scripts,
+    /// `links.*`
+    pub links: LinkSettings,
     /// `refresh.*`
     pub refresh: Refresh,
     /// `git.*`
@@ -86,6 +88,13 @@ impl SandboxMode {
             _ => Self::Required,
         }
     }
+}
+
+/// `links.*`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkSettings {
+    /// Folders that links may lead to, whatever lies there.
+    pub allow: Vec<String>,
 }
 
 /// `refresh.*`
@@ -168,6 +177,7 @@ impl Settings {
                 roots: values.words("scripts.roots"),
                 environment: values.words("scripts.env"),
             },
+            links: LinkSettings { allow: values.words("links.allow") },
             refresh: Refresh {
                 enabled: values.flag("refresh.enabled"),
                 watch: values.flag("refresh.watch"),

@@ -129,7 +129,11 @@ impl Client {
 
     /// Where this client looks, as real paths.
     fn paths(&self, environment: &Environment) -> Vec<PathBuf> {
-        let project = self.project.iter().map(|below| environment.directory.join(below));
+        let project = Project::around(&environment.directory);
+        let project = project
+            .levels
+            .iter()
+            .flat_map(|level| self.project.iter().map(move |below| level.join(below)));
         let user = self.user.iter().filter_map(|below| {
             if self.claude_plugins {
                 user_path(environment, below)
@@ -145,7 +149,7 @@ impl Client {
 /// A directory of skills that is looked into without anybody naming it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentDirectory {
-    /// Unique among these: `project-agents`, `user-claude`.
+    /// Unique among these: `project-agents`, `project-agents-2` in the folder above, `user-claude`.
     pub name: String,
     /// Where it lies.
     pub path: PathBuf,
@@ -173,43 +177,76 @@ pub fn default_directories(
         .filter_map(|(_, below)| user_path(environment, below))
         .map(|path| real(&path))
         .collect();
+    let project = Project::around(&environment.directory);
     let mut seen: Vec<PathBuf> = Vec::new();
     let mut directories = Vec::new();
     for (place, below) in DEFAULTS {
-        let Some(directory) = place.directory(environment, below) else { continue };
-        let path = real(&directory.path);
-        let is_users = *place == Place::Project && users.contains(&path);
-        if is_users || taken.contains(&path) || seen.contains(&path) {
-            continue;
+        for directory in place.directories(environment, &project, below) {
+            let path = real(&directory.path);
+            let is_users = *place == Place::Project && users.contains(&path);
+            if is_users || taken.contains(&path) || seen.contains(&path) {
+                continue;
+            }
+            seen.push(path);
+            directories.push(directory);
         }
-        seen.push(path);
-        directories.push(directory);
     }
     directories
 }
 
+/// The folders of a project that skills are looked for in.
+struct Project {
+    /// From the start directory up to the repository's root; without a repository, the start directory alone.
+    levels: Vec<PathBuf>,
+}
+
+/// A start directory lies no deeper in its repository.
+const MAX_LEVELS: usize = 64;
+
+impl Project {
+    fn around(start: &Path) -> Self {
+        let above: Vec<&Path> = start.ancestors().take(MAX_LEVELS).collect();
+        // A folder, or a file in a worktree or a submodule.
+        let root = above.iter().position(|folder| folder.join(".git").symlink_metadata().is_ok());
+        let levels = above.into_iter().take(root.unwrap_or(0) + 1);
+        Self { levels: levels.map(Path::to_path_buf).collect() }
+    }
+
+    /// What links of its directories may not leave.
+    fn root(&self) -> PathBuf {
+        self.levels.last().cloned().unwrap_or_default()
+    }
+}
+
 impl Place {
-    fn directory(self, environment: &Environment, below: &str) -> Option<AgentDirectory> {
+    fn directories(
+        self,
+        environment: &Environment,
+        project: &Project,
+        below: &str,
+    ) -> Vec<AgentDirectory> {
         let owner = below.trim_start_matches('.').split('/').next().unwrap_or(below);
-        Some(match self {
-            Self::Project => AgentDirectory {
-                name: format!("project-{owner}"),
-                path: environment.directory.join(below),
-                boundary: environment.directory.clone(),
-                origin: Origin::Project,
-                links: Links::Inside,
+        let in_project = |(number, level): (usize, &PathBuf)| AgentDirectory {
+            name: match number {
+                0 => format!("project-{owner}"),
+                number => format!("project-{owner}-{}", number + 1),
             },
-            Self::User => {
-                let path = user_path(environment, below)?;
-                AgentDirectory {
-                    name: format!("user-{owner}"),
-                    boundary: path.clone(),
-                    path,
-                    origin: Origin::User,
-                    links: Links::Follow,
-                }
-            }
-        })
+            path: level.join(below),
+            boundary: project.root(),
+            origin: Origin::Project,
+            links: Links::Inside,
+        };
+        let of_user = |path: PathBuf| AgentDirectory {
+            name: format!("user-{owner}"),
+            boundary: path.clone(),
+            path,
+            origin: Origin::User,
+            links: Links::Follow,
+        };
+        match self {
+            Self::Project => project.levels.iter().enumerate().map(in_project).collect(),
+            Self::User => user_path(environment, below).map(of_user).into_iter().collect(),
+        }
     }
 }
 
@@ -348,6 +385,51 @@ mod tests {
             let left: Vec<&str> = ALL.into_iter().filter(|name| !loaded.contains(name)).collect();
             assert_eq!(names(&environment, client(id)), left, "{id}");
         }
+    }
+
+    #[test]
+    fn a14_a_projects_directories_are_looked_for_up_to_the_repositorys_root() {
+        let (home, mut environment) = full();
+        let project = home.path().join("user/project");
+        environment.directory = project.join("a/b");
+        home.write("user/project/a/b/x", "");
+        let only = [
+            "project-agents",
+            "project-agent",
+            "user-agents",
+            "user-agent",
+            "project-claude",
+            "user-claude",
+        ];
+        assert_eq!(names(&environment, None), only, "no repository: the start directory alone");
+        home.write("user/project/.git/HEAD", "x");
+        let found = default_directories(&environment, None);
+        let agents: Vec<(&str, &Path)> = found
+            .iter()
+            .filter(|directory| directory.name.starts_with("project-agents"))
+            .map(|directory| {
+                (directory.name.as_str(), directory.path.strip_prefix(&project).unwrap())
+            })
+            .collect();
+        assert_eq!(
+            agents,
+            [
+                ("project-agents", Path::new("a/b/.agents/skills")),
+                ("project-agents-2", Path::new("a/.agents/skills")),
+                ("project-agents-3", Path::new(".agents/skills")),
+            ]
+        );
+        let inside = |directory: &&AgentDirectory| directory.origin == Origin::Project;
+        assert!(found.iter().filter(inside).all(|directory| directory.boundary == project));
+        assert_eq!(found.iter().filter(inside).count(), 9);
+        // What a client loads by itself it loads on every level.
+        let left = names(&environment, client("claude-code"));
+        assert!(!left.iter().any(|name| name.contains("claude")), "{left:?}");
+        // A worktree has a file where others have a folder, and a nearer root ends the search.
+        home.write("user/project/a/.git", "gitdir: elsewhere");
+        let found = names(&environment, None);
+        assert!(found.contains(&"project-claude-2".to_owned()), "{found:?}");
+        assert!(!found.contains(&"project-claude-3".to_owned()), "{found:?}");
     }
 
     #[test]

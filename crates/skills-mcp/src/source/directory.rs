@@ -15,16 +15,21 @@ use thiserror::Error;
 
 use super::{
     clients::AgentDirectory,
-    disk::{DiskError, Identity, Links, Root, identity, stamp_of},
+    disk::{DiskError, Identity, LinkPolicy, Links, Root, identity, stamp_of},
     git::Repository,
+    hint::LINK_REFUSED,
+    layout::content_folder,
 };
-use crate::config::{ContentConfig, NamedSource, Trust, read_optional};
+use crate::config::{ContentConfig, NamedSource, Trust};
 
 /// A skill's file may be this large.
 pub const MAX_SKILL_BYTES: usize = 1024 * 1024;
 
+/// More than this is no configuration.
+const MAX_CONFIG_BYTES: usize = 256 * 1024;
+
 /// A folder of skills.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Directory {
     name: Arc<str>,
     path: PathBuf,
@@ -32,6 +37,7 @@ pub struct Directory {
     boundary: PathBuf,
     inside: RelPath,
     links: Links,
+    policy: Arc<LinkPolicy>,
     origin: Origin,
     scope: Scope,
     /// Nobody is surprised if it is not there.
@@ -74,10 +80,10 @@ impl SourceError {
 }
 
 impl Directory {
-    /// Checks that the folder is there. A repository (`config.yaml` beside `skills/`) stands for its `skills/`.
+    /// Checks that the folder is there. One whose `skills/` holds its skills stands for that folder.
     pub fn open(named: &NamedSource, trust: Trust) -> Result<Self, SourceError> {
         let links = if trust == Trust::Strict { Links::Inside } else { Links::Follow };
-        let path = content_of(&named.path);
+        let path = content_folder(&named.path);
         match Root::open(&path, links) {
             Ok(_) => Ok(Self::named(&named.name, path, links)),
             Err(DiskError::NotFound) => Err(SourceError::Missing { origin: named.origin, path }),
@@ -92,6 +98,7 @@ impl Directory {
             inside: RelPath::root(),
             path,
             links,
+            policy: Arc::default(),
             origin: Origin::Named,
             scope: Scope::All,
             optional: false,
@@ -136,6 +143,20 @@ impl Directory {
         }
     }
 
+    /// The same, with what the operator says of links.
+    #[must_use]
+    pub fn with_policy(self, policy: &Arc<LinkPolicy>) -> Self {
+        Self { policy: Arc::clone(policy), ..self }
+    }
+
+    /// Whether another one is the same place, under the same name and with the same boundary.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.path == other.path
+            && self.boundary == other.boundary
+            && self.origin == other.origin
+    }
+
     /// Its name among the sources.
     pub fn name(&self) -> &Arc<str> {
         &self.name
@@ -174,7 +195,8 @@ impl Directory {
         // Before it is opened: of a folder that is replaced meanwhile we then hold the new one under the old one's
         // identity, and look again.
         let before = self.identity();
-        let opened = Root::within(&self.boundary, self.inside.clone(), self.links);
+        let opened = Root::within(&self.boundary, self.inside.clone(), self.links)
+            .map(|root| root.with_policy(Arc::clone(&self.policy)));
         match (opened, before) {
             (Ok(root), Some(identity)) => Ok(Some((root, identity))),
             (Ok(_) | Err(DiskError::NotFound), None) => Ok(None),
@@ -222,23 +244,24 @@ impl Directory {
                     Err("a symbolic link is not followed under SKILLS_TRUST=strict".to_owned());
                 return Some(ContentConfig { source: Arc::clone(&self.name), file, text });
             }
-            let text = match read_optional(&file) {
-                Ok(None) => continue,
-                Ok(Some(text)) => Ok(text),
-                Err(error) => Err(error.to_string()),
-            };
+            let Some(text) = self.config_text(&file) else { continue };
             return Some(ContentConfig { source: Arc::clone(&self.name), file, text });
         }
         None
     }
-}
 
-/// People name the repository as often as the folder in it.
-fn content_of(path: &Path) -> PathBuf {
-    let skills = path.join("skills");
-    let is_repository = path.join("config.yaml").is_file() && skills.is_dir();
-    let is_tree = path.join("_root.md").exists() || path.join("_index.md").exists();
-    if is_repository && !is_tree { skills } else { path.to_path_buf() }
+    /// What a `config.yaml` says, where there is one. A link must stay in the file's folder, or lead where the operator
+    /// allows it: any file's text could become a message of ours.
+    fn config_text(&self, file: &Path) -> Option<Result<String, String>> {
+        let name = RelPath::parse("config.yaml").ok()?;
+        let folder = Root::open(file.parent()?, self.links)
+            .map(|folder| folder.with_policy(Arc::clone(&self.policy)));
+        match folder.and_then(|folder| folder.read(&name, MAX_CONFIG_BYTES)) {
+            Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())),
+            Err(DiskError::NotFound | DiskError::NotRegular) => None,
+            Err(error) => Some(Err(error.to_string())),
+        }
+    }
 }
 
 /// What a skill's file says, or why it cannot be read.
@@ -249,10 +272,9 @@ pub fn read_skill(root: &Root, file: &RelPath, dialect: Dialect) -> Parsed {
             Finding::whole(Code::FileTooLarge, error.to_string())
                 .hint("split it into smaller skills, or move data to assets"),
         ),
-        Err(error @ DiskError::Link(_)) => Parsed::unread(
-            Finding::whole(Code::LinkRefused, error.to_string())
-                .hint("replace the link by the file, or link to a place this source may go to"),
-        ),
+        Err(error @ (DiskError::Link(_) | DiskError::NotSkill)) => {
+            Parsed::unread(Finding::whole(Code::LinkRefused, error.to_string()).hint(LINK_REFUSED))
+        }
         Err(error @ DiskError::NotRegular) => {
             Parsed::unread(Finding::whole(Code::NotRegular, error.to_string()))
         }

@@ -2,9 +2,12 @@
 
 use skills_core::diagnostic::{Code, Finding};
 
+/// The way out of a link that is not followed.
+pub(super) const LINK_REFUSED: &str = "replace the link by what it leads to, or link to a folder with a SKILL.md; in a directory that you name, `links.allow` in your own configuration lists further folders";
+
 /// The way out of whatever a walk runs into.
 const HINTS: &[(Code, &str)] = &[
-    (Code::LinkRefused, "replace the link by the file, or link to a place this source may go to"),
+    (Code::LinkRefused, LINK_REFUSED),
     (Code::LinkLoop, "remove the link"),
     (Code::Unreadable, "mend its permissions, or move it away"),
     (Code::NameUnusable, "rename it, with letters, digits and hyphens"),

@@ -9,6 +9,7 @@ mod disk;
 mod follow;
 pub mod git;
 mod hint;
+mod layout;
 mod parallel;
 mod plugins;
 mod walk;
@@ -16,8 +17,8 @@ mod watch;
 
 pub use clients::{AgentDirectory, CLIENTS, Client, client, default_directories};
 pub use directory::{Directory, MAX_SKILL_BYTES, SourceError, read_skill};
-pub use disk::{DiskError, Identity, Links, Root, held_secrets, identity, is_secret};
+pub use disk::{DiskError, Identity, LinkPolicy, Links, Root, held_secrets, identity, is_secret};
 pub use follow::{Followed, Look};
 pub use parallel::map;
-pub use plugins::{Plugin, Plugins, installed};
+pub use plugins::{Plugin, PluginRecords, Plugins, installed};
 pub use watch::{Changes, Queue, Watch};

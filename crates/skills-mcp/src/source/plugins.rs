@@ -1,8 +1,8 @@
 //! Claude Code's plugins: which are installed and enabled for this project, and where their skills lie.
 //!
 //! Taken from Claude Code's own records and never from a listing of its cache, where old versions stay for weeks.
-//! What is missing is silent, what is broken costs itself and a finding. Not here: reading the skills, and what
-//! else a plugin may hold.
+//! What is missing is silent, what is broken costs itself and a finding; a record that was good before counts as it was.
+//! Not here: reading the skills, when to look again, and what else a plugin may hold.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::{Map, Value};
 use skills_core::{
-    catalog::Origin,
+    catalog::{Origin, Stamp},
     diagnostic::{Code, Finding, Position, escaped, is_invisible},
     relpath::{Escape, RelPath},
 };
@@ -20,6 +20,7 @@ use skills_core::{
 use super::{
     Links,
     clients::{AgentDirectory, real},
+    disk::stamp_of,
 };
 use crate::config::{Environment, read_optional};
 
@@ -44,6 +45,10 @@ pub struct Plugins {
     pub diagnostics: Vec<(PathBuf, Finding)>,
     /// Ids of those installed but not enabled, which people take for a fault of ours.
     pub disabled: Vec<String>,
+    /// Folders of the plugins in which a change may change all this.
+    pub watched: Vec<PathBuf>,
+    /// What each file said when it could be read.
+    last: HashMap<PathBuf, Map<String, Value>>,
 }
 
 /// An installed and enabled plugin.
@@ -61,7 +66,76 @@ pub struct Plugin {
 
 /// The plugins that Claude Code would load in the start directory.
 pub fn installed(environment: &Environment) -> Plugins {
-    Plugins::read(environment, Path::new(MANAGED))
+    PluginRecords::new(environment).read()
+}
+
+/// What Claude Code has written down about plugins, and what that said when it was last read.
+#[derive(Debug)]
+pub struct PluginRecords {
+    /// The list of what is installed.
+    record: Option<PathBuf>,
+    /// The settings that enable plugins, highest first.
+    settings: Vec<PathBuf>,
+    /// The start directory, links resolved.
+    here: PathBuf,
+    /// What each record looked like before it was read.
+    stamps: Vec<Option<Stamp>>,
+    /// What each file said when it could be read.
+    last: HashMap<PathBuf, Map<String, Value>>,
+}
+
+impl PluginRecords {
+    /// The records that concern the start directory; none is read yet.
+    pub fn new(environment: &Environment) -> Self {
+        Self::managed_by(environment, Path::new(MANAGED))
+    }
+
+    fn managed_by(environment: &Environment, managed: &Path) -> Self {
+        let claude = environment.claude_config.clone();
+        let claude = claude.or_else(|| Some(environment.home.as_ref()?.join(".claude")));
+        let own = claude.as_ref().map(|claude| claude.join("plugins"));
+        let folder = environment.plugin_dir.clone().or(own);
+        let project = environment.directory.join(".claude");
+        let layers = [
+            Some(managed.to_path_buf()),
+            Some(project.join("settings.local.json")),
+            Some(project.join("settings.json")),
+            claude.map(|claude| claude.join("settings.json")),
+        ];
+        Self {
+            record: folder.map(|folder| folder.join("installed_plugins.json")),
+            settings: layers.into_iter().flatten().collect(),
+            here: real(&environment.directory),
+            stamps: Vec::new(),
+            last: HashMap::new(),
+        }
+    }
+
+    /// Every file that says which plugins there are, whether it is there or not.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.record.iter().chain(&self.settings)
+    }
+
+    /// Whether every record looks as it did when it was last read.
+    pub fn are_same(&self) -> bool {
+        let same = |(file, before): (&PathBuf, &Option<Stamp>)| match (before, stamp_of(file)) {
+            (Some(before), Some(now)) => before.is_same(now),
+            (before, now) => before.is_none() && now.is_none(),
+        };
+        !self.stamps.is_empty() && self.files().zip(&self.stamps).all(same)
+    }
+
+    /// The plugins that the records tell of now.
+    pub fn read(&mut self) -> Plugins {
+        // Before they are read: what is written meanwhile is found to be different the next time.
+        self.stamps = self.files().map(|file| stamp_of(file)).collect();
+        let mut plugins = Plugins { last: std::mem::take(&mut self.last), ..Plugins::default() };
+        if let Some(record) = &self.record {
+            plugins.take(record, &self.settings, &self.here);
+        }
+        self.last = std::mem::take(&mut plugins.last);
+        plugins
+    }
 }
 
 impl Plugin {
@@ -83,49 +157,37 @@ impl Plugin {
 }
 
 impl Plugins {
-    fn read(environment: &Environment, managed: &Path) -> Self {
-        let mut plugins = Self::default();
-        let claude = environment.claude_config.clone();
-        let claude = claude.or_else(|| Some(environment.home.as_ref()?.join(".claude")));
-        let own = claude.as_ref().map(|claude| claude.join("plugins"));
-        let Some(folder) = environment.plugin_dir.clone().or(own) else { return plugins };
-        let record = folder.join("installed_plugins.json");
-        let Some(written) = plugins.object(&record) else { return plugins };
-        let Some(entries) = plugins.part(&record, &written, "plugins") else { return plugins };
-        let project = environment.directory.join(".claude");
-        let layers = [
-            Some(managed.to_path_buf()),
-            Some(project.join("settings.local.json")),
-            Some(project.join("settings.json")),
-            claude.map(|claude| claude.join("settings.json")),
-        ];
-        let enabled = plugins.enabled_in(layers.into_iter().flatten());
-        let here = real(&environment.directory);
+    fn take(&mut self, record: &Path, settings: &[PathBuf], here: &Path) {
+        let Some(written) = self.object(record) else { return };
+        let Some(entries) = self.part(record, &written, "plugins") else { return };
+        let enabled = self.enabled_in(settings);
         // By id, so that the order never depends on when something was installed.
         for (id, installs) in entries.iter().collect::<BTreeMap<_, _>>() {
-            let Some(install) = install_for(&here, installs) else { continue };
+            let Some(install) = install_for(here, installs) else { continue };
             if !enabled.get(id).is_some_and(|enabled| *enabled) {
-                plugins.disabled.push(id.clone());
-            } else if let Some(plugin) = plugins.plugin(&record, id, install) {
-                plugins.enabled.push(plugin);
+                self.disabled.push(id.clone());
+                continue;
+            }
+            self.watched.extend(places(install));
+            if let Some(plugin) = self.plugin(record, id, install) {
+                self.enabled.push(plugin);
             }
         }
-        plugins
     }
 
     /// What the settings say, highest first: the first file that mentions a plugin decides about it.
-    fn enabled_in(&mut self, files: impl Iterator<Item = PathBuf>) -> HashMap<String, bool> {
+    fn enabled_in(&mut self, files: &[PathBuf]) -> HashMap<String, bool> {
         let mut enabled = HashMap::new();
         let mut seen = Vec::new();
         for file in files {
             // Started in the home folder, the project's settings are the user's.
-            let path = real(&file);
+            let path = real(file);
             if seen.contains(&path) {
                 continue;
             }
             seen.push(path);
-            let settings = self.object(&file).unwrap_or_default();
-            let mentioned = self.part(&file, &settings, "enabledPlugins");
+            let settings = self.object(file).unwrap_or_default();
+            let mentioned = self.part(file, &settings, "enabledPlugins");
             for (id, value) in mentioned.into_iter().flatten() {
                 let says = match value {
                     Value::Bool(says) => *says,
@@ -135,7 +197,7 @@ impl Plugins {
                     Value::Number(_) | Value::String(_) | Value::Object(_) => {
                         let message =
                             format!("`enabledPlugins`: `{}` is not true or false", escaped(id));
-                        self.found(&file, Finding::whole(Code::FieldInvalid, message));
+                        self.found(file, Finding::whole(Code::FieldInvalid, message));
                         continue;
                     }
                 };
@@ -258,32 +320,35 @@ impl Plugins {
         inside
     }
 
-    /// The object in a file; `None` where there is no file, and with a finding where it holds something else.
+    /// The object in a file; `None` where there is no file. A file that holds something else, or is just being written,
+    /// counts as it was when it could be read; what is wrong with it is a finding.
     fn object(&mut self, file: &Path) -> Option<Map<String, Value>> {
-        let text = match read_optional(file) {
-            Ok(text) => text?,
-            Err(error) => {
-                let message = format!("cannot be read: {error}");
-                self.found(file, Finding::whole(Code::Unreadable, message));
+        let finding = match read_optional(file) {
+            Ok(None) => {
+                self.last.remove(file);
                 return None;
             }
+            Ok(Some(text)) => {
+                let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+                // An empty file says nothing, rather than something wrong.
+                if text.trim().is_empty() {
+                    return self.last.get(file).cloned();
+                }
+                match serde_json::from_str(text) {
+                    Ok(Value::Object(object)) => {
+                        self.last.insert(file.to_path_buf(), object.clone());
+                        return Some(object);
+                    }
+                    Ok(_) => Finding::whole(Code::Unreadable, "is not a JSON object"),
+                    Err(error) => malformed(&error),
+                }
+            }
+            Err(error) => Finding::whole(Code::Unreadable, format!("cannot be read: {error}")),
         };
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        // An empty file says nothing, rather than something wrong.
-        if text.trim().is_empty() {
-            return None;
-        }
-        match serde_json::from_str(text) {
-            Ok(Value::Object(object)) => Some(object),
-            Ok(_) => {
-                self.found(file, Finding::whole(Code::Unreadable, "is not a JSON object"));
-                None
-            }
-            Err(error) => {
-                self.found(file, malformed(&error));
-                None
-            }
-        }
+        let last = self.last.get(file).cloned();
+        let kept = "what it said before still counts; fix the file to change that";
+        self.found(file, if last.is_some() { finding.hint(kept) } else { finding });
+        last
     }
 
     /// A part of a file that must be an object where it is there.
@@ -320,6 +385,15 @@ fn install_for<'a>(here: &Path, installs: &'a Value) -> Option<&'a Value> {
         }
     }
     best.map(|(_, install)| install)
+}
+
+/// Where a plugin's folder and its manifest may change; where the folder is not there, the nearest one above it that is.
+fn places(install: &Value) -> Vec<PathBuf> {
+    let root = install.get("installPath").and_then(Value::as_str).map(PathBuf::from);
+    let Some(root) = root.filter(|root| root.is_absolute()) else { return Vec::new() };
+    let nearest = root.ancestors().find(|folder| folder.is_dir()).map(Path::to_path_buf);
+    let manifest = root.join(".claude-plugin");
+    nearest.into_iter().chain(manifest.is_dir().then_some(manifest)).collect()
 }
 
 /// The items of a list; anything else is a list of itself.
@@ -383,7 +457,7 @@ mod tests {
             directory: home.path().join("user/project"),
             ..Environment::default()
         };
-        Plugins::read(&environment, &home.path().join("managed.json"))
+        PluginRecords::managed_by(&environment, &home.path().join("managed.json")).read()
     }
 
     fn write(home: &Home, file: &str, value: &Value) {
@@ -777,14 +851,14 @@ mod tests {
             ..Environment::default()
         };
         let managed = home.path().join("managed.json");
-        assert_eq!(Plugins::read(&environment, &managed).enabled.len(), 1);
+        assert_eq!(PluginRecords::managed_by(&environment, &managed).read().enabled.len(), 1);
         environment.plugin_dir = Some(home.path().join("elsewhere"));
-        assert!(Plugins::read(&environment, &managed).enabled.is_empty());
+        assert!(PluginRecords::managed_by(&environment, &managed).read().enabled.is_empty());
         let installs = json!({"pdf@market": {"installPath": cache(&home, "pdf")}});
         write(&home, "elsewhere/installed_plugins.json", &json!({"plugins": installs}));
-        assert_eq!(Plugins::read(&environment, &managed).enabled.len(), 1);
+        assert_eq!(PluginRecords::managed_by(&environment, &managed).read().enabled.len(), 1);
         // Started in the home folder, the project's settings are the user's: broken, they are one finding.
         home.write(SETTINGS, "{");
-        assert_eq!(Plugins::read(&environment, &managed).diagnostics.len(), 1);
+        assert_eq!(PluginRecords::managed_by(&environment, &managed).read().diagnostics.len(), 1);
     }
 }

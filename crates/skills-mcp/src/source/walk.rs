@@ -26,6 +26,8 @@ use super::{
 const MAX_DEPTH: usize = 256;
 /// More entries than this are not looked at.
 const MAX_ENTRIES: usize = 500_000;
+/// And of these, no more than this through links.
+const MAX_LINKED_ENTRIES: usize = 100_000;
 /// One folder is looked at this often through links, whatever links lead to it: links between folders multiply.
 const MAX_VISITS: u32 = 16;
 /// Tools' own folders, large and without skills.
@@ -179,6 +181,8 @@ struct Walk<'a> {
     queue: Option<&'a Queue>,
     walked: Walked,
     entries: usize,
+    /// Of these, through links.
+    linked: usize,
     /// That there are too many.
     said_so: bool,
     visits: HashMap<Identity, u32>,
@@ -193,6 +197,7 @@ impl<'a> Walk<'a> {
             queue,
             walked: Walked::default(),
             entries: 0,
+            linked: 0,
             said_so: false,
             visits: HashMap::new(),
             names: HashSet::new(),
@@ -250,7 +255,7 @@ impl<'a> Walk<'a> {
         visited.identity = listing.identity;
         visited.stamp = listing.stamp;
         for (name, listed) in listing.entries {
-            if self.is_over() {
+            if self.is_over(visit) {
                 visited.stamp = Stamp::UNSURE;
                 break;
             }
@@ -357,7 +362,11 @@ impl<'a> Walk<'a> {
             Listed::Refused(error) => {
                 visited.stamp = Stamp::UNSURE;
                 // A link that leads nowhere may lead somewhere once something else is there.
-                self.walked.whole_only |= matches!(error, DiskError::NotFound | DiskError::Link(_));
+                self.walked.whole_only |=
+                    matches!(error, DiskError::NotFound | DiskError::Link(_) | DiskError::NotSkill);
+                if matches!(error, DiskError::NotSkill) {
+                    self.watch_refused(&path);
+                }
                 // What was not there a moment ago may be by now, and then somebody has to look again.
                 self.link(&path, !matches!(error, DiskError::NotFound));
                 self.refused(path.as_str(), &error);
@@ -366,16 +375,24 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether there are too many entries; said once.
-    fn is_over(&mut self) -> bool {
+    fn is_over(&mut self, visit: &Visit) -> bool {
         self.entries += 1;
-        if self.entries > MAX_ENTRIES && !self.said_so {
+        self.linked += usize::from(visit.linked);
+        let message = if self.entries > MAX_ENTRIES {
+            format!("more than {MAX_ENTRIES} files and folders; the rest is not looked at")
+        } else if visit.linked && self.linked > MAX_LINKED_ENTRIES {
+            format!(
+                "links lead to more than {MAX_LINKED_ENTRIES} files and folders; the rest is not looked at"
+            )
+        } else {
+            return false;
+        };
+        if !self.said_so {
             self.said_so = true;
-            let message =
-                format!("more than {MAX_ENTRIES} files and folders; the rest is not looked at");
             self.found("", Code::TooMany, message);
             self.walked.whole_only = true;
         }
-        self.entries > MAX_ENTRIES
+        true
     }
 
     fn watched(&mut self, path: &RelPath, watch: Option<io::Result<Descriptor>>) {
@@ -383,6 +400,14 @@ impl<'a> Walk<'a> {
             Some(Ok(watch)) => self.walked.watches.push((watch, path.clone())),
             Some(Err(error)) => self.walked.unwatched = Some(error),
             None => {}
+        }
+    }
+
+    /// What is no skill yet may become one. That it cannot be watched costs nothing but that.
+    fn watch_refused(&mut self, path: &RelPath) {
+        let Some(queue) = self.queue else { return };
+        for (path, watch) in self.root.watch_refused(path, queue) {
+            self.watched(&path, Some(watch).filter(Result::is_ok));
         }
     }
 
@@ -404,8 +429,8 @@ impl<'a> Walk<'a> {
     }
 
     fn refused(&mut self, file: &str, error: &DiskError) {
-        let code =
-            if matches!(error, DiskError::Link(_)) { Code::LinkRefused } else { Code::Unreadable };
+        let is_link = matches!(error, DiskError::Link(_) | DiskError::NotSkill);
+        let code = if is_link { Code::LinkRefused } else { Code::Unreadable };
         self.found(file, code, error.to_string());
     }
 

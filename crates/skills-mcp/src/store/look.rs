@@ -11,7 +11,7 @@ use skills_core::{
     relpath::RelPath,
 };
 
-use super::{Cause, Refreshed, STALE, Snapshot, Store, snapshot::SourceRoot};
+use super::{Cause, LivePlugins, Refreshed, STALE, Snapshot, Store, snapshot::SourceRoot};
 use crate::{
     config::Settled,
     source::{Changes, Directory, Followed, Look, Queue, SourceError, Watch},
@@ -21,6 +21,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct State {
     followed: Vec<Followed>,
+    /// The plugins, where they are served.
+    pub(super) plugins: Option<LivePlugins>,
     watch: Option<Watch>,
     /// What is wrong with each source as a whole.
     failures: Vec<Option<Diagnostic>>,
@@ -43,7 +45,8 @@ impl State {
     /// Whether what is not watched was looked at lately.
     pub(super) fn is_current(&self, now: Instant) -> bool {
         let lately = self.looked.is_some_and(|looked| now.duration_since(looked) < STALE);
-        lately || self.followed.iter().all(Followed::is_watched)
+        let plugins = || self.plugins.as_ref().is_none_or(LivePlugins::is_watched);
+        lately || (self.followed.iter().all(Followed::is_watched) && plugins())
     }
 
     /// Whether links lead where they did.
@@ -55,6 +58,7 @@ impl State {
     fn stop_watching(&mut self) {
         self.watch = None;
         self.followed.iter_mut().for_each(Followed::unwatched);
+        self.plugins.iter_mut().for_each(LivePlugins::unwatched);
     }
 }
 
@@ -90,7 +94,7 @@ impl Store {
             followed.unwatchable().map(|why| format!("{}: {why}", source.path().display()))
         };
         let untold: Vec<String> =
-            self.sources.iter().zip(&state.followed).filter_map(untold).collect();
+            self.serving.load().iter().zip(&state.followed).filter_map(untold).collect();
         match (&state.watch, &state.unwatched) {
             (Some(watch), _) if untold.is_empty() => Ok(watch.len()),
             (Some(_), _) => Err(unwatched(&untold.join("; "))),
@@ -139,12 +143,15 @@ impl Store {
         }
         let before = self.current.load_full();
         let whole = whole || lost || changes.lost || before.is_none();
+        let renewed = self.renew(&mut state, &changes, whole, started);
         let failing = state.failures.clone();
-        let looked = self.follow(&mut state, &changes, whole, started);
-        let steady = !whole && state.failures == failing;
-        let (catalog, delta) = self.taken_in(&state, before.as_deref(), &looked);
-        let failures = || state.failures.iter().flatten();
-        let failed = failures().map(|failure| failure.finding.message.clone()).collect();
+        let looked = self.follow(&mut state, &changes, whole, renewed, started);
+        let steady = !whole && renewed.is_none() && state.failures == failing;
+        let (catalog, delta) = self.taken_in(&state, before.as_deref(), renewed, &looked);
+        let standing = state.plugins.iter().flat_map(LivePlugins::standing);
+        let failures = || standing.clone().chain(state.failures.iter().flatten());
+        let failed = state.failures.iter().flatten();
+        let failed = failed.map(|failure| failure.finding.message.clone()).collect();
         let snapshot = self.next(&state, before.as_ref(), catalog, &delta, |before| {
             self.settle(before, failures().cloned(), steady)
         });
@@ -164,18 +171,54 @@ impl Store {
         refreshed
     }
 
-    /// The catalog with what these sources hold now, and what that changed.
+    /// Reads the plugins' records again, where they or the plugins' folders may have changed. The number of the first
+    /// source that is another one now, if the records were read.
+    fn renew(
+        &self,
+        state: &mut State,
+        changes: &Changes,
+        whole: bool,
+        now: Instant,
+    ) -> Option<usize> {
+        let outdated = !state.is_current(now);
+        let State { plugins, watch, followed, failures, .. } = state;
+        let plugins = plugins.as_mut()?;
+        if !whole && !outdated && !LivePlugins::are_among(changes) && plugins.are_same() {
+            return None;
+        }
+        let before = self.serving.load_full();
+        let now = plugins.renew(&self.sources, watch.as_mut());
+        let same = before.iter().zip(&now).take_while(|(a, b)| a.is_same(b)).count();
+        for number in same..before.len() {
+            if let Some(watch) = watch {
+                watch.forget(number, &RelPath::root());
+            }
+        }
+        // Whatever has this number from now on is looked at as if for the first time.
+        followed.truncate(same);
+        failures.truncate(same);
+        self.serving.store(Arc::new(now));
+        Some(same)
+    }
+
+    /// The catalog with what these sources hold now, and what that changed. `renewed` is the number of the first source
+    /// that is another one than before.
     fn taken_in(
         &self,
         state: &State,
         before: Option<&Snapshot>,
+        renewed: Option<usize>,
         looked: &[usize],
     ) -> (Catalog, Delta) {
         let mut catalog = before.map(|before| before.catalog.clone()).unwrap_or_default();
         let mut delta = Delta::default();
+        if let Some(renewed) = renewed {
+            (catalog, delta) = catalog.shortened(renewed);
+        }
+        let sources = self.serving.load();
         for number in looked {
             let (Some(source), Some(followed)) =
-                (self.sources.get(*number), state.followed.get(*number))
+                (sources.get(*number), state.followed.get(*number))
             else {
                 continue;
             };
@@ -198,13 +241,15 @@ impl Store {
         state: &mut State,
         changes: &Changes,
         whole: bool,
+        renewed: Option<usize>,
         now: Instant,
     ) -> Vec<usize> {
         let outdated = !state.is_current(now);
         let mut looked = Vec::new();
-        state.followed.resize_with(self.sources.len(), Followed::default);
-        state.failures.resize(self.sources.len(), None);
-        for (number, source) in self.sources.iter().enumerate() {
+        let sources = self.serving.load_full();
+        state.followed.resize_with(sources.len(), Followed::default);
+        state.failures.resize(sources.len(), None);
+        for (number, source) in sources.iter().enumerate() {
             let paths: Vec<RelPath> = changes
                 .paths
                 .iter()
@@ -214,7 +259,8 @@ impl Store {
             let Some(followed) = state.followed.get_mut(number) else { continue };
             let replaced = followed.identity() != source.identity() || !followed.has_same_links();
             let unseen = outdated && !followed.is_watched();
-            let how = if whole || replaced || unseen {
+            let another = renewed.is_some_and(|renewed| number >= renewed);
+            let how = if whole || another || replaced || unseen {
                 Look::Whole
             } else if paths.is_empty() {
                 continue;
@@ -261,7 +307,8 @@ impl Store {
         settle: impl FnOnce(Option<&Snapshot>) -> Arc<Settled>,
     ) -> Arc<Snapshot> {
         // Before it is read: what is written meanwhile is found to be different the next time.
-        let configs: Vec<_> = self.sources.iter().map(Directory::config_stamps).collect();
+        let sources = self.serving.load();
+        let configs: Vec<_> = sources.iter().map(Directory::config_stamps).collect();
         let settled = settle(before.map(Arc::as_ref));
         let same = |before: &&Arc<Snapshot>| {
             let roots = catalog.sources().iter().zip(before.catalog.sources());
@@ -290,7 +337,7 @@ impl Store {
             commit: followed.commit().cloned(),
             changes: followed.changes(),
         };
-        let roots = self.sources.iter().zip(&state.followed).zip(configs).map(root).collect();
+        let roots = sources.iter().zip(&state.followed).zip(configs).map(root).collect();
         let snapshot = Snapshot { catalog, router, settled, roots, ranked: OnceLock::new() };
         // An index that is ready stays ready: whoever searches next should not wait for it.
         let ready = before.and_then(|before| before.ranked.get());
@@ -333,11 +380,12 @@ impl Store {
     ) -> Arc<Settled> {
         if let Some(before) = before
             && steady
-            && before.has_same_configuration(&self.sources)
+            && before.has_same_configuration(&self.serving.load())
         {
             return Arc::clone(&before.settled);
         }
-        let mut configs = self.sources.iter().map(Directory::config);
+        let sources = self.serving.load();
+        let mut configs = sources.iter().map(Directory::config);
         let mut settled = self.stack.settle(configs.next().flatten().as_ref());
         for config in configs.flatten() {
             let finding =
@@ -347,7 +395,7 @@ impl Store {
                 .diagnostics
                 .push(finding.in_file(&config.source, &config.file.to_string_lossy()));
         }
-        settled.diagnostics.extend(self.standing.iter().cloned().chain(failures));
+        settled.diagnostics.extend(failures);
         match before {
             Some(before) if before.settled.is_same(&settled) => Arc::clone(&before.settled),
             _ => Arc::new(settled),

@@ -7,29 +7,30 @@
 
 mod keep;
 mod look;
+mod plugins;
 mod report;
 mod snapshot;
 mod sync;
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 pub use keep::keep;
+use plugins::LivePlugins;
 pub use report::{Cause, Refreshed};
-use skills_core::diagnostic::Diagnostic;
 pub use snapshot::{ContentError, SkillFile, Snapshot, clause_of, hex};
 pub use sync::{Fetched, Outcome, Urgency, keep_synced};
 use tokio::{sync::watch, task::spawn_blocking, time::timeout};
 
 use crate::{
     config::{Settings, Stack},
-    source::{Directory, Queue},
+    source::{Directory, PluginRecords, Queue},
 };
 
 /// A call waits this long, if need be, for sources of which nobody tells to be looked at.
@@ -40,9 +41,10 @@ const STALE: Duration = Duration::from_secs(1);
 /// The sources and what they hold.
 #[derive(Debug)]
 pub struct Store {
+    /// The sources that stay the same, first-named first.
     sources: Vec<Directory>,
-    /// What was wrong with finding the sources themselves.
-    standing: Vec<Diagnostic>,
+    /// These, and after them the plugins' that are installed and enabled.
+    serving: ArcSwap<Vec<Directory>>,
     stack: Stack,
     current: ArcSwapOption<Snapshot>,
     /// How many snapshots there have been.
@@ -67,7 +69,7 @@ impl Store {
     /// A store that has not looked yet, and looks when it is told to.
     pub fn new(sources: Vec<Directory>, stack: Stack) -> Self {
         Self {
-            standing: Vec::new(),
+            serving: ArcSwap::from_pointee(sources.clone()),
             sources,
             stack,
             current: ArcSwapOption::empty(),
@@ -82,16 +84,19 @@ impl Store {
         }
     }
 
-    /// The same, with what was wrong with finding the sources.
+    /// The same, with the plugins that these records tell of: at any time, so they are read again when they change.
     #[must_use]
-    pub fn with_standing(mut self, standing: Vec<Diagnostic>) -> Self {
-        self.standing = standing;
+    pub fn with_plugins(mut self, records: PluginRecords) -> Self {
+        let mut plugins = LivePlugins::new(records);
+        self.serving.store(Arc::new(plugins.read(&self.sources)));
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.plugins = Some(plugins);
         self
     }
 
-    /// The sources, first-named first.
-    pub fn sources(&self) -> &[Directory] {
-        &self.sources
+    /// The sources of this moment, first-named first.
+    pub fn sources(&self) -> Arc<Vec<Directory>> {
+        self.serving.load_full()
     }
 
     /// The current snapshot; waits for the first one.
@@ -160,10 +165,12 @@ impl Store {
             return None;
         }
         let state = self.state.try_lock().ok()?;
-        let known = state.is_current(Instant::now()) && state.has_same_links();
+        let known = state.is_current(Instant::now())
+            && state.has_same_links()
+            && state.plugins.as_ref().is_none_or(LivePlugins::are_same);
         drop(state);
         let snapshot = self.current.load_full()?;
-        (known && snapshot.is_in_place(&self.sources)).then_some(snapshot)
+        (known && snapshot.is_in_place(&self.serving.load())).then_some(snapshot)
     }
 
     /// The current snapshot, while the sync of this very server takes in what it fetched: a commit is there when it is

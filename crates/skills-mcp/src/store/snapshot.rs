@@ -160,9 +160,10 @@ impl Snapshot {
         root.read(path, limit).map_err(|error| match error {
             DiskError::NotFound => ContentError::Missing,
             DiskError::TooLarge { bytes, limit } => ContentError::TooLarge { bytes, limit },
-            error @ (DiskError::NotRegular | DiskError::Link(_) | DiskError::Io(_)) => {
-                ContentError::Refused(error)
-            }
+            error @ (DiskError::NotRegular
+            | DiskError::Link(_)
+            | DiskError::NotSkill
+            | DiskError::Io(_)) => ContentError::Refused(error),
         })
     }
 

@@ -30,10 +30,13 @@ mod git_many;
 mod hostile;
 mod house;
 mod journal;
+mod layout;
+mod link_targets;
 mod links;
 mod notify;
 #[cfg(feature = "otel")]
 mod otel;
+mod plugins_live;
 mod recount;
 mod sandbox;
 mod scripts;

@@ -2,10 +2,15 @@
 //! disk meanwhile can lead it elsewhere.
 
 use std::{
+    collections::HashMap,
     ffi::OsStr,
     io::{self, Read as _},
-    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    os::{
+        fd::{AsRawFd as _, OwnedFd},
+        unix::ffi::OsStrExt as _,
+    },
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -16,9 +21,14 @@ use rustix::{
     },
     io::Errno,
 };
-use skills_core::{catalog::Stamp, relpath::RelPath};
+use skills_core::{catalog::Stamp, document::Dialect, relpath::RelPath};
 
-use super::{DiskError, Glance, Identity, Links, Listed, Listing, secret::is_secret, stamp};
+use super::{
+    DiskError, Glance, Identity, LinkPolicy, Links, Listed, Listing,
+    link::{self, MAX_PROBED_BYTES, Target, View},
+    secret::is_secret,
+    stamp,
+};
 use crate::source::watch::{Descriptor, Queue};
 
 /// A source's folder, open.
@@ -28,7 +38,14 @@ pub struct Root {
     /// The source below that folder. Links may lead anywhere below the folder, not only below the source.
     inside: RelPath,
     links: Links,
+    policy: Arc<LinkPolicy>,
+    /// Whether a folder of skills may stand at a path, once that was asked. It holds as long as the listing that this
+    /// root was opened for: with links that leave it, every change opens the root anew.
+    standing: Mutex<HashMap<RelPath, bool>>,
 }
+
+/// So many folders right below the target of a refused link are watched, and the target itself.
+const MAX_WATCHED_BELOW: usize = 32;
 
 impl Root {
     /// Opens a folder that the operator named; links on the way to it are the operator's.
@@ -40,28 +57,20 @@ impl Root {
     pub fn within(boundary: &Path, inside: RelPath, links: Links) -> Result<Self, DiskError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(boundary, flags, Mode::empty()).map_err(said)?;
-        Ok(Self { folder, inside, links })
+        Ok(Self { folder, inside, links, policy: Arc::default(), standing: Mutex::default() })
+    }
+
+    /// The same, with what the operator says of links.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Arc<LinkPolicy>) -> Self {
+        self.policy = policy;
+        self
     }
 
     /// The file's bytes, at most `limit` of them.
     pub fn read(&self, path: &RelPath, limit: usize) -> Result<Vec<u8>, DiskError> {
-        let file = self.resolve(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
-        let found = fstat(&file).map_err(said)?;
-        if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-            return Err(DiskError::NotRegular);
-        }
-        let bytes = u64::try_from(found.st_size).unwrap_or(0);
-        let cap = limit as u64;
-        if bytes > cap {
-            return Err(DiskError::TooLarge { limit, bytes });
-        }
-        let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
-        // One byte more than allowed, to notice a file that grows.
-        std::fs::File::from(file).take(cap + 1).read_to_end(&mut content)?;
-        if content.len() > limit {
-            return Err(DiskError::TooLarge { limit, bytes: content.len() as u64 });
-        }
-        Ok(content)
+        let file = self.resolve(path, READ)?;
+        bytes_of(file, limit)
     }
 
     /// What lies in a folder. It is watched before it is read, so that nothing gets in between.
@@ -133,6 +142,26 @@ impl Root {
         Some(queue.add(&target))
     }
 
+    /// Watches what a refused link leads to: it may become a skill, and its folder does not report that.
+    pub(in crate::source) fn watch_refused(
+        &self,
+        path: &RelPath,
+        queue: &Queue,
+    ) -> Vec<(RelPath, io::Result<Descriptor>)> {
+        let name = self.inside.join(path);
+        let Ok(target) = open_at(&self.folder, name.as_str(), OFlags::PATH, OUTWARD) else {
+            return Vec::new();
+        };
+        let mut watches = vec![(path.clone(), queue.add(&target))];
+        let entries = target.entries(MAX_WATCHED_BELOW).into_iter();
+        for (name, _) in entries.filter(|(_, may_be_folder)| *may_be_folder) {
+            let folder = open_at(&target, &name, OFlags::PATH | OFlags::DIRECTORY, WITHIN).ok();
+            let watch = folder.map(|folder| queue.add(&folder));
+            watches.extend(path.child(&name).ok().zip(watch));
+        }
+        watches
+    }
+
     /// Whether a folder lies on a disk of another machine, whose changes nobody tells us of.
     pub(in crate::source) fn is_remote(&self, path: &RelPath) -> bool {
         self.resolve(path, OFlags::RDONLY | OFlags::DIRECTORY)
@@ -163,48 +192,196 @@ impl Root {
     }
 
     fn resolve(&self, path: &RelPath, flags: OFlags) -> Result<OwnedFd, DiskError> {
-        let path = self.inside.join(path);
-        let name = if path.is_root() { "." } else { path.as_str() };
-        let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let whole = self.inside.join(path);
+        let name = if whole.is_root() { "." } else { whole.as_str() };
+        let plain = WITHIN | ResolveFlags::NO_SYMLINKS;
         let opened = match self.links {
-            Links::Refuse => self.open_at(name, flags, beneath | ResolveFlags::NO_SYMLINKS),
-            Links::Inside => self.open_at(name, flags, beneath),
-            Links::Follow => match self.open_at(name, flags, beneath | ResolveFlags::NO_SYMLINKS) {
-                Err(Errno::LOOP) => return self.follow(name, flags),
+            Links::Refuse => open_at(&self.folder, name, flags, plain),
+            Links::Inside => open_at(&self.folder, name, flags, WITHIN),
+            Links::Follow => match open_at(&self.folder, name, flags, plain) {
+                Err(Errno::LOOP) => return self.follow(&whole, flags),
                 opened => opened,
             },
         };
         opened.map_err(said)
     }
 
-    /// Follows links wherever they lead, and then looks where that is: by the handle, so that it cannot change.
-    fn follow(&self, name: &str, flags: OFlags) -> Result<OwnedFd, DiskError> {
-        let looked = self.open_at(name, OFlags::PATH, ResolveFlags::NO_MAGICLINKS).map_err(said)?;
-        let place = location(&looked)?;
-        if is_secret(&place, &location(&self.folder)?) {
-            return Err(DiskError::Link("to credentials or system files"));
-        }
-        if flags.contains(OFlags::PATH) {
-            return Ok(looked);
-        }
-        // The name was resolved twice, so the second handle must be what was looked at.
-        let opened = self.open_at(name, flags, ResolveFlags::NO_MAGICLINKS).map_err(said)?;
-        if location(&opened)? == place {
-            Ok(opened)
-        } else {
-            Err(DiskError::Link("elsewhere every time"))
+    /// Follows links, and then looks where they lead: by the handle, so that it cannot change.
+    fn follow(&self, path: &RelPath, flags: OFlags) -> Result<OwnedFd, DiskError> {
+        let looked = open_at(&self.folder, path.as_str(), OFlags::PATH, OUTWARD).map_err(said)?;
+        match self.policy.judge(&location(&looked)?, &location(&self.folder)?) {
+            Target::Secret => Err(DiskError::Link(link::TO_SECRETS)),
+            Target::Above => Err(DiskError::Link(link::ABOVE)),
+            Target::Inside | Target::Allowed => reopened(looked, flags),
+            Target::Outside => self.leave(path, flags),
         }
     }
 
-    /// `EAGAIN` means that something was renamed on the way while the kernel looked; it asks to be asked again.
-    fn open_at(&self, name: &str, flags: OFlags, how: ResolveFlags) -> Result<OwnedFd, Errno> {
-        let mut tries = 0;
-        loop {
-            match openat2(&self.folder, name, flags | OFlags::CLOEXEC, Mode::empty(), how) {
-                Err(Errno::AGAIN | Errno::INTR) if tries < 16 => tries += 1,
-                opened => return opened,
+    /// Opens what lies behind a link that leaves the root. The folder that the link leads to is a root of its own: it is
+    /// opened once, judged by its handle, and the rest of the path is resolved below that handle.
+    fn leave(&self, path: &RelPath, flags: OFlags) -> Result<OwnedFd, DiskError> {
+        let source = location(&self.folder)?;
+        let mut root = self.folder.try_clone()?;
+        let mut place = source.clone();
+        // The way so far in the source, and below the root that was reached.
+        let (mut way, mut below) = (RelPath::root(), String::new());
+        for segment in path.segments() {
+            way = way.child(segment).map_err(|_| DiskError::NotFound)?;
+            below = if below.is_empty() { segment.into() } else { format!("{below}/{segment}") };
+            let found = open_at(&root, &below, OFlags::PATH, OUTWARD).map_err(said)?;
+            let next = location(&found)?;
+            match self.policy.judge(&next, &place) {
+                Target::Inside => continue,
+                Target::Secret => return Err(DiskError::Link(link::TO_SECRETS)),
+                Target::Above => return Err(DiskError::Link(link::ABOVE)),
+                Target::Outside if source.starts_with(&next) => {
+                    return Err(DiskError::Link(link::ABOVE));
+                }
+                Target::Allowed => {}
+                Target::Outside => self.prove(&way, &found, &next)?,
             }
+            (root, place) = (found, next);
+            below.clear();
         }
+        if below.is_empty() {
+            return reopened(root, flags);
+        }
+        let looked = open_at(&root, &below, OFlags::PATH, OUTWARD).map_err(said)?;
+        let last = location(&looked)?;
+        if is_secret(&last, &source) {
+            return Err(DiskError::Link(link::TO_SECRETS));
+        }
+        if last.starts_with(&place) { reopened(looked, flags) } else { Err(DiskError::NotSkill) }
+    }
+
+    /// Whether what a link at this path leads to is a whole skill or a folder of skills.
+    fn prove(&self, path: &RelPath, target: &OwnedFd, place: &Path) -> Result<(), DiskError> {
+        let kind = FileType::from_raw_mode(fstat(target).map_err(said)?.st_mode);
+        let proven = match kind {
+            FileType::Directory => {
+                link::is_bundle(target)
+                    || (link::holds_skills(target) && self.may_hold_skills(path, true))
+            }
+            FileType::RegularFile => link::dialect(path.name(), place).is_some_and(|dialect| {
+                let in_place = dialect == Dialect::Bundle || self.may_hold_skills(path, false);
+                let bytes = || bytes_of(reopened(target.try_clone()?, READ)?, MAX_PROBED_BYTES);
+                in_place && bytes().is_ok_and(|bytes| link::is_skill(bytes, dialect))
+            }),
+            FileType::Symlink
+            | FileType::Fifo
+            | FileType::Socket
+            | FileType::CharacterDevice
+            | FileType::BlockDevice
+            | FileType::Unknown => false,
+        };
+        if proven { Ok(()) } else { Err(DiskError::NotSkill) }
+    }
+
+    /// Whether a folder of skills, or else a skill's own file, may stand at this path.
+    fn may_hold_skills(&self, path: &RelPath, is_folder: bool) -> bool {
+        let standing = || self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = standing().get(path) {
+            return *known;
+        }
+        let above = path.folder();
+        let parent = if path.is_root() { None } else { self.names(&above) };
+        let may = parent.is_some_and(|names| {
+            let name = is_folder.then_some(path.name());
+            link::may_hold_skills(names.iter().map(String::as_str), name)
+        });
+        let may = may && (above.is_root() || self.may_hold_skills(&above, true));
+        standing().insert(path.clone(), may);
+        may
+    }
+
+    /// The names in a folder that are text.
+    fn names(&self, path: &RelPath) -> Option<Vec<String>> {
+        let name = if path.is_root() { "." } else { path.as_str() };
+        let plain = WITHIN | ResolveFlags::NO_SYMLINKS;
+        let folder = match open_at(&self.folder, name, OFlags::PATH, plain) {
+            Err(Errno::LOOP) => self.follow(path, OFlags::PATH).ok()?,
+            opened => opened.ok()?,
+        };
+        Some(folder.entries(usize::MAX).into_iter().map(|(name, _)| name).collect())
+    }
+}
+
+/// Below the handle, links included.
+const WITHIN: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS);
+/// Wherever links lead; what was opened is judged before it is used.
+const OUTWARD: ResolveFlags = ResolveFlags::NO_MAGICLINKS;
+/// To read a file, if it is one: a FIFO must not block.
+const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+/// `EAGAIN` means that something was renamed on the way while the kernel looked; it asks to be asked again.
+fn open_at(
+    folder: &OwnedFd,
+    name: &str,
+    flags: OFlags,
+    how: ResolveFlags,
+) -> Result<OwnedFd, Errno> {
+    let mut tries = 0;
+    loop {
+        match openat2(folder, name, flags | OFlags::CLOEXEC, Mode::empty(), how) {
+            Err(Errno::AGAIN | Errno::INTR) if tries < 16 => tries += 1,
+            opened => return opened,
+        }
+    }
+}
+
+/// The very file or folder that was looked at, opened for this.
+fn reopened(looked: OwnedFd, flags: OFlags) -> Result<OwnedFd, DiskError> {
+    if flags.contains(OFlags::PATH) {
+        return Ok(looked);
+    }
+    let path = format!("/proc/self/fd/{}", looked.as_raw_fd());
+    rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()).map_err(said)
+}
+
+/// The bytes of an open regular file, at most `limit` of them.
+fn bytes_of(file: OwnedFd, limit: usize) -> Result<Vec<u8>, DiskError> {
+    let found = fstat(&file).map_err(said)?;
+    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+        return Err(DiskError::NotRegular);
+    }
+    let bytes = u64::try_from(found.st_size).unwrap_or(0);
+    let cap = limit as u64;
+    if bytes > cap {
+        return Err(DiskError::TooLarge { limit, bytes });
+    }
+    let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
+    // One byte more than allowed, to notice a file that grows.
+    std::fs::File::from(file).take(cap + 1).read_to_end(&mut content)?;
+    if content.len() > limit {
+        return Err(DiskError::TooLarge { limit, bytes: content.len() as u64 });
+    }
+    Ok(content)
+}
+
+/// A folder's handle, open for its path or for reading.
+impl View for OwnedFd {
+    fn is_file(&self, path: &str) -> bool {
+        let found = open_at(self, path, OFlags::PATH, WITHIN).and_then(fstat);
+        found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
+    }
+
+    fn entries(&self, most: usize) -> Vec<(String, bool)> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let Ok(listing) = open_at(self, ".", flags, WITHIN).and_then(Dir::new) else {
+            return Vec::new();
+        };
+        let entry = |entry: rustix::fs::DirEntry| {
+            let name = entry.file_name().to_str().ok().filter(|name| !matches!(*name, "." | ".."));
+            let kind = entry.file_type();
+            let may_be_folder =
+                matches!(kind, FileType::Directory | FileType::Symlink | FileType::Unknown);
+            name.map(|name| (name.to_owned(), may_be_folder))
+        };
+        listing.map_while(Result::ok).filter_map(entry).take(most).collect()
+    }
+
+    fn bytes(&self, name: &str, limit: usize) -> Option<Vec<u8>> {
+        bytes_of(open_at(self, name, READ, WITHIN).ok()?, limit).ok()
     }
 }
 
@@ -269,7 +446,6 @@ fn fingerprint(found: &Stat) -> Stamp {
 
 /// Where an open file really lies.
 fn location(file: &OwnedFd) -> Result<PathBuf, DiskError> {
-    use std::os::fd::AsRawFd as _;
     let link = readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new()).map_err(said)?;
     Ok(PathBuf::from(OsStr::from_bytes(link.as_bytes())))
 }

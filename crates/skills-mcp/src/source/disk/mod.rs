@@ -3,8 +3,10 @@
 //! Everything goes through a [`Root`]: a handle to a source's folder, below which paths are resolved by the
 //! kernel and not by comparing strings. A file is opened without blocking, looked at through its handle
 //! (regular files only) and read up to a cap. Symbolic links are followed as far as the source's [`Links`]
-//! say, and never into places where credentials lie.
+//! say, and never into places where credentials lie. A link that leaves its root must lead to a skill (`link`), and that
+//! target is a root of its own.
 
+mod link;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(any(test, not(target_os = "linux")))]
@@ -21,6 +23,7 @@ use thiserror::Error;
 use super::watch::Descriptor;
 use crate::clock;
 
+pub use link::LinkPolicy;
 #[cfg(target_os = "linux")]
 pub(super) use linux::stamp_of;
 #[cfg(target_os = "linux")]
@@ -34,7 +37,8 @@ pub use secret::{held_secrets, is_secret};
 /// How far symbolic links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
-    /// Anywhere but to credentials: the operator's own directories, where people link skills into place.
+    /// Below the root, to a whole skill or a folder of skills elsewhere, and where the [`LinkPolicy`] allows: the
+    /// operator's own directories, where people link skills into place. Never to credentials.
     Follow,
     /// Only to places below the root.
     Inside,
@@ -62,6 +66,11 @@ pub enum DiskError {
     /// A link that leads where it may not.
     #[error("is a symbolic link that leads {0}")]
     Link(&'static str),
+    /// A link out of its root to something that is no skill.
+    #[error(
+        "is a symbolic link that leads out of its source, and to no whole skill or folder of skills"
+    )]
+    NotSkill,
     /// Everything else the system says.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
@@ -124,7 +133,7 @@ mod tests {
         reason = "the test makes the odd files that the door must refuse"
     )]
 
-    use std::{fs, os::unix::fs::symlink, path::Path};
+    use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc};
 
     use skills_testkit::Home;
 
@@ -143,6 +152,34 @@ mod tests {
         symlink(home.path().join("skills-private"), skills.join("outside")).unwrap();
         symlink(home.path().join(".ssh/id_ed25519"), skills.join("key.md")).unwrap();
         symlink(home.path().join(".ssh"), skills.join("keys")).unwrap();
+        // What is a skill, where a skill may stand, and what only looks like one.
+        home.write("work/pdf/SKILL.md", "---\ndescription: d\n---\nwhole");
+        home.write("work/pdf/data.txt", "of a skill");
+        home.write("work/team/a/SKILL.md", "---\ndescription: d\n---\nof a team");
+        home.write("work/team/plain.txt", "beside");
+        home.write("work/one.md", "---\nkeywords: [k]\ndescription: d\n---\nalone");
+        home.write("skills/declares.md", "---\nkeywords: [k]\ndescription: d\n---\n");
+        home.write("skills/bundle/SKILL.md", "---\ndescription: d\n---\n");
+        let link = |name: &str, target: &str| {
+            symlink(home.path().join(target), skills.join(name)).unwrap();
+        };
+        link("pdf", "work/pdf");
+        link("team", "work/team");
+        link("declares", "work/team");
+        link("assets", "work/team");
+        link("bundle/team", "work/team");
+        link("bundle/pdf", "work/pdf");
+        link("bundle/one.md", "work/one.md");
+        link("one.md", "work/one.md");
+        link("one.txt", "work/one.md");
+        link("absolute.md", "skills/a.md");
+        link("home", "");
+        link("disk", "/");
+        symlink("../pdf/data.txt", home.path().join("work/team/aside.txt")).unwrap();
+        symlink("../pdf", home.path().join("work/team/again")).unwrap();
+        symlink("plain.txt", home.path().join("work/team/within.txt")).unwrap();
+        symlink(home.path().join("skills-private/x.md"), home.path().join("work/pdf/out.txt"))
+            .unwrap();
         symlink("loop-b", skills.join("loop-a")).unwrap();
         symlink("loop-a", skills.join("loop-b")).unwrap();
         symlink("a.md", skills.join("link-0")).unwrap();
@@ -167,7 +204,7 @@ mod tests {
     fn said(read: Result<Vec<u8>, DiskError>) -> String {
         match read {
             Ok(bytes) => String::from_utf8(bytes).unwrap().trim().to_owned(),
-            Err(DiskError::Link(_)) => "<link>".to_owned(),
+            Err(DiskError::Link(_) | DiskError::NotSkill) => "<link>".to_owned(),
             Err(DiskError::NotFound) => "<none>".to_owned(),
             Err(DiskError::NotRegular) => "<special>".to_owned(),
             Err(DiskError::TooLarge { .. }) => "<large>".to_owned(),
@@ -198,22 +235,68 @@ mod tests {
     ];
 
     #[test]
-    fn f05_f07_f08_f10_a_followed_link_never_leads_to_credentials_or_devices() {
+    fn f05_f07_f08_f10_e06_a_link_leads_inside_or_to_a_skill_and_never_to_credentials() {
         check(Links::Follow, ALWAYS);
         check(
             Links::Follow,
             &[
                 ("inside.md", "below"),
-                ("outside.md", CANARY),
-                ("outside/x.md", CANARY),
+                ("absolute.md", "plain"),
+                ("outside.md", "<link>"),
+                ("outside/x.md", "<link>"),
                 ("key.md", "<link>"),
                 ("keys/id_ed25519", "<link>"),
                 ("zero.md", "<link>"),
                 ("loop-a", "<link>"),
                 ("link-45", "<link>"),
                 ("link-3", "plain"),
+                // Whole skills, anywhere.
+                ("pdf/data.txt", "of a skill"),
+                ("bundle/pdf/data.txt", "of a skill"),
+                ("pdf/out.txt", "<link>"),
+                // Folders of skills, where one may stand; they are roots of their own.
+                ("team/a/SKILL.md", "---\ndescription: d\n---\nof a team"),
+                ("team/plain.txt", "beside"),
+                ("team/within.txt", "beside"),
+                ("team/aside.txt", "<link>"),
+                ("team/again/data.txt", "of a skill"),
+                ("team/again/out.txt", "<link>"),
+                ("declares/plain.txt", "<link>"),
+                ("assets/plain.txt", "<link>"),
+                ("bundle/team/plain.txt", "<link>"),
+                // Single files.
+                ("one.md", "---\nkeywords: [k]\ndescription: d\n---\nalone"),
+                ("one.txt", "<link>"),
+                ("bundle/one.md", "<link>"),
+                // Above.
+                ("home/work/pdf/data.txt", "<link>"),
+                ("disk/etc/hostname", "<link>"),
             ],
         );
+    }
+
+    #[test]
+    fn e06_the_operator_allows_further_folders_and_credentials_stay_closed_there() {
+        let home = home();
+        home.write("skills-private/.ssh/id", CANARY);
+        let allow = ["~/skills-private".to_owned(), "/".to_owned()];
+        for allow in [&allow[..1], &allow[1..]] {
+            let policy = Arc::new(LinkPolicy::new(allow, Some(home.path())));
+            let linux = Root::open(&home.skills(), Links::Follow).unwrap();
+            let linux = linux.with_policy(Arc::clone(&policy));
+            let portable = portable::Root::open(&home.skills(), Links::Follow).unwrap();
+            let portable = portable.with_policy(policy);
+            for (path, want) in [
+                ("outside.md", CANARY),
+                ("outside/x.md", CANARY),
+                ("outside/.ssh/id", "<link>"),
+                ("key.md", "<link>"),
+            ] {
+                let path = RelPath::parse(path).unwrap();
+                assert_eq!(said(linux.read(&path, 1000)), want, "linux, {path}");
+                assert_eq!(said(portable.read(&path, 1000)), want, "portable, {path}");
+            }
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::{
     hash::{Hash as _, Hasher as _},
     io::{self, Read as _},
     path::{Path, PathBuf},
+    sync::Arc,
     time::UNIX_EPOCH,
 };
 
@@ -19,9 +20,14 @@ use cap_std::{
     fs::{Dir, Metadata},
     time::SystemTime,
 };
-use skills_core::{catalog::Stamp, relpath::RelPath};
+use skills_core::{catalog::Stamp, document::Dialect, relpath::RelPath};
 
-use super::{DiskError, Glance, Identity, Links, Listed, Listing, secret::is_secret, stamp};
+use super::{
+    DiskError, Glance, Identity, LinkPolicy, Links, Listed, Listing,
+    link::{self, MAX_PROBED_BYTES, Target, View},
+    secret::is_secret,
+    stamp,
+};
 use crate::source::watch::{Descriptor, Queue};
 
 /// A source's folder, open.
@@ -32,6 +38,7 @@ pub struct Root {
     /// The source below that folder. Links may lead anywhere below the folder, not only below the source.
     inside: RelPath,
     links: Links,
+    policy: Arc<LinkPolicy>,
 }
 
 impl Root {
@@ -44,30 +51,20 @@ impl Root {
     pub fn within(boundary: &Path, inside: RelPath, links: Links) -> Result<Self, DiskError> {
         let path = boundary.canonicalize().map_err(said)?;
         let folder = Dir::open_ambient_dir(&path, ambient_authority()).map_err(said)?;
-        Ok(Self { folder, path, inside, links })
+        Ok(Self { folder, path, inside, links, policy: Arc::default() })
+    }
+
+    /// The same, with what the operator says of links.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Arc<LinkPolicy>) -> Self {
+        self.policy = policy;
+        self
     }
 
     /// The file's bytes, at most `limit` of them.
     pub fn read(&self, path: &RelPath, limit: usize) -> Result<Vec<u8>, DiskError> {
         let (folder, name) = self.resolve(path)?;
-        // Looked at before it is opened, because opening a FIFO would wait for ever.
-        let found = folder.metadata(&name).map_err(said)?;
-        if !found.is_file() {
-            return Err(DiskError::NotRegular);
-        }
-        if found.len() > limit as u64 {
-            return Err(DiskError::TooLarge { limit, bytes: found.len() });
-        }
-        let file = folder.open(&name).map_err(said)?;
-        if !file.metadata()?.is_file() {
-            return Err(DiskError::NotRegular);
-        }
-        let mut content = Vec::new();
-        file.take(limit as u64 + 1).read_to_end(&mut content)?;
-        if content.len() > limit {
-            return Err(DiskError::TooLarge { limit, bytes: content.len() as u64 });
-        }
-        Ok(content)
+        bytes_of(&folder, &name, limit)
     }
 
     /// What lies in a folder.
@@ -153,6 +150,20 @@ impl Root {
         None
     }
 
+    /// Nobody watches here.
+    #[cfg_attr(
+        all(test, target_os = "linux"),
+        expect(dead_code, reason = "tests on Linux walk through the other door")
+    )]
+    #[expect(clippy::unused_self, reason = "the other door has it")]
+    pub(in crate::source) fn watch_refused(
+        &self,
+        _: &RelPath,
+        _: &Queue,
+    ) -> Vec<(RelPath, io::Result<Descriptor>)> {
+        Vec::new()
+    }
+
     /// Whether a folder lies on a disk of another machine: of no interest where nobody watches.
     #[cfg_attr(
         all(test, target_os = "linux"),
@@ -190,7 +201,7 @@ impl Root {
                 if error.kind() == io::ErrorKind::PermissionDenied
                     && self.links == Links::Follow =>
             {
-                self.follow(&name)
+                self.follow(&path)
             }
             Err(error) => Err(said(error)),
         }
@@ -205,17 +216,129 @@ impl Root {
         Ok(())
     }
 
-    /// Follows a link that leaves the root, unless it leads to a secret.
-    fn follow(&self, name: &Path) -> Result<(Dir, PathBuf), DiskError> {
-        let target = self.path.join(name).canonicalize().map_err(said)?;
-        if is_secret(&target, &self.path) {
-            return Err(DiskError::Link("to credentials or system files"));
+    /// Follows links, and then looks where they lead.
+    fn follow(&self, path: &RelPath) -> Result<(Dir, PathBuf), DiskError> {
+        let target = self.path.join(path.as_str()).canonicalize().map_err(said)?;
+        match self.policy.judge(&target, &self.path) {
+            Target::Secret => Err(DiskError::Link(link::TO_SECRETS)),
+            Target::Above => Err(DiskError::Link(link::ABOVE)),
+            Target::Inside | Target::Allowed => opened(&target),
+            Target::Outside => self.leave(path),
         }
-        let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
-            return Err(DiskError::NotFound);
+    }
+
+    /// Opens what lies behind a link that leaves the root; the folder that the link leads to is a root of its own.
+    fn leave(&self, path: &RelPath) -> Result<(Dir, PathBuf), DiskError> {
+        let mut place = self.path.clone();
+        let (mut way, mut below) = (RelPath::root(), PathBuf::new());
+        for segment in path.segments() {
+            way = way.child(segment).map_err(|_| DiskError::NotFound)?;
+            below.push(segment);
+            let next = place.join(&below).canonicalize().map_err(said)?;
+            match self.policy.judge(&next, &place) {
+                Target::Inside => continue,
+                Target::Secret => return Err(DiskError::Link(link::TO_SECRETS)),
+                Target::Above => return Err(DiskError::Link(link::ABOVE)),
+                Target::Outside if self.path.starts_with(&next) => {
+                    return Err(DiskError::Link(link::ABOVE));
+                }
+                Target::Allowed => {}
+                Target::Outside => self.prove(&way, &next)?,
+            }
+            place = next;
+            below.clear();
+        }
+        if below.as_os_str().is_empty() {
+            return opened(&place);
+        }
+        let root = Dir::open_ambient_dir(&place, ambient_authority()).map_err(said)?;
+        let inside = root.canonicalize(&below).map_err(said)?;
+        if is_secret(&place.join(&inside), &self.path) {
+            return Err(DiskError::Link(link::TO_SECRETS));
+        }
+        Ok((root, inside))
+    }
+
+    /// Whether what a link at this path leads to is a whole skill or a folder of skills.
+    fn prove(&self, path: &RelPath, target: &Path) -> Result<(), DiskError> {
+        let (folder, name) = opened(target)?;
+        let found = folder.metadata(&name).map_err(said)?;
+        let proven = if found.is_dir() {
+            let folder = Dir::open_ambient_dir(target, ambient_authority()).map_err(said)?;
+            link::is_bundle(&folder)
+                || (link::holds_skills(&folder) && self.may_hold_skills(path, true))
+        } else {
+            link::dialect(path.name(), target).is_some_and(|dialect| {
+                let in_place = dialect == Dialect::Bundle || self.may_hold_skills(path, false);
+                let bytes = || bytes_of(&folder, &name, MAX_PROBED_BYTES);
+                in_place && bytes().is_ok_and(|bytes| link::is_skill(bytes, dialect))
+            })
         };
-        let folder = Dir::open_ambient_dir(folder, ambient_authority()).map_err(said)?;
-        Ok((folder, name.into()))
+        if proven { Ok(()) } else { Err(DiskError::NotSkill) }
+    }
+
+    /// Whether a folder of skills, or else a skill's own file, may stand at this path.
+    fn may_hold_skills(&self, path: &RelPath, is_folder: bool) -> bool {
+        let above = path.folder();
+        let listed = self.path.join(above.as_str()).canonicalize().ok();
+        let folder = listed.and_then(|path| Dir::open_ambient_dir(path, ambient_authority()).ok());
+        let may = folder.is_some_and(|folder| {
+            let names = View::entries(&folder, usize::MAX);
+            let name = is_folder.then_some(path.name());
+            link::may_hold_skills(names.iter().map(|(name, _)| name.as_str()), name)
+        });
+        may && (above.is_root() || self.may_hold_skills(&above, true))
+    }
+}
+
+/// The folder of a resolved path, and the path's name in it.
+fn opened(target: &Path) -> Result<(Dir, PathBuf), DiskError> {
+    let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
+        return Err(DiskError::NotFound);
+    };
+    let folder = Dir::open_ambient_dir(folder, ambient_authority()).map_err(said)?;
+    Ok((folder, name.into()))
+}
+
+/// The bytes of a regular file, at most `limit` of them.
+fn bytes_of(folder: &Dir, name: &Path, limit: usize) -> Result<Vec<u8>, DiskError> {
+    // Looked at before it is opened, because opening a FIFO would wait for ever.
+    let found = folder.metadata(name).map_err(said)?;
+    if !found.is_file() {
+        return Err(DiskError::NotRegular);
+    }
+    if found.len() > limit as u64 {
+        return Err(DiskError::TooLarge { limit, bytes: found.len() });
+    }
+    let file = folder.open(name).map_err(said)?;
+    if !file.metadata()?.is_file() {
+        return Err(DiskError::NotRegular);
+    }
+    let mut content = Vec::new();
+    file.take(limit as u64 + 1).read_to_end(&mut content)?;
+    if content.len() > limit {
+        return Err(DiskError::TooLarge { limit, bytes: content.len() as u64 });
+    }
+    Ok(content)
+}
+
+impl View for Dir {
+    fn is_file(&self, path: &str) -> bool {
+        self.metadata(path).is_ok_and(|found| found.is_file())
+    }
+
+    fn entries(&self, most: usize) -> Vec<(String, bool)> {
+        let entry = |entry: cap_std::fs::DirEntry| {
+            let kind = entry.file_type().ok()?;
+            let name = entry.file_name().into_string().ok()?;
+            Some((name, kind.is_dir() || kind.is_symlink()))
+        };
+        let listing = Dir::entries(self).into_iter().flatten();
+        listing.map_while(Result::ok).filter_map(entry).take(most).collect()
+    }
+
+    fn bytes(&self, name: &str, limit: usize) -> Option<Vec<u8>> {
+        bytes_of(self, Path::new(name), limit).ok()
     }
 }
 

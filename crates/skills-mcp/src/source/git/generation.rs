@@ -17,6 +17,7 @@ use super::{
     mirror::{MAX_FILE_BYTES, Mirror, TreeEntry},
     place::{self, Place},
 };
+use crate::source::layout::{MAX_BYTES as MAX_TEXT_BYTES, means_content_folder};
 
 /// A commit with more files is not served.
 const MAX_FILES: usize = 200_000;
@@ -74,7 +75,7 @@ impl Generation {
         if entries.len() > MAX_FILES {
             return Err(refused(format!("it has more than {MAX_FILES} files")));
         }
-        let mut manifest = selected(entries);
+        let mut manifest = selected(mirror, entries);
         measure(mirror, &mut manifest)?;
         let bytes: u64 = manifest.files.values().map(|file| file.bytes).sum();
         if bytes > MAX_BYTES {
@@ -99,9 +100,16 @@ impl Generation {
     }
 }
 
-/// The files of a commit that we want: those in `skills/` and the settings beside it, or all where there is no such folder.
-fn selected(entries: Vec<TreeEntry>) -> Manifest {
-    let has_folder = entries.iter().any(|entry| entry.path.starts_with(CONTENT.as_bytes()));
+/// The files of a commit that we want: those in `skills/` and the settings beside it where that folder is meant, else all.
+fn selected(mirror: &Mirror<'_>, entries: Vec<TreeEntry>) -> Manifest {
+    let is_inside = |entry: &TreeEntry| entry.path.starts_with(CONTENT.as_bytes());
+    let has_folder = entries.iter().any(is_inside)
+        // `git.sparse_checkout` wants that folder and nothing else.
+        && (mirror.sparse || {
+            let files = entries.iter().filter(|entry| entry.mode.starts_with("100"));
+            let paths = files.filter_map(|entry| str::from_utf8(&entry.path).ok());
+            means_content_folder(paths, |paths| texts(mirror, &entries, paths))
+        });
     let mut manifest = Manifest::default();
     for TreeEntry { mode, blob, path } in entries {
         let wanted = !has_folder || path.starts_with(CONTENT.as_bytes()) || path == CONFIG;
@@ -149,6 +157,24 @@ fn selected(entries: Vec<TreeEntry>) -> Manifest {
         }
     }
     manifest
+}
+
+/// What files of a commit say.
+fn texts(mirror: &Mirror<'_>, entries: &[TreeEntry], paths: &[&str]) -> Vec<Vec<u8>> {
+    let wanted = |entry: &&TreeEntry| paths.iter().any(|path| entry.path == path.as_bytes());
+    let blobs: Vec<&str> = entries.iter().filter(wanted).map(|entry| &*entry.blob).collect();
+    let mut texts = Vec::new();
+    let Ok(sizes) = mirror.sizes(&blobs) else { return texts };
+    let small = |blob: &&str| sizes.get(*blob).is_some_and(|size| *size <= MAX_TEXT_BYTES as u64);
+    let blobs: Vec<&str> = blobs.into_iter().filter(small).collect();
+    // What cannot be read now is found out about when all of it is.
+    let _ = mirror.contents(&blobs, &mut |_, content| {
+        let mut text = Vec::new();
+        io::copy(content, &mut text)?;
+        texts.push(text);
+        Ok(())
+    });
+    texts
 }
 
 /// Finds out how large files are, before any is written; those that are too large are left out.

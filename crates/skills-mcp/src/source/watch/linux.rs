@@ -8,6 +8,7 @@ use std::{
         fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd},
         unix::ffi::OsStrExt as _,
     },
+    path::Path,
 };
 
 use rustix::{
@@ -54,6 +55,14 @@ impl Queue {
     pub(in crate::source) fn add(&self, place: &OwnedFd) -> io::Result<Descriptor> {
         let path = format!("/proc/self/fd/{}", place.as_raw_fd());
         Ok(inotify::add_watch(&self.0, path, CHANGES)?)
+    }
+
+    /// Watches the file or folder at a path, if there is one.
+    pub(super) fn add_path(&self, path: &Path) -> Option<io::Result<Descriptor>> {
+        match inotify::add_watch(&self.0, path, CHANGES) {
+            Err(Errno::NOENT | Errno::NOTDIR) => None,
+            added => Some(added.map_err(io::Error::from)),
+        }
     }
 
     pub(super) fn remove(&self, watch: Descriptor) {

@@ -13,6 +13,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry},
     ffi::OsString,
     io,
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -93,6 +94,26 @@ impl Watch {
         self.places.is_empty()
     }
 
+    /// Watches these files and folders, and none that were watched under this number before; whether all that exist
+    /// are watched now.
+    pub fn watch_only<'a>(
+        &mut self,
+        source: usize,
+        places: impl Iterator<Item = &'a PathBuf>,
+    ) -> bool {
+        self.forget(source, &RelPath::root());
+        let mut all = true;
+        for (number, place) in places.enumerate() {
+            let added = self.queue.add_path(place);
+            all &= !matches!(added, Some(Err(_)));
+            if let (Some(Ok(watch)), Ok(path)) = (added, RelPath::root().child(&number.to_string()))
+            {
+                self.remember(watch, source, path);
+            }
+        }
+        all
+    }
+
     /// Remembers what a watch is for.
     pub(super) fn remember(&mut self, watch: Descriptor, source: usize, path: RelPath) {
         let place = (source, path);
@@ -126,7 +147,7 @@ impl Watch {
     }
 
     /// Stops watching what is at a path and below it.
-    pub(super) fn forget(&mut self, source: usize, path: &RelPath) {
+    pub fn forget(&mut self, source: usize, path: &RelPath) {
         let inside = |other: &RelPath| is_at_or_below(other, path);
         let from = (source, path.clone());
         let gone: Vec<(Place, Descriptor)> = self

@@ -135,7 +135,8 @@ fn known<'a>(told: &Told<'a>) -> (Known, Option<&'a Skill>) {
     // By its very name: what events name is not guessed at.
     let is_it = |skill: &&Skill| *skill.identity == *told.name || *skill.label == *told.name;
     let Some(skill) = catalog.find(told.name).filter(is_it) else { return (Known::Nobody, None) };
-    let source = store.sources().get(skill.source);
+    let sources = store.sources();
+    let source = sources.get(skill.source);
     let repository = source.and_then(|source| source.repository());
     let place = match repository {
         Some(repository) => repository.remote().to_string(),

@@ -1,0 +1,162 @@
+//! Which folder a named directory or repository stands for: people name the repository as often as the folder in it.
+//!
+//! One rule for both: where `skills/` holds skills and nothing beside it does, `skills/` is meant. A `config.yaml` beside
+//! it says so too, before there are any. Bounded: what lies deeper or beyond a number of files is not looked for. Not
+//! here: what is a skill (core), and what git has of a commit.
+
+use std::path::{Path, PathBuf};
+
+use skills_core::{
+    document::{Dialect, Parsed},
+    relpath::RelPath,
+};
+
+use super::{
+    disk::{Links, Listed, Root},
+    walk::is_skipped,
+};
+
+/// The folder that may be meant.
+const CONTENT: &str = "skills/";
+/// What lies beside the folder, or in it where the whole directory is meant.
+const CONFIG: &str = "config.yaml";
+/// So many files and folders of a directory are looked at.
+const MAX_ENTRIES: usize = 5_000;
+/// And none deeper than this.
+const MAX_DEPTH: usize = 6;
+/// So many Markdown files are read to find a skill.
+const MAX_READ: usize = 200;
+/// So many of them at once.
+const READ_AT_ONCE: usize = 20;
+/// None that is larger.
+pub(super) const MAX_BYTES: usize = 1024 * 1024;
+
+/// Whether the files of these paths mean their `skills/`. `texts` gives what some of them say, in their order.
+pub(super) fn means_content_folder<'a>(
+    paths: impl Iterator<Item = &'a str>,
+    texts: impl Fn(&[&str]) -> Vec<Vec<u8>>,
+) -> bool {
+    let is_seen = |path: &&str| {
+        path.split('/').count() <= MAX_DEPTH + 1 && !path.split('/').any(is_passed_by)
+    };
+    let (inside, beside): (Vec<&str>, Vec<&str>) =
+        paths.filter(is_seen).partition(|path| path.starts_with(CONTENT));
+    let says_so = beside.contains(&CONFIG) && !inside.is_empty();
+    (says_so || hold_skill(&inside, &texts)) && !hold_skill(&beside, &texts)
+}
+
+/// Whether one of these files is a skill's.
+fn hold_skill(paths: &[&str], texts: impl Fn(&[&str]) -> Vec<Vec<u8>>) -> bool {
+    let named = |path: &&str, name: &str| {
+        path.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(name))
+    };
+    if paths.iter().any(|path| named(path, "SKILL.md")) {
+        return true;
+    }
+    let mut read: Vec<&str> = paths.iter().copied().filter(|path| path.ends_with(".md")).collect();
+    read.truncate(MAX_READ);
+    let is_skill = |text: Vec<u8>| Parsed::read(text, Dialect::Tree).skill.is_some();
+    // A few at a time: most often the first says enough.
+    read.chunks(READ_AT_ONCE).any(|paths| texts(paths).into_iter().any(is_skill))
+}
+
+/// The folder that a named one stands for.
+pub(super) fn content_folder(path: &Path) -> PathBuf {
+    let content = path.join(CONTENT.trim_end_matches('/'));
+    let whole = || path.to_path_buf();
+    if !content.is_dir() {
+        return whole();
+    }
+    // Links lead no further than they will when it is served.
+    let Ok(root) = Root::open(path, Links::Follow) else { return whole() };
+    let files = files(&root);
+    let text = |path: &&str| root.read(&RelPath::parse(path).ok()?, MAX_BYTES).ok();
+    let texts = |paths: &[&str]| paths.iter().filter_map(text).collect();
+    let means = means_content_folder(files.iter().map(RelPath::as_str), texts);
+    if means { content } else { whole() }
+}
+
+/// The files in a directory, the nearest first.
+fn files(root: &Root) -> Vec<RelPath> {
+    let mut files = Vec::new();
+    let mut entries = 0;
+    let mut level = vec![RelPath::root()];
+    for _ in 0..=MAX_DEPTH {
+        let mut below = Vec::new();
+        for folder in &level {
+            let Ok(listing) = root.list(folder, None) else { continue };
+            for (name, listed) in listing.entries {
+                entries += 1;
+                let name = name.to_str().filter(|name| !is_passed_by(name));
+                let path = name.and_then(|name| folder.child(name).ok());
+                match (path, listed) {
+                    _ if entries > MAX_ENTRIES => return files,
+                    (Some(path), Listed::File { .. }) => files.push(path),
+                    (Some(path), Listed::Folder { .. }) => below.push(path),
+                    (_, Listed::Special | Listed::Refused(_)) | (None, _) => {}
+                }
+            }
+        }
+        level = below;
+    }
+    files
+}
+
+/// Tools' own folders and hidden ones, in which no skill is looked for.
+fn is_passed_by(name: &str) -> bool {
+    name.starts_with('.') || is_skipped(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use skills_testkit::Home;
+
+    use super::*;
+
+    const TREE: &str = "---\nkeywords: [k]\ndescription: d\n---\nText.\n";
+
+    /// Whether a directory of these files means its `skills/`: on disk, and as git lists a commit.
+    fn means(files: &[(&str, &str)]) -> bool {
+        let home = Home::new();
+        for (path, text) in files {
+            home.write(&format!("named/{path}"), text);
+        }
+        let named = home.path().join("named");
+        let on_disk = content_folder(&named) != named;
+        let texts = |paths: &[&str]| {
+            let wanted = files.iter().filter(|(path, _)| paths.contains(path));
+            wanted.map(|(_, text)| text.as_bytes().to_vec()).collect()
+        };
+        assert_eq!(means_content_folder(files.iter().map(|(path, _)| *path), texts), on_disk);
+        on_disk
+    }
+
+    #[test]
+    fn a12_a_folder_of_skills_with_no_skill_beside_it_is_meant() {
+        let bundle = ("skills/pdf/SKILL.md", "x");
+        let leaf = ("skills/api/orders.md", TREE);
+        let readme = ("README.md", "# Read me");
+        assert!(means(&[bundle]));
+        assert!(means(&[leaf, readme, ("src/main.rs", "x"), ("docs/guide.md", "plain")]));
+        assert!(means(&[leaf, readme, ("config.yaml", "")]));
+        assert!(means(&[("skills/notes.txt", "x"), ("config.yaml", "")]), "it says so");
+        // Hidden folders are not looked into, and tools' own neither.
+        assert!(means(&[
+            leaf,
+            (".claude/skills/x/SKILL.md", "x"),
+            ("node_modules/a/SKILL.md", "x")
+        ]));
+        for beside in [
+            ("_root.md", TREE),
+            ("api.md", TREE),
+            ("other/deep/api.md", TREE),
+            ("template/SKILL.md", "x"),
+            ("SKILL.md", "x"),
+        ] {
+            assert!(!means(&[leaf, bundle, beside]), "{}", beside.0);
+            assert!(!means(&[leaf, ("config.yaml", ""), beside]), "{}", beside.0);
+        }
+        assert!(!means(&[("skills/notes.txt", "x"), readme]), "no skill in it");
+        assert!(!means(&[("other/pdf/SKILL.md", "x")]));
+    }
+}

@@ -1,0 +1,135 @@
+//! Which folder a named directory or repository stands for (finding A12), and where a project's directories are looked
+//! for (finding A14).
+
+use std::{fs, os::unix::fs::symlink, process::Command};
+
+use serde_json::{Value, json};
+use skills_testkit::{Client, Home, Remote};
+
+use crate::{
+    git::{follower, synced},
+    support::{Prompt, bundle, doctored, listed_names, run, skill},
+};
+
+/// The paths of every skill that a command would serve.
+fn paths(mut command: Command) -> Vec<String> {
+    let (code, out, err) = run(command.args(["list", "--json"]));
+    assert_eq!(code, 0, "{out}{err}");
+    let listed: Value = serde_json::from_str(&out).unwrap();
+    let mut paths = Vec::new();
+    collect(&listed["tree"], &mut paths);
+    paths.sort();
+    paths
+}
+
+fn collect(node: &Value, paths: &mut Vec<String>) {
+    let children = node["children"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if children.is_empty() {
+        paths.push(node["path"].as_str().unwrap_or_default().to_owned());
+    }
+    children.iter().for_each(|child| collect(child, paths));
+}
+
+#[test]
+fn a12_a_directory_and_a_repository_mean_the_same_folder_with_or_without_a_configuration() {
+    let leaf = skill("orders", "Orders", "Text.");
+    let inside: &[(&str, &str)] = &[("skills/_root.md", &leaf), ("skills/api/orders.md", &leaf)];
+    let readme = ("README.md", "# Read me\n");
+    let settings = ("config.yaml", "");
+    let beside = ("billing/invoice.md", leaf.as_str());
+    for (more, expected) in [
+        (&[readme][..], &["api/orders"][..]),
+        (&[readme, settings][..], &["api/orders"][..]),
+        (&[beside, readme][..], &["billing/invoice", "skills/_root", "skills/api/orders"][..]),
+        (&[beside, settings][..], &["billing/invoice", "skills/_root", "skills/api/orders"][..]),
+    ] {
+        let home = Home::new();
+        let remote = Remote::empty(&home, "team");
+        for (path, text) in inside.iter().chain(more) {
+            home.write(&format!("named/{path}"), text);
+            remote.write(path, text);
+        }
+        remote.commit_all();
+        let mut named = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+        named.current_dir(home.path().join("named")).args(["--dir", "."]);
+        assert_eq!(paths(named), expected);
+        synced(&home, &remote.url());
+        assert_eq!(paths(follower(&home, &remote.url())), expected);
+    }
+}
+
+/// The server in a folder of a repository, with no source named.
+fn inside(home: &Home, folder: &str) -> Command {
+    home.write(&format!("{folder}/.keep"), "");
+    let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+    command.current_dir(home.path().join(folder));
+    command
+}
+
+#[test]
+fn a14_from_a_folder_of_a_project_its_skills_are_found_and_the_nearest_wins() {
+    let home = Home::new();
+    let write = |place: &str, name: &str, words: &str| {
+        home.write(&format!("{place}/{name}/SKILL.md"), bundle(name, words, words));
+    };
+    home.write("repo/.git/HEAD", "ref: refs/heads/main");
+    write("repo/.agents/skills", "deploy", "of the repository");
+    write("repo/.claude/skills", "review", "of the repository");
+    write("repo/apps/.agents/skills", "deploy", "of the apps");
+    write("outside/.agents/skills", "never", "of nobody");
+    write(".agents/skills", "deploy", "of the user");
+    let mut prompt = Prompt::new(inside(&home, "repo/apps/web/src"));
+    prompt.reads("deploy", "of the apps");
+    prompt.reads("review", "of the repository");
+    prompt.misses("never");
+    // Each level is followed, and one that comes wins over those farther away.
+    write("repo/apps/web/.agents/skills", "deploy", "of the web");
+    prompt.reads("deploy", "of the web");
+    fs::remove_dir_all(home.path().join("repo/apps/web/.agents")).unwrap();
+    fs::remove_dir_all(home.path().join("repo/apps/.agents")).unwrap();
+    prompt.reads("deploy", "of the repository");
+    prompt.close();
+    // Without a repository the start directory is all there is.
+    fs::remove_dir_all(home.path().join("repo/.git")).unwrap();
+    let mut prompt = Prompt::new(inside(&home, "repo/apps/web/src"));
+    prompt.reads("deploy", "of the user");
+    prompt.misses("review");
+    prompt.close();
+}
+
+#[test]
+fn a14_links_of_a_projects_directories_stay_in_the_repository() {
+    let home = Home::new();
+    home.write("repo/.git", "gitdir: elsewhere");
+    home.write("repo/tools/inside/SKILL.md", bundle("inside", "d", "Inside."));
+    home.write("elsewhere/far/SKILL.md", bundle("far", "d", "Far."));
+    home.write("repo/app/.claude/skills/own/SKILL.md", bundle("own", "d", "Own."));
+    let skills = home.path().join("repo/app/.claude/skills");
+    symlink("../../../tools/inside", skills.join("inside")).unwrap();
+    symlink(home.path().join("elsewhere/far"), skills.join("far")).unwrap();
+    let mut client = Client::legacy(inside(&home, "repo/app"), "2025-11-25");
+    let listing = crate::support::description(&mut client, "skill");
+    assert_eq!(listed_names(&listing), ["inside", "own"]);
+    let reply = client.call("skill", &json!({"name": "inside"}));
+    assert!(reply.text.contains("Inside."), "{}", reply.text);
+    let (_, found) = doctored(&mut inside(&home, "repo/app"));
+    assert_eq!(found, ["far link-refused"]);
+}
+
+#[test]
+fn e07_a_projects_skill_does_not_take_the_name_of_a_plugins() {
+    let home = Home::new();
+    let real = [("deploy", bundle("deploy", "The plugin's", "Real."))];
+    crate::support::install_plugins(&home, &[("acme", &real)]);
+    home.write("project/.claude/skills/ship/SKILL.md", bundle("acme:deploy", "Forged", "Forged."));
+    let mut client =
+        Client::legacy(crate::support::agents(&home, &["--tools", "all"]), "2025-11-25");
+    for tool in [("skill", "name"), ("get_skill", "skill_path")] {
+        let reply = client.call(tool.0, &json!({tool.1: "acme:deploy"}));
+        assert!(reply.text.contains("Real.") && !reply.text.contains("Forged"), "{}", reply.text);
+    }
+    let reply = client.call("skill", &json!({"name": "ship"}));
+    assert!(reply.text.contains("Forged."), "{}", reply.text);
+    let (_, found) = doctored(&mut crate::support::agents(&home, &[]));
+    assert_eq!(found, ["ship/SKILL.md name-invalid"]);
+}
