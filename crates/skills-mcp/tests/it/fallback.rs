@@ -14,7 +14,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::{Client, Home, LIMIT, PROMPT};
+use skills_testkit::{Client, Home, LIMIT, PROMPT, wait_until};
 
 use crate::support::{Prompt, after, bundle, run, server, signal, skill, with_all_tools};
 
@@ -130,6 +130,11 @@ fn c03_watches_that_run_out_later_are_no_reason_to_miss_a_change() {
     for number in 5..20 {
         write(&home, number, "More");
     }
+    // The watch ends on the way, and from then on a change may be seen a second later.
+    wait_until("they are listed", || {
+        let listed = prompt.client.call("skills_list", &json!({"limit": 1000})).text;
+        listed.contains("s-19: More")
+    });
     prompt.reads("s-19", "More");
     write(&home, 19, "Edited");
     write(&home, 20, "New");
