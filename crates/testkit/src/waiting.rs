@@ -17,14 +17,14 @@ pub const PROMPT: Duration = Duration::from_secs(8);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Looks again and again until there is something to see; a test that waits in vain has failed.
+/// Looks again and again until there is something to see; the test fails after [`LIMIT`].
 pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
         if let Some(seen) = look() {
             return seen;
         }
-        assert!(started.elapsed() < LIMIT, "in vain: {what}");
+        assert!(started.elapsed() < LIMIT, "not within {LIMIT:?}: {what}");
         thread::sleep(PAUSE);
     }
 }

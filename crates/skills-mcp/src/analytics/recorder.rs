@@ -181,7 +181,7 @@ impl Desk {
             let more = first.into_iter().chain(messages.try_iter()).take(MAX_WRITE);
             let closed = self.write(more.collect());
             if let Some(answer) = closed {
-                // Sending does not wait for the disk to settle. Whoever asked may have gone.
+                // Sending does not wait for the disk to settle. The one who closes may have given up.
                 let _ = answer.send(self.courier.take().filter(|_| self.own));
                 self.settle();
                 self.tell();

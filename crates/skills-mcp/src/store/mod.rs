@@ -199,8 +199,8 @@ mod tests {
         source::git::{Installed, Repository},
     };
 
-    /// Whether a call is answered without waiting while somebody looks at what a sync has fetched: one that waits does so
-    /// in vain, and says so.
+    /// Whether a call is answered without waiting while a look at what a sync has fetched goes on: a call that waits runs into
+    /// its limit, and is counted as late.
     async fn is_answered_at_once(sources: Vec<Directory>, taking_in: bool) -> bool {
         let store = Arc::new(Store::new(sources, Stack::default()));
         store.refresh(Cause::Start);

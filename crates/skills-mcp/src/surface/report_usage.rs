@@ -49,7 +49,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         input.comment.map(|comment| comment.chars().take(MAX_COMMENT_CHARS).collect());
     let shown = comment.as_deref().map(escaped).unwrap_or_default();
     tracing::info!(skill = path, useful = input.useful, comment = shown, "feedback");
-    // Where events are recorded, whoever writes them down counts, over all sessions.
+    // Where events are recorded, the recorder counts them over all sessions.
     let in_a_row = call.session.rated(path, input.useful);
     if in_a_row >= REPEATEDLY_USELESS && !call.snapshot.settings().analytics.enabled {
         tracing::warn!(

@@ -443,7 +443,7 @@ fn with_many_descriptors() {
 }
 
 #[test]
-fn e13_connections_that_say_nothing_delay_nobody_even_from_the_same_address() {
+fn e13_connections_that_say_nothing_delay_no_request_even_from_the_same_address() {
     with_many_descriptors();
     let home = Home::new();
     let collector = started(&home, &[]);
@@ -454,7 +454,7 @@ fn e13_connections_that_say_nothing_delay_nobody_even_from_the_same_address() {
         stream
     };
     let mut held: Vec<TcpStream> = (0..1_500).map(|_| slow()).collect();
-    // A head has 15 seconds; whoever waits for one of them to end waits for longer than this.
+    // A head has 15 seconds; a request that waits for one of them to end waits for longer than this.
     let asked = Instant::now();
     assert_eq!(collector.get("/healthz").status, 200);
     assert_eq!(taken(&collector.post("/v1/events", &batch(&some(1, 4)))), (1, 0, 0, 0));
@@ -510,7 +510,7 @@ fn what_is_being_written_when_it_is_asked_to_stop_is_finished() {
     let rest = rest.to_owned();
     stream.write_all(first.as_bytes()).unwrap();
     let writing = thread::spawn(move || {
-        wait_until("nobody is let in any more", || TcpStream::connect(address).is_err());
+        wait_until("no connection is accepted any more", || TcpStream::connect(address).is_err());
         stream.write_all(rest.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();

@@ -245,8 +245,8 @@ fn a03_the_third_useless_in_a_row_is_warned_of_over_sessions_and_shown_in_statis
     assert!(!own(&other).exists());
 }
 
-/// An address at which nobody listens.
-fn nobody() -> String {
+/// An address without a listener.
+fn dead_address() -> String {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     format!("http://127.0.0.1:{port}/v1/events")
 }
@@ -254,7 +254,7 @@ fn nobody() -> String {
 #[test]
 fn a07_while_an_endpoint_is_dead_its_events_are_in_the_buffer_and_doctor_says_how_many() {
     let home = Home::with(ROOT_TREE);
-    let url = nobody();
+    let url = dead_address();
     let folder = Folder::new(home.path());
     let mut client = shake(sending(&home, &url));
     for round in 1..=3_u32 {
@@ -333,7 +333,7 @@ fn a08_the_end_of_a_server_sends_also_right_after_an_endpoint_is_well_again() {
 #[test]
 fn a08_an_outage_is_warned_of_once_when_it_begins_and_once_when_it_ends() {
     let home = Home::with(ROOT_TREE);
-    let url = nobody();
+    let url = dead_address();
     let folder = Folder::new(home.path());
     let mut client = shake(sending(&home, &url));
     ask(&mut client);
