@@ -5,15 +5,17 @@ use std::{
     collections::VecDeque,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
-    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Receiver, RecvTimeoutError},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
 
-/// How long a test waits for an answer before it fails, unless it says otherwise.
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::LIMIT;
 
 /// A running server and the pipe to it. Dropping it kills the server.
 #[derive(Debug)]
@@ -21,7 +23,8 @@ pub struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
-    stderr: Receiver<String>,
+    log: Arc<Mutex<Vec<u8>>>,
+    log_ended: Receiver<()>,
     early: VecDeque<Value>,
     next_id: u64,
     meta: Option<Value>,
@@ -64,22 +67,28 @@ impl Client {
                 break;
             }
         });
-        let (log, stderr) = mpsc::channel();
+        let (end, log_ended) = mpsc::channel();
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let said = Arc::clone(&log);
         thread::spawn(move || {
-            let mut text = Vec::new();
-            let _ = errors.read_to_end(&mut text);
-            let _ = log.send(String::from_utf8_lossy(&text).into_owned());
+            let mut some = [0; 4096];
+            while let Ok(read @ 1..) = errors.read(&mut some) {
+                let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+                said.extend_from_slice(some.get(..read).unwrap_or_default());
+            }
+            let _ = end.send(());
         });
         let stdin = child.stdin.take();
         Self {
             child,
             stdin,
             lines,
-            stderr,
+            log,
+            log_ended,
             early: VecDeque::new(),
             next_id: 1,
             meta: None,
-            patience: PATIENCE,
+            patience: LIMIT,
         }
     }
 
@@ -106,7 +115,7 @@ impl Client {
         client
     }
 
-    /// Waits this long for each answer from now on.
+    /// Waits this long for each answer from now on, where that takes longer than a test's limit by itself.
     pub fn be_patient(&mut self, patience: Duration) {
         self.patience = patience;
     }
@@ -254,6 +263,12 @@ impl Client {
         self.child.id()
     }
 
+    /// What it has logged so far.
+    pub fn log(&self) -> String {
+        let said = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&said).into_owned()
+    }
+
     /// Closes the server's input; what it still says can be read.
     pub fn end_input(&mut self) {
         drop(self.stdin.take());
@@ -270,10 +285,11 @@ impl Client {
         let started = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().expect("the child can be waited for") {
-                let log = self.stderr.recv_timeout(PATIENCE).unwrap_or_default();
-                return (status, started.elapsed(), log);
+                let took = started.elapsed();
+                let _ = self.log_ended.recv_timeout(LIMIT);
+                return (status, took, self.log());
             }
-            assert!(started.elapsed() < PATIENCE, "the server does not leave");
+            assert!(started.elapsed() < LIMIT, "the server does not leave");
             thread::sleep(Duration::from_millis(2));
         }
     }
@@ -297,7 +313,7 @@ mod tests {
         let script = r#"echo '{"id":1}'; echo '{"method":"told"}'; echo '{"id":2}'; read end"#;
         command.args(["-c", script]).current_dir("/");
         let mut client = Client::spawn(command);
-        assert_eq!(client.notified("told", PATIENCE), Some(json!({"method": "told"})));
+        assert_eq!(client.notified("told", LIMIT), Some(json!({"method": "told"})));
         assert_eq!(client.notified("told", Duration::from_millis(1)), None);
         assert_eq!(client.answer(2), json!({"id": 2}));
         assert_eq!(client.answer(1), json!({"id": 1}), "what came earlier is kept");

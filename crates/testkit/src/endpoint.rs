@@ -84,7 +84,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Endpoint {
     /// Starts one that takes everything.
     pub fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        Self::at("127.0.0.1:0")
+    }
+
+    /// The same, at this address.
+    pub fn at(address: &str) -> Self {
+        let listener = TcpListener::bind(address).expect("a port");
         let address = listener.local_addr().expect("its number");
         let shared = Arc::new(Shared {
             behaviour: Mutex::new(Behaviour::Take),

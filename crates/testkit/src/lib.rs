@@ -11,6 +11,7 @@ mod fixture;
 mod home;
 mod listening;
 mod remote;
+mod waiting;
 
 pub use client::{Client, Reply};
 pub use endpoint::{Behaviour, Endpoint, Posted};
@@ -18,3 +19,4 @@ pub use fixture::files;
 pub use home::Home;
 pub use listening::{Answer, Listening, ask};
 pub use remote::{Asked, GitServer, Manner, Remote};
+pub use waiting::{LIMIT, PROMPT, eventually, wait_until};

@@ -6,11 +6,9 @@ use std::{
     net::{SocketAddr, TcpStream},
     process::{Child, ChildStderr, Command, ExitStatus, Stdio},
     thread::{self, JoinHandle},
-    time::Duration,
 };
 
-/// An answer that takes longer than this is none.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::LIMIT;
 
 /// A program that has said `listening on http://ADDRESS`, or the address alone. It ends with this value.
 #[derive(Debug)]
@@ -124,7 +122,7 @@ pub fn ask(
     body: &[u8],
 ) -> std::io::Result<Answer> {
     let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(LIMIT))?;
     let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
     for (name, value) in headers {
         let _ = write!(head, "{name}: {value}\r\n");

@@ -13,3 +13,6 @@ pub mod report;
 mod sample;
 pub mod sender;
 pub mod tally;
+
+/// From so many in a row on, a skill that was called useless is warned of, in the log and in reports.
+pub const REPEATEDLY_USELESS: u64 = 3;

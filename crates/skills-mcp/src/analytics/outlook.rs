@@ -23,12 +23,31 @@ pub fn outlook(home: Option<&Path>, settings: &Analytics) -> String {
         Err(why) => format!("; not sent: {why}"),
     });
     let left = home.map(|home| Folder::new(home).to(settings)).map(|folder| {
+        let waiting = waiting(&folder);
         let State { dropped, unkept, expired, failures, .. } = State::read(&folder);
         let tries = if failures > 0 { format!(", {failures} tries failed") } else { String::new() };
         let some = |n: u64, what: &str| if n > 0 { format!("; {n} {what}") } else { String::new() };
         let unkept = some(unkept, "not kept in the history");
         let expired = some(expired, "too old for the endpoint");
-        format!("; {} bytes unsent{tries}; {dropped} dropped{unkept}{expired}", folder.unsent())
+        format!("; {waiting}{tries}; {dropped} dropped{unkept}{expired}")
     });
     format!("on; {kept}{}{}", sent.unwrap_or_default(), left.unwrap_or_default())
+}
+
+/// How many events are unsent, and where they are.
+fn waiting(folder: &Folder) -> String {
+    let (events, files) = match folder.waiting() {
+        Ok(found) => found,
+        Err(error) => {
+            let bytes = folder.unsent();
+            return format!("{bytes} bytes unsent, which cannot be read: {error}");
+        }
+    };
+    let Some((first, others)) = files.split_first() else { return "0 unsent".to_owned() };
+    let others = match others.len() {
+        0 => String::new(),
+        1 => " and 1 file beside it".to_owned(),
+        more => format!(" and {more} files beside it"),
+    };
+    format!("{events} unsent in {}{others}", first.display())
 }

@@ -2,7 +2,8 @@
 //!
 //! An event goes into a queue with an end; one that finds it full is dropped and counted. One thread writes what is in
 //! it, another sends what is written. Neither is there before the first event, unless others left some to be sent:
-//! without analytics there is no thread, no file and no socket. Not here: what is written (`journal`), and what is sent (`sender`).
+//! without analytics there is no thread, no file and no socket. The thread that writes also counts feedback, and warns
+//! of a skill that is called useless again and again. Not here: what is written (`journal`), and what is sent (`sender`).
 
 use std::{
     fmt,
@@ -17,10 +18,14 @@ use std::{
 };
 
 use super::{
-    journal::{Folder, Losses, Writer},
+    REPEATEDLY_USELESS,
+    journal::{Folder, Losses, Streaks, Writer},
     sender::{Round, Sender},
 };
-use crate::{config::Analytics, event::Recorded};
+use crate::{
+    config::Analytics,
+    event::{Event, Recorded},
+};
 
 /// So many events may wait to be written.
 const QUEUE: usize = 4096;
@@ -28,8 +33,9 @@ const QUEUE: usize = 4096;
 const MAX_WRITE: usize = 256;
 /// What was written is made to survive a power cut this often.
 const SETTLE: Duration = Duration::from_secs(1);
-/// At the end, so long is waited for the disk.
-const DRAIN: Duration = Duration::from_millis(300);
+/// At the end, so long is waited for the disk. What is only in memory then is lost, so it is longer than sending may
+/// take, and shorter than clients wait before they kill a server (two seconds for the signal, two more for the kill).
+const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Between two looks whether it is our turn.
 const MOMENT: Duration = Duration::from_millis(5);
@@ -103,33 +109,39 @@ impl Recorder {
         let started = thread::Builder::new().name("journal".to_owned()).spawn(move || {
             let writer = Writer::new(home.as_deref());
             let folder = home.as_deref().map(Folder::new);
-            Desk { writer, folder, missed, courier: None, own: false }.run(&messages);
+            let streaks = Streaks::default();
+            Desk { writer, folder, streaks, missed, courier: None, own: false }.run(&messages);
         });
         let failed = |error| tracing::warn!("analytics: events are dropped: no thread: {error}");
         started.map_err(failed).ok().map(|_| queue)
     }
 
-    /// Writes what was taken and sends what there is, as far as there is time.
-    pub fn close(&self, until: Instant) {
+    /// Writes what was taken, and sends what there is until then. Writing has its own time: what is on disk will be sent
+    /// by another process, what is not is lost.
+    pub fn close(&self, sent_until: Instant) {
         let Some(Some(queue)) = self.0.queue.get() else { return };
-        let drained = (Instant::now() + DRAIN).min(until);
+        let written_until = Instant::now() + WRITE_TIMEOUT;
         let (answer, answered) = mpsc::channel();
         let mut message = Message::Close(answer);
         while let Err(TrySendError::Full(back)) = queue.try_send(message) {
-            if Instant::now() >= drained {
+            if Instant::now() >= written_until {
                 tracing::warn!("analytics: left before all events were written");
                 return;
             }
             message = back;
             thread::sleep(MOMENT);
         }
-        match answered.recv_timeout(drained.saturating_duration_since(Instant::now())) {
-            Ok(Some(courier)) => courier.last_round(until),
+        let left = || written_until.saturating_duration_since(Instant::now());
+        match answered.recv_timeout(left()) {
+            Ok(Some(courier)) => courier.last_round(sent_until),
             Ok(None) | Err(RecvTimeoutError::Disconnected) => {}
             Err(RecvTimeoutError::Timeout) => {
                 tracing::warn!("analytics: left before all events were written");
+                return;
             }
         }
+        // Nothing more comes: the thread that writes ends once what it wrote survives a power cut.
+        let _ = answered.recv_timeout(left());
     }
 }
 
@@ -143,6 +155,7 @@ impl fmt::Debug for Recorder {
 struct Desk {
     writer: Writer,
     folder: Option<Folder>,
+    streaks: Streaks,
     missed: Arc<AtomicU64>,
     courier: Option<Courier>,
     /// Whether any event was our own: whoever leaves waits only for those.
@@ -168,10 +181,10 @@ impl Desk {
             let more = first.into_iter().chain(messages.try_iter()).take(MAX_WRITE);
             let closed = self.write(more.collect());
             if let Some(answer) = closed {
+                // Sending does not wait for the disk to settle. The one who closes may have given up.
+                let _ = answer.send(self.courier.take().filter(|_| self.own));
                 self.settle();
                 self.tell();
-                // Whoever asked may have gone.
-                let _ = answer.send(self.courier.take().filter(|_| self.own));
                 return;
             }
             if settled.elapsed() >= SETTLE {
@@ -222,6 +235,23 @@ impl Desk {
         self.own = true;
         self.writer.write(events, settings);
         self.send(settings);
+        for recorded in events {
+            if let Event::SkillFeedback(feedback) = &recorded.event {
+                self.rated(&feedback.skill_path, feedback.useful);
+            }
+        }
+    }
+
+    /// Counts feedback on a skill, that of other processes included, and warns where it is useless again and again.
+    fn rated(&mut self, skill: &str, useful: bool) {
+        let in_a_row = self.streaks.rated(self.folder.as_ref(), skill, useful);
+        if in_a_row >= REPEATEDLY_USELESS {
+            tracing::warn!(
+                skill,
+                in_a_row,
+                "called useless again and again; its author should look at it"
+            );
+        }
     }
 
     /// Sees to it that what is unsent is sent as these say.
@@ -319,7 +349,7 @@ fn carry(folder: &Folder, told: &Mutex<Analytics>, ended: &Receiver<mpsc::Sender
         }
         if let Some(over) = over {
             // Whoever leaves has time for one request, once others have made theirs.
-            while sender.round(url, |_| false) == Round::Busy {
+            while sender.last_round(url) == Round::Busy {
                 thread::sleep(MOMENT);
             }
             let _ = over.send(());
@@ -330,7 +360,7 @@ fn carry(folder: &Folder, told: &Mutex<Analytics>, ended: &Receiver<mpsc::Sender
 
 #[cfg(test)]
 mod tests {
-    use skills_testkit::Home;
+    use skills_testkit::{Home, LIMIT, wait_until};
 
     use super::*;
     use crate::analytics::{
@@ -350,19 +380,16 @@ mod tests {
         for _ in 0..6_000 {
             recorder.take(feedback("x"));
         }
-        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
-        recorder.close(Instant::now() + DRAIN);
+        assert!(started.elapsed() < LIMIT, "{:?}", started.elapsed());
+        recorder.close(Instant::now());
         drop(held);
-        recorder.close(Instant::now() + Duration::from_secs(20));
+        recorder.close(Instant::now());
         let folder = Folder::new(home.path());
         let kept = || {
             let text = disk::read(&path, 1 << 30).unwrap();
             u64::try_from(text.split_inclusive(|byte| *byte == b'\n').count()).unwrap()
         };
-        while kept() + State::read(&folder).dropped < 6_000 {
-            assert!(started.elapsed() < Duration::from_secs(20), "{}", kept());
-            thread::sleep(MOMENT);
-        }
+        wait_until("all are counted", || kept() + State::read(&folder).dropped >= 6_000);
         assert_eq!(kept() + State::read(&folder).dropped, 6_000, "each is there or counted");
         assert!((4_096..=4_096 + 256).contains(&kept()), "{}", kept());
     }

@@ -6,7 +6,10 @@ use serde_json::{Map, Value, json};
 use skills_core::diagnostic::escaped;
 
 use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
-use crate::event::{Event, SkillFeedback};
+use crate::{
+    analytics::REPEATEDLY_USELESS,
+    event::{Event, SkillFeedback},
+};
 
 pub(super) const TOOL: Tool = Tool {
     name: "report_usage",
@@ -24,8 +27,6 @@ pub(super) const TOOL: Tool = Tool {
 
 /// A comment is kept up to here.
 const MAX_COMMENT_CHARS: usize = 4_000;
-/// From this many in a row on, the log says so.
-const REPEATED: u32 = 3;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -48,8 +49,9 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         input.comment.map(|comment| comment.chars().take(MAX_COMMENT_CHARS).collect());
     let shown = comment.as_deref().map(escaped).unwrap_or_default();
     tracing::info!(skill = path, useful = input.useful, comment = shown, "feedback");
+    // Where events are recorded, the recorder counts them over all sessions.
     let in_a_row = call.session.rated(path, input.useful);
-    if in_a_row >= REPEATED {
+    if in_a_row >= REPEATEDLY_USELESS && !call.snapshot.settings().analytics.enabled {
         tracing::warn!(
             skill = path,
             in_a_row,

@@ -16,7 +16,7 @@ const MAX_SHOWN: usize = 200;
 pub struct Session {
     candidates: Mutex<Vec<String>>,
     shown: Mutex<VecDeque<Arc<str>>>,
-    refusals: Mutex<HashMap<String, u32>>,
+    refusals: Mutex<HashMap<String, u64>>,
 }
 
 impl Session {
@@ -50,7 +50,7 @@ impl Session {
     }
 
     /// How many times in a row this skill was called useless, this time included.
-    pub(super) fn rated(&self, skill: &str, useful: bool) -> u32 {
+    pub(super) fn rated(&self, skill: &str, useful: bool) -> u64 {
         let mut refusals = open(&self.refusals);
         if useful {
             refusals.remove(skill);

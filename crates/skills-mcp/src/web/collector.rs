@@ -13,7 +13,7 @@ use axum::{
     Router,
     body::Bytes,
     extract::{DefaultBodyLimit, FromRequest as _, Request, State},
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, Method, StatusCode, header},
     response::{IntoResponse as _, Response},
     routing::{get, post},
 };
@@ -179,8 +179,12 @@ fn read(body: &[u8]) -> Result<(Vec<Recorded>, Vec<Unread>), (StatusCode, String
     Ok((events, refused))
 }
 
-async fn health(State(collector): State<Collector>, headers: HeaderMap) -> Response {
-    if let Err(refused) = collector.door.knows(&headers) {
+async fn health(
+    State(collector): State<Collector>,
+    method: Method,
+    headers: HeaderMap,
+) -> Response {
+    if let Err(refused) = collector.door.knows(&method, &headers) {
         return refusal(refused);
     }
     match timeout(HEALTH, collector.archive.answers()).await {

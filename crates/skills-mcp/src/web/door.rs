@@ -2,7 +2,8 @@
 //!
 //! A web page that somebody has open can make their browser ask anything of this machine. It cannot choose what the
 //! browser says of it: a page that reached us under a name of its own says that name as the host, and one that writes
-//! from elsewhere says its origin. Both are refused. On loopback no more is asked for unless a token is set; elsewhere
+//! from elsewhere says its origin. Both are refused. Only a link is followed from anywhere: it asks with `GET`, which
+//! changes nothing. On loopback no more is asked for unless a token is set; elsewhere
 //! one must be. Tokens are kept as digests and compared in constant time.
 
 use std::{
@@ -13,7 +14,7 @@ use std::{
 };
 
 use axum::http::{
-    HeaderMap, StatusCode,
+    HeaderMap, Method, StatusCode,
     header::{AUTHORIZATION, COOKIE, HOST, HeaderName, ORIGIN},
 };
 use sha2::{Digest as _, Sha256};
@@ -132,8 +133,8 @@ impl Door {
     }
 
     /// Whether whoever sends this is let in.
-    pub fn admits(&self, headers: &HeaderMap) -> Result<(), Refused> {
-        self.knows(headers)?;
+    pub fn admits(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refused> {
+        self.knows(method, headers)?;
         let bearer = one(headers, &AUTHORIZATION).and_then(|value| value.split_once(' '));
         let bearer = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         let token = bearer.is_some_and(|(_, token)| self.tokens.hold(token.trim()));
@@ -144,12 +145,12 @@ impl Door {
     }
 
     /// Whether this is for us and from no page elsewhere, whoever sends it.
-    pub fn knows(&self, headers: &HeaderMap) -> Result<(), Refused> {
+    pub fn knows(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refused> {
         let host = one(headers, &HOST).ok_or(Refused::Host)?;
         if !self.is_ours(name(host)) {
             return Err(Refused::Host);
         }
-        if is_from_elsewhere(headers) {
+        if is_from_elsewhere(method, headers) {
             return Err(Refused::Origin);
         }
         if !headers.contains_key(ORIGIN) {
@@ -166,9 +167,9 @@ impl Door {
         if plain(from) == plain(host) { Ok(()) } else { Err(Refused::Origin) }
     }
 
-    /// Takes a token from a browser: the cookie by which it is known from now on.
+    /// Takes a token that a browser posts: the cookie by which it is known from now on.
     pub fn greet(&self, headers: &HeaderMap, token: &str) -> Result<String, Refused> {
-        self.knows(headers)?;
+        self.knows(&Method::POST, headers)?;
         if !self.tokens.hold(token.trim()) {
             return Err(Refused::Token);
         }
@@ -215,12 +216,14 @@ impl Door {
     }
 }
 
-/// Whether the browser says that a page elsewhere asks. Whoever follows a link from there comes by themselves.
-fn is_from_elsewhere(headers: &HeaderMap) -> bool {
+/// Whether the browser says that a page elsewhere asks. A user who follows a link from there may; a form that such a page
+/// sends is a navigation too, but no link.
+fn is_from_elsewhere(method: &Method, headers: &HeaderMap) -> bool {
     let is = |name: &HeaderName, words: &[&str]| {
         headers.get_all(name).iter().any(|value| words.iter().any(|word| value == word))
     };
-    is(&SITE, &["cross-site", "same-site"]) && !is(&MODE, &["navigate"])
+    let is_link = is(&MODE, &["navigate"]) && matches!(*method, Method::GET | Method::HEAD);
+    is(&SITE, &["cross-site", "same-site"]) && !is_link
 }
 
 /// A header that is there once.
@@ -278,7 +281,26 @@ mod tests {
             ("none", "navigate", true),
         ] {
             let headers = headers(&[(HOST, "127.0.0.1:8787"), (SITE, site), (MODE, mode)]);
-            assert_eq!(door.admits(&headers).is_ok(), admitted, "{site} {mode}");
+            assert_eq!(door.admits(&Method::GET, &headers).is_ok(), admitted, "{site} {mode}");
+        }
+    }
+
+    #[test]
+    fn e13_a_page_elsewhere_sends_no_form_even_where_no_origin_is_said() {
+        let door = door("127.0.0.1:8787", &[], "").unwrap();
+        let asked = |method: Method, site: &str| {
+            let from = [(HOST, "127.0.0.1:8787"), (SITE, site), (MODE, "navigate")];
+            door.admits(&method, &headers(&from))
+        };
+        for site in ["cross-site", "same-site"] {
+            assert_eq!(asked(Method::GET, site), Ok(()));
+            assert_eq!(asked(Method::HEAD, site), Ok(()));
+            for method in [Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS] {
+                assert_eq!(asked(method.clone(), site), Err(Refused::Origin), "{method} {site}");
+            }
+        }
+        for site in ["same-origin", "none"] {
+            assert_eq!(asked(Method::POST, site), Ok(()), "{site}");
         }
     }
 
@@ -290,7 +312,7 @@ mod tests {
             if !origin.is_empty() {
                 pairs.push((ORIGIN, origin));
             }
-            door.admits(&headers(&pairs))
+            door.admits(&Method::GET, &headers(&pairs))
         };
         for (host, origin) in [
             ("127.0.0.1:8787", ""),
@@ -322,9 +344,9 @@ mod tests {
         ] {
             assert_eq!(asked("127.0.0.1:8787", origin), Err(Refused::Origin), "{origin}");
         }
-        assert_eq!(door.admits(&headers(&[])), Err(Refused::Host));
+        assert_eq!(door.admits(&Method::GET, &headers(&[])), Err(Refused::Host));
         let two = headers(&[(HOST, "localhost"), (HOST, "evil.example")]);
-        assert_eq!(door.admits(&two), Err(Refused::Host));
+        assert_eq!(door.admits(&Method::GET, &two), Err(Refused::Host));
     }
 
     #[test]
@@ -336,8 +358,9 @@ mod tests {
         assert_eq!(door("0.0.0.0:1", &[], "short").unwrap_err(), DoorError::Short);
         let other = TOKEN.replace('0', "z");
         let door = door("0.0.0.0:1", &[], &format!("{TOKEN}, {other}")).unwrap();
-        let asked =
-            |value: &str| door.admits(&headers(&[(HOST, "10.0.0.7:1"), (AUTHORIZATION, value)]));
+        let asked = |value: &str| {
+            door.admits(&Method::GET, &headers(&[(HOST, "10.0.0.7:1"), (AUTHORIZATION, value)]))
+        };
         assert_eq!(asked(&format!("Bearer {TOKEN}")), Ok(()));
         assert_eq!(asked(&format!("bearer {other}")), Ok(()));
         for wrong in ["", "Bearer", "Bearer ", TOKEN, "Basic 0123456789abcdef", "Bearer 0123"] {
@@ -351,7 +374,7 @@ mod tests {
         let door = door("127.0.0.1:1", &[], TOKEN).unwrap();
         let host = (HOST, "localhost:1");
         let plain = headers(std::slice::from_ref(&host));
-        assert_eq!(door.admits(&plain), Err(Refused::Token));
+        assert_eq!(door.admits(&Method::GET, &plain), Err(Refused::Token));
         assert_eq!(door.greet(&plain, "wrong"), Err(Refused::Token));
         let elsewhere = headers(&[host.clone(), (ORIGIN, "http://evil.example")]);
         assert_eq!(door.greet(&elsewhere, TOKEN), Err(Refused::Origin));
@@ -359,8 +382,8 @@ mod tests {
         assert!(set.contains("; HttpOnly; SameSite=Strict; Path=/;") && !set.contains(TOKEN));
         let cookie = set.split(';').next().unwrap();
         let known = headers(&[host.clone(), (COOKIE, &format!("a=b; {cookie}"))]);
-        assert_eq!(door.admits(&known), Ok(()));
+        assert_eq!(door.admits(&Method::GET, &known), Ok(()));
         let forged = headers(&[host, (COOKIE, "skills_session=1")]);
-        assert_eq!(door.admits(&forged), Err(Refused::Token));
+        assert_eq!(door.admits(&Method::GET, &forged), Err(Refused::Token));
     }
 }

@@ -36,7 +36,7 @@ pub fn login(door: Arc<Door>) -> Router {
 async fn enter(State(door): State<Arc<Door>>, mut request: Request) -> Response {
     // Before anything is read: whether it is for us at all.
     let headers = request.headers().clone();
-    if let Err(refused) = door.knows(&headers) {
+    if let Err(refused) = door.knows(request.method(), &headers) {
         return refusal(refused);
     }
     DefaultBodyLimit::max(BODY_BYTES).apply(&mut request);

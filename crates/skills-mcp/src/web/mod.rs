@@ -4,6 +4,7 @@
 //! are kept.
 
 mod collector;
+mod connections;
 mod door;
 mod login;
 mod page;

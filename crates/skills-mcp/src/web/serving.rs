@@ -1,4 +1,4 @@
-//! Connections and requests, bounded: how many, how long their heads and bodies take; and what every answer says.
+//! Requests, bounded: how many, how long their heads and bodies take; and what every answer says.
 //!
 //! A stop lets what is being answered be answered. Not here: what is answered.
 
@@ -11,7 +11,10 @@ use axum::{
     middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse as _, Response},
 };
-use hyper::server::conn::http1;
+use hyper::{
+    server::conn::http1,
+    service::{Service as _, service_fn},
+};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
@@ -20,12 +23,15 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    sync::{Semaphore, watch},
     task::JoinSet,
     time::{sleep, timeout},
 };
 
-use super::{Door, Refused};
+use super::{
+    Door, Refused,
+    connections::{Connections, Place},
+};
 
 /// So many requests are worked on at once; the next one is asked to come again.
 const REQUESTS: usize = 64;
@@ -35,8 +41,6 @@ const EVENTS: (&str, usize) = ("/v1/events", REQUESTS);
 const HEALTH: (&str, usize) = ("/healthz", 8);
 /// So few bring a token by a form, which nobody has looked at yet.
 const LOGIN: (&str, usize) = ("/login", 8);
-/// So many connections are open at once; the next one waits.
-const CONNECTIONS: usize = 1_024;
 /// A head that takes longer is none. A connection that nobody uses ends after it, too.
 const HEAD: Duration = Duration::from_secs(15);
 const HEAD_BYTES: usize = 64 * 1024;
@@ -65,7 +69,7 @@ pub fn guarded(routes: Router, door: Arc<Door>) -> Router {
 }
 
 async fn enter(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    match door.admits(request.headers()) {
+    match door.admits(request.method(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(refused) => refusal(refused),
     }
@@ -145,27 +149,24 @@ async fn headed(request: Request, next: Next) -> Response {
 pub async fn serve(listener: TcpListener, routes: Router, stop: impl Future<Output = ()>) {
     let places = Arc::new(Places::new());
     let routes = routes.layer(from_fn_with_state(places, bounded)).layer(from_fn(headed));
-    let connections = Arc::new(Semaphore::new(CONNECTIONS));
+    let connections = Arc::new(Connections::default());
     let (stopping, _) = watch::channel(false);
     let mut open = JoinSet::new();
     tokio::pin!(stop);
     loop {
-        let accepted = async {
-            let place = Arc::clone(&connections).acquire_owned().await;
-            (listener.accept().await, place)
-        };
         tokio::select! {
             () = &mut stop => break,
-            (accepted, place) = accepted => match (accepted, place) {
-                (Ok((stream, _)), Ok(place)) => {
+            accepted = listener.accept() => match accepted {
+                // One without a place is closed.
+                Ok((stream, from)) => if let Some(place) = connections.admit(from.ip()) {
                     open.spawn(converse(stream, routes.clone(), stopping.subscribe(), place));
-                }
-                // Out of descriptors, most likely: others will be given back.
-                (Err(error), _) => {
+                },
+                // Out of descriptors, most likely: the system wants one back.
+                Err(error) => {
                     tracing::warn!("no connection could be accepted: {error}");
+                    connections.make_room();
                     sleep(Duration::from_millis(100)).await;
                 }
-                (Ok(_), Err(_)) => break,
             },
             // Those that ended are let go.
             Some(_) = open.join_next() => {}
@@ -180,18 +181,27 @@ async fn converse(
     stream: TcpStream,
     routes: Router,
     mut stopping: watch::Receiver<bool>,
-    _place: OwnedSemaphorePermit,
+    place: Place,
 ) {
     let _ = stream.set_nodelay(true);
+    let routes = TowerToHyperService::new(routes);
+    let service = service_fn(|request| {
+        let (answering, answer) = (place.answering(), routes.call(request));
+        async move {
+            let _answering = answering;
+            answer.await
+        }
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_header_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+        .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     tokio::select! {
         // Whoever broke it off knows that they did.
         _ = &mut connection => {}
+        () = place.displaced() => {}
         () = async {
             // Either is a reason to end.
             let _ = timeout(LIFE, stopping.wait_for(|stopping| *stopping)).await;

@@ -1,13 +1,14 @@
 //! `collect`, from outside: what it takes, from whom, and that what it said it has it has.
 
 use std::{
-    io::Write as _,
+    fs,
+    io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     path::Path,
     process::Command,
     sync::Mutex,
     thread,
-    time::Duration,
+    time::Instant,
 };
 
 use rusqlite::Connection;
@@ -20,7 +21,7 @@ use skills_mcp::{
     clock,
     event::Recorded,
 };
-use skills_testkit::{Answer, Home, Listening, ask};
+use skills_testkit::{Answer, Home, Listening, PROMPT, ask, wait_until};
 
 use crate::{
     recount,
@@ -433,28 +434,86 @@ fn whoever_only_knocks_keeps_nobody_out() {
     assert_eq!(collector.get("/").status, 200);
 }
 
+/// How many connections this process may have: as many as the system lets it, since both ends of none are here.
+fn with_many_descriptors() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+}
+
+#[test]
+fn e13_connections_that_say_nothing_delay_no_request_even_from_the_same_address() {
+    with_many_descriptors();
+    let home = Home::new();
+    let collector = started(&home, &[]);
+    let slow = || {
+        let mut stream = TcpStream::connect(collector.address()).unwrap();
+        // It may have been closed already, since there are others.
+        let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: 127");
+        stream
+    };
+    let mut held: Vec<TcpStream> = (0..1_500).map(|_| slow()).collect();
+    // A head has 15 seconds; a request that waits for one of them to end waits for longer than this.
+    let asked = Instant::now();
+    assert_eq!(collector.get("/healthz").status, 200);
+    assert_eq!(taken(&collector.post("/v1/events", &batch(&some(1, 4)))), (1, 0, 0, 0));
+    assert!(asked.elapsed() < PROMPT, "{:?}", asked.elapsed());
+    // The oldest have lost their places to the latest.
+    let mut first = held.remove(0);
+    assert!(matches!(first.read(&mut [0; 1]), Ok(0) | Err(_)));
+    let open = fs::read_dir(format!("/proc/{}/fd", collector.pid())).unwrap().count();
+    assert!(open < 400, "{open} descriptors");
+}
+
+#[test]
+fn e13_a_page_elsewhere_navigates_here_and_sends_no_form() {
+    let home = Home::new();
+    let collector = started(&home, &[]);
+    let host = collector.address().to_string();
+    let asked = |method: &str, path: &str, site: &str| {
+        let headers = [
+            ("Host", &*host),
+            ("Content-Type", "application/json"),
+            ("Sec-Fetch-Site", site),
+            ("Sec-Fetch-Mode", "navigate"),
+        ];
+        let body: &[u8] = if method == "POST" { br#"{"events":[]}"# } else { b"" };
+        ask(collector.address(), method, path, &headers, body).unwrap().status
+    };
+    for site in ["cross-site", "same-site"] {
+        assert_eq!(asked("POST", "/v1/events", site), 403, "{site}");
+        assert_eq!(asked("POST", "/login", site), 403, "{site}");
+        assert_eq!(asked("GET", "/", site), 200, "{site}");
+        assert_eq!(asked("HEAD", "/", site), 200, "{site}");
+    }
+    assert_eq!(asked("POST", "/v1/events", "same-origin"), 200);
+}
+
 #[test]
 fn what_is_being_written_when_it_is_asked_to_stop_is_finished() {
     let home = Home::new();
     let collector = started(&home, &[]);
     let mut stream = TcpStream::connect(collector.address()).unwrap();
     let body = batch(&some(20, 9));
+    let address = collector.address();
     let head = format!(
-        "POST /v1/events HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-        collector.address(),
+        "POST /v1/events HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
+    stream.write_all(head.as_bytes()).unwrap();
+    // The head is in when the body is asked for; the stop comes between the two.
+    let mut asked_for = [0; b"HTTP/1.1 100 Continue\r\n\r\n".len()];
+    stream.read_exact(&mut asked_for).unwrap();
+    assert!(asked_for.starts_with(b"HTTP/1.1 100 "));
     let (first, rest) = body.split_at(100);
     let rest = rest.to_owned();
-    stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(first.as_bytes()).unwrap();
-    // The head is in; the stop comes between it and the rest of the body.
-    thread::sleep(Duration::from_millis(200));
     let writing = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(300));
+        wait_until("no connection is accepted any more", || TcpStream::connect(address).is_err());
         stream.write_all(rest.as_bytes()).unwrap();
         let mut answer = String::new();
-        std::io::Read::read_to_string(&mut stream, &mut answer).unwrap();
+        stream.read_to_string(&mut answer).unwrap();
         answer
     });
     let (status, log) = collector.stop();
@@ -504,7 +563,7 @@ fn the_file_is_its_owners_alone() {
     let collector = started(&home, &[]);
     taken(&collector.post("/v1/events", &batch(&some(1, 1))));
     for name in ["events.db", "events.db-wal"] {
-        let mode = std::fs::metadata(home.path().join(name)).unwrap().permissions().mode();
+        let mode = fs::metadata(home.path().join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{name}");
     }
 }
@@ -554,7 +613,7 @@ fn a_file_that_others_may_read_is_warned_of() {
     let (_, log) = started(&home, &[]).stop();
     assert!(!log.contains("chmod"), "{log}");
     let file = home.path().join("events.db");
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     let (_, log) = started(&home, &[]).stop();
     assert!(log.contains("chmod 600"), "{log}");
 }

@@ -14,7 +14,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::{Client, Home};
+use skills_testkit::{Client, Home, LIMIT, PROMPT, wait_until};
 
 use crate::support::{Prompt, after, bundle, run, server, signal, skill, with_all_tools};
 
@@ -130,6 +130,11 @@ fn c03_watches_that_run_out_later_are_no_reason_to_miss_a_change() {
     for number in 5..20 {
         write(&home, number, "More");
     }
+    // The watch ends on the way, and from then on a change may be seen a second later.
+    wait_until("they are listed", || {
+        let listed = prompt.client.call("skills_list", &json!({"limit": 1000})).text;
+        listed.contains("s-19: More")
+    });
     prompt.reads("s-19", "More");
     write(&home, 19, "Edited");
     write(&home, 20, "New");
@@ -273,7 +278,9 @@ fn c01_texts_rewritten_ten_times_a_second_are_whole_of_one_generation_and_never_
     let started = Instant::now();
     let mut asked = VecDeque::new();
     let (mut answered, mut slowest) = (0, Duration::ZERO);
-    while started.elapsed() < Duration::from_secs(5) {
+    let enough = |answered| done.load(Ordering::SeqCst) >= 5 && answered >= 100;
+    while started.elapsed() < Duration::from_secs(5) || !enough(answered) {
+        assert!(started.elapsed() < LIMIT, "{answered} answers");
         while asked.len() < 8 {
             let name = format!("s-{}", (answered * 8 + asked.len()) % SKILLS);
             let (tool, key) = [("skill", "name"), ("get_skill", "skill_path")][asked.len() % 2];
@@ -291,9 +298,7 @@ fn c01_texts_rewritten_ten_times_a_second_are_whole_of_one_generation_and_never_
     }
     stop.store(true, Ordering::Relaxed);
     writer.join().unwrap();
-    let generations = done.load(Ordering::SeqCst);
-    assert!(generations >= 5 && answered >= 100, "{generations} generations, {answered} answers");
-    assert!(slowest < Duration::from_secs(1), "{slowest:?} of {answered}");
+    assert!(slowest < PROMPT, "{slowest:?} of {answered}");
     let (_, _, log) = client.close();
     assert!(!log.contains("panic"), "{log}");
 }

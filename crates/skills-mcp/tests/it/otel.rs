@@ -23,7 +23,7 @@ use opentelemetry_proto::tonic::{
 };
 use prost::Message as _;
 use serde_json::{Value, json};
-use skills_testkit::{Client, Home};
+use skills_testkit::{Client, Home, PROMPT};
 
 use crate::{
     support::{ROOT_TREE, eventually, server},
@@ -494,6 +494,14 @@ fn an_endpoint_that_is_dead_delays_no_answer_and_no_end() {
     // One takes connections and never answers, at the other nobody listens.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let calls = |client: &mut Client| {
+        let started = Instant::now();
+        for _ in 0..300 {
+            client.call("get_skill", &json!({"skill_path": "api/auth"}));
+        }
+        started.elapsed()
+    };
+    let usual = calls(&mut Client::legacy(server(&home), "2025-11-25"));
     for (address, word) in [(silent.local_addr().unwrap(), ""), (nobody, "cannot be sent")] {
         let mut command = server(&home);
         command
@@ -502,16 +510,13 @@ fn an_endpoint_that_is_dead_delays_no_answer_and_no_end() {
             .env("OTEL_BSP_MAX_QUEUE_SIZE", "8")
             .env("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "4");
         let mut client = Client::legacy(command, "2025-11-25");
-        let started = Instant::now();
-        for _ in 0..300 {
-            client.call("get_skill", &json!({"skill_path": "api/auth"}));
-        }
+        let took = calls(&mut client);
         // A single request to the one that never answers is given ten seconds.
-        assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+        assert!(took < usual * 5 + PROMPT, "{took:?}, not {usual:?}");
         sends_by(&client, 2);
         let (status, took, log) = client.close();
         assert_eq!(status.code(), Some(0), "{log}");
-        assert!(took < Duration::from_secs(1), "{took:?}");
+        assert!(took < PROMPT, "{took:?}");
         assert!(log.contains(word), "{log}");
         let times = log.matches("spans cannot be sent").count();
         assert!(times <= 1, "said once: {log}");
@@ -531,7 +536,7 @@ fn what_is_not_sent_yet_is_sent_on_leaving() {
         client.call("get_skill", &json!({"skill_path": "api/auth"}));
         let (status, took, log) = client.close();
         assert_eq!(status.code(), Some(0), "{log}");
-        assert!(took < Duration::from_secs(1), "{took:?}");
+        assert!(took < PROMPT, "{took:?}");
         let names: Vec<String> = collector.spans().into_iter().map(|span| span.name).collect();
         names.contains(&"tools/call get_skill".to_owned())
             && collector.metric("mcp.server.session.duration").is_some()

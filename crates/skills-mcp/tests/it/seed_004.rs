@@ -21,7 +21,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::{Client, Home};
+use skills_testkit::{Client, Home, PROMPT, wait_until};
 
 use crate::support::{
     agents, agents_client, bundle, description, eventually, install_plugins, listed_names, offered,
@@ -343,28 +343,27 @@ fn handle_requests_during_refresh() {
     let mut client = agents_client(&home, &["--tools", "skill,tree"]);
     load(&mut client, "user");
     home.write(".claude/skills/user/SKILL.md", bundle("user", "New", "Second text."));
-    let started = Instant::now();
-    let refresh = client.ask("tools/call", json!({"name": "refresh_skills", "arguments": {}}));
-    for _ in 0..20 {
-        client.ask("tools/call", json!({"name": "skill", "arguments": {"name": "user"}}));
-    }
-    let mut before = 0;
-    loop {
-        let answer = client.message();
-        if answer["id"] == json!(refresh) {
-            assert_eq!(answer["result"]["isError"], false);
-            break;
+    // Either they do not wait for the refresh, or it is too fast to wait for; on a busy machine not at the first try.
+    wait_until("loads that do not wait for a refresh", || {
+        let started = Instant::now();
+        let refresh = client.ask("tools/call", json!({"name": "refresh_skills", "arguments": {}}));
+        for _ in 0..20 {
+            client.ask("tools/call", json!({"name": "skill", "arguments": {"name": "user"}}));
         }
-        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
-        assert!(text.ends_with("Read me.\n") || text.ends_with("Second text.\n"), "{text}");
-        before += 1;
-    }
-    // Either they did not wait for the refresh, or it is too fast to wait for.
-    let refreshed = started.elapsed();
-    assert!(
-        before >= 10 || refreshed < Duration::from_millis(200),
-        "{before} loads were answered before the refresh, which took {refreshed:?}"
-    );
+        let (mut before, mut refreshed) = (0, None);
+        for _ in 0..=20 {
+            let answer = client.message();
+            if answer["id"] == json!(refresh) {
+                assert_eq!(answer["result"]["isError"], false);
+                refreshed = Some(started.elapsed());
+                continue;
+            }
+            let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+            assert!(text.ends_with("Read me.\n") || text.ends_with("Second text.\n"), "{text}");
+            before += usize::from(refreshed.is_none());
+        }
+        before >= 10 || refreshed.unwrap() < Duration::from_millis(200)
+    });
     assert!(load(&mut client, "user").ends_with("Second text.\n"), "it is applied afterwards");
 }
 
@@ -471,13 +470,13 @@ fn invalid_tool_call_parameter() {
 
 // Shutdown.
 
-/// Sends a signal: the exit code and the log. More than a second is too long.
+/// Sends a signal: the exit code and the log. A server that waits for something is too slow.
 fn signalled(mut client: Client, signal: &str) -> (Option<i32>, String) {
     let kill = format!("kill -{signal} {}", client.pid());
     let (code, _, complaint) = run(Command::new("sh").args(["-c", &kill]));
     assert_eq!(code, 0, "{complaint}");
     let (status, took, log) = client.wait();
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(took < PROMPT, "{took:?}");
     (status.code(), log)
 }
 

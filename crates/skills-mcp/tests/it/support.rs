@@ -5,12 +5,12 @@ use std::{
     os::unix::fs::{MetadataExt as _, PermissionsExt as _},
     path::PathBuf,
     process::Command,
-    thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use serde_json::{Map, Value, json};
-use skills_testkit::{Client, Home};
+pub(crate) use skills_testkit::eventually;
+use skills_testkit::{Client, Home, LIMIT};
 
 /// A small tree: four levels, an asset that exists, one that does not, and a second skill about the same.
 pub(crate) const ROOT_TREE: &str = "\
@@ -245,7 +245,7 @@ impl Prompt {
         let started = Instant::now();
         while !ask(&mut self.client) {
             self.old += 1;
-            assert!(started.elapsed() < Duration::from_secs(8), "still not seen: {what}");
+            assert!(started.elapsed() < LIMIT, "still not seen: {what}");
         }
     }
 
@@ -298,16 +298,4 @@ pub(crate) fn loaded(client: &mut Client, name: &str) -> Option<String> {
     }
     assert!(reply.text.contains("not found"), "{name}: {}", reply.text);
     None
-}
-
-/// Looks again and again until there is something to see; a test that waits in vain has failed.
-pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let started = Instant::now();
-    loop {
-        if let Some(seen) = look() {
-            return seen;
-        }
-        assert!(started.elapsed() < Duration::from_secs(15), "in vain: {what}");
-        thread::sleep(Duration::from_millis(20));
-    }
 }

@@ -14,11 +14,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use skills_testkit::Home;
+use skills_testkit::{Home, LIMIT};
 
 /// Whom root starts it as: `nobody`.
 const NOBODY: &str = "65534";
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running database server.
 pub(crate) struct Cluster {
@@ -122,7 +121,7 @@ impl Cluster {
                 return Ok(());
             }
             let ended = self.server.as_mut().unwrap().try_wait().unwrap();
-            if ended.is_some() || started.elapsed() > PATIENCE {
+            if ended.is_some() || started.elapsed() > LIMIT {
                 let log = fs::read_to_string(self.folder.path().join("log"));
                 // One that has ended has no number any more.
                 if ended.is_some() {
@@ -142,7 +141,7 @@ impl Cluster {
         let _ = Command::new("kill").args(["-INT", &server.id().to_string()]).status();
         let started = Instant::now();
         while server.try_wait().ok().flatten().is_none() {
-            if started.elapsed() > PATIENCE {
+            if started.elapsed() > LIMIT {
                 let _ = server.kill();
                 let _ = server.wait();
             }

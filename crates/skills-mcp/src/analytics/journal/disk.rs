@@ -27,6 +27,23 @@ pub(in crate::analytics) fn lock(path: &Path) -> io::Result<File> {
     Err(io::ErrorKind::ResourceBusy.into())
 }
 
+/// The same for a file that is there; none where there is none.
+pub(in crate::analytics) fn lock_existing(path: &Path) -> io::Result<Option<File>> {
+    for _ in 0..MAX_TRIES {
+        let file = match options().open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        step();
+        file.lock()?;
+        if is_at(&file, path) {
+            return Ok(Some(file));
+        }
+    }
+    Err(io::ErrorKind::ResourceBusy.into())
+}
+
 /// The same for a file that is there, and only if nobody else has it.
 pub(in crate::analytics) fn lock_if_free(path: &Path) -> io::Result<Option<File>> {
     let file = match options().open(path) {
@@ -93,8 +110,9 @@ fn open_or_make(path: &Path) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
 }
 
+/// Whether the name means this very file.
 #[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
+pub(in crate::analytics) fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
 
     let which = |found: fs::Metadata| (found.dev(), found.ino());
@@ -104,7 +122,7 @@ fn is_at(file: &File, path: &Path) -> bool {
 
 /// Elsewhere nobody can rename a file that is open.
 #[cfg(not(unix))]
-fn is_at(_: &File, path: &Path) -> bool {
+pub(in crate::analytics) fn is_at(_: &File, path: &Path) -> bool {
     path.exists()
 }
 
@@ -184,6 +202,15 @@ pub(in crate::analytics) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
+    }
+}
+
+/// A file for reading; none where there is none.
+pub(in crate::analytics) fn open(path: &Path) -> io::Result<Option<File>> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -1,8 +1,8 @@
 //! [`Folder`]: where unsent events lie, and under which names.
 //!
-//! The buffer is appended to; moved aside it is a [`Segment`], which never changes and goes when all of it was sent. What
-//! is unsent has a bound in size and none in age: a clock that jumps must not cost an event. Other files in the folder are
-//! somebody else's.
+//! The buffer is appended to, and sent from where it lies, so that unsent events are found there. Moved aside, because it
+//! is full or partly sent, it is a [`Segment`], which never changes and goes when all of it was sent. What is unsent has a
+//! bound in size and none in age: a clock that jumps must not cost an event. Other files in the folder are somebody else's.
 
 use std::{
     fs::File,
@@ -54,7 +54,7 @@ pub(in crate::analytics) struct Limits {
 pub(super) const LIMITS: Limits =
     Limits { history: 1024 * MIB, buffer: 4 * MIB, unsent: 64 * MIB, refused: 4 * MIB };
 
-/// A buffer that was moved aside.
+/// A buffer that was moved aside, or the buffer as it was at some moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
     /// Where it is.
@@ -104,6 +104,10 @@ impl Folder {
         self.path.join("analytics-sender.json")
     }
 
+    pub(super) fn streaks(&self) -> PathBuf {
+        self.path.join("analytics-feedback.json")
+    }
+
     /// The right to send, for one process at a time; none while another has it.
     pub(in crate::analytics) fn turn(&self) -> io::Result<Option<File>> {
         disk::make_and_lock_if_free(&self.path.join("analytics-sender.lock"))
@@ -128,22 +132,75 @@ impl Folder {
         files.filter(|(name, _)| ours(name)).map(|(_, bytes)| bytes).sum()
     }
 
-    /// Moves the buffer aside, if there is anything in it.
-    pub(in crate::analytics) fn take_buffer(&self) -> io::Result<Option<Segment>> {
-        let buffer = self.buffer();
-        if disk::read(&buffer, 1)?.is_empty() {
-            return Ok(None);
+    /// How many events are unsent, and the files they lie in. It reads them all.
+    pub fn waiting(&self) -> io::Result<(u64, Vec<PathBuf>)> {
+        let mut files: Vec<PathBuf> =
+            self.segments()?.into_iter().map(|segment| segment.path).collect();
+        files.insert(0, self.buffer());
+        let mut events = 0;
+        let mut found = Vec::new();
+        for path in files {
+            let Some(file) = disk::open(&path)? else { continue };
+            let bytes = file.metadata()?.len();
+            let segment = Segment { path, bytes };
+            events += count(file, segment.cursor())?;
+            found.extend(Some(segment.path).filter(|_| bytes > 0));
         }
-        let held = disk::lock(&buffer)?;
-        let bytes = held.metadata()?.len();
+        Ok((events, found))
+    }
+
+    /// The buffer as it is now, to be sent from where it lies; none where there is nothing in it. Its size is taken under
+    /// the lock, so up to there no line is cut. An empty one, left by a process that was killed, goes.
+    pub(in crate::analytics) fn open_buffer(&self) -> io::Result<Option<(Segment, File)>> {
+        let path = self.buffer();
+        let Some(file) = disk::lock_existing(&path)? else { return Ok(None) };
+        let bytes = file.metadata()?.len();
         if bytes == 0 {
+            disk::remove(&path)?;
             return Ok(None);
         }
+        // Elsewhere a file cannot be recognized under another name, so the buffer gets that name before it is sent.
+        if !cfg!(unix) {
+            return Ok(Some((self.set_aside(bytes)?, file)));
+        }
+        file.unlock()?;
+        Ok(Some((Segment { path, bytes }, file)))
+    }
+
+    /// Takes off the disk what was sent of this file, which is a segment or the buffer: everything up to an offset. A
+    /// buffer with more in it is moved aside first. A writer may have done that already, since it was full.
+    pub(in crate::analytics) fn sent(
+        &self,
+        segment: &Segment,
+        file: &File,
+        offset: u64,
+    ) -> io::Result<()> {
+        let buffer = self.buffer();
+        if segment.path != buffer {
+            return segment.sent(offset);
+        }
+        if let Some(held) = disk::lock_existing(&buffer)?
+            && disk::is_at(file, &buffer)
+        {
+            let bytes = held.metadata()?.len();
+            return if bytes <= offset {
+                disk::remove(&buffer)
+            } else {
+                self.set_aside(bytes)?.sent(offset)
+            };
+        }
+        let mut segments = self.segments()?.into_iter();
+        segments.find(|aside| disk::is_at(file, &aside.path)).map_or(Ok(()), |it| it.sent(offset))
+    }
+
+    /// Gives the buffer, which is locked, the name of a segment.
+    fn set_aside(&self, bytes: u64) -> io::Result<Segment> {
+        let buffer = self.buffer();
         // Whoever wrote it does not find it any more to settle it.
         disk::settle(&buffer)?;
         let path = self.aside();
         disk::rename(&buffer, &path)?;
-        Ok(Some(Segment { path, bytes }))
+        Ok(Segment { path, bytes })
     }
 
     /// Removes the oldest segments while there is too much: how many events went with them. One that is being sent
@@ -222,7 +279,7 @@ impl Segment {
     }
 
     /// Remembers up to where it was sent. All of it: then it goes, before what is remembered of it.
-    pub(in crate::analytics) fn sent(&self, offset: u64) -> io::Result<()> {
+    fn sent(&self, offset: u64) -> io::Result<()> {
         if offset >= self.bytes {
             return self.remove();
         }
@@ -257,7 +314,7 @@ impl Segment {
 
 /// How many events follow.
 fn count(file: File, offset: u64) -> io::Result<u64> {
-    let mut lines = Lines::new(file, offset)?;
+    let mut lines = Lines::new(file, offset, u64::MAX)?;
     let mut events = 0;
     while let Some(found) = lines.next()? {
         events += u64::from(matches!(found, Found::Event(..)));

@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom},
+    io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Take},
 };
 
 use serde::Deserialize;
@@ -10,10 +10,10 @@ use uuid::Uuid;
 
 use super::line::{MAX_LINE, unchecked};
 
-/// Reads a file line by line from somewhere on.
+/// Reads a file line by line, from somewhere to somewhere.
 #[derive(Debug)]
 pub(in crate::analytics) struct Lines {
-    reader: BufReader<File>,
+    reader: BufReader<Take<File>>,
     offset: u64,
     line: Vec<u8>,
 }
@@ -36,9 +36,11 @@ struct Head {
 }
 
 impl Lines {
-    pub(in crate::analytics) fn new(mut file: File, offset: u64) -> io::Result<Self> {
+    /// The lines between two offsets; what is beyond the second is not looked at.
+    pub(in crate::analytics) fn new(mut file: File, offset: u64, end: u64) -> io::Result<Self> {
         file.seek(SeekFrom::Start(offset))?;
-        Ok(Self { reader: BufReader::with_capacity(64 * 1024, file), offset, line: Vec::new() })
+        let part = file.take(end.saturating_sub(offset));
+        Ok(Self { reader: BufReader::with_capacity(64 * 1024, part), offset, line: Vec::new() })
     }
 
     /// Where the next line begins.

@@ -10,9 +10,11 @@ pub(super) mod folder;
 mod line;
 pub(super) mod lines;
 pub(super) mod state;
+mod streaks;
 mod writer;
 
 pub use folder::{Folder, Segment};
 pub use line::{MAX_LINE, checked, unchecked, verified};
 pub use state::State;
+pub use streaks::Streaks;
 pub use writer::{Losses, Writer, history};

@@ -80,8 +80,9 @@ impl Writer {
         if lines.is_empty() {
             return false;
         }
-        let sent = settings.endpoint.as_ref().map(|_| self.buffer(text.as_bytes(), settings));
+        // First the history: what an endpoint has is in it.
         let kept = self.history(text.as_bytes(), settings);
+        let sent = settings.endpoint.as_ref().map(|_| self.buffer(text.as_bytes(), settings));
         match (sent, kept) {
             (None | Some(Ok(())), Ok(())) => {
                 self.recovered();
@@ -255,7 +256,7 @@ mod tests {
     /// How many events there are in a file.
     fn events(path: &Path) -> u64 {
         let Ok(Some(file)) = disk::lock_if_free(path) else { return 0 };
-        let mut lines = Lines::new(file, 0).unwrap();
+        let mut lines = Lines::new(file, 0, u64::MAX).unwrap();
         let mut events = 0;
         while lines.next().unwrap().is_some() {
             events += 1;

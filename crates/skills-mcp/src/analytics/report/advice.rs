@@ -1,7 +1,8 @@
 //! What to fix this week, first first: weighed by how many requests it would help.
 //!
 //! Every piece needs [`ENOUGH`] observations, and a share needs its whole interval on the bad side. A file that cannot
-//! be read needs none: it is known to be broken.
+//! be read needs none: it is known to be broken. Nor does a skill that was called useless again and again: that is said of
+//! the latest feedback, and claims no share.
 
 use std::cmp::Reverse;
 
@@ -80,7 +81,7 @@ fn missing(group: &Misses, looked: Looked) -> Option<Weighed> {
 fn useless(skill: &SkillUse) -> Option<Weighed> {
     let rate = skill.useful;
     let mostly = rate.high.is_some_and(|high| high < 0.5);
-    let lately = skill.useless_in_a_row >= ENOUGH;
+    let lately = skill.is_repeatedly_useless();
     if !mostly && !lately {
         return None;
     }
@@ -89,7 +90,13 @@ fn useless(skill: &SkillUse) -> Option<Weighed> {
     } else {
         format!("The last {} in a row said that it did not help.", skill.useless_in_a_row)
     };
-    let share = if lately { 1.0 } else { 1.0 - rate.share.unwrap_or(0.0) };
+    // A few in a row say that something is wrong, and not how many it would help.
+    let helps = if mostly || skill.useless_in_a_row >= ENOUGH {
+        let share = if lately { 1.0 } else { 1.0 - rate.share.unwrap_or(0.0) };
+        rounded(real(skill.served.max(rate.of)) * share)
+    } else {
+        skill.useless_in_a_row
+    };
     let advice = Advice {
         kind: AdviceKind::ImproveSkill,
         subject: skill.skill.clone(),
@@ -97,7 +104,7 @@ fn useless(skill: &SkillUse) -> Option<Weighed> {
         action: "Read the comments and mend the skill.".to_owned(),
         skill: Some(skill.skill.clone()),
     };
-    Some((rounded(real(skill.served.max(rate.of)) * share), advice))
+    Some((helps, advice))
 }
 
 /// Skills that searches show and nobody takes, compared with the others.

@@ -16,7 +16,10 @@ mod words;
 use serde::{Deserialize, Serialize};
 pub use shelf::{Shelf, Shelved};
 
-use super::archive::{Evidence, Period};
+use super::{
+    REPEATEDLY_USELESS,
+    archive::{Evidence, Period},
+};
 use words::Words;
 
 /// Fewer than this many observations are no rate: nothing is claimed from them.
@@ -264,6 +267,13 @@ pub struct SkillUse {
     pub chosen: u64,
     /// How often it was the nearest to a request that found nothing.
     pub nearly: u64,
+}
+
+impl SkillUse {
+    /// Whether the latest feedback called it useless again and again.
+    pub fn is_repeatedly_useless(&self) -> bool {
+        self.useless_in_a_row >= REPEATEDLY_USELESS
+    }
 }
 
 /// What is there and not used.

@@ -24,18 +24,22 @@ impl Rate {
         let [share, low, high] = [share, low, high].map(|part| Some(short(part)));
         Self { n, of, share, low, high }
     }
+
+    /// Where the true share lies, in whole percent, for people: rounded outwards, so that it still lies there.
+    pub fn percents(&self) -> Option<(f64, f64)> {
+        // Hundredths of a percent are whole numbers, but for the last bit.
+        let hundredths = |part: f64| (part * 10_000.0).round() / 100.0;
+        Some((hundredths(self.low?).floor(), hundredths(self.high?).ceil()))
+    }
 }
 
 /// `12 of 40, 18-45 %`, or that there are too few to say.
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.low, self.high) {
-            (Some(low), Some(high)) => {
-                let (low, high) = ((low * 100.0).floor(), (high * 100.0).ceil());
-                write!(f, "{} of {}, {low:.0}-{high:.0} %", self.n, self.of)
-            }
-            _ if self.of == 0 => f.write_str("none"),
-            _ => write!(f, "too few to say ({} of {})", self.n, self.of),
+        match self.percents() {
+            Some((low, high)) => write!(f, "{} of {}, {low:.0}-{high:.0} %", self.n, self.of),
+            None if self.of == 0 => f.write_str("none"),
+            None => write!(f, "too few to say ({} of {})", self.n, self.of),
         }
     }
 }

@@ -329,6 +329,21 @@ fn feedback_in_a_row_counts_from_the_newest_back() {
 }
 
 #[test]
+fn a03_from_the_third_useless_in_a_row_on_a_report_says_so() {
+    let bad = json!({"skill_path": "ui/react", "useful": false});
+    for (times_told, advised) in [(2, false), (3, true), (4, true)] {
+        let report = report(times(times_told, "skill_feedback", &bad));
+        let about = report.advice.iter().find(|advice| advice.kind == AdviceKind::ImproveSkill);
+        assert_eq!(about.is_some(), advised, "{times_told}");
+        if let Some(advice) = about {
+            let seen = format!("The last {times_told} in a row said that it did not help.");
+            assert_eq!((&advice.seen, advice.subject.as_str()), (&seen, "ui/react"));
+        }
+        assert_eq!(report.skills[0].is_repeatedly_useless(), advised);
+    }
+}
+
+#[test]
 fn each_kind_of_advice_has_its_reason() {
     let bad = json!({"skill_path": "ui/react", "useful": false});
     let mut events = times(20, "skill_feedback", &bad);
@@ -374,9 +389,10 @@ fn from_a_few_events_nothing_is_claimed() {
     let row = |name: &str| report.skills.iter().find(|skill| skill.skill == name).unwrap();
     assert_eq!((row("ui/vue").scored, row("ui/vue").mean_score), (9, None));
     assert_eq!(row("ui/react").chosen, 2);
-    // The broken file is no claim: it is there.
+    // The broken file is no claim: it is there. Nor is a streak: it happened.
     let kinds: Vec<AdviceKind> = report.advice.iter().map(|advice| advice.kind).collect();
-    assert_eq!(kinds, [AdviceKind::FixFile]);
+    assert_eq!(kinds, [AdviceKind::ImproveSkill, AdviceKind::FixFile]);
+    assert_eq!(report.advice[0].seen, "The last 5 in a row said that it did not help.");
     assert_eq!(report.totals.useful.share, None);
     assert!(report.scripts[0].failed.share.is_none() && report.scripts[0].p50_ms.is_none());
 }

@@ -32,9 +32,9 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Reads at most so many events from here on.
-    pub(super) fn read(file: &File, offset: u64, most: usize) -> io::Result<Self> {
-        let mut lines = Lines::new(file.try_clone()?, offset)?;
+    /// Reads at most so many events between two offsets.
+    pub(super) fn read(file: &File, offset: u64, end: u64, most: usize) -> io::Result<Self> {
+        let mut lines = Lines::new(file.try_clone()?, offset, end)?;
         let mut batch = Self {
             body: BEGINNING.to_vec(),
             digest: Sha256::new(),

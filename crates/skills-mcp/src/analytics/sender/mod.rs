@@ -35,6 +35,8 @@ pub struct Sender {
     network: Network,
     /// What was said of the endpoint last, so that it is said once.
     said: Option<String>,
+    /// Whether it was said that the endpoint does not answer.
+    is_down: bool,
     /// Whether it was said that the endpoint takes some events not, and that some are too old for it.
     noted: (bool, bool),
     /// What we know ourselves, where the disk does not take what all should know.
@@ -68,7 +70,14 @@ impl Sender {
     /// A sender of what is in this folder.
     pub fn new(folder: Folder) -> Self {
         let network = Network::new(PATIENCE);
-        Self { folder, network, said: None, noted: (false, false), backoff: Backoff::default() }
+        Self {
+            folder,
+            network,
+            said: None,
+            is_down: false,
+            noted: (false, false),
+            backoff: Backoff::default(),
+        }
     }
 
     /// The same for this folder; another one if it is another folder's.
@@ -80,7 +89,19 @@ impl Sender {
     /// Sends what is unsent, with a pause between requests. It ends when all is sent, when the endpoint does not take
     /// more, or when `pause` says so.
     pub fn round(&mut self, url: &str, pause: impl FnMut(Duration) -> bool) -> Round {
-        match self.try_round(url, pause) {
+        let round = self.try_round(url, false, pause);
+        self.ended(round)
+    }
+
+    /// Sends one more batch before the process ends. An endpoint that took the last one is not given its pause; one that
+    /// did not is not asked before its time.
+    pub fn last_round(&mut self, url: &str) -> Round {
+        let round = self.try_round(url, true, |_| false);
+        self.ended(round)
+    }
+
+    fn ended(&mut self, round: io::Result<Round>) -> Round {
+        match round {
             Ok(round) => round,
             Err(error) => {
                 self.say(&format!(
@@ -94,6 +115,7 @@ impl Sender {
     fn try_round(
         &mut self,
         url: &str,
+        leaving: bool,
         mut pause: impl FnMut(Duration) -> bool,
     ) -> io::Result<Round> {
         let Some(_turn) = self.folder.turn()? else { return Ok(Round::Busy) };
@@ -101,7 +123,14 @@ impl Sender {
         let now = now();
         let State { failures, since, not_before, .. } = state;
         let known = Backoff { failures, since, not_before };
-        if let Some(wait) = known.pending(now).max(self.backoff.pending(now)) {
+        if failures == 0 && since >= self.backoff.since {
+            // Another process was served since we were not.
+            self.backoff = Backoff::default();
+        }
+        let is_paced = failures == 0 && self.backoff.failures == 0;
+        if let Some(wait) = known.pending(now).max(self.backoff.pending(now))
+            && !(leaving && is_paced)
+        {
             return Ok(Round::Later(wait));
         }
         // The operator's token is for the operator's endpoint.
@@ -118,17 +147,19 @@ impl Sender {
         loop {
             let mut next = self.next()?;
             if next.is_none() && !taken {
-                taken = true;
-                self.folder.take_buffer()?;
-                next = self.next()?;
+                next = self.folder.open_buffer()?;
+                taken = next.is_some();
             }
             let Some((segment, file)) = &next else { return Ok(Round::Done) };
-            match self.step(&endpoint, segment, file)? {
+            let more = match self.step(&endpoint, segment, file)? {
                 Step::Stays(wait) => return Ok(Round::Later(wait)),
                 Step::Empty => continue,
-                Step::Gone | Step::Smaller => {}
-            }
-            let more = !self.folder.segments()?.is_empty();
+                Step::Gone => !self.folder.segments()?.is_empty(),
+                Step::Smaller => {
+                    taken &= segment.path != self.folder.buffer();
+                    true
+                }
+            };
             if more && !pause(PACE) {
                 return Ok(Round::Later(PACE));
             }
@@ -153,9 +184,9 @@ impl Sender {
     /// Sends the next batch of a segment, which we hold.
     fn step(&mut self, endpoint: &Endpoint, segment: &Segment, file: &File) -> io::Result<Step> {
         let most = State::read(&self.folder).batch.unwrap_or(MAX_EVENTS).clamp(1, MAX_EVENTS);
-        let batch = Batch::read(file, segment.cursor(), most)?;
+        let batch = Batch::read(file, segment.cursor(), segment.bytes, most)?;
         if batch.events == 0 {
-            self.gone(segment, &batch)?;
+            self.gone(segment, file, &batch)?;
             return Ok(Step::Empty);
         }
         let (key, body) = (batch.key(), batch.body());
@@ -165,9 +196,9 @@ impl Sender {
         match verdict {
             Verdict::Taken(except) => {
                 self.put_aside(host, &batch, &except)?;
-                self.gone(segment, &batch)?;
+                self.gone(segment, file, &batch)?;
                 self.count_expired(host, except.expired)?;
-                self.succeeded(most)?;
+                self.succeeded(host, batch.events, most)?;
                 Ok(Step::Gone)
             }
             Verdict::TooLarge if batch.events > 1 => {
@@ -182,7 +213,7 @@ impl Sender {
                     self.folder.refused().display()
                 );
                 self.folder.refuse(&batch.lines)?;
-                self.gone(segment, &batch)?;
+                self.gone(segment, file, &batch)?;
                 Ok(Step::Gone)
             }
             Verdict::Later { why, retry_after, astray } => {
@@ -191,7 +222,7 @@ impl Sender {
                         "events wait, since {host} does not take them: {why}; set analytics.endpoint to where they are taken, and {TOKEN} if it wants one"
                     ));
                 } else {
-                    tracing::debug!("analytics: {host}: {why}; trying again later");
+                    self.went_down(host, &why);
                 }
                 Ok(Step::Stays(self.failed(retry_after.as_deref())))
             }
@@ -228,9 +259,21 @@ impl Sender {
         State::change(&self.folder, |state| state.expired += expired).map(drop)
     }
 
+    /// Says once that an endpoint does not take events.
+    fn went_down(&mut self, host: &str, why: &str) {
+        if std::mem::replace(&mut self.is_down, true) {
+            tracing::debug!("analytics: {host}: {why}; trying again later");
+            return;
+        }
+        tracing::warn!(
+            "analytics: events wait, since {host} does not take them: {why}; they are in {} and are sent once it does",
+            self.folder.buffer().display()
+        );
+    }
+
     /// Takes a batch off the disk.
-    fn gone(&self, segment: &Segment, batch: &Batch) -> io::Result<()> {
-        segment.sent(batch.end)?;
+    fn gone(&self, segment: &Segment, file: &File, batch: &Batch) -> io::Result<()> {
+        self.folder.sent(segment, file, batch.end)?;
         if batch.spoilt > 0 {
             tracing::warn!(
                 lines = batch.spoilt,
@@ -241,11 +284,18 @@ impl Sender {
         Ok(())
     }
 
-    fn succeeded(&mut self, most: usize) -> io::Result<()> {
-        if self.said.take().is_some() {
-            tracing::info!("analytics: events are sent again");
-        }
+    /// The endpoint took so many events of a batch that may have `most`.
+    fn succeeded(&mut self, host: &str, events: usize, most: usize) -> io::Result<()> {
         let state = State::read(&self.folder);
+        let was_down = std::mem::take(&mut self.is_down) | self.said.take().is_some();
+        if was_down || state.failures > 0 {
+            tracing::warn!(
+                failed_tries = state.failures,
+                sent = events,
+                left_bytes = self.folder.unsent(),
+                "analytics: events are sent again to {host}"
+            );
+        }
         if state.failures > 0 || state.batch.is_some() {
             let next = most.saturating_mul(2);
             State::change(&self.folder, |state| {

@@ -171,7 +171,7 @@ impl Page<'_> {
             vec![
                 format!("{}{mark}", skill.skill),
                 count(skill.served),
-                skill.useful.to_string(),
+                usefulness(skill),
                 count(skill.tokens),
                 skill.mean_score.map(|score| format!("{score:.2}")).unwrap_or_default(),
                 if skill.shown > 0 { skill.taken.to_string() } else { String::new() },
@@ -352,6 +352,15 @@ fn unused_line(unused: &Unused, width: usize) -> String {
         format!("  {}", dim(&fitted(&unused.description, room)))
     };
     format!("  {name}{about}")
+}
+
+/// How often a skill helped; and where of late it did not, again and again, that instead of how sure the share is.
+fn usefulness(skill: &SkillUse) -> String {
+    if !skill.is_repeatedly_useless() {
+        return skill.useful.to_string();
+    }
+    let [n, of, last] = [skill.useful.n, skill.useful.of, skill.useless_in_a_row].map(count);
+    format!("{n} of {of}, not the last {last}")
 }
 
 /// `1 skill`, `2,000 skills`.

@@ -59,10 +59,7 @@ pub(super) fn percent(share: impl Share) -> String {
 
 /// Where the true share lies, in percent.
 pub(super) fn range(rate: &Rate) -> String {
-    match (rate.low, rate.high) {
-        (Some(low), Some(high)) => format!("{:.0}–{:.0} %", low * 100.0, high * 100.0),
-        (None, _) | (_, None) => String::new(),
-    }
+    rate.percents().map(|(low, high)| format!("{low:.0}–{high:.0} %")).unwrap_or_default()
 }
 
 /// The number itself.
@@ -259,6 +256,23 @@ mod tests {
         assert_eq!((millis(Some(12.4)), millis(2_345.0)), ("12 ms".into(), "2.35 s".into()));
         assert_eq!((micros(Some(950.0)), micros(12_345.0)), ("950 µs".into(), "12.3 ms".into()));
         assert_eq!((percent(0.826), percent(None::<f64>)), ("83 %".to_owned(), "–".to_owned()));
+    }
+
+    #[test]
+    fn a15_interval_is_the_same_on_the_page_and_on_a_terminal() {
+        for of in 10..200 {
+            for n in 0..=of {
+                let rate = Rate::of(n, of);
+                let on_page = range(&rate).replace('–', "-");
+                assert_eq!(rate.to_string(), format!("{n} of {of}, {on_page}"));
+                let (low, high) = rate.percents().unwrap();
+                let share = rate.share.unwrap() * 100.0;
+                assert!(low <= share + 0.01 && share <= high + 0.01, "{n} of {of}: {low}-{high}");
+            }
+        }
+        let exact = Rate { low: Some(0.29), high: Some(0.57), ..Rate::of(40, 80) };
+        assert_eq!(range(&exact), "29–57 %", "what is whole stays as it is");
+        assert_eq!(range(&Rate::of(1, 2)), "");
     }
 
     #[test]

@@ -91,8 +91,8 @@ pub fn pages(pages: Pages, door: Arc<Door>) -> Router {
 /// A browser without the token is asked for it; how that page looks is no secret.
 async fn enter(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
     let looks = ["/style.css", "/icon.svg"].contains(&request.uri().path());
-    let headers = request.headers();
-    match if looks { door.knows(headers) } else { door.admits(headers) } {
+    let (method, headers) = (request.method(), request.headers());
+    match if looks { door.knows(method, headers) } else { door.admits(method, headers) } {
         Ok(()) => next.run(request).await,
         Err(Refused::Token) if !request.uri().path().starts_with("/v1/") => login(false),
         Err(refused) => refusal(refused),
