@@ -232,8 +232,8 @@ impl Context {
         let directories: Result<Vec<Directory>, _> =
             named.directories.iter().map(|source| Directory::open(source, stack.trust)).collect();
         let mut directories = directories?;
-        let git = Arc::new(Installed::default());
         let settled = stack.settle(None);
+        let git = Arc::new(Installed::new(&self.environment, &settled.settings.scripts.roots));
         // What nobody has said yet the content may say.
         let said = settled
             .values

@@ -32,6 +32,7 @@ mod links;
 mod notify;
 #[cfg(feature = "otel")]
 mod otel;
+mod planted;
 mod recount;
 mod sandbox;
 mod scripts;
