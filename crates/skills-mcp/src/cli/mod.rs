@@ -35,6 +35,7 @@ use output::Output;
 use crate::{
     config::{Environment, Named, Origin, Stack, sources},
     event::Sink,
+    programs::{SearchPath, WritableFolders},
     script::{self, Caller, Runs},
     source::{
         Client, Directory, Plugin, client, default_directories,
@@ -210,9 +211,21 @@ impl Context {
         Ok(stack)
     }
 
-    /// What the operator should know: keys that do not exist, plugins that are installed and not enabled.
+    /// What the operator should know: keys that do not exist, plugins that are installed and not enabled, a program of ours
+    /// that scripts may replace.
     fn warnings(&self) -> Result<Vec<String>, Failure> {
-        let mut warnings = Stack::read(&self.environment, &self.shared.settings)?.warnings;
+        let stack = Stack::read(&self.environment, &self.shared.settings)?;
+        let roots = stack.settle(None).settings.scripts.roots;
+        let mut warnings = stack.warnings;
+        let writable = WritableFolders::new(&self.environment).folders(&roots);
+        let own = std::env::current_exe().ok();
+        if let Some(own) = own.filter(|own| SearchPath::default().safe(&writable).is_writable(own))
+        {
+            warnings.push(format!(
+                "{} lies where scripts may write, and so may be replaced by one; install it elsewhere",
+                own.display()
+            ));
+        }
         if self.named().is_empty() && !self.shared.no_default_dirs {
             let disabled = installed(&self.environment).disabled;
             warnings.extend(

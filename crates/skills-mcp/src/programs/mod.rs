@@ -15,6 +15,8 @@ use std::{
 
 pub use writable::WritableFolders;
 
+/// Where the system itself looks for the programs of a process without a `PATH`.
+const WITHOUT_A_PATH: &[&str] = &["/usr/bin", "/bin"];
 /// A path with more symbolic links in it is not followed, as the system does not follow it either.
 const MAX_LINKS: usize = 40;
 
@@ -57,7 +59,11 @@ pub enum ProgramError {
 impl SearchPath {
     /// Relative entries and empty ones mean the working directory, and are never searched.
     pub fn new(folders: &[PathBuf]) -> Self {
-        let folders = folders.iter().filter(|folder| folder.is_absolute()).cloned().collect();
+        let mut folders: Vec<PathBuf> =
+            folders.iter().filter(|folder| folder.is_absolute()).cloned().collect();
+        if folders.is_empty() {
+            folders.extend(WITHOUT_A_PATH.iter().map(PathBuf::from));
+        }
         Self { folders }
     }
 
@@ -235,6 +241,7 @@ mod tests {
         let search = SearchPath::new(&folders.collect::<Vec<_>>());
         let project = [real.join("project")];
         assert_eq!(search.safe(&project).variable(), real.join("safe").into_os_string());
+        assert_eq!(SearchPath::new(&["bin".into()]).safe(&project).variable(), "/usr/bin:/bin");
     }
 
     #[test]

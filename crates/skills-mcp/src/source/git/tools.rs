@@ -100,7 +100,9 @@ impl Tools<'_> {
                 continue;
             }
             let file = origin.strip_prefix("file:").map(Path::new);
-            if file.is_some_and(|file| self.safe().is_writable(file)) {
+            if file
+                .is_some_and(|file| self.safe().is_writable(file) && !self.is_right_in_home(file))
+            {
                 tracing::warn!("git: `{key}` in {origin} is not used: scripts may write that file");
             } else if key.ends_with(".helper") && self.starts_what_a_script_wrote(value) {
                 tracing::warn!("git: `{key}` is not used: scripts may write the program it names");
@@ -109,6 +111,12 @@ impl Tools<'_> {
             }
         }
         settings
+    }
+
+    /// Whether this is a file of the home folder itself, which no script works in, not even where `scripts.roots` names it.
+    fn is_right_in_home(&self, file: &Path) -> bool {
+        let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
+        folder.as_deref() == self.home && self.home.is_some() && !file.is_symlink()
     }
 
     /// Whether a credential helper is, or names, a file that a script may write.
@@ -201,6 +209,10 @@ mod tests {
 
     /// A home with these programs, a project that scripts may write, and a `PATH` of `bin` alone.
     fn toolbox(programs: &[&str]) -> (Home, Toolbox) {
+        toolbox_with(programs, &[])
+    }
+
+    fn toolbox_with(programs: &[&str], roots: &[&str]) -> (Home, Toolbox) {
         let home = Home::new();
         home.write("project/x", "");
         for path in programs {
@@ -214,7 +226,8 @@ mod tests {
             search: vec![home.path().join("project/bin"), home.path().join("bin")],
             ..Environment::default()
         };
-        let toolbox = Toolbox::new(&environment, &[]);
+        let roots: Vec<String> = roots.iter().map(|root| (*root).to_owned()).collect();
+        let toolbox = Toolbox::new(&environment, &roots);
         (home, toolbox)
     }
 
@@ -250,6 +263,23 @@ mod tests {
         assert!(!tools.is_safe_folder(OsStr::new("libexec")));
         assert!(!tools.is_safe_folder(project.as_ref()));
         assert!(tools.is_safe_folder(OsStr::new("/usr/lib/git-core")));
+    }
+
+    #[test]
+    fn e01_the_home_folders_own_configuration_counts_also_where_scripts_work_below_it() {
+        let (home, toolbox) = toolbox_with(&[], &["~"]);
+        home.write(".config/git/config", "");
+        home.write(".gitconfig", "");
+        let writable = toolbox.folders.folders(&toolbox.roots);
+        let (search, path) = (&toolbox.search, OsString::new());
+        let git = Program { path: "/usr/bin/git".into(), passed_over: Vec::new() };
+        let ssh = Err(Vec::new());
+        let tools = Tools { search, home: toolbox.folders.home(), writable, git, ssh, path };
+        for (file, counts) in [(".gitconfig", true), (".config/git/config", false)] {
+            let file = home.path().join(file);
+            let listed = format!("file:{}\0http.proxy\nhttp://p\0", file.display());
+            assert_eq!(!tools.settings_about_hosts(&listed).is_empty(), counts, "{listed}");
+        }
     }
 
     #[test]
