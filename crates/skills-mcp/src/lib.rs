@@ -8,6 +8,8 @@ pub mod event;
 
 pub mod config;
 
+pub mod programs;
+
 pub mod network;
 
 pub mod source;

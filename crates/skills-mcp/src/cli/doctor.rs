@@ -16,7 +16,10 @@ use crate::{
     analytics::outlook::outlook,
     config::{Key, SandboxMode, Value as KeyValue},
     script::{Enforced, Runs},
-    source::Directory,
+    source::{
+        Directory,
+        git::{GitError, Installed},
+    },
     store::{Refreshed, Snapshot, Store},
     transport::{Client, ClientError, Era, Tried},
 };
@@ -38,7 +41,9 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let analytics = &refreshed.snapshot.settings().analytics;
     let analytics = outlook(context.environment.home.as_deref(), analytics);
     let warnings = context.warnings()?;
-    let examined = Examined { store, refreshed, tried, rung, analytics, warnings };
+    let roots = &refreshed.snapshot.settings().scripts.roots;
+    let git = Installed::new(&context.environment, roots).described();
+    let examined = Examined { store, refreshed, tried, rung, git, analytics, warnings };
     let mut out = Output::new();
     if options.json {
         out.line(examined.json().to_string());
@@ -55,6 +60,8 @@ struct Examined {
     tried: [Result<Tried, ClientError>; 2],
     /// What holds a script on this machine, tried out.
     rung: Result<Enforced, String>,
+    /// Which git is started.
+    git: Result<String, GitError>,
     /// Whether events are kept and sent.
     analytics: String,
     /// What the operator should know of their own set-up.
@@ -106,6 +113,7 @@ impl Examined {
             "counts": counts(snapshot),
             "scripts": self.scripts(),
             "sandbox": self.rung.as_ref().map_or_else(Clone::clone, ToString::to_string),
+            "git": self.git.as_ref().ok(),
             "analytics": self.analytics,
             "warnings": self.warnings,
             "diagnostics": snapshot.diagnostics().iter().map(|found| diagnostic_json(snapshot, found)).collect::<Vec<_>>(),
@@ -127,6 +135,12 @@ impl Examined {
                 None => safe(&source.path().display().to_string()),
             };
             out.line(format!("  {}  {path}  {}", safe(source.name()), dim(&skills)));
+        }
+        if self.store.repositories().next().is_some() {
+            out.line(match &self.git {
+                Ok(git) => dim(&safe(&format!("  git: {git}"))),
+                Err(error) => safe(&format!("  git: {error}; {}", error.hint())),
+            });
         }
         let took = self.refreshed.took.as_millis();
         out.line(dim(&format!("  read and indexed in {took} ms")));

@@ -39,7 +39,7 @@ files![
     "skills/ui/react/auth/assets/auth-config.example.ts",
     "skills/ui/react/auth/assets/auth-flow.svg",
     "skills/ui/react/auth/scripts/scaffold-auth.sh",
-    "skills/ui/react/auth/scripts/validate-auth-config.ts",
+    "skills/ui/react/auth/scripts/validate-auth-config.js",
     "skills/ui/react/testing.md",
 ];
 

@@ -35,6 +35,7 @@ use output::Output;
 use crate::{
     config::{Environment, Named, Origin, Stack, sources},
     event::Sink,
+    programs::{SearchPath, WritableFolders},
     script::{self, Caller, Runs},
     source::{
         Client, Directory, LinkPolicy, PluginRecords, client, default_directories,
@@ -214,9 +215,21 @@ impl Context {
         Ok(stack)
     }
 
-    /// What the operator should know: keys that do not exist, plugins that are installed and not enabled.
+    /// What the operator should know: keys that do not exist, plugins that are installed and not enabled, a program of ours
+    /// that scripts may replace.
     fn warnings(&self) -> Result<Vec<String>, Failure> {
-        let mut warnings = Stack::read(&self.environment, &self.shared.settings)?.warnings;
+        let stack = Stack::read(&self.environment, &self.shared.settings)?;
+        let roots = stack.settle(None).settings.scripts.roots;
+        let mut warnings = stack.warnings;
+        let writable = WritableFolders::new(&self.environment).folders(&roots);
+        let own = std::env::current_exe().ok();
+        if let Some(own) = own.filter(|own| SearchPath::default().safe(&writable).is_writable(own))
+        {
+            warnings.push(format!(
+                "{} lies where scripts may write, and so may be replaced by one; install it elsewhere",
+                own.display()
+            ));
+        }
         if self.named().is_empty() && !self.shared.no_default_dirs {
             let disabled = installed(&self.environment).disabled;
             warnings.extend(
@@ -238,8 +251,8 @@ impl Context {
         let policy = self.link_policy(&stack);
         let mut directories: Vec<Directory> =
             directories?.into_iter().map(|directory| directory.with_policy(&policy)).collect();
-        let git = Arc::new(Installed::default());
         let settled = stack.settle(None);
+        let git = Arc::new(Installed::new(&self.environment, &settled.settings.scripts.roots));
         // What nobody has said yet the content may say.
         let said = settled
             .values

@@ -208,6 +208,13 @@ pub const KEYS: &[Key] = &[
         "a fetch is given up after this long",
     ),
     key(
+        "git.max_total_bytes",
+        Kind::Count(MIB, 1024 * 1024 * MIB),
+        "2147483648",
+        Strict::Operator,
+        "how much of the disk all commits of all repositories may take; the oldest that are not in use go first",
+    ),
+    key(
         "analytics.enabled",
         Kind::Flag,
         "false",

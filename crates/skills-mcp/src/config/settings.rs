@@ -121,6 +121,8 @@ pub struct Git {
     pub sparse_checkout: bool,
     /// A fetch is given up after this long.
     pub timeout_seconds: u64,
+    /// How many bytes all commits of all repositories may take on disk.
+    pub max_total_bytes: u64,
 }
 
 /// `analytics.*`
@@ -189,6 +191,7 @@ impl Settings {
                 branch: values.text("git.branch"),
                 sparse_checkout: values.flag("git.sparse_checkout"),
                 timeout_seconds: values.count("git.timeout_seconds"),
+                max_total_bytes: values.count("git.max_total_bytes"),
             },
             analytics: Analytics {
                 enabled: values.flag("analytics.enabled"),

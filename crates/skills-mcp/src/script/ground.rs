@@ -2,22 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{homes, runner::Programs};
+use super::runner::Programs;
 use crate::{
     config::Environment,
+    programs::WritableFolders,
     source::{held_secrets, is_secret},
 };
 
 /// What every run starts from.
 #[derive(Debug)]
 pub struct Ground {
-    /// The server's start directory, links resolved.
-    start: PathBuf,
-    home: Option<PathBuf>,
-    /// Of everybody on this machine.
-    homes: Vec<PathBuf>,
-    /// Where private folders are made.
-    temporary: PathBuf,
+    /// Where scripts may write at all.
+    folders: WritableFolders,
     pub(super) programs: Programs,
 }
 
@@ -32,41 +28,13 @@ pub enum Folder {
 
 /// Names of credentials that projects use for other things too.
 const COMMON_IN_PROJECTS: &[&str] = &[".npmrc", ".docker"];
-/// Folders of the machine that are nobody's project, though projects may lie below some of them.
-const MACHINE: &[&str] = &[
-    "/bin",
-    "/boot",
-    "/dev",
-    "/etc",
-    "/home",
-    "/lib",
-    "/media",
-    "/mnt",
-    "/opt",
-    "/root",
-    "/run",
-    "/sbin",
-    "/srv",
-    "/tmp",
-    "/usr",
-    "/usr/local",
-    "/var",
-    "/var/lib",
-    "/var/tmp",
-];
-/// And those below which there are none.
-const SETTINGS: &[&str] = &["/boot", "/etc"];
 
 impl Ground {
     /// The machine this process was started on.
     pub fn new(environment: &Environment) -> Self {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         Self {
-            start: real(&environment.directory),
-            home: environment.home.as_deref().map(real),
-            homes: homes::all(),
-            temporary: real(&std::env::temp_dir()),
-            programs: Programs::new(environment.search.clone()),
+            folders: WritableFolders::new(environment),
+            programs: Programs::new(&environment.search),
         }
     }
 
@@ -77,20 +45,21 @@ impl Ground {
         roots: &[String],
         sources: &[PathBuf],
     ) -> Result<Folder, String> {
-        let named = self.named(roots);
+        let named = self.folders.named(roots);
         let Some(wish) = wish else {
-            return Ok(match self.objection(&self.start, &named, sources) {
-                None => Folder::Allowed(self.start.clone()),
+            return Ok(match self.objection(self.folders.start(), &named, sources) {
+                None => Folder::Allowed(self.folders.start().to_path_buf()),
                 Some(objection) => {
                     Folder::Private(format!("the server's start directory {objection}"))
                 }
             });
         };
-        let found = self.start.join(wish).canonicalize().ok().filter(|path| path.is_dir());
+        let found =
+            self.folders.start().join(wish).canonicalize().ok().filter(|path| path.is_dir());
         let Some(path) = found else {
             return Err(format!("cwd '{wish:.200}' is not a folder that exists"));
         };
-        let roots = self.roots(&named);
+        let roots = self.folders.and_start(&named);
         if !roots.iter().any(|root| path.starts_with(root)) {
             let allowed: Vec<String> =
                 roots.iter().map(|root| root.display().to_string()).collect();
@@ -112,24 +81,7 @@ impl Ground {
 
     /// Every folder that some run may write to, and so may leave programs in.
     pub(super) fn writable(&self, roots: &[String]) -> Vec<PathBuf> {
-        self.roots(&self.named(roots))
-    }
-
-    /// The folders that the operator names.
-    fn named(&self, roots: &[String]) -> Vec<PathBuf> {
-        let named = roots.iter().map(|root| match (root.strip_prefix('~'), &self.home) {
-            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
-            _ => PathBuf::from(root),
-        });
-        named.filter_map(|root| root.canonicalize().ok()).collect()
-    }
-
-    /// The start directory, where it is somebody's project and not the machine, and what the operator names.
-    fn roots(&self, named: &[PathBuf]) -> Vec<PathBuf> {
-        let is_project = !self.is_home_or_above(&self.start)
-            && (named.contains(&self.start) || self.machine(&self.start).is_none());
-        let start = is_project.then(|| self.start.clone());
-        start.into_iter().chain(named.iter().cloned()).collect()
+        self.folders.folders(roots)
     }
 
     /// What speaks against a folder though it lies in an allowed one: rules of the kernel's have no exceptions
@@ -139,7 +91,7 @@ impl Ground {
         if is_secret(folder, Path::new("/nowhere")) {
             return Some("lies among credentials or system files".to_owned());
         }
-        if self.is_home_or_above(folder) {
+        if self.folders.is_home_or_above(folder) {
             return Some("is the home folder or holds it".to_owned());
         }
         let held = held_secrets(folder).find(|held| !COMMON_IN_PROJECTS.contains(held));
@@ -150,16 +102,16 @@ impl Ground {
             return None;
         }
         let within = named.iter().any(|root| folder.starts_with(root));
-        let unknown = self.home.is_none() && !within;
+        let unknown = self.folders.home().is_none() && !within;
         let unknown =
             unknown.then(|| "cannot be told from a home folder, as HOME is not set".to_owned());
-        unknown.or_else(|| self.machine(folder)).or_else(|| self.skills(folder, sources))
+        unknown.or_else(|| self.folders.machine(folder)).or_else(|| self.skills(folder, sources))
     }
 
     /// Skills that are served must not be a script's to change: the next run would be what this one wrote.
     fn skills(&self, folder: &Path, sources: &[PathBuf]) -> Option<String> {
         let real = |source: &PathBuf| {
-            let source = self.start.join(source);
+            let source = self.folders.start().join(source);
             source.canonicalize().unwrap_or(source)
         };
         let meets = |source: &PathBuf| source.starts_with(folder) || folder.starts_with(source);
@@ -170,28 +122,9 @@ impl Ground {
         ))
     }
 
-    /// What is the machine's or somebody else's, and no project.
-    fn machine(&self, folder: &Path) -> Option<String> {
-        let listed = MACHINE.iter().any(|place| folder == Path::new(place))
-            || SETTINGS.iter().any(|place| folder.starts_with(place));
-        if listed {
-            return Some("is a folder of the system".to_owned());
-        }
-        if self.temporary.starts_with(folder) {
-            return Some("holds the temporary files of everybody".to_owned());
-        }
-        let home = self.homes.iter().find(|home| home.starts_with(folder))?;
-        Some(format!("is somebody's home folder or holds it ({})", home.display()))
-    }
-
     /// Whether a whole folder would be too much to read.
     pub(super) fn is_too_much(&self, folder: &Path) -> bool {
-        self.is_home_or_above(folder) || self.machine(folder).is_some()
-    }
-
-    /// Whether a whole folder would be too much to open: the home folder is in it.
-    fn is_home_or_above(&self, folder: &Path) -> bool {
-        folder.parent().is_none() || self.home.as_ref().is_some_and(|home| home.starts_with(folder))
+        self.folders.is_home_or_above(folder) || self.folders.machine(folder).is_some()
     }
 }
 

@@ -19,7 +19,7 @@ use skills_core::{
 use super::{
     arguments,
     ground::{Folder, Ground},
-    runner::Runner,
+    runner::{Project, Runner},
 };
 use crate::{
     config::{Environment, SandboxMode, Scripts},
@@ -144,16 +144,17 @@ pub fn climb<'a>(
         ));
     };
     let network = script.network || scripts.sandbox == SandboxMode::Off;
+    let (handed, withheld) = handed_on(script, scripts);
+    let folder = ground.folder(request.folder, &scripts.roots, &sources(snapshot));
+    let project = project(folder.as_ref().ok(), scripts.sandbox, network, &handed);
     let writable = ground.writable(&scripts.roots);
     let runner = ground
         .programs
         .beyond(&writable)
-        .runner(&extension, command, network)
+        .runner(&extension, command, project)
         .or_else(|missing| denied(format!("Script '{file}' was not run: {missing}.")))?;
-    let folder = ground
-        .folder(request.folder, &scripts.roots, &sources(snapshot))
-        .or_else(|wrong| denied(format!("Script '{file}' was not run: {wrong}.")))?;
-    let (handed, withheld) = handed_on(script, scripts);
+    let folder =
+        folder.or_else(|wrong| denied(format!("Script '{file}' was not run: {wrong}.")))?;
     Ok(Plan {
         owner: found.owner,
         file,
@@ -276,6 +277,31 @@ pub(super) fn read(
         Err(DiskError::NotFound) => Err(ContentError::Missing),
         Err(error) => Err(ContentError::Refused(error)),
     }
+}
+
+/// What may be taken from the folder a script works in. Another script may have put a program there, which must not get what
+/// only this one has.
+fn project<'a>(
+    folder: Option<&'a Folder>,
+    sandbox: SandboxMode,
+    network: bool,
+    handed: &BTreeMap<String, String>,
+) -> Project<'a> {
+    let unconfined = sandbox == SandboxMode::Off;
+    let refused = if unconfined {
+        Some("nothing would hold it (scripts.sandbox is off)")
+    } else if network {
+        Some("the script has a network, and other scripts may write there")
+    } else if !handed.is_empty() {
+        Some("the script is given variables of yours, and other scripts may write there")
+    } else {
+        None
+    };
+    let folder = match folder {
+        Some(Folder::Allowed(folder)) => Some(folder.as_path()),
+        Some(Folder::Private(_)) | None => None,
+    };
+    Project { folder, refused, unconfined }
 }
 
 /// Where all skills lie that are served, whether there are any now or not.

@@ -12,7 +12,6 @@ mod descendants;
 mod ground;
 #[cfg(target_os = "linux")]
 mod header;
-mod homes;
 mod ladder;
 #[cfg(target_os = "linux")]
 mod launcher;

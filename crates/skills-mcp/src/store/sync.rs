@@ -119,6 +119,7 @@ impl Store {
             fresh_for,
             patience: PATIENCE,
             timeout: Duration::from_secs(git.timeout_seconds),
+            max_total_bytes: git.max_total_bytes,
             check: &check,
             progress,
         })

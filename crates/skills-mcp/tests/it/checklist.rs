@@ -69,7 +69,7 @@ fn get_skill_includes_the_assets_and_scripts_in_its_answer() {
             "assets/auth-flow.svg"
         ]
     );
-    assert_eq!(files("scripts"), ["scripts/scaffold-auth.sh", "scripts/validate-auth-config.ts"]);
+    assert_eq!(files("scripts"), ["scripts/scaffold-auth.sh", "scripts/validate-auth-config.js"]);
     assert_eq!(files("inherited_assets"), ["assets/component-base.tsx.template"]);
     assert_eq!(answer["inherited_assets"][0]["from"], "ui/react/_index");
     assert_eq!(answer["inherited_scripts"], json!([]));

@@ -36,6 +36,7 @@ mod links;
 mod notify;
 #[cfg(feature = "otel")]
 mod otel;
+mod planted;
 mod plugins_live;
 mod recount;
 mod sandbox;

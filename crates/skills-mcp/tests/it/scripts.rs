@@ -4,6 +4,7 @@
 use std::{
     fs,
     os::unix::fs::symlink,
+    path::Path,
     process::Command,
     time::{Duration, Instant},
 };
@@ -287,7 +288,8 @@ fn a_script_works_in_the_start_directory_and_in_allowed_folders_only() {
         (&json!(format!("{}\n", project.display())), None)
     );
     assert!(project.join("made").exists());
-    let ask = |cwd: &std::path::Path| json!({"skill_path": "tool", "file": "scripts/x.sh", "args": {}, "cwd": cwd});
+    let ask =
+        |cwd: &Path| json!({"skill_path": "tool", "file": "scripts/x.sh", "args": {}, "cwd": cwd});
     let mut client = shop.client();
     let sub = client.call(
         "run_script",
@@ -1161,4 +1163,92 @@ fn the_example_runs_as_it_is() {
     assert_eq!(answer["stdout"], "created  ./Dockerfile\ncreated  ./.dockerignore\n", "{answer}");
     let made = fs::read_to_string(home.path().join("project/Dockerfile")).unwrap();
     assert!(made.contains("8080") && made.contains("node:22"), "{made}");
+}
+
+/// The part of `tsx` that Node loads: it takes off the types that the scripts below have.
+const LOADER: &str = r#"import { register } from "node:module";
+register("data:text/javascript," + encodeURIComponent(`
+import { readFile } from "node:fs/promises";
+export async function load(url, context, next) {
+  if (!url.endsWith(".ts")) return next(url, context);
+  const text = await readFile(new URL(url), "utf8");
+  return { format: "module", source: text.replaceAll(": number", ""), shortCircuit: true };
+}`));
+"#;
+const TYPED: &str = "const n: number = 41;\nconsole.log('typed', n + 1);\n";
+
+/// A workshop on a machine whose Node says that it is an old one, and has no `tsx`.
+fn with_an_old_node(shop: &Workshop) -> Command {
+    let node = shop.home.path().join("tools/bin/node");
+    let text =
+        "#!/bin/sh\n[ \"$1\" = --version ] && echo v20.20.2 && exit\nexec /usr/bin/node \"$@\"\n";
+    shop.home.write("tools/bin/node", text);
+    finished(Command::new("chmod").arg("755").arg(&node));
+    let mut command = shop.command(&[]);
+    command.env("PATH", node.parent().unwrap());
+    command
+}
+
+#[test]
+fn a04_typescript_runs_under_the_tsx_of_the_folder_it_works_in() {
+    let shop = Workshop::new().script("scripts/x.ts", "", TYPED);
+    let mut client = Client::legacy(with_an_old_node(&shop), "2025-11-25");
+    let ask = request("scripts/x.ts", &json!({}));
+    let message = refused(&mut client, &ask);
+    let way = format!("or run `npm install tsx` in {}", shop.project().display());
+    assert!(
+        message.contains("Node 20.20") && message.contains("`npm install -g tsx`"),
+        "{message}"
+    );
+    assert!(message.contains(&way), "{message}");
+    shop.home.write("project/node_modules/tsx/dist/loader.mjs", LOADER);
+    let answer = run(&mut client, "scripts/x.ts", &json!({}));
+    assert_eq!(answer["stdout"], "typed 42\n", "{answer}");
+    assert_ne!(answer["sandbox"], "none", "{answer}");
+}
+
+#[test]
+fn a04_the_tsx_of_a_folder_never_runs_without_a_sandbox_nor_with_what_only_one_script_has() {
+    let marker = "import { writeFileSync } from 'node:fs'; writeFileSync('ran', '');\n";
+    let shop = Workshop::new()
+        .script("scripts/net.ts", "network: true", TYPED)
+        .script("scripts/env.ts", "env: [REPORT_TOKEN]", TYPED)
+        .script("scripts/x.ts", "", TYPED);
+    shop.home.write("project/node_modules/tsx/dist/loader.mjs", marker);
+    let start = |setting: &str| {
+        let mut command = with_an_old_node(&shop);
+        command.args(["--set", setting]).env("REPORT_TOKEN", "secret");
+        Client::legacy(command, "2025-11-25")
+    };
+    for (setting, file, why) in [
+        ("scripts.env=[]", "scripts/net.ts", "the script has a network"),
+        ("scripts.env=[REPORT_TOKEN]", "scripts/env.ts", "the script is given variables of yours"),
+        ("scripts.sandbox=off", "scripts/x.ts", "scripts.sandbox is off"),
+    ] {
+        let message = refused(&mut start(setting), &request(file, &json!({})));
+        assert!(message.contains("is not used, since") && message.contains(why), "{message}");
+    }
+    assert!(!shop.project().join("ran").exists());
+}
+
+#[test]
+fn a04_the_examples_own_script_runs_on_any_node() {
+    let home = Home::new();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/skills-content");
+    let config = "skills/ui/react/auth/assets/auth-config.example.ts";
+    let text = fs::read_to_string(example.join(config)).unwrap();
+    home.write("project/auth-config.ts", &text);
+    home.write("project/wrong.ts", text.replace("idleTimeoutMinutes: 30", "idleTimeoutMinutes: 1"));
+    let check = |file: &str| {
+        let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+        command.current_dir(home.path().join("project")).arg("--dir").arg(&example);
+        command.args(["run", "ui/react/auth", "scripts/validate-auth-config.js"]);
+        crate::support::run(command.args(["--arg", &format!("config_path={file}")]))
+    };
+    let (code, out, err) = check("auth-config.ts");
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("auth-config.ts is valid"), "{out}{err}");
+    let (code, out, err) = check("wrong.ts");
+    assert_ne!(code, 0, "{out}{err}");
+    assert!(format!("{out}{err}").contains("from 5 to 1440"), "{out}{err}");
 }

@@ -179,8 +179,12 @@ impl Runs {
             Folder::Allowed(folder) => vec![folder.clone()],
             Folder::Private(_) => Vec::new(),
         };
-        let toolchain = plan.opens_toolchain.then(|| toolchain(&plan.runner.program, &self.ground));
-        (readable(&toolchain.unwrap_or_default()), write)
+        let programs = std::iter::once(&plan.runner.program).chain(&plan.runner.loads);
+        let toolchains: Vec<PathBuf> = programs
+            .filter(|_| plan.opens_toolchain)
+            .flat_map(|program| toolchain(program, &self.ground))
+            .collect();
+        (readable(&toolchains), write)
     }
 
     fn place(&self, most: usize) -> Result<Place, RunError> {
@@ -199,6 +203,7 @@ impl Runs {
             Folder::Private(_) => home.clone(),
         };
         let demand = match plan.sandbox {
+            SandboxMode::Auto if plan.runner.from_project => Demand::Files,
             SandboxMode::Auto => Demand::Best,
             SandboxMode::Required => Demand::Whole,
             SandboxMode::Off => Demand::None,
@@ -296,6 +301,9 @@ impl Runs {
         if order.policy.demand == Demand::Whole {
             let message = "scripts.sandbox is `required`, and this system has none";
             return Err(RunError::NotStarted(message.to_owned()));
+        }
+        if order.policy.demand == Demand::Files {
+            return Err(RunError::NotStarted(super::sandbox::NO_RULES_ON_FILES.to_owned()));
         }
         let time = Duration::from_millis(order.timeout_ms);
         let ran = tokio::select! {

@@ -37,11 +37,17 @@ pub(super) struct Policy {
 pub(super) enum Demand {
     /// Whatever this machine has.
     Best,
+    /// At least the rules on files: a part of what runs lies where other scripts may write.
+    Files,
     /// All of it.
     Whole,
     /// Nothing.
     None,
 }
+
+/// Why there is no run where there is [`Demand::Files`] and no such rule.
+pub(super) const NO_RULES_ON_FILES: &str = "the project's own tsx runs in a sandbox only, and this machine has none that holds \
+     files; install a newer Node (22.18), or run `npm install -g tsx`";
 
 /// What holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,6 +110,9 @@ pub(super) fn put_on(policy: &Policy) -> Result<Enforced, String> {
     // Last, as it forbids what the others need.
     let seccomp = calls::confine(policy.network);
     let enforced = Enforced { landlock, seccomp };
+    if policy.demand == Demand::Files && enforced.landlock.is_none() {
+        return Err(NO_RULES_ON_FILES.to_owned());
+    }
     if policy.demand == Demand::Whole && !enforced.is_whole() {
         return Err(format!(
             "scripts.sandbox is `required`, and this machine gives {enforced} only: {}",

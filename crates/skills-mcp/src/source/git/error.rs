@@ -10,8 +10,13 @@ use super::token;
 #[derive(Debug, Error)]
 pub enum GitError {
     /// Nothing to run.
-    #[error("there is no `git` program on the PATH")]
-    NoProgram,
+    #[error("there is no `{name}` program on the PATH{}", but_for(passed_over))]
+    NoProgram {
+        /// Which is missing.
+        name: &'static str,
+        /// Those that are there, and that a script could have put there.
+        passed_over: Vec<PathBuf>,
+    },
     /// One that would not do as it is told.
     #[error("the `git` program is version {}.{}, older than {}.{}", version.0, version.1, oldest.0, oldest.1)]
     OldProgram {
@@ -94,6 +99,23 @@ pub enum GitError {
         /// Why not.
         why: String,
     },
+    /// All repositories together take as much of the disk as they may.
+    #[error(
+        "the commit {commit} is not served: it takes {bytes} on disk, the repositories in {} take {kept} already, and git.max_total_bytes allows {most}",
+        folder.display()
+    )]
+    NoRoom {
+        /// Which.
+        commit: String,
+        /// What it would take.
+        bytes: String,
+        /// What is taken.
+        kept: String,
+        /// What may be.
+        most: String,
+        /// Where.
+        folder: PathBuf,
+    },
     /// The place it is kept in is not ours alone.
     #[error("{}: {why}", path.display())]
     Place {
@@ -125,6 +147,11 @@ fn there_are(others: &[String]) -> String {
     format!("there are {}", others.join(", "))
 }
 
+fn but_for(passed_over: &[PathBuf]) -> String {
+    let Some(path) = passed_over.first() else { return String::new() };
+    format!(" but for {}, which scripts could have put there", path.display())
+}
+
 impl GitError {
     /// The way out.
     pub fn hint(&self) -> String {
@@ -134,8 +161,11 @@ impl GitError {
                 "set git.sparse_checkout to true, or keep skills in a repository of their own"
                     .to_owned()
             }
-            Self::NoProgram => {
-                "install git, or name a directory with SKILLS_DIR or --dir".to_owned()
+            Self::NoProgram { name, passed_over } if !passed_over.is_empty() => format!(
+                "install {name} outside the folders that scripts may write (the server's start directory and scripts.roots), or start skills-mcp elsewhere"
+            ),
+            Self::NoProgram { name, .. } => {
+                format!("install {name}, or name a directory with SKILLS_DIR or --dir")
             }
             Self::Unauthorized { with_token: true, .. } => format!(
                 "make a new token that may read the repository, put it into {} where the client starts skills-mcp (with the GitHub CLI: export {}=$(gh auth token)), then run `skills-mcp sync`",
@@ -153,6 +183,10 @@ impl GitError {
             Self::Slow { .. } | Self::Unreachable { .. } => {
                 "it is tried again by itself; `skills-mcp sync` tries now".to_owned()
             }
+            Self::NoRoom { folder, .. } => format!(
+                "set git.max_total_bytes to more in your own configuration, or remove the folders of repositories that are not used any more from {}; what was fetched before is still served",
+                folder.display()
+            ),
             Self::Refused { .. } => "mend it in the repository; the next sync takes it".to_owned(),
             Self::Place { .. } => {
                 "mend or remove it; it holds nothing that cannot be fetched again".to_owned()

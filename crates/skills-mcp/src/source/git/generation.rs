@@ -19,9 +19,7 @@ use super::{
 };
 use crate::source::layout::{MAX_BYTES as MAX_TEXT_BYTES, means_content_folder};
 
-/// A commit with more files is not served.
-const MAX_FILES: usize = 200_000;
-/// A commit with more bytes is not served.
+/// A commit that takes more of the disk is not served.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 /// Deeper folders are left out, as they are in directories.
 const MAX_DEPTH: usize = 256;
@@ -67,20 +65,21 @@ impl Generation {
         &self.manifest
     }
 
-    /// Writes a commit that the mirror has.
-    pub(super) fn write(mirror: &Mirror<'_>, commit: &str) -> Result<Self, GitError> {
+    /// Writes a commit that the mirror has. `make_room` is asked before anything is written, with the bytes it will take.
+    pub(super) fn write(
+        mirror: &Mirror<'_>,
+        commit: &str,
+        make_room: &dyn Fn(u64) -> Result<(), GitError>,
+    ) -> Result<Self, GitError> {
         let place = mirror.place;
-        let refused = |why: String| GitError::Refused { commit: commit.to_owned(), why };
-        let entries = mirror.tree(commit, MAX_FILES + 1)?;
-        if entries.len() > MAX_FILES {
-            return Err(refused(format!("it has more than {MAX_FILES} files")));
-        }
-        let mut manifest = selected(mirror, entries);
+        let mut manifest = selected(mirror, mirror.tree(commit)?);
         measure(mirror, &mut manifest)?;
-        let bytes: u64 = manifest.files.values().map(|file| file.bytes).sum();
+        let bytes = manifest.disk_bytes();
         if bytes > MAX_BYTES {
-            return Err(refused(format!("its files have {bytes} bytes, more than {MAX_BYTES}")));
+            let why = format!("it takes {} on disk, more than {}", mib(bytes), mib(MAX_BYTES));
+            return Err(GitError::Refused { commit: commit.to_owned(), why });
         }
+        make_room(bytes)?;
         let beside = place.unfinished("generation");
         let written = fill(mirror, &beside, &mut manifest).and_then(|()| {
             let finish = || {
@@ -98,6 +97,11 @@ impl Generation {
         place::touch(&place.lease(commit));
         Ok(Self { commit: commit.to_owned(), folder: place.generation(commit), manifest })
     }
+}
+
+/// So many bytes, for people.
+pub(super) fn mib(bytes: u64) -> String {
+    format!("{} MiB", bytes.div_ceil(1024 * 1024))
 }
 
 /// The files of a commit that we want: those in `skills/` and the settings beside it where that folder is meant, else all.

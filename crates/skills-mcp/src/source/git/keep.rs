@@ -18,24 +18,36 @@ const ASIDE: &str = "unusable-mirror.git";
 /// Removes the generations that nobody points to, that were replaced a day ago, and that no process has served. Only while
 /// the lock is held.
 pub(super) fn remove_old(place: &Place) {
-    let pointers = place::names(&place.wanted());
-    let pointed: HashSet<String> = pointers
+    let pointed = pointed(place);
+    for commit in commits(place).filter(|commit| !pointed.contains(commit)) {
+        if place::age(&place.lease(&commit)).is_none_or(|age| age > DAY) {
+            remove_unused(place, &commit);
+        }
+    }
+}
+
+/// The generations there are.
+pub(super) fn commits(place: &Place) -> impl Iterator<Item = String> {
+    place::names(&place.generations()).into_iter().filter(|name| is_commit(name))
+}
+
+/// Those that are current for what somebody wants.
+pub(super) fn pointed(place: &Place) -> HashSet<String> {
+    place::names(&place.wanted())
         .iter()
         .filter_map(|name| place::read(&place.wanted().join(name).join("current")))
         .map(|commit| commit.trim_end().to_owned())
-        .collect();
-    for commit in place::names(&place.generations()) {
-        let lease = place.lease(&commit);
-        let old = place::age(&lease).is_none_or(|age| age > DAY);
-        if !is_commit(&commit) || pointed.contains(&commit) || !old {
-            continue;
-        }
-        // Whoever has served it holds it for as long as they live.
-        if let Ok(Some(_alone)) = Lock::take(&lease) {
-            place.discard(&place.generation(&commit));
-            place::remove(&lease);
-        }
-    }
+        .collect()
+}
+
+/// Removes a generation unless a process has served it: whether it is gone. Only while the lock is held.
+pub(super) fn remove_unused(place: &Place, commit: &str) -> bool {
+    let lease = place.lease(commit);
+    // Whoever has served it holds it for as long as they live.
+    let Ok(Some(_alone)) = Lock::take(&lease) else { return false };
+    place.discard(&place.generation(commit));
+    place::remove(&lease);
+    true
 }
 
 /// Whether it is long enough ago that a copy was set aside: a remote that breaks every copy is not to be cloned all day.

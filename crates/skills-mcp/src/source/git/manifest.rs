@@ -13,6 +13,8 @@ use skills_core::{
 
 use crate::source::walk::{is_same, is_skipped};
 
+/// The least that a file or a folder takes of most disks.
+const BLOCK: u64 = 4096;
 /// What the first line says.
 const HEAD: &str = "skills-mcp generation 1";
 
@@ -86,6 +88,20 @@ impl Manifest {
         paths.extend(gone.cloned());
         paths.sort();
         paths
+    }
+
+    /// What the files and their folders take of a disk, roughly: each at least a block.
+    pub(super) fn disk_bytes(&self) -> u64 {
+        let (mut blocks, mut before) = (0, "");
+        for (path, file) in &self.files {
+            // Paths ascend, so those of one folder stand together: what differs from the last one is new.
+            let folders = |path: &str| path.matches('/').count();
+            let same = path.split('/').zip(before.split('/')).take_while(|(own, last)| own == last);
+            let new = folders(path).saturating_sub(same.count());
+            blocks += u64::try_from(new).unwrap_or(u64::MAX) + file.bytes.div_ceil(BLOCK).max(1);
+            before = path;
+        }
+        blocks.saturating_mul(BLOCK)
     }
 
     /// How many files there are.
@@ -207,6 +223,17 @@ mod tests {
         assert_eq!(Manifest::parse(&kept.text()), Some(kept));
         assert_eq!(Manifest::parse("something else\n"), None);
         assert_eq!(Manifest::parse("skills-mcp generation 1\nx y\n"), None);
+    }
+
+    #[test]
+    fn e11_a_file_and_a_folder_take_at_least_a_block() {
+        assert_eq!(Manifest::default().disk_bytes(), 0);
+        // skills, a, b: three folders; three files.
+        let three = manifest(&[("skills/a/x", 1), ("skills/a/y", 1), ("skills/b/x", 1)]);
+        assert_eq!(three.disk_bytes(), 6 * BLOCK);
+        let mut large = manifest(&[("skills/x", 1)]);
+        large.files.values_mut().for_each(|file| file.bytes = BLOCK + 1);
+        assert_eq!(large.disk_bytes(), 3 * BLOCK);
     }
 
     #[test]

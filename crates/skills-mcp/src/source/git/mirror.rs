@@ -16,7 +16,7 @@ use skills_core::diagnostic::escaped;
 use super::{
     error::GitError,
     lock::Lock,
-    place::{self, Place},
+    place::{self, PACKS, Place},
     program::{Call, Git, Take},
     url::{Remote, is_commit, short_digest},
 };
@@ -25,8 +25,10 @@ use super::{
 pub(super) const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 /// What works on the disk alone is given this long.
 const LOCAL: Duration = Duration::from_mins(5);
-/// So much of a list is read.
-const MAX_LIST: u64 = 256 * 1024 * 1024;
+/// A commit whose list of files is longer is not served.
+const MAX_LIST: u64 = 64 * 1024 * 1024;
+/// A commit with more files and folders is not served.
+const MAX_ENTRIES: usize = 250_000;
 /// So many branches are told of.
 const MAX_BRANCHES: usize = 10;
 
@@ -57,11 +59,27 @@ pub(super) struct TreeEntry {
     pub(super) path: Vec<u8>,
 }
 
+/// The mode of a folder.
+const FOLDER: &str = "040000";
+/// What git says of folders in folders in folders.
+const TOO_DEEP: &str = "maximum allowed tree depth";
+
+impl TreeEntry {
+    fn parse(line: &[u8]) -> Option<Self> {
+        let mut halves = line.splitn(2, |byte| *byte == b'\t');
+        let (about, path) = (halves.next()?, halves.next()?);
+        let about = String::from_utf8_lossy(about);
+        let mut about = about.split(' ').map(str::to_owned);
+        let (mode, _, blob) = (about.next()?, about.next()?, about.next()?);
+        Some(Self { mode, blob, path: path.to_vec() })
+    }
+}
+
 impl Mirror<'_> {
     /// Makes the copy if there is none, and takes out of it what others left there.
     pub(super) fn ready(&self) -> Result<(), GitError> {
         let written = || {
-            for folder in ["objects/pack", "refs/skills"] {
+            for folder in [PACKS, "refs/skills"] {
                 place::make_folder(&self.folder.join(folder))?;
             }
             // Whoever held one of these is gone: we have the lock.
@@ -126,7 +144,7 @@ impl Mirror<'_> {
             arguments.push("--progress");
         }
         arguments.extend(["--end-of-options", "origin", refspec.as_str()]);
-        self.remotely(&arguments, &[], &mut |_| Ok(()))
+        self.remotely(&arguments, &[], &mut to_the_end)
             .map_err(|error| self.missing(error, what))?;
         let mut commit = String::new();
         let name = format!("{here}^{{commit}}");
@@ -183,25 +201,34 @@ impl Mirror<'_> {
         Ok(commit.map(str::to_owned))
     }
 
-    /// Everything in a commit, whatever it is; at most so many entries.
-    pub(super) fn tree(&self, commit: &str, most: usize) -> Result<Vec<TreeEntry>, GitError> {
+    /// Every file in a commit, whatever it is. A commit of a few objects may hold folders without end, each many times in the
+    /// next one; so folders are counted too, and git is ended as soon as there are too many.
+    pub(super) fn tree(&self, commit: &str) -> Result<Vec<TreeEntry>, GitError> {
+        let refused = |why: String| GitError::Refused { commit: commit.to_owned(), why };
         let mut entries = Vec::new();
-        let arguments = ["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit];
-        self.locally(&arguments, &[], &mut |out| {
-            for line in BufReader::new(out.take(MAX_LIST)).split(0).take(most) {
-                let line = line?;
-                let mut halves = line.splitn(2, |byte| *byte == b'\t');
-                let (Some(about), Some(path)) = (halves.next(), halves.next()) else { continue };
-                let about = String::from_utf8_lossy(about);
-                let mut about = about.split(' ').map(str::to_owned);
-                let (Some(mode), _, Some(blob)) = (about.next(), about.next(), about.next()) else {
-                    continue;
-                };
-                entries.push(TreeEntry { mode, blob, path: path.to_vec() });
+        let mut over = None;
+        let arguments = ["ls-tree", "-r", "-t", "-z", "--full-tree", "--end-of-options", commit];
+        let listed = self.locally(&arguments, &[], &mut |out| {
+            let mut out = BufReader::new(out.take(MAX_LIST));
+            for (number, line) in (&mut out).split(0).enumerate() {
+                if number == MAX_ENTRIES {
+                    over = Some(format!("it has more than {MAX_ENTRIES} files and folders"));
+                    return Ok(());
+                }
+                entries.extend(TreeEntry::parse(&line?).filter(|entry| entry.mode != FOLDER));
+            }
+            if out.get_ref().limit() == 0 {
+                over = Some(format!("its list of files is longer than {MAX_LIST} bytes"));
             }
             Ok(())
-        })?;
-        Ok(entries)
+        });
+        match (over, listed) {
+            (Some(why), _) => Err(refused(why)),
+            (None, Err(GitError::Broken(said))) if said.contains(TOO_DEEP) => {
+                Err(refused("its folders lie deeper than git goes".to_owned()))
+            }
+            (None, listed) => listed.map(|()| entries),
+        }
     }
 
     /// How large these are; of what is not here nothing is said.
@@ -233,7 +260,7 @@ impl Mirror<'_> {
         let mut arguments = vec!["-c", "fetch.negotiationAlgorithm=noop"];
         arguments.extend(FETCH);
         arguments.extend([filter.as_str(), "--stdin", "--end-of-options", "origin"]);
-        self.remotely(&arguments, lines(blobs).as_bytes(), &mut |_| Ok(()))
+        self.remotely(&arguments, lines(blobs).as_bytes(), &mut to_the_end)
     }
 
     /// Reads these, one after the other, in this order: which, and its bytes.
@@ -313,6 +340,11 @@ const FETCH: [&str; 7] = [
     "--force",
     "--upload-pack=git-upload-pack",
 ];
+
+/// Waits for a command that says nothing of interest.
+fn to_the_end(out: &mut dyn Read) -> io::Result<()> {
+    io::copy(out, &mut io::sink()).map(drop)
+}
 
 fn lines(blobs: &[&str]) -> String {
     blobs.iter().flat_map(|blob| [*blob, "\n"]).collect()

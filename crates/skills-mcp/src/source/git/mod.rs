@@ -12,10 +12,13 @@ mod manifest;
 mod mirror;
 mod place;
 mod program;
+mod room;
 mod said;
+mod settings;
 mod state;
 mod sync;
 mod token;
+mod tools;
 mod url;
 
 use std::{

@@ -19,6 +19,8 @@ use crate::clock;
 
 /// A file of ours is never larger.
 const MAX_FILE: u64 = 256 * 1024 * 1024;
+/// Where a repository has what was fetched.
+pub(super) const PACKS: &str = "objects/pack";
 /// Names of what is being made or removed start with it.
 const UNFINISHED: &str = ".unfinished-";
 
@@ -36,6 +38,19 @@ impl Place {
         let content = own.join("content");
         let folder = content.join(key);
         Self { above: [own, content], folder }
+    }
+
+    /// The folder of all repositories of this home.
+    pub(super) fn content(&self) -> &Path {
+        let [_, content] = &self.above;
+        content
+    }
+
+    /// The places of all repositories of this home, this one included.
+    pub(super) fn all(&self) -> Vec<Self> {
+        let content = self.content();
+        let at = |name: String| Self { above: self.above.clone(), folder: content.join(name) };
+        names(content).into_iter().map(at).filter(|place| place.generations().is_dir()).collect()
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -150,6 +165,12 @@ pub(super) fn names(folder: &Path) -> Vec<String> {
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
     names
+}
+
+/// How large the files in a folder are.
+pub(super) fn sizes(folder: &Path) -> Vec<u64> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some(entry.metadata().ok()?.len())).collect()
 }
 
 /// Removes a file or a folder with all that is in it; what cannot be removed stays for the next time.

@@ -9,11 +9,11 @@
 
 use std::{
     ffi::OsString,
-    fmt,
+    fmt::{self, Write as _},
     fs::File,
     io::{self, BufRead as _, BufReader, Read, Write as _},
     path::Path,
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, Command, Stdio},
     sync::{
         Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU8, Ordering},
@@ -27,15 +27,19 @@ use skills_core::diagnostic::escaped;
 
 use super::{
     error::GitError,
+    place::{self, PACKS},
     said::judged,
+    settings::{EXEC_PATH, INHERITED, SETTINGS, VARIABLES},
     token::Token,
+    tools::{Toolbox, Tools},
     url::{Remote, Scheme},
 };
-use crate::config::inherited;
+use crate::config::{Environment, inherited};
 
 /// What git does for us. A second implementation would have to promise the same: nothing of the content runs.
 pub trait Git: Send + Sync + fmt::Debug {
-    /// Runs one command to its end; `take` reads what it prints.
+    /// Runs one command; `take` reads what it prints. Where it comes back before the command's output ends, the command is ended:
+    /// what was read is all that was wanted.
     fn run(&self, call: &Call<'_>, take: Take<'_>) -> Result<(), GitError>;
     /// Ends whatever runs, and starts nothing more.
     fn stop(&self);
@@ -64,80 +68,9 @@ pub struct Call<'a> {
     pub progress: Option<&'a (dyn Fn(&str) + Sync)>,
 }
 
-/// Settings of every command. What the content or the machine says otherwise does not count.
-const SETTINGS: &[(&str, &str)] = &[
-    ("core.hooksPath", "/dev/null"),
-    ("core.fsmonitor", "false"),
-    ("core.symlinks", "false"),
-    ("core.attributesFile", "/dev/null"),
-    ("core.askPass", ""),
-    ("submodule.recurse", "false"),
-    ("fetch.recurseSubmodules", "false"),
-    ("transfer.fsckObjects", "true"),
-    ("transfer.bundleURI", "false"),
-    ("protocol.ext.allow", "never"),
-    ("http.followRedirects", "initial"),
-    ("http.lowSpeedLimit", "1000"),
-    ("http.lowSpeedTime", "20"),
-    ("gc.auto", "0"),
-    ("maintenance.auto", "false"),
-    ("safe.bareRepository", "all"),
-    ("advice.detachedHead", "false"),
-];
-/// Variables of every command.
-const VARIABLES: &[(&str, &str)] = &[
-    ("LC_ALL", "C"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-    ("GIT_ASKPASS", ""),
-    ("SSH_ASKPASS_REQUIRE", "never"),
-    ("GCM_INTERACTIVE", "never"),
-    ("GIT_LFS_SKIP_SMUDGE", "1"),
-    ("GIT_NO_LAZY_FETCH", "1"),
-    ("GIT_OPTIONAL_LOCKS", "0"),
-    // `ssh` as the user has it, whatever the agent that started us or a configuration says; it asks nobody.
-    ("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"),
-    ("GIT_CONFIG_NOSYSTEM", "1"),
-    ("GIT_CONFIG_GLOBAL", "/dev/null"),
-];
-/// What a user's way to the network may hang on. Never a token of ours, nor git variables of whoever started us.
-const INHERITED: &[&str] = &[
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "TMPDIR",
-    "SSH_AUTH_SOCK",
-    "SSH_AGENT_PID",
-    "XDG_CONFIG_HOME",
-    "XDG_RUNTIME_DIR",
-    "XDG_CACHE_HOME",
-    "XDG_DATA_HOME",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "GNUPGHOME",
-    "http_proxy",
-    "https_proxy",
-    "HTTPS_PROXY",
-    "no_proxy",
-    "NO_PROXY",
-    "all_proxy",
-    "ALL_PROXY",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "CURL_CA_BUNDLE",
-    "GIT_SSL_CAINFO",
-    "GIT_EXEC_PATH",
-    "SYSTEMROOT",
-    "SystemRoot",
-    "USERPROFILE",
-    "APPDATA",
-    "LOCALAPPDATA",
-    "PATHEXT",
-    "TEMP",
-    "TMP",
-];
 /// Older ones do not take settings from their environment, or take the user's all the same.
 const OLDEST: (u32, u32) = (2, 32);
-/// A remote that sends more is not listened to any longer.
+/// A remote that sends more at once is not listened to any longer.
 const MAX_RECEIVED: u64 = 2 * 1024 * 1024 * 1024;
 /// How often that is looked at.
 const TICK: Duration = Duration::from_millis(500);
@@ -147,6 +80,7 @@ const MAX_SAID: usize = 64 * 1024;
 /// The program that is installed on this machine.
 #[derive(Debug, Default)]
 pub struct Installed {
+    toolbox: Toolbox,
     stopped: AtomicBool,
     /// The process groups that run.
     running: Mutex<Vec<u32>>,
@@ -154,23 +88,29 @@ pub struct Installed {
     version: OnceLock<Option<(u32, u32)>>,
     /// The user's settings that say how to reach a host.
     user: OnceLock<Vec<(String, String)>>,
+    /// Whether the log has said that another git was passed over.
+    passed_over: OnceLock<()>,
 }
 
 impl Git for Installed {
     fn run(&self, call: &Call<'_>, take: Take<'_>) -> Result<(), GitError> {
-        if let Some(version) =
-            self.version.get_or_init(version).as_ref().filter(|version| **version < OLDEST)
-        {
-            return Err(GitError::OldProgram { version: *version, oldest: OLDEST });
+        let tools = self.tools()?;
+        if let Some(version) = self.version(&tools).filter(|version| *version < OLDEST) {
+            return Err(GitError::OldProgram { version, oldest: OLDEST });
+        }
+        if call.remote.is_some_and(|remote| remote.scheme() == Scheme::Ssh) {
+            tools.need_ssh()?;
         }
         let token = call.remote.and_then(Token::for_remote);
-        let mut command = plain();
+        let mut command = plain(&tools);
         command.arg("--git-dir").arg(call.repository).args(call.arguments);
         command.current_dir("/").envs(VARIABLES.iter().copied());
         command.env("GIT_ALLOW_PROTOCOL", protocols(call.remote));
+        // Whatever the agent that started us or a configuration says.
+        command.env("GIT_SSH_COMMAND", tools.ssh_command());
         let mut settings: Vec<(String, String)> = Vec::new();
         if call.remote.is_some() {
-            settings.extend_from_slice(self.user_settings());
+            settings.extend_from_slice(self.user_settings(&tools));
         }
         let fixed = SETTINGS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         settings.extend(fixed);
@@ -181,7 +121,7 @@ impl Git for Installed {
         }
         put_settings(&mut command, &settings);
         let ended = self.watched(command, call, take)?;
-        if ended.status.success() {
+        if ended.well {
             return Ok(());
         }
         tracing::debug!(command = call.arguments.first(), "git: {}", escaped(&ended.said));
@@ -197,11 +137,42 @@ impl Git for Installed {
 
 /// How a command came to its end.
 struct Ended {
-    status: ExitStatus,
+    /// It did what it was asked for, or as much of it as was wanted.
+    well: bool,
     said: String,
 }
 
 impl Installed {
+    /// The git of this machine; `roots` are those of `scripts.roots`, in which scripts may write.
+    pub fn new(environment: &Environment, roots: &[String]) -> Self {
+        Self { toolbox: Toolbox::new(environment, roots), ..Self::default() }
+    }
+
+    /// Which git is used, and its version, for people; or why none is.
+    pub fn described(&self) -> Result<String, GitError> {
+        let tools = self.tools()?;
+        let version = self.version(&tools).map(|(major, minor)| format!(" {major}.{minor}"));
+        let mut said = format!("{}{}", tools.git.path.display(), version.unwrap_or_default());
+        for path in &tools.git.passed_over {
+            let _ = write!(said, "; passed over, since scripts may write it: {}", path.display());
+        }
+        Ok(said)
+    }
+
+    fn tools(&self) -> Result<Tools<'_>, GitError> {
+        let tools = self.toolbox.open()?;
+        if let Some(other) = tools.git.passed_over.first() {
+            let (used, other) = (tools.git.path.display(), other.display());
+            let told = || {
+                tracing::warn!(
+                    "git: {other} is passed over, since scripts may write it; {used} is used"
+                );
+            };
+            self.passed_over.get_or_init(told);
+        }
+        Ok(tools)
+    }
+
     /// Runs a command with a deadline, in a process group of its own.
     fn watched(
         &self,
@@ -222,7 +193,7 @@ impl Installed {
         let (done, waiting) = mpsc::channel::<()>();
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (taken, said, status) = thread::scope(|scope| {
+        let (taken, enough, said, status) = thread::scope(|scope| {
             scope.spawn(move || {
                 let verdict = guarded(call, &waiting);
                 ended.store(verdict, Ordering::SeqCst);
@@ -236,17 +207,18 @@ impl Installed {
                 // A git that has gone says why; that it no longer listens is no news.
                 let _ = stdin.map(|mut stdin| stdin.write_all(call.input));
             });
-            let taken = stdout.map_or(Ok(()), |mut stdout| {
+            let (taken, enough) = stdout.map_or((Ok(()), false), |mut stdout| {
                 let taken = take(&mut stdout);
-                // What nobody wants any more must not keep it waiting.
-                if taken.is_ok() { io::copy(&mut stdout, &mut io::sink()).map(drop) } else { taken }
+                // A list without end is not waited for once its reader has had enough.
+                let enough = taken.is_ok() && matches!(stdout.read(&mut [0]), Ok(1..));
+                (taken, enough)
             });
-            if taken.is_err() {
+            if taken.is_err() || enough {
                 end(group);
             }
             let status = child.wait();
             drop(done);
-            (taken, said.join().unwrap_or_default(), status)
+            (taken, enough, said.join().unwrap_or_default(), status)
         });
         self.running.lock().unwrap_or_else(PoisonError::into_inner).retain(|one| *one != group);
         if self.stopped.load(Ordering::SeqCst) {
@@ -262,7 +234,8 @@ impl Installed {
         }
         let disk = |error| GitError::Disk { path: call.repository.to_owned(), error };
         taken.map_err(disk)?;
-        Ok(Ended { status: status.map_err(GitError::Start)?, said })
+        let status = status.map_err(GitError::Start)?;
+        Ok(Ended { well: enough || status.success(), said })
     }
 
     /// Starts it, unless we are leaving; whoever stops us knows of it from then on.
@@ -273,26 +246,29 @@ impl Installed {
         }
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(command, 0);
-        let child = command.spawn().map_err(|error| {
-            let missing = error.kind() == io::ErrorKind::NotFound;
-            if missing { GitError::NoProgram } else { GitError::Start(error) }
-        })?;
+        let child = command.spawn().map_err(GitError::Start)?;
         running.push(child.id());
         Ok(child)
     }
 
     /// What the user's own configuration says of hosts, read once.
-    fn user_settings(&self) -> &[(String, String)] {
+    fn user_settings(&self, tools: &Tools<'_>) -> &[(String, String)] {
         self.user.get_or_init(|| {
-            let listed =
-                plain().current_dir("/").args(["config", "--list", "-z", "--includes"]).output();
+            let listing = ["config", "--list", "-z", "--show-origin", "--includes"];
+            let listed = plain(tools).current_dir("/").args(listing).output();
             let listed = listed.map(|listed| listed.stdout).unwrap_or_default();
-            let listed = String::from_utf8_lossy(&listed);
-            let entry = |entry: &str| {
-                let (key, value) = entry.split_once('\n')?;
-                is_about_hosts(key).then(|| (key.to_owned(), value.to_owned()))
-            };
-            listed.split('\0').filter_map(entry).collect()
+            tools.settings_about_hosts(&String::from_utf8_lossy(&listed))
+        })
+    }
+
+    /// Which git it is, asked once.
+    fn version(&self, tools: &Tools<'_>) -> Option<(u32, u32)> {
+        *self.version.get_or_init(|| {
+            let said = plain(tools).current_dir("/").arg("--version").output().ok()?;
+            let said = String::from_utf8_lossy(&said.stdout).into_owned();
+            let numbers = said.strip_prefix("git version ")?;
+            let mut numbers = numbers.split('.').map(|part| part.parse().ok());
+            Some((numbers.next()??, numbers.next()??))
         })
     }
 }
@@ -304,7 +280,7 @@ const TOO_MUCH: u8 = 2;
 
 /// Waits for a command to end; says whether it must be ended, since it takes too long or receives too much.
 fn guarded(call: &Call<'_>, waiting: &mpsc::Receiver<()>) -> u8 {
-    let started = Instant::now();
+    let (started, before) = (Instant::now(), received(call.repository));
     loop {
         let left = call.deadline.saturating_sub(started.elapsed());
         match waiting.recv_timeout(left.min(TICK)) {
@@ -314,7 +290,8 @@ fn guarded(call: &Call<'_>, waiting: &mpsc::Receiver<()>) -> u8 {
         if started.elapsed() >= call.deadline {
             return TOO_LATE;
         }
-        if call.remote.is_some() && received(call.repository) > MAX_RECEIVED {
+        if call.remote.is_some() && received(call.repository).saturating_sub(before) > MAX_RECEIVED
+        {
             return TOO_MUCH;
         }
     }
@@ -322,22 +299,17 @@ fn guarded(call: &Call<'_>, waiting: &mpsc::Receiver<()>) -> u8 {
 
 /// How much lies in a repository, all that is half received included.
 fn received(repository: &Path) -> u64 {
-    let packs = std::fs::read_dir(repository.join("objects/pack")).into_iter().flatten().flatten();
-    packs.filter_map(|pack| Some(pack.metadata().ok()?.len())).sum()
-}
-
-/// Which git is installed.
-fn version() -> Option<(u32, u32)> {
-    let said = plain().arg("--version").output().ok()?;
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
-    let mut numbers = said.strip_prefix("git version ")?.split('.').map(|part| part.parse().ok());
-    Some((numbers.next()??, numbers.next()??))
+    place::sizes(&repository.join(PACKS)).iter().sum()
 }
 
 /// Git, with nothing of our environment but what it needs.
-fn plain() -> Command {
-    let mut command = Command::new("git");
-    command.env_clear().envs(inherited(INHERITED));
+fn plain(tools: &Tools<'_>) -> Command {
+    let mut command = Command::new(&tools.git.path);
+    let inherited = inherited(INHERITED).into_iter();
+    command
+        .env_clear()
+        .envs(inherited.filter(|(name, value)| *name != EXEC_PATH || tools.is_safe_folder(value)));
+    command.env("PATH", &tools.path);
     command
 }
 
@@ -359,21 +331,6 @@ fn protocols(remote: Option<&Remote>) -> OsString {
         Some(Scheme::Https | Scheme::Ssh) => "https:ssh",
     }
     .into()
-}
-
-/// Whether a setting of the user's says how to reach a host, and starts nothing but a credential helper.
-fn is_about_hosts(key: &str) -> bool {
-    let key = key.to_ascii_lowercase();
-    if let Some(base) = key.strip_prefix("url.").and_then(|rest| rest.strip_suffix(".insteadof")) {
-        let short =
-            base.split_once('@').is_some_and(|(user, _)| user.chars().all(char::is_alphanumeric));
-        return base.starts_with("https://")
-            || base.starts_with("ssh://")
-            || (short && !base.contains("::"));
-    }
-    let passed = key.starts_with("http.") || key.starts_with("credential.");
-    passed
-        && !["followredirects", "cookiefile", "savecookies"].iter().any(|name| key.ends_with(name))
 }
 
 /// What git says, its progress told on and left out.
@@ -401,7 +358,7 @@ fn heard(stderr: impl Read, progress: Option<&(dyn Fn(&str) + Sync)>) -> String 
 }
 
 /// Ends a process and all that it started.
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 fn end(group: u32) {
     let group = i32::try_from(group).ok().and_then(rustix::process::Pid::from_raw);
     if let Some(group) = group {
@@ -410,44 +367,6 @@ fn end(group: u32) {
     }
 }
 
-/// Ends a process and all that it started.
-#[cfg(not(target_os = "linux"))]
-fn end(group: u32) {
-    let _ = Command::new("kill").args(["-KILL", "--", &format!("-{group}")]).output();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn g03_of_the_users_settings_only_those_about_hosts_are_passed_on() {
-        for passed in [
-            "credential.helper",
-            "credential.https://github.com.helper",
-            "http.proxy",
-            "http.https://h.example/.sslcainfo",
-            "url.git@github.com:.insteadof",
-            "url.https://mirror.example/.insteadof",
-        ] {
-            assert!(is_about_hosts(passed), "{passed}");
-        }
-        for kept in [
-            "core.sshcommand",
-            "core.fsmonitor",
-            "core.hookspath",
-            "core.pager",
-            "init.templatedir",
-            "protocol.ext.allow",
-            "url.ext::sh -c id;.insteadof",
-            "url.a@ext::x.insteadof",
-            "url.file:///.insteadof",
-            "remote.origin.uploadpack",
-            "uploadpack.packobjectshook",
-            "http.followredirects",
-            "alias.fetch",
-        ] {
-            assert!(!is_about_hosts(kept), "{kept}");
-        }
-    }
-}
+/// Elsewhere there are no groups to end.
+#[cfg(not(unix))]
+fn end(_: u32) {}

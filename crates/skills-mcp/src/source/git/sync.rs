@@ -16,7 +16,9 @@ use super::{
     Generation, GitError, Repository, State, Wanted, is_branch, keep,
     lock::Lock,
     mirror::{Fetched, Mirror},
-    place, state,
+    place,
+    room::is_bulky,
+    state,
 };
 
 /// How often a lock that somebody else has is asked for.
@@ -40,6 +42,8 @@ pub struct Ask<'a> {
     pub patience: Duration,
     /// How long the remote is waited for.
     pub timeout: Duration,
+    /// How many bytes all repositories may take together.
+    pub max_total_bytes: u64,
     /// Whether a generation may be served; if not, why.
     pub check: &'a (dyn Fn(&Generation) -> Result<(), String> + Sync),
     /// Who hears how it gets on.
@@ -195,8 +199,11 @@ impl Repository {
     /// The generation that is wanted, on disk. A copy that git cannot use is made again.
     fn brought(&self, ask: &Ask<'_>, lock: &Lock) -> Result<Generation, GitError> {
         let folder = self.place.mirror();
+        let bulky = is_bulky(&folder);
         let there = folder.exists() || folder.is_symlink();
-        let failed = if there {
+        let failed = if bulky {
+            GitError::Broken("it holds more of the past than of the present".to_owned())
+        } else if there {
             match self.brought_by(&self.mirror(folder.clone(), ask, lock), ask) {
                 Err(error) if error.is_broken_copy() => error,
                 result => return result,
@@ -204,13 +211,15 @@ impl Repository {
         } else {
             GitError::Broken("there is none".to_owned())
         };
-        if there && !keep::may_renew(&self.place, RENEWED) {
+        if there && !bulky && !keep::may_renew(&self.place, RENEWED) {
             return Err(failed);
         }
         let fresh = self.place.unfinished("mirror");
         let result = self.brought_by(&self.mirror(fresh.clone(), ask, lock), ask);
         if result.is_ok() {
-            if there {
+            if bulky {
+                self.place.discard(&folder);
+            } else if there {
                 tracing::warn!(
                     source = &*self.name,
                     "the copy of the repository was unusable ({failed}); it was set aside and made again"
@@ -230,7 +239,8 @@ impl Repository {
         if let Some(generation) = Generation::open(&self.place, &commit) {
             return Ok(generation);
         }
-        Generation::write(mirror, &commit)
+        let make_room = |bytes| self.make_room(&commit, bytes, ask.max_total_bytes);
+        Generation::write(mirror, &commit, &make_room)
     }
 
     fn mirror<'a>(&'a self, folder: PathBuf, ask: &Ask<'a>, lock: &'a Lock) -> Mirror<'a> {
@@ -264,6 +274,7 @@ impl Repository {
             fresh_for: Duration::ZERO,
             patience: Duration::ZERO,
             timeout,
+            max_total_bytes: u64::MAX,
             check: &check,
             progress: None,
         };

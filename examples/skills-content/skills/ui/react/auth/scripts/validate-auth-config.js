@@ -1,4 +1,4 @@
-// Checks an auth configuration. Runs under Node's type stripping or tsx.
+// Checks an auth configuration. Runs under any Node from 18 on.
 //
 //   SKILL_ARG_CONFIG_PATH  .json file, or .ts/.js/.mjs module exporting the
 //                          configuration as `authConfig` or as its default.
@@ -6,36 +6,33 @@
 //
 // Prints one line per check; exits 1 if any of them failed.
 
-import { readFileSync, statSync } from "node:fs";
-import { extname, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+const { readFileSync, statSync } = require("node:fs");
+const { extname, resolve } = require("node:path");
+const { pathToFileURL } = require("node:url");
 
-type Fields = Record<string, unknown>;
-/** Returns what is wrong with the value, or null. */
-type Check = (value: unknown, config: Fields) => string | null;
-
-const isObject = (value: unknown): value is Fields =>
+const isObject = (value) =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+// A check returns what is wrong with the value, or null.
 const oneOf =
-  (...allowed: string[]): Check =>
+  (...allowed) =>
   (value) =>
     typeof value === "string" && allowed.includes(value)
       ? null
       : `must be one of ${allowed.join(", ")}`;
 
 // "//host" and "/\host" are read by browsers as another origin.
-const isLocalPath = (value: unknown): value is string =>
+const isLocalPath = (value) =>
   typeof value === "string" && /^\/(?![\/\\])[^\s\\]*$/.test(value);
 
-const localPath: Check = (value) =>
+const localPath = (value) =>
   isLocalPath(value) ? null : 'must be a path of this origin, such as "/auth/login"';
 
-const baseUrl: Check = (value) => {
+const baseUrl = (value) => {
   if (typeof value !== "string" || value === "") return "must be a path or a URL";
   if (value.endsWith("/")) return "must not end with a slash";
-  if (value.startsWith("/")) return localPath(value, {});
-  let url: URL;
+  if (value.startsWith("/")) return localPath(value);
+  let url;
   try {
     url = new URL(value);
   } catch {
@@ -47,8 +44,8 @@ const baseUrl: Check = (value) => {
   return "must use https (http is accepted for localhost only)";
 };
 
-const credentials: Check = (value, config) => {
-  const problem = oneOf("same-origin", "include")(value, config);
+const credentials = (value, config) => {
+  const problem = oneOf("same-origin", "include")(value);
   if (problem !== null) return problem;
   const base = config["apiBaseUrl"];
   if (value === "same-origin" && typeof base === "string" && /^https?:/.test(base)) {
@@ -57,12 +54,12 @@ const credentials: Check = (value, config) => {
   return null;
 };
 
-const idleMinutes: Check = (value) =>
-  Number.isInteger(value) && (value as number) >= 5 && (value as number) <= 1440
+const idleMinutes = (value) =>
+  Number.isInteger(value) && value >= 5 && value <= 1440
     ? null
     : "must be a whole number from 5 to 1440";
 
-const CHECKS: Record<string, Check> = {
+const CHECKS = {
   provider: oneOf("password", "oidc"),
   apiBaseUrl: baseUrl,
   credentials,
@@ -75,16 +72,32 @@ const CHECKS: Record<string, Check> = {
 
 const SECRET = /secret|password|private.?key|api.?key|token/i;
 
-async function load(path: string): Promise<unknown> {
+// A configuration is data with at most a type or two around it, which come off
+// without a compiler: the types themselves, and the annotation of a constant.
+const withoutTypes = (text) =>
+  text
+    .replace(/^(export )?(type|interface) \w+[^{;]*\{[^]*?^\}[^\n]*$/gm, "")
+    .replace(/^(export )?type \w+ =[^;]*;/gm, "")
+    .replace(/^import type [^;]*;/gm, "")
+    .replace(/^((export )?const \w+)\s*:\s*[^=]+=/gm, "$1 =")
+    .replace(/\b(as const|(as|satisfies) \w+)(?=\s*;)/g, "");
+
+async function load(path) {
   if (!statSync(path).isFile()) throw new Error("not a file");
   const extension = extname(path);
   if (extension === ".json") return JSON.parse(readFileSync(path, "utf8"));
   if (![".ts", ".js", ".mjs"].includes(extension)) {
     throw new Error("expected a .ts, .js, .mjs or .json file");
   }
-  const module: Fields = await import(pathToFileURL(path).href);
+  let module;
+  if (extension === ".ts" && !process.features.typescript) {
+    const source = encodeURIComponent(withoutTypes(readFileSync(path, "utf8")));
+    module = await import(`data:text/javascript,${source}`);
+  } else {
+    module = await import(pathToFileURL(path).href);
+  }
   // A CommonJS module shows its exports under `default`, sometimes twice.
-  let value: unknown = module;
+  let value = module;
   for (let depth = 0; depth < 3 && isObject(value); depth++) {
     if ("authConfig" in value) return value["authConfig"];
     if (!("default" in value)) break;
@@ -93,8 +106,8 @@ async function load(path: string): Promise<unknown> {
   return value === module ? undefined : value;
 }
 
-function validate(config: Fields): string[] {
-  const errors: string[] = [];
+function validate(config) {
+  const errors = [];
   for (const [name, check] of Object.entries(CHECKS)) {
     const problem = Object.hasOwn(config, name) ? check(config[name], config) : "is missing";
     if (problem === null) console.log(`ok     ${name}`);
@@ -111,13 +124,13 @@ function validate(config: Fields): string[] {
   return errors;
 }
 
-async function main(): Promise<number> {
+async function main() {
   const given = process.env["SKILL_ARG_CONFIG_PATH"];
   if (given === undefined || given === "") {
     console.error("error  set SKILL_ARG_CONFIG_PATH to the configuration file");
     return 1;
   }
-  let config: unknown;
+  let config;
   try {
     config = await load(resolve(given));
   } catch (error) {
@@ -139,7 +152,7 @@ main().then(
   (code) => {
     process.exitCode = code;
   },
-  (error: unknown) => {
+  (error) => {
     console.error(error);
     process.exitCode = 1;
   },

@@ -1,0 +1,73 @@
+//! Every setting and variable that each command of git is given. What depends on the command, on the remote or on the machine is
+//! not here (program, tools).
+
+/// Settings of every command. What the content or the machine says otherwise does not count.
+pub(super) const SETTINGS: &[(&str, &str)] = &[
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.symlinks", "false"),
+    ("core.attributesFile", "/dev/null"),
+    ("core.askPass", ""),
+    ("submodule.recurse", "false"),
+    ("fetch.recurseSubmodules", "false"),
+    ("transfer.fsckObjects", "true"),
+    ("transfer.bundleURI", "false"),
+    ("protocol.ext.allow", "never"),
+    ("http.followRedirects", "initial"),
+    ("http.lowSpeedLimit", "1000"),
+    ("http.lowSpeedTime", "20"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("safe.bareRepository", "all"),
+    ("advice.detachedHead", "false"),
+];
+/// Variables of every command.
+pub(super) const VARIABLES: &[(&str, &str)] = &[
+    ("LC_ALL", "C"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_ASKPASS", ""),
+    ("SSH_ASKPASS_REQUIRE", "never"),
+    ("GCM_INTERACTIVE", "never"),
+    ("GIT_LFS_SKIP_SMUDGE", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+];
+/// What a user's way to the network may hang on, besides the `PATH`. Never a token of ours, nor git variables of whoever started us.
+pub(super) const INHERITED: &[&str] = &[
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "TMPDIR",
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "XDG_CONFIG_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_CACHE_HOME",
+    "XDG_DATA_HOME",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "GNUPGHOME",
+    "http_proxy",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    EXEC_PATH,
+    "SYSTEMROOT",
+    "SystemRoot",
+    "USERPROFILE",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "PATHEXT",
+    "TEMP",
+    "TMP",
+];
+/// Where git looks for its own commands.
+pub(super) const EXEC_PATH: &str = "GIT_EXEC_PATH";

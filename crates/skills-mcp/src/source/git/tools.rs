@@ -1,0 +1,294 @@
+//! [`Tools`]: which `git` and `ssh` are started, the `PATH` on which they find their own helpers, and which settings of the user's
+//! lead to programs that a script may have written.
+//!
+//! Not here: starting them (program).
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+};
+
+use super::error::GitError;
+use crate::{
+    config::Environment,
+    programs::{Program, ProgramError, SafeSearchPath, SearchPath, WritableFolders},
+};
+
+/// Where tools are looked for, and where scripts may write.
+#[derive(Debug, Default)]
+pub(super) struct Toolbox {
+    search: SearchPath,
+    folders: WritableFolders,
+    roots: Vec<String>,
+}
+
+impl Toolbox {
+    pub(super) fn new(environment: &Environment, roots: &[String]) -> Self {
+        Self {
+            search: SearchPath::new(&environment.search),
+            folders: WritableFolders::new(environment),
+            roots: roots.to_vec(),
+        }
+    }
+
+    /// The tools of this moment.
+    pub(super) fn open(&self) -> Result<Tools<'_>, GitError> {
+        let writable = self.folders.folders(&self.roots);
+        let safe = self.search.safe(&writable);
+        let absent = |name| move |passed_over| GitError::NoProgram { name, passed_over };
+        let git = safe.find("git").map_err(passed_over).map_err(absent("git"))?;
+        let ssh = safe.find("ssh").map_err(passed_over);
+        let path = safe.variable();
+        Ok(Tools { search: &self.search, home: self.folders.home(), writable, git, ssh, path })
+    }
+}
+
+/// The programs that were found and are not started.
+fn passed_over(absent: ProgramError) -> Vec<PathBuf> {
+    match absent {
+        ProgramError::NotFound { passed_over } => passed_over,
+        ProgramError::NotExecutable(_) | ProgramError::ParentInPath => Vec::new(),
+    }
+}
+
+/// What a command of git is started with.
+#[derive(Debug)]
+pub(super) struct Tools<'a> {
+    search: &'a SearchPath,
+    home: Option<&'a Path>,
+    writable: Vec<PathBuf>,
+    pub(super) git: Program,
+    ssh: Result<Program, Vec<PathBuf>>,
+    /// The `PATH`.
+    pub(super) path: OsString,
+}
+
+impl Tools<'_> {
+    /// `GIT_SSH_COMMAND`, which a shell reads: `ssh` as the user has it, which asks no questions. Where there is none that may
+    /// be started, a command that fails.
+    pub(super) fn ssh_command(&self) -> OsString {
+        let Ok(ssh) = &self.ssh else { return "false".into() };
+        let mut command = quoted(ssh.path.as_os_str());
+        command.push(" -oBatchMode=yes");
+        command
+    }
+
+    /// An error where there is no `ssh` that may be started.
+    pub(super) fn need_ssh(&self) -> Result<(), GitError> {
+        let Err(passed_over) = &self.ssh else { return Ok(()) };
+        Err(GitError::NoProgram { name: "ssh", passed_over: passed_over.clone() })
+    }
+
+    /// Whether git may look for its own commands here, as `GIT_EXEC_PATH` says.
+    pub(super) fn is_safe_folder(&self, folder: &OsStr) -> bool {
+        let folder = Path::new(folder);
+        folder.is_absolute() && !self.safe().is_writable(folder)
+    }
+
+    fn safe(&self) -> SafeSearchPath<'_> {
+        self.search.safe(&self.writable)
+    }
+
+    /// Of what `git config --list -z --show-origin` prints, the settings that say how to reach a host. A file that a script may
+    /// write says nothing, and a credential helper that a script may write is not asked.
+    pub(super) fn settings_about_hosts(&self, listed: &str) -> Vec<(String, String)> {
+        let mut parts = listed.split('\0');
+        let mut settings = Vec::new();
+        while let (Some(origin), Some(entry)) = (parts.next(), parts.next()) {
+            let Some((key, value)) = entry.split_once('\n') else { continue };
+            if !is_about_hosts(key) {
+                continue;
+            }
+            let file = origin.strip_prefix("file:").map(Path::new);
+            if file
+                .is_some_and(|file| self.safe().is_writable(file) && !self.is_right_in_home(file))
+            {
+                tracing::warn!("git: `{key}` in {origin} is not used: scripts may write that file");
+            } else if key.ends_with(".helper") && self.starts_what_a_script_wrote(value) {
+                tracing::warn!("git: `{key}` is not used: scripts may write the program it names");
+            } else {
+                settings.push((key.to_owned(), value.to_owned()));
+            }
+        }
+        settings
+    }
+
+    /// Whether this is a file of the home folder itself, which no script works in, not even where `scripts.roots` names it.
+    fn is_right_in_home(&self, file: &Path) -> bool {
+        let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
+        folder.as_deref() == self.home && self.home.is_some() && !file.is_symlink()
+    }
+
+    /// Whether a credential helper is, or names, a file that a script may write.
+    fn starts_what_a_script_wrote(&self, helper: &str) -> bool {
+        let safe = self.safe();
+        let apart = |c: char| c.is_whitespace() || "\"'`;&|()<>=".contains(c);
+        let words = helper.trim_start_matches('!').split(apart).filter(|word| !word.is_empty());
+        let first = words.clone().next().unwrap_or_default();
+        // As git does it: a shell's command, a path, or the name of one of its own.
+        let program = if helper.starts_with('!') {
+            first.to_owned()
+        } else {
+            format!("git-credential-{first}")
+        };
+        let at = |word: &str| match (word.strip_prefix("~/"), self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => PathBuf::from(word),
+        };
+        safe.leads_to_writable(&program)
+            || words.map(at).any(|path| path.is_absolute() && safe.is_writable(&path))
+    }
+}
+
+/// As one word of a shell.
+fn quoted(word: &OsStr) -> OsString {
+    let mut quoted = OsString::from("'");
+    let text = word.to_string_lossy();
+    if text.contains('\'') {
+        quoted.push(text.replace('\'', "'\\''"));
+    } else {
+        quoted.push(word);
+    }
+    quoted.push("'");
+    quoted
+}
+
+/// Whether a setting of the user's says how to reach a host, and starts nothing but a credential helper.
+fn is_about_hosts(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    if let Some(base) = key.strip_prefix("url.").and_then(|rest| rest.strip_suffix(".insteadof")) {
+        let short =
+            base.split_once('@').is_some_and(|(user, _)| user.chars().all(char::is_alphanumeric));
+        return base.starts_with("https://")
+            || base.starts_with("ssh://")
+            || (short && !base.contains("::"));
+    }
+    let passed = key.starts_with("http.") || key.starts_with("credential.");
+    passed
+        && !["followredirects", "cookiefile", "savecookies"].iter().any(|name| key.ends_with(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use skills_testkit::Home;
+
+    use super::*;
+
+    #[test]
+    fn g03_of_the_users_settings_only_those_about_hosts_are_passed_on() {
+        for passed in [
+            "credential.helper",
+            "credential.https://github.com.helper",
+            "http.proxy",
+            "http.https://h.example/.sslcainfo",
+            "url.git@github.com:.insteadof",
+            "url.https://mirror.example/.insteadof",
+        ] {
+            assert!(is_about_hosts(passed), "{passed}");
+        }
+        for kept in [
+            "core.sshcommand",
+            "core.fsmonitor",
+            "core.hookspath",
+            "core.pager",
+            "init.templatedir",
+            "protocol.ext.allow",
+            "url.ext::sh -c id;.insteadof",
+            "url.a@ext::x.insteadof",
+            "url.file:///.insteadof",
+            "remote.origin.uploadpack",
+            "uploadpack.packobjectshook",
+            "http.followredirects",
+            "alias.fetch",
+        ] {
+            assert!(!is_about_hosts(kept), "{kept}");
+        }
+    }
+
+    /// A home with these programs, a project that scripts may write, and a `PATH` of `bin` alone.
+    fn toolbox(programs: &[&str]) -> (Home, Toolbox) {
+        toolbox_with(programs, &[])
+    }
+
+    fn toolbox_with(programs: &[&str], roots: &[&str]) -> (Home, Toolbox) {
+        let home = Home::new();
+        home.write("project/x", "");
+        for path in programs {
+            home.write(path, "#!/bin/sh\n");
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(home.path().join(path), mode).unwrap();
+        }
+        let environment = Environment {
+            home: Some(home.path().to_path_buf()),
+            directory: home.path().join("project"),
+            search: vec![home.path().join("project/bin"), home.path().join("bin")],
+            ..Environment::default()
+        };
+        let roots: Vec<String> = roots.iter().map(|root| (*root).to_owned()).collect();
+        let toolbox = Toolbox::new(&environment, &roots);
+        (home, toolbox)
+    }
+
+    #[test]
+    fn e01_settings_that_lead_to_what_a_script_may_write_do_not_count() {
+        let (home, toolbox) = toolbox(&["bin/git", "bin/mine", "project/bin/git", "project/tool"]);
+        let real = home.path().canonicalize().unwrap();
+        symlink(real.join("project/tool"), real.join("bin/git-credential-linked")).unwrap();
+        symlink(real.join("project/tool"), real.join("bin/linked")).unwrap();
+        let tools = toolbox.open().unwrap();
+        assert_eq!(tools.git.path, home.path().join("bin/git"));
+        let project = real.join("project").display().to_string();
+        let kept = |origin: &str, value: &str| {
+            let listed = format!("file:{origin}\0credential.helper\n{value}\0");
+            !tools.settings_about_hosts(&listed).is_empty()
+        };
+        for helper in
+            ["", "store", "cache --timeout 5", "!mine x", "!gh auth git-credential", "/bin/x"]
+        {
+            assert!(kept("/etc/gitconfig", helper), "{helper}");
+            assert!(!kept(&format!("{project}/gitconfig"), helper), "{helper}");
+        }
+        for helper in [
+            "linked",
+            "!linked x",
+            &format!("{project}/tool"),
+            &format!("store --file={project}/credentials"),
+            &format!("!f() {{ \"{project}/tool\" get; }}; f"),
+            "!~/project/tool",
+        ] {
+            assert!(!kept("/etc/gitconfig", helper), "{helper}");
+        }
+        assert!(!tools.is_safe_folder(OsStr::new("libexec")));
+        assert!(!tools.is_safe_folder(project.as_ref()));
+        assert!(tools.is_safe_folder(OsStr::new("/usr/lib/git-core")));
+    }
+
+    #[test]
+    fn e01_the_home_folders_own_configuration_counts_also_where_scripts_work_below_it() {
+        let (home, toolbox) = toolbox_with(&[], &["~"]);
+        home.write(".config/git/config", "");
+        home.write(".gitconfig", "");
+        let writable = toolbox.folders.folders(&toolbox.roots);
+        let (search, path) = (&toolbox.search, OsString::new());
+        let git = Program { path: "/usr/bin/git".into(), passed_over: Vec::new() };
+        let ssh = Err(Vec::new());
+        let tools = Tools { search, home: toolbox.folders.home(), writable, git, ssh, path };
+        for (file, counts) in [(".gitconfig", true), (".config/git/config", false)] {
+            let file = home.path().join(file);
+            let listed = format!("file:{}\0http.proxy\nhttp://p\0", file.display());
+            assert_eq!(!tools.settings_about_hosts(&listed).is_empty(), counts, "{listed}");
+        }
+    }
+
+    #[test]
+    fn e01_ssh_is_one_word_and_none_is_a_command_that_fails() {
+        let (_home, toolbox) = toolbox(&["bin/git", "project/bin/ssh"]);
+        let tools = toolbox.open().unwrap();
+        assert_eq!(tools.ssh_command(), "false");
+        let absent = tools.need_ssh().unwrap_err().to_string();
+        assert!(absent.contains("`ssh`") && absent.contains("project/bin/ssh"), "{absent}");
+        assert_eq!(quoted(OsStr::new("/a b/it's")), "'/a b/it'\\''s'");
+    }
+}
