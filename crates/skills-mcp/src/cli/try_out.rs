@@ -34,7 +34,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     if options.json {
         let hits: Vec<Value> = ranking.hits.iter().map(|hit| hit_json(catalog, hit)).collect();
         let (total, confident) = (ranking.total, ranking.confident);
-        out.line(json!({"request": options.request, "total": total, "confident": confident, "hits": hits}).to_string());
+        out.json(&json!({"request": options.request, "total": total, "confident": confident, "hits": hits}));
         return Ok(ExitCode::SUCCESS);
     }
     ranked(&mut out, catalog, &ranking);
