@@ -11,6 +11,7 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use skills_core::{
     catalog::{Catalog, Kind, Presence, Skill},
+    diagnostic::escaped,
     document::{Execution, ScriptDeclaration},
     relpath::RelPath,
     resolve::{self, Declared, FoundFile, find_file},
@@ -22,7 +23,7 @@ use super::{
     runner::Runner,
 };
 use crate::{
-    config::{Environment, SandboxMode, Scripts},
+    config::{Environment, Origin, SandboxMode, Scripts},
     source::{DiskError, Links, Root},
     store::{ContentError, Snapshot, hex},
 };
@@ -60,6 +61,10 @@ pub struct Plan<'a> {
     pub folder: Folder,
     /// Whether it has a network.
     pub network: bool,
+    /// Whether it declares one that the operator does not allow.
+    pub network_withheld: bool,
+    /// Whether it comes from a directory that the operator named, and not from a repository or a plugin.
+    pub is_operators: bool,
     /// How much of a sandbox there must be.
     pub sandbox: SandboxMode,
     /// It is asked to end after this long.
@@ -97,15 +102,22 @@ pub fn enabled(snapshot: &Snapshot) -> Result<(), Denied> {
     if snapshot.settings().scripts.enabled {
         return Ok(());
     }
-    let origin = snapshot
-        .settled
-        .values
-        .iter()
-        .find(|(key, ..)| key.name == "scripts.enabled")
-        .map_or_else(String::new, |(_, _, origin)| format!(" by {origin}"));
+    let settled = &snapshot.settled;
+    let enabled = settled.values.iter().find(|(key, ..)| key.name == "scripts.enabled");
+    let why = match (enabled.map(|(.., origin)| origin), &settled.scripts_off) {
+        (Some(Origin::Invalid(_)), Some(reason)) => format!(
+            "{}; an invalid value under `scripts` turns them off until it is mended",
+            escaped(reason)
+        ),
+        (Some(Origin::Pinned(_)), _) => {
+            "scripts.enabled stays false until the operator agrees to what the content asks for (`skills-mcp trust`)"
+                .to_owned()
+        }
+        (Some(origin), _) => format!("scripts.enabled was set to false by {origin}"),
+        (None, _) => "scripts.enabled is false".to_owned(),
+    };
     denied(format!(
-        "Scripts are disabled on this server (scripts.enabled was set to false{origin}). Fetch the script with get_asset \
-         and run it yourself if you may."
+        "Scripts are disabled on this server ({why}). Fetch the script with get_asset and run it yourself if you may."
     ))
 }
 
@@ -143,7 +155,8 @@ pub fn climb<'a>(
              get_asset and run it yourself."
         ));
     };
-    let network = script.network || scripts.sandbox == SandboxMode::Off;
+    // Without a sandbox nothing keeps a script from the network.
+    let network = scripts.sandbox == SandboxMode::Off || (script.network && scripts.network);
     let writable = ground.writable(&scripts.roots);
     let runner = ground
         .programs
@@ -163,6 +176,8 @@ pub fn climb<'a>(
         withheld,
         folder,
         network,
+        network_withheld: script.network && !network,
+        is_operators: snapshot.is_in_named_directory(found.owner),
         sandbox: scripts.sandbox,
         timeout: Duration::from_secs(scripts.timeout_seconds),
         grace: Duration::from_secs(scripts.grace_seconds),

@@ -198,11 +198,7 @@ impl Runs {
             Folder::Allowed(folder) => folder.clone(),
             Folder::Private(_) => home.clone(),
         };
-        let demand = match plan.sandbox {
-            SandboxMode::Auto => Demand::Best,
-            SandboxMode::Required => Demand::Whole,
-            SandboxMode::Off => Demand::None,
-        };
+        let demand = demand(plan);
         let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
         let mut environment = plan.variables.clone();
         let programs = plan.runner.program.parent().map(text).unwrap_or_default();
@@ -235,6 +231,24 @@ impl Runs {
     }
 }
 
+impl Plan<'_> {
+    /// Why it would be refused where a machine gives this much of a sandbox.
+    pub fn refused(&self, given: &Enforced) -> Option<String> {
+        given.refused(demand(self))
+    }
+}
+
+/// How much of a sandbox there must be: `auto` runs what the operator named with what there is, and what others wrote only
+/// where it is held.
+fn demand(plan: &Plan<'_>) -> Demand {
+    match plan.sandbox {
+        SandboxMode::Auto if plan.is_operators => Demand::Best,
+        SandboxMode::Auto => Demand::Held,
+        SandboxMode::Required => Demand::Whole,
+        SandboxMode::Off => Demand::None,
+    }
+}
+
 /// What a caller should know about a run that went as planned.
 fn notes(plan: &Plan<'_>, workspace: &Workspace) -> Vec<String> {
     let mut notes = Vec::new();
@@ -255,6 +269,12 @@ fn notes(plan: &Plan<'_>, workspace: &Workspace) -> Vec<String> {
             "It asks for variables it did not get: {}. The operator lists them in scripts.env and sets them.",
             plan.withheld.join(", ")
         ));
+    }
+    if plan.network_withheld {
+        notes.push(
+            "It declares network: true, and the operator does not allow scripts a network (scripts.network is off)."
+                .to_owned(),
+        );
     }
     notes
 }
@@ -293,9 +313,8 @@ impl Runs {
         workspace: Option<Workspace>,
     ) -> Result<Outcome, RunError> {
         let (_place, _workspace) = (place, workspace);
-        if order.policy.demand == Demand::Whole {
-            let message = "scripts.sandbox is `required`, and this system has none";
-            return Err(RunError::NotStarted(message.to_owned()));
+        if let Some(why) = super::portable::enforced(&order.policy).refused(order.policy.demand) {
+            return Err(RunError::NotStarted(why));
         }
         let time = Duration::from_millis(order.timeout_ms);
         let ran = tokio::select! {
