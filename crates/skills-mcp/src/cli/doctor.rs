@@ -165,9 +165,10 @@ impl Examined {
 }
 
 impl Examined {
-    /// What sources ask for, where any may.
+    /// What sources ask for that needs consent, where any does.
     fn trust(&self, out: &mut Output) {
-        let asking = trust::all(&self.store, None);
+        let mut asking = trust::all(&self.store, None);
+        asking.retain(Asking::is_worth_a_word);
         if asking.is_empty() {
             return;
         }

@@ -186,8 +186,13 @@ impl Asking {
     }
 
     /// Whether something of it waits for consent.
-    pub(super) fn waits(&self) -> bool {
+    fn waits(&self) -> bool {
         self.rows.iter().any(|row| row.state == State::Waits)
+    }
+
+    /// Whether there is anything to say of it.
+    pub(super) fn is_worth_a_word(&self) -> bool {
+        !self.rows.is_empty() || self.recorded.is_err()
     }
 
     /// Since when what is on record.

@@ -86,14 +86,16 @@ pub(super) fn change_record(
         builder.create(folder)?;
     }
     let _lock = lock(&path.with_extension("lock"))?;
-    let Some(text) = change(read_record(path)?)? else { return Ok(()) };
+    let before = read_record(path)?;
+    let is_new = before.is_none();
+    let Some(text) = change(before)? else { return Ok(()) };
     let beside = path.with_extension("new");
     let written = private(OpenOptions::new().write(true).create(true).truncate(true))
         .open(&beside)
         .and_then(|mut file| {
             file.write_all(text.as_bytes())?;
-            // A power cut leaves the old record or the new one.
-            file.sync_data()
+            // A power cut leaves the old record or the new one. The very first one is not worth waiting for.
+            if is_new { Ok(()) } else { file.sync_data() }
         });
     written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| drop(fs::remove_file(&beside)))
 }

@@ -42,6 +42,8 @@ mod stats;
 mod support;
 mod surface;
 mod traversal;
+mod trust;
+mod tunnel;
 mod usage;
 mod wire;
 mod workshop;
