@@ -173,7 +173,9 @@ impl Examined {
             return;
         }
         out.heading("Trust");
-        asking.iter().for_each(|asking| asking.print(out));
+        for asking in &asking {
+            asking.print(out);
+        }
     }
 }
 

@@ -87,6 +87,8 @@ pub(super) fn safe(text: &str) -> String {
 /// JSON whose control and invisible characters are written as escapes. Outside of its strings there are none but line
 /// breaks and tabs.
 fn visible_json(json: &str) -> String {
+    use std::fmt::Write as _;
+
     let mut visible = String::with_capacity(json.len());
     for c in json.chars() {
         if matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(c)) {
@@ -94,7 +96,7 @@ fn visible_json(json: &str) -> String {
             continue;
         }
         for unit in c.encode_utf16(&mut [0; 2]) {
-            visible.push_str(&format!("\\u{unit:04x}"));
+            let _ = write!(visible, "\\u{unit:04x}");
         }
     }
     visible

@@ -9,7 +9,7 @@ use super::{
     Context, Failure, Output,
     output::{bold, dim, passed_on, safe},
 };
-use crate::script::{Folder, Plan, Request, Runs, climb, enabled, guard};
+use crate::script::{Folder, NetworkAccess, Plan, Request, Runs, climb, enabled, guard};
 
 #[derive(clap::Args)]
 pub(super) struct Options {
@@ -176,9 +176,10 @@ fn facts(runs: &Runs, plan: &Plan<'_>) -> Vec<(&'static str, Vec<String>)> {
 }
 
 fn network(plan: &Plan<'_>) -> String {
-    match (plan.network, plan.network_withheld) {
-        (true, _) => "yes".to_owned(),
-        (false, false) => "no".to_owned(),
-        (false, true) => "no: it declares one, and scripts.network is off".to_owned(),
-    }
+    let said = match plan.network {
+        NetworkAccess::Open => "yes",
+        NetworkAccess::None => "no",
+        NetworkAccess::Withheld => "no: it declares one, and scripts.network is off",
+    };
+    said.to_owned()
 }

@@ -88,7 +88,9 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
         out.json(&json!({"sources": asking.iter().map(Asking::json).collect::<Vec<_>>()}));
         return Ok(ExitCode::from(u8::from(waits)));
     }
-    asking.iter().for_each(|asking| asking.print(&mut out));
+    for source in &asking {
+        source.print(&mut out);
+    }
     if !waits {
         return Ok(ExitCode::SUCCESS);
     }

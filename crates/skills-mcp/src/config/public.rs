@@ -86,20 +86,20 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
     // Addresses that stand for one of the older kind are as public as that one.
-    let [a, b, c, d, e, f, g, h] = address.segments();
     let older =
         |high: u16, low: u16| is_public_v4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)));
-    match (a, b, c, d, e, f) {
-        (0, 0, 0, 0, 0, 0 | 0xffff) | (0, 0, 0, 0, 0xffff, 0) | (0x64, 0xff9b, 0, 0, 0, 0) => {
-            return older(g, h);
-        }
-        (0x2002, ..) => return older(b, c),
+    let [first, second, third, ..] = address.segments();
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
+        | [0, 0, 0, 0, 0xffff, 0, high, low]
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => return older(high, low),
+        [0x2002, ..] => return older(second, third),
         _ => {}
     }
     // Only this eighth is given out to the public; of it, not tunnels and not examples.
-    a & 0xe000 == 0x2000
-        && !(a == 0x2001 && (b < 0x200 || b == 0xdb8))
-        && !(a == 0x3fff && b < 0x1000)
+    let tunnel_or_example = first == 0x2001 && (second < 0x200 || second == 0xdb8);
+    let example = first == 0x3fff && second < 0x1000;
+    first & 0xe000 == 0x2000 && !tunnel_or_example && !example
 }
 
 #[cfg(test)]

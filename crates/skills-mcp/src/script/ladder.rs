@@ -42,6 +42,17 @@ pub struct Request<'a> {
     pub folder: Option<&'a str>,
 }
 
+/// Whether a script has a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NetworkAccess {
+    /// It has one.
+    Open,
+    /// It declares none, and has none.
+    None,
+    /// It declares one, and the operator does not allow it.
+    Withheld,
+}
+
 /// A run that every rung allows.
 #[derive(Debug)]
 pub struct Plan<'a> {
@@ -60,9 +71,7 @@ pub struct Plan<'a> {
     /// Where it works.
     pub folder: Folder,
     /// Whether it has a network.
-    pub network: bool,
-    /// Whether it declares one that the operator does not allow.
-    pub network_withheld: bool,
+    pub network: NetworkAccess,
     /// Whether it comes from a directory that the operator named, and not from a repository or a plugin.
     pub is_operators: bool,
     /// How much of a sandbox there must be.
@@ -156,12 +165,17 @@ pub fn climb<'a>(
         ));
     };
     // Without a sandbox nothing keeps a script from the network.
-    let network = scripts.sandbox == SandboxMode::Off || (script.network && scripts.network);
+    let network = match (script.network, scripts.network) {
+        _ if scripts.sandbox == SandboxMode::Off => NetworkAccess::Open,
+        (true, true) => NetworkAccess::Open,
+        (true, false) => NetworkAccess::Withheld,
+        (false, _) => NetworkAccess::None,
+    };
     let writable = ground.writable(&scripts.roots);
     let runner = ground
         .programs
         .beyond(&writable)
-        .runner(&extension, command, network)
+        .runner(&extension, command, network == NetworkAccess::Open)
         .or_else(|missing| denied(format!("Script '{file}' was not run: {missing}.")))?;
     let folder = ground
         .folder(request.folder, &scripts.roots, &sources(snapshot))
@@ -176,7 +190,6 @@ pub fn climb<'a>(
         withheld,
         folder,
         network,
-        network_withheld: script.network && !network,
         is_operators: snapshot.is_in_named_directory(found.owner),
         sandbox: scripts.sandbox,
         timeout: Duration::from_secs(scripts.timeout_seconds),

@@ -8,6 +8,7 @@
 
 use std::{
     ffi::OsString,
+    fmt::Write as _,
     io,
     path::{Path, PathBuf},
     process::Stdio,
@@ -61,7 +62,7 @@ fn profile(policy: &Policy) -> String {
         for place in places {
             // Rules are about where a file really is.
             let place = place.canonicalize().unwrap_or_else(|_| place.clone());
-            profile.push_str(&format!("(allow {rule} (subpath {}))", quoted(&place)));
+            let _ = write!(profile, "(allow {rule} (subpath {}))", quoted(&place));
         }
     }
     if !policy.network {

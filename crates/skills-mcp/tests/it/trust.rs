@@ -54,6 +54,25 @@ fn waiting(command: &mut Command) -> Vec<String> {
     keys
 }
 
+/// What waits is shown wherever an operator looks.
+fn is_shown_to_wait(home: &Home, url: &str) {
+    assert_eq!(waiting(&mut follower(home, url)), ["analytics.enabled", "analytics.endpoint"]);
+    let (_, config) = answer(&mut follower(home, url), &["config", "--json"]);
+    assert_eq!(config["settings"]["analytics.enabled"]["value"], false, "{config}");
+    assert_eq!(config["waiting"][0]["key"], "analytics.enabled");
+    let (_, doctor) = answer(&mut follower(home, url), &["doctor", "--json"]);
+    assert_eq!(doctor["trust"][0]["keys"][0]["waiting"], true, "{doctor}");
+    assert_eq!(doctor["counts"]["codes"]["config-waiting"], 2);
+    let (_, shown, _) = run(follower(home, url).arg("trust"));
+    assert!(shown.contains("asks for true, now false  waits for your consent"), "{shown}");
+}
+
+/// Whether analytics are on.
+fn is_on(home: &Home, url: &str) -> bool {
+    let (_, config) = answer(&mut follower(home, url), &["config", "--json"]);
+    config["settings"]["analytics.enabled"]["value"] == true
+}
+
 fn ask(client: &mut Client) {
     client.call("get_skill", &json!({"context": "a login with react"}));
 }
@@ -78,16 +97,7 @@ fn e05_a_pushed_commit_turns_no_analytics_on_until_the_operator_agrees() {
     let own = home.path().join(".skills-mcp");
     assert!(!own.join("analytics.jsonl").exists() && !own.join("endpoints").exists());
     assert_eq!(tunnel.asked(), Vec::<String>::new(), "nothing was sent anywhere");
-    // What waits is shown wherever an operator looks.
-    assert_eq!(waiting(&mut follower(&home, &url)), ["analytics.enabled", "analytics.endpoint"]);
-    let (_, config) = answer(&mut follower(&home, &url), &["config", "--json"]);
-    assert_eq!(config["settings"]["analytics.enabled"]["value"], false, "{config}");
-    assert_eq!(config["waiting"][0]["key"], "analytics.enabled");
-    let (_, doctor) = answer(&mut follower(&home, &url), &["doctor", "--json"]);
-    assert_eq!(doctor["trust"][0]["keys"][0]["waiting"], true, "{doctor}");
-    assert_eq!(doctor["counts"]["codes"]["config-waiting"], 2);
-    let (_, shown, _) = run(follower(&home, &url).arg("trust"));
-    assert!(shown.contains("asks for true, now false  waits for your consent"), "{shown}");
+    is_shown_to_wait(&home, &url);
     // Agreed to, it reaches the server that runs.
     let (code, out, err) = run(follower(&home, &url).args(["trust", "--yes"]));
     assert_eq!(code, 0, "{out}{err}");
@@ -110,15 +120,11 @@ fn e05_a_pushed_commit_turns_no_analytics_on_until_the_operator_agrees() {
     remote.commit("//- config.yaml\n{}\n//- skills/fourth.md\n---\nkeywords: [f]\ndescription: f\n---\nfourth\n");
     refresh(&mut client);
     says(&mut client, "fourth", "fourth");
-    let on = |home: &Home| {
-        let (_, config) = answer(&mut follower(home, &url), &["config", "--json"]);
-        config["settings"]["analytics.enabled"]["value"] == true
-    };
-    assert!(!on(&home));
+    assert!(!is_on(&home, &url));
     remote.commit(&sending(HOST, "fifth"));
     refresh(&mut client);
     says(&mut client, "fifth", "fifth");
-    assert!(!on(&home));
+    assert!(!is_on(&home, &url));
     let (_, _, log) = client.close();
     assert!(
         tunnel.asked().iter().all(|host| *host == format!("{HOST}:443")),
@@ -155,11 +161,7 @@ fn e05_what_a_source_asks_for_when_it_is_first_served_holds_and_can_be_taken_bac
     let (_, out, err) =
         run(home.command(env!("CARGO_BIN_EXE_skills-mcp")).args(["trust", &url, "--revoke"]));
     assert!(out.contains("asks for true, now false  waits for your consent"), "{out}{err}");
-    let on = || {
-        let (_, config) = answer(&mut follower(&home, &url), &["config", "--json"]);
-        config["settings"]["analytics.enabled"]["value"] == true
-    };
-    assert!(!on());
+    assert!(!is_on(&home, &url));
     // The server that runs has heard of it with its next call.
     ask(&mut client);
     let history = home.path().join(".skills-mcp/analytics.jsonl");
@@ -266,7 +268,7 @@ fn e05_servers_that_start_together_share_one_record() {
             }
             scope.spawn(move || {
                 let mut client = Client::legacy(command, "2025-11-25");
-                client.be_patient(Duration::from_secs(60));
+                client.be_patient(Duration::from_mins(1));
                 ask(&mut client);
                 client.close()
             });

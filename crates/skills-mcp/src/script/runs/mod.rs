@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ground::{Folder, Ground},
-    ladder::Plan,
+    ladder::{NetworkAccess, Plan},
     order::Order,
     outcome::Outcome,
     sandbox::{Demand, Enforced, Policy, readable, toolchain},
@@ -209,6 +209,7 @@ impl Runs {
         for name in ["HOME", "TMPDIR"] {
             environment.insert(name.to_owned(), text(&home));
         }
+        let network = plan.network == NetworkAccess::Open;
         let cpu_seconds = (plan.timeout + plan.grace).as_secs() + 1;
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Order {
@@ -223,7 +224,7 @@ impl Runs {
             environment,
             folder,
             workspace: Some(workspace.root().to_path_buf()),
-            policy: Policy { demand, read, write, network: plan.network, cpu_seconds },
+            policy: Policy { demand, read, write, network, cpu_seconds },
             timeout_ms: millis(plan.timeout),
             grace_ms: millis(plan.grace),
             max_output_bytes: plan.max_output_bytes,
@@ -270,7 +271,7 @@ fn notes(plan: &Plan<'_>, workspace: &Workspace) -> Vec<String> {
             plan.withheld.join(", ")
         ));
     }
-    if plan.network_withheld {
+    if plan.network == NetworkAccess::Withheld {
         notes.push(
             "It declares network: true, and the operator does not allow scripts a network (scripts.network is off)."
                 .to_owned(),

@@ -170,9 +170,10 @@ mod tests {
             (rung(None, false), false, false),
             (profile, true, false),
         ] {
-            let runs = |demand| enforced.refused(demand).is_none();
-            assert!(runs(Demand::Best) && runs(Demand::None));
-            assert_eq!((runs(Demand::Held), runs(Demand::Whole)), (held, whole), "{enforced}");
+            let admits = |demand| enforced.refused(demand).is_none();
+            assert!(admits(Demand::Best) && admits(Demand::None));
+            let admitted = (admits(Demand::Held), admits(Demand::Whole));
+            assert_eq!(admitted, (held, whole), "{enforced}");
         }
     }
 }
