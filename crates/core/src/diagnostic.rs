@@ -96,8 +96,9 @@ codes! {
     BundleShadowed        Warning "bundle-shadowed"         "a bundle of the same name in an earlier directory is served instead";
     PathShadowed          Warning "path-shadowed"           "a source named earlier has a skill of the same path";
     ConfigUnknownKey      Warning "config-unknown-key"      "the configuration has a key that does not exist";
-    ConfigInvalid         Warning "config-invalid"          "a configuration value in the content is invalid and its default is used";
-    ConfigRefused         Warning "config-refused"          "content may not set this key, or not under `SKILLS_TRUST=strict`";
+    ConfigInvalid         Warning "config-invalid"          "a configuration value in the content is invalid and counts as left out; one under `scripts` turns scripts off";
+    ConfigRefused         Warning "config-refused"          "content may not set this key, or not to this value";
+    ConfigWaiting         Warning "config-waiting"          "content asks for a setting that waits for the operator's consent (`skills-mcp trust`)";
 }
 
 impl Code {

@@ -1,7 +1,8 @@
 //! The one door to the network: a request over HTTP, bounded in time and size, sent nowhere but where it was meant for.
 //!
 //! Redirects are answers, not orders, so that no token follows one. Certificates are checked against what the system
-//! trusts. `HTTPS_PROXY` and its like are honoured, but what is meant for this machine stays on it. Not here: what is sent, and when to try again.
+//! trusts. `HTTPS_PROXY` and its like are honoured, but what is meant for this machine stays on it. What content named is
+//! reached at public addresses only, whatever its name resolves to. Not here: what is sent, and when to try again.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -11,7 +12,13 @@ use ureq::{
     http::{Response, Uri, header::RETRY_AFTER},
     tls::{RootCerts, TlsConfig},
     typestate::WithBody,
+    unversioned::{
+        resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver},
+        transport::{DefaultConnector, NextTimeout},
+    },
 };
+
+use crate::config::is_public;
 
 /// Of an answer, no more than this is read.
 const MAX_ANSWER_BYTES: u64 = 16 * 1024 * 1024;
@@ -22,6 +29,8 @@ pub struct Network {
     out: Agent,
     /// For this machine: no proxy stands in between.
     here: Agent,
+    /// For what content named: public addresses only.
+    public: Agent,
 }
 
 /// What the other side said.
@@ -54,7 +63,9 @@ impl Network {
                 .user_agent(concat!("skills-mcp/", env!("CARGO_PKG_VERSION")))
         };
         let here = config().proxy(None).build();
-        Self { out: config().build().new_agent(), here: here.new_agent() }
+        let public =
+            Agent::with_parts(config().build(), DefaultConnector::default(), PublicOnly::default());
+        Self { out: config().build().new_agent(), here: here.new_agent(), public }
     }
 
     fn to(&self, url: &str) -> &Agent {
@@ -78,11 +89,57 @@ impl Network {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Result<Answer, Unreachable> {
-        let mut request: RequestBuilder<WithBody> = self.to(url).post(url);
-        for (name, value) in headers {
-            request = request.header(*name, *value);
+        brought(self.to(url).post(url), headers, body)
+    }
+
+    /// Brings something to where content wants it: only to a public address.
+    pub fn post_to_public(
+        &self,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Answer, Unreachable> {
+        brought(self.public.post(url), headers, body)
+    }
+}
+
+fn brought(
+    mut request: RequestBuilder<WithBody>,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Result<Answer, Unreachable> {
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    answered(request.send(body))
+}
+
+/// Resolves names as ever, and leaves out every address that is not public: a name that content chose may resolve to
+/// anything, and to something else every time. A proxy is the operator's, and may stand anywhere.
+#[derive(Debug, Default)]
+struct PublicOnly(DefaultResolver);
+
+impl Resolver for PublicOnly {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let found = self.0.resolve(uri, config, timeout)?;
+        let host = |uri: &Uri| uri.authority().map(|authority| authority.as_str().to_owned());
+        if config.proxy().is_some_and(|proxy| host(proxy.uri()) == host(uri)) {
+            return Ok(found);
         }
-        answered(request.send(body))
+        let mut public = self.empty();
+        for address in found.iter().filter(|address| is_public(address.ip())) {
+            public.push(*address);
+        }
+        if public.is_empty() {
+            let why = "its name resolves to no public address, and content named it";
+            return Err(ureq::Error::Other(why.into()));
+        }
+        Ok(public)
     }
 }
 
@@ -109,4 +166,31 @@ fn answered(result: Result<Response<ureq::Body>, ureq::Error>) -> Result<Answer,
 #[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
 fn unreachable(error: ureq::Error) -> Unreachable {
     Unreachable(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn e05_a_name_that_resolves_to_this_machine_is_not_connected_to_for_content() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let network = Network::new(Duration::from_secs(10));
+        for host in
+            ["localhost", "127.1", "2130706433", "127.0.0.1", "0", "[::1]", "[::ffff:127.0.0.1]"]
+        {
+            for scheme in ["https", "http"] {
+                let url = format!("{scheme}://{host}:{port}/x");
+                let why = network.post_to_public(&url, &[], b"x").unwrap_err().to_string();
+                assert!(listener.accept().is_err(), "{url} was connected to: {why}");
+            }
+        }
+        let url = format!("http://localhost:{port}/x");
+        let why = network.post_to_public(&url, &[], b"x").unwrap_err().to_string();
+        assert!(why.contains("resolves to no public address"), "{why}");
+    }
 }

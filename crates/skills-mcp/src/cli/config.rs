@@ -9,7 +9,7 @@ use super::{
     output::{bold, dim, safe},
 };
 use crate::{
-    config::{Origin, VARIABLES, Value, without_userinfo},
+    config::{Origin, VARIABLES, Value, Waiting, without_userinfo},
     source::Directory,
     store::Snapshot,
 };
@@ -32,7 +32,9 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
                 |source| json!({"name": &**source.name(), "path": source.path().to_string_lossy()}),
             )
             .collect();
-        out.line(json!({"sources": sources, "settings": settings(&snapshot)}).to_string());
+        let waiting = |waiting: &Waiting| json!({"key": waiting.key.name, "asks": plain(&waiting.asked), "now": plain(&waiting.held)});
+        let waiting: Vec<Json> = snapshot.settled.waiting.iter().map(waiting).collect();
+        out.json(&json!({"sources": sources, "settings": settings(&snapshot), "waiting": waiting}));
         return Ok(ExitCode::SUCCESS);
     }
     out.line(bold("Sources"));
@@ -87,7 +89,7 @@ fn settings(snapshot: &Snapshot) -> Map<String, Json> {
         .collect()
 }
 
-fn plain(value: &Value) -> Json {
+pub(super) fn plain(value: &Value) -> Json {
     match value {
         Value::Flag(flag) => json!(flag),
         Value::Share(share) => json!(share),

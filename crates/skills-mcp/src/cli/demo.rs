@@ -34,7 +34,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let answer = runtime.block_on(ask(&program, folder.path(), &options.task))?;
     let mut out = Output::new();
     if options.json {
-        out.line(answer);
+        out.json_text(&answer);
         return Ok(ExitCode::SUCCESS);
     }
     let answer: Value =

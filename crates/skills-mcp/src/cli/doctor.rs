@@ -11,6 +11,7 @@ use skills_core::diagnostic::{Diagnostic, Severity};
 use super::{
     Context, Failure, NO_SOURCE, Output, finding,
     output::{bold, counted, dim, safe},
+    trust::{self, Asking},
 };
 use crate::{
     analytics::outlook::outlook,
@@ -32,7 +33,8 @@ pub(super) struct Options {
 }
 
 pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
-    let store = context.store()?;
+    // Its servers below serve, so what they put on record is known here too.
+    let store = context.serving_store()?;
     super::sync::at_first(&store)?;
     context.face()?;
     let refreshed = store.look_and_watch();
@@ -46,7 +48,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let examined = Examined { store, refreshed, tried, rung, git, analytics, warnings };
     let mut out = Output::new();
     if options.json {
-        out.line(examined.json().to_string());
+        out.json(&examined.json());
     } else {
         examined.print(&mut out);
     }
@@ -91,6 +93,9 @@ impl Examined {
             Err(error) => format!("unknown: {error}"),
         };
         let used = match settings.sandbox {
+            SandboxMode::Auto if self.rung.as_ref().is_ok_and(|rung| !rung.holds()) => {
+                "; scripts of repositories and plugins are refused, those of a directory you named run with a warning"
+            }
             SandboxMode::Auto => "",
             SandboxMode::Required => "; required",
             SandboxMode::Off => "; switched off by scripts.sandbox",
@@ -116,6 +121,7 @@ impl Examined {
             "git": self.git.as_ref().ok(),
             "analytics": self.analytics,
             "warnings": self.warnings,
+            "trust": trust::all(&self.store, None).iter().map(Asking::json).collect::<Vec<_>>(),
             "diagnostics": snapshot.diagnostics().iter().map(|found| diagnostic_json(snapshot, found)).collect::<Vec<_>>(),
             "protocol": self.tried.iter().map(tried_json).collect::<Vec<_>>(),
         })
@@ -157,6 +163,7 @@ impl Examined {
         out.line(format!("  {}", self.scripts()));
         out.heading("Analytics");
         out.line(format!("  {}", safe(&self.analytics)));
+        self.trust(out);
         out.heading("Protocol");
         for round in &self.tried {
             out.line(match round {
@@ -169,6 +176,21 @@ impl Examined {
                 }
                 Err(error) => format!("  FAILED  {error}"),
             });
+        }
+    }
+}
+
+impl Examined {
+    /// What sources ask for that needs consent, where any does.
+    fn trust(&self, out: &mut Output) {
+        let mut asking = trust::all(&self.store, None);
+        asking.retain(Asking::is_worth_a_word);
+        if asking.is_empty() {
+            return;
+        }
+        out.heading("Trust");
+        for asking in &asking {
+            asking.print(out);
         }
     }
 }

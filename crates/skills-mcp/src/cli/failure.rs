@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use super::output::safe;
 use crate::{
     config::ConfigError,
     source::{SourceError, git::RepositoryError},
@@ -53,9 +54,9 @@ impl Failure {
         reason = "the last words of a failed command, also where no log is set up"
     )]
     pub(super) fn report(self) -> ExitCode {
-        eprintln!("error: {}", self.message);
+        eprintln!("error: {}", safe(&self.message));
         if let Some(hint) = self.hint {
-            eprintln!("hint: {hint}");
+            eprintln!("hint: {}", safe(&hint));
         }
         ExitCode::from(self.code)
     }

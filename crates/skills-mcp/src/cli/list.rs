@@ -34,7 +34,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     if options.json && !options.all {
         let arguments =
             options.path.as_ref().map_or_else(|| json!({}), |path| json!({"path": path}));
-        out.line(context.call("list_skills", &arguments)?);
+        out.json_text(&context.call("list_skills", &arguments)?);
         return Ok(ExitCode::SUCCESS);
     }
     let (store, snapshot) = context.opened()?;
@@ -42,7 +42,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
         return Err(Failure::usage("no source is named", NO_SOURCE));
     }
     if options.json {
-        out.line(all_json(&snapshot).to_string());
+        out.json(&all_json(&snapshot));
         return Ok(ExitCode::SUCCESS);
     }
     let asked = options.path.as_deref().unwrap_or("");

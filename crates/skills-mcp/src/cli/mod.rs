@@ -23,6 +23,7 @@ mod show;
 mod stats;
 mod status;
 mod sync;
+mod trust;
 mod try_out;
 mod why;
 
@@ -133,6 +134,8 @@ enum Command {
     Config(config::Options),
     /// Check sources, content, settings and the protocol
     Doctor(doctor::Options),
+    /// Show what each source asks for, and agree to it
+    Trust(trust::Options),
     /// Fetch the repositories now
     Sync(sync::Options),
     /// Say at which commit each repository is, and what changed
@@ -199,6 +202,7 @@ impl Context {
             Command::McpServer(options) => mcp_server::run(self, &options),
             Command::Config(options) => config::run(self, &options),
             Command::Doctor(options) => doctor::run(self, &options),
+            Command::Trust(options) => trust::run(self, &options),
             Command::Sync(options) => sync::run(self, &options),
             Command::Status(options) => status::run(self, &options),
             Command::Stats(options) => stats::run(self, &options),
@@ -241,7 +245,15 @@ impl Context {
 
     /// A store over the sources that are named, else over the agents' directories; it has not looked yet.
     fn store(&self) -> Result<Store, Failure> {
-        let stack = self.stack()?;
+        self.store_with(self.stack()?)
+    }
+
+    /// The same for what serves: what a source says when it is first served goes on record.
+    fn serving_store(&self) -> Result<Store, Failure> {
+        self.store_with(self.stack()?.recording())
+    }
+
+    fn store_with(&self, stack: Stack) -> Result<Store, Failure> {
         let named = self.named();
         if named.is_empty() && !self.shared.no_default_dirs {
             return self.agents(stack);

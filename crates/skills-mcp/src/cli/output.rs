@@ -1,6 +1,7 @@
 //! The only printing: standard output, in the width of the terminal, with colour where a terminal shows it.
 //!
-//! What content says is escaped on its way to a terminal; JSON is exact.
+//! What content says is escaped on its way to a terminal. JSON has the same characters as `\u` escapes, so that it means
+//! exactly what it says and shows nothing that it does not.
 
 use std::io::{IsTerminal as _, Write as _, stderr, stdout};
 
@@ -24,6 +25,16 @@ impl Output {
     /// One line. A reader who has gone away is no error of ours.
     pub(super) fn line(&mut self, text: impl AsRef<str>) {
         let _ = writeln!(self.stream, "{}", text.as_ref());
+    }
+
+    /// A value as one line of JSON.
+    pub(super) fn json(&mut self, value: &impl serde::Serialize) {
+        self.json_text(&serde_json::to_string(value).unwrap_or_default());
+    }
+
+    /// JSON that is written already.
+    pub(super) fn json_text(&mut self, json: &str) {
+        self.line(visible_json(json));
     }
 
     /// An empty line and a heading.
@@ -73,6 +84,24 @@ pub(super) fn safe(text: &str) -> String {
     safe
 }
 
+/// JSON whose control and invisible characters are written as escapes. Outside of its strings there are none but line
+/// breaks and tabs.
+fn visible_json(json: &str) -> String {
+    use std::fmt::Write as _;
+
+    let mut visible = String::with_capacity(json.len());
+    for c in json.chars() {
+        if matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(c)) {
+            visible.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            let _ = write!(visible, "\\u{unit:04x}");
+        }
+    }
+    visible
+}
+
 /// One line of at most `width` characters, with `…` where it was cut.
 pub(super) fn fitted(text: &str, width: usize) -> String {
     let one: String = safe(text).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -103,6 +132,18 @@ mod tests {
     #[test]
     fn u09_escape_sequences_of_content_do_not_reach_the_terminal() {
         assert_eq!(safe("a\u{1b}[2Jb\u{202e}c\r\nd"), "a\\u{1b}[2Jb\\u{202e}c\nd");
+    }
+
+    #[test]
+    fn e13_json_shows_what_it_says_and_means_the_same() {
+        let text = "a\u{1b}[2J\u{9b}31m\u{7f}\u{202e}\u{200b}\u{e0041}é\u{1f600}\n\"\\";
+        let json = serde_json::json!({"\u{85}key": text});
+        let shown = visible_json(&json.to_string());
+        assert!(!shown.chars().any(|c| c.is_control() || is_invisible(c)), "{shown:?}");
+        assert!(
+            shown.contains("\\u202e") && shown.contains("\\udb40\\udc41") && shown.contains('é')
+        );
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), json);
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use serde_json::{Value, json};
+use skills_core::diagnostic::escaped;
 
 use super::{
     Context, Failure, Output,
     output::{bold, dim, passed_on, safe},
 };
-use crate::script::{Folder, Plan, Request, Runs, climb, enabled, guard};
+use crate::script::{Folder, NetworkAccess, Plan, Request, Runs, climb, enabled, guard};
 
 #[derive(clap::Args)]
 pub(super) struct Options {
@@ -45,7 +46,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let answer: Value =
         serde_json::from_str(&text).map_err(|error| Failure::bug(error.to_string()))?;
     if options.json {
-        Output::new().line(text);
+        Output::new().json_text(&text);
     } else {
         show(&answer);
     }
@@ -107,18 +108,19 @@ fn explain(
     if options.json {
         let facts: serde_json::Map<String, Value> =
             facts.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
-        out.line(Value::Object(facts).to_string());
+        out.json(&facts);
         return Ok(ExitCode::SUCCESS);
     }
     out.line(format!(
         "{} of {} would run",
         bold(&safe(plan.file.as_str())),
-        bold(&plan.owner.identity)
+        bold(&safe(&plan.owner.identity))
     ));
     for (name, values) in facts {
+        let values: Vec<String> = values.iter().map(|value| escaped(value)).collect();
         let values =
             if values.is_empty() { "nothing".to_owned() } else { values.join("\n              ") };
-        out.line(format!("  {}{}", dim(&format!("{name:12}")), safe(&values)));
+        out.line(format!("  {}{values}", dim(&format!("{name:12}"))));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -141,7 +143,13 @@ fn facts(runs: &Runs, plan: &Plan<'_>) -> Vec<(&'static str, Vec<String>)> {
         Folder::Allowed(path) => shown(path),
         Folder::Private(why) => format!("{private}: {why}"),
     };
-    let given = runs.rung().map_or_else(|error| error.to_string(), |given| given.to_string());
+    let given = runs.rung().map_or_else(
+        |error| error.to_string(),
+        |given| match plan.refused(&given) {
+            Some(why) => format!("{given}, so it would be refused: {why}"),
+            None => given.to_string(),
+        },
+    );
     let command = std::iter::once(shown(&plan.runner.program))
         .chain(plan.runner.arguments.iter().cloned())
         .chain([plan.file.to_string()]);
@@ -151,7 +159,7 @@ fn facts(runs: &Runs, plan: &Plan<'_>) -> Vec<(&'static str, Vec<String>)> {
         ("works in", vec![folder]),
         ("variables", plan.variables.keys().cloned().collect()),
         ("withheld", plan.withheld.clone()),
-        ("network", vec![if plan.network { "yes" } else { "no" }.to_owned()]),
+        ("network", vec![network(plan)]),
         ("writes", write.iter().map(shown).chain([private]).collect()),
         ("reads", std::iter::once("the skill's own files".to_owned()).chain(read).collect()),
         (
@@ -163,9 +171,15 @@ fn facts(runs: &Runs, plan: &Plan<'_>) -> Vec<(&'static str, Vec<String>)> {
             )],
         ),
         ("output", vec![format!("{} bytes of each stream", plan.max_output_bytes)]),
-        (
-            "sandbox",
-            vec![format!("{:?}, and this machine gives {given}", plan.sandbox).to_lowercase()],
-        ),
+        ("sandbox", vec![format!("{}, and this machine gives {given}", plan.sandbox.word())]),
     ]
+}
+
+fn network(plan: &Plan<'_>) -> String {
+    let said = match plan.network {
+        NetworkAccess::Open => "yes",
+        NetworkAccess::None => "no",
+        NetworkAccess::Withheld => "no: it declares one, and scripts.network is off",
+    };
+    said.to_owned()
 }

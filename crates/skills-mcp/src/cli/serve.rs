@@ -19,7 +19,7 @@ use crate::{
 };
 
 pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
-    let store = context.store()?;
+    let store = context.serving_store()?;
     let face = context.face()?;
     serve(context, store, face)
 }

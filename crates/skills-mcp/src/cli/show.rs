@@ -25,7 +25,7 @@ pub(super) struct Options {
 pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
     let mut out = Output::new();
     if options.json {
-        out.line(context.call("get_skill", &json!({"skill_path": options.path}))?);
+        out.json_text(&context.call("get_skill", &json!({"skill_path": options.path}))?);
         return Ok(ExitCode::SUCCESS);
     }
     let (_, snapshot) = context.opened()?;

@@ -56,7 +56,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     }
     let mut out = Output::new();
     if options.json {
-        out.line(json!({"sources": seen.iter().map(Seen::json).collect::<Vec<_>>()}).to_string());
+        out.json(&json!({"sources": seen.iter().map(Seen::json).collect::<Vec<_>>()}));
     } else {
         for seen in &seen {
             seen.print(&mut out);

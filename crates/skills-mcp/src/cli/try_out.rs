@@ -42,7 +42,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
             "hits": hits,
             "get_skill": keywords.json(catalog),
         });
-        out.line(shown.to_string());
+        out.json(&shown);
         return Ok(ExitCode::SUCCESS);
     }
     ranked(&mut out, catalog, &ranking);

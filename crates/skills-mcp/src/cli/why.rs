@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     };
     let mut out = Output::new();
     if options.json {
-        out.line(json!({"served": skills.iter().map(|skill| shape(&snapshot, skill)).collect::<Vec<_>>()}).to_string());
+        out.json(&json!({"served": skills.iter().map(|skill| shape(&snapshot, skill)).collect::<Vec<_>>()}));
         return Ok(ExitCode::SUCCESS);
     }
     if skills.len() > 1 {

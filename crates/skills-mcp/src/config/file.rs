@@ -1,4 +1,5 @@
-//! Reads a configuration file, where there is one.
+//! Reads configuration files, where there are any, and replaces the one file that configuration writes: the record of
+//! consent.
 
 #![expect(
     clippy::disallowed_methods,
@@ -6,9 +7,11 @@
 )]
 
 use std::{
-    fs::File,
-    io::{self, Read as _},
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    io::{self, Read as _, Write as _},
     path::Path,
+    thread,
+    time::{Duration, SystemTime},
 };
 
 /// More than this is no configuration.
@@ -26,4 +29,103 @@ pub fn read_optional(path: &Path) -> io::Result<Option<String>> {
         return Err(io::Error::other("larger than 256 KiB"));
     }
     Ok(Some(text))
+}
+
+/// A record is never larger.
+const MAX_RECORD_BYTES: u64 = 4 * 1024 * 1024;
+/// How long to wait for another process that replaces the same record.
+const RECORD_LOCK_TIMEOUT: Duration = Duration::from_secs(2);
+const RECORD_LOCK_PAUSE: Duration = Duration::from_millis(5);
+
+/// Which state of a file this is: another one once the file was replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStamp {
+    modified: Option<SystemTime>,
+    bytes: u64,
+    number: u64,
+}
+
+/// The state of a file; none where there is no file.
+pub(super) fn file_stamp(path: &Path) -> Option<FileStamp> {
+    let found = fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&found);
+    #[cfg(not(unix))]
+    let number = 0;
+    Some(FileStamp { modified: found.modified().ok(), bytes: found.len(), number })
+}
+
+/// The text of a record; `None` where there is none. Anything but a readable file is an error: a record that cannot be
+/// read must not pass for one that is not there.
+pub(super) fn read_record(path: &Path) -> io::Result<Option<String>> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+        Ok(found) if !found.is_file() => return Err(io::Error::other("not a regular file")),
+        Ok(_) => {}
+    }
+    let mut text = String::new();
+    let read = File::open(path)?.take(MAX_RECORD_BYTES + 1).read_to_string(&mut text)?;
+    if read as u64 > MAX_RECORD_BYTES {
+        return Err(io::Error::other("larger than 4 MiB"));
+    }
+    Ok(Some(text))
+}
+
+/// Replaces a record whole, for its owner's eyes only, by what `change` makes of it, while no other process does; it stays
+/// as it is where `change` gives nothing.
+pub(super) fn change_record(
+    path: &Path,
+    change: impl FnOnce(Option<String>) -> io::Result<Option<String>>,
+) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder)?;
+    }
+    let _lock = lock(&path.with_extension("lock"))?;
+    let before = read_record(path)?;
+    let is_new = before.is_none();
+    let Some(text) = change(before)? else { return Ok(()) };
+    let beside = path.with_extension("new");
+    let written = private(OpenOptions::new().write(true).create(true).truncate(true))
+        .open(&beside)
+        .and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            // A power cut leaves the old record or the new one. The very first one is not worth waiting for.
+            if is_new { Ok(()) } else { file.sync_data() }
+        });
+    written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+fn lock(path: &Path) -> io::Result<File> {
+    let file = private(OpenOptions::new().append(true).create(true)).open(path)?;
+    let mut waited = Duration::ZERO;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if waited >= RECORD_LOCK_TIMEOUT => {
+                return Err(io::Error::other("another process holds its lock"));
+            }
+            Err(TryLockError::WouldBlock) => {
+                thread::sleep(RECORD_LOCK_PAUSE);
+                waited += RECORD_LOCK_PAUSE;
+            }
+        }
+    }
+}
+
+/// For the owner only, and never through a link.
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.mode(0o600).custom_flags(flags.bits().cast_signed());
+    }
+    options
 }

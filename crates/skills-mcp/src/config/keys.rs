@@ -1,10 +1,11 @@
-//! The table of keys: name, type, default, what content may do with it under `SKILLS_TRUST=strict`.
+//! The table of keys: name, type, default, and what content may do with each ([`ContentPolicy`]).
 //!
-//! Help, `skills-mcp config`, validation and the README's reference derive from it.
+//! Help, `skills-mcp config`, validation, `docs/reference.md` and `docs/trust.md` derive from it. Not here: how a policy is
+//! applied (`stack`), and where consent is recorded (`consent`).
 
 use skills_core::yaml::{self, Node};
 
-use super::{kind::Kind, value::Value};
+use super::{kind::Kind, trust::ContentPolicy, value::Value};
 
 /// One configuration key.
 #[derive(Debug)]
@@ -15,23 +16,10 @@ pub struct Key {
     pub kind: Kind,
     /// Its default, as YAML.
     pub default: &'static str,
-    /// What content may do with it where it is not trusted.
-    pub strict: Strict,
+    /// What content may do with it.
+    pub content: ContentPolicy,
     /// What it is for.
     pub about: &'static str,
-}
-
-/// What content may do with a key under `SKILLS_TRUST=strict`: it may tighten, never loosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Strict {
-    /// Harmless: content may set it.
-    Free,
-    /// Only to something smaller: a lower number, `false`, fewer words, a word further on in its list.
-    Smaller,
-    /// Not at all.
-    Never,
-    /// Not even where content is trusted: only the operator sets it.
-    Operator,
 }
 
 const MIB: u64 = 1024 * 1024;
@@ -42,219 +30,226 @@ pub const KEYS: &[Key] = &[
         "matching.min_score",
         Kind::Share,
         "0.2",
-        Strict::Free,
+        ContentPolicy::Free,
         "a skill must match this share of its keywords",
     ),
     key(
         "matching.max_results",
         Kind::Count(1, 50),
         "3",
-        Strict::Free,
+        ContentPolicy::Free,
         "how many candidates an ambiguous answer lists; two at least",
     ),
     key(
         "matching.ambiguity_threshold",
         Kind::Share,
         "0.1",
-        Strict::Free,
+        ContentPolicy::Free,
         "a smaller gap between the first two is ambiguous",
     ),
     key(
         "content.max_tokens",
         Kind::Count(200, 1_000_000),
         "8000",
-        Strict::Smaller,
+        ContentPolicy::Limited,
         "estimated tokens a composed skill may have",
     ),
     key(
         "assets.max_size_bytes",
         Kind::Count(1, 256 * MIB),
         "1048576",
-        Strict::Smaller,
+        ContentPolicy::Limited,
         "larger files are refused by get_asset",
     ),
     key(
         "assets.inline_text_max_bytes",
         Kind::Count(0, MIB),
         "10240",
-        Strict::Smaller,
+        ContentPolicy::Limited,
         "larger text assets are not inlined by get_skill",
     ),
     key(
         "scripts.enabled",
         Kind::Flag,
         "true",
-        Strict::Smaller,
+        ContentPolicy::Pinned,
         "whether run_script may run anything",
     ),
     key(
         "scripts.timeout_seconds",
         Kind::Count(1, 3600),
         "60",
-        Strict::Smaller,
+        ContentPolicy::Limited,
         "a script is killed after this long",
     ),
     key(
         "scripts.max_output_bytes",
         Kind::Count(1, 64 * MIB),
         "1048576",
-        Strict::Smaller,
+        ContentPolicy::Limited,
         "how much of stdout and stderr is kept",
     ),
     key(
         "scripts.allowed_extensions",
         Kind::Extensions,
         "[.sh, .ts, .js, .py]",
-        Strict::Smaller,
+        ContentPolicy::Pinned,
         "which scripts the server runs",
     ),
     key(
         "scripts.runners",
         Kind::Commands,
         "{.sh: bash, .ts: npx tsx, .js: node, .py: python3}",
-        Strict::Never,
+        ContentPolicy::Pinned,
         "extension to command; content may name programs of your PATH only, not where one lies",
     ),
     key(
         "scripts.max_concurrent",
         Kind::Count(1, 64),
         "4",
-        Strict::Smaller,
+        ContentPolicy::Limited,
         "how many scripts run at once; more are told that the server is busy",
     ),
     key(
         "scripts.grace_seconds",
         Kind::Count(0, 60),
         "5",
-        Strict::Smaller,
+        ContentPolicy::Limited,
         "how long a script may take to end once it was asked to",
     ),
     key(
         "scripts.sandbox",
         Kind::Word(&["auto", "required", "off"]),
         "auto",
-        Strict::Operator,
+        ContentPolicy::Operator,
         "`auto`: the best this machine has; `required`: the whole sandbox or no run; `off`: none",
+    ),
+    key(
+        "scripts.network",
+        Kind::Word(&["declared", "off"]),
+        "declared",
+        ContentPolicy::Operator,
+        "`declared`: a script that declares `network: true` has a network; `off`: none has; `off` under `SKILLS_TRUST=strict` unless you set it",
     ),
     key(
         "scripts.roots",
         Kind::Folders,
         "[]",
-        Strict::Operator,
+        ContentPolicy::Operator,
         "folders a script may work in, besides the server's start directory",
     ),
     key(
         "scripts.env",
         Kind::Variables,
         "[]",
-        Strict::Operator,
+        ContentPolicy::Operator,
         "variables a script receives where it declares them in its own `env`",
     ),
     key(
         "links.allow",
         Kind::Folders,
         "[]",
-        Strict::Operator,
+        ContentPolicy::Operator,
         "folders that links in directories of yours may lead to; elsewhere they lead to whole skills and folders of skills only",
     ),
     key(
         "refresh.enabled",
         Kind::Flag,
         "true",
-        Strict::Free,
+        ContentPolicy::Fixed,
         "whether a git source is fetched periodically",
     ),
     key(
         "refresh.watch",
         Kind::Flag,
         "true",
-        Strict::Free,
+        ContentPolicy::Free,
         "whether the system is asked to tell of changes; without, a call looks at directories again",
     ),
     key(
         "refresh.patience_ms",
         Kind::Count(1, 60_000),
         "50",
-        Strict::Free,
+        ContentPolicy::Free,
         "how long a call waits for changes to be taken in before it is answered without",
     ),
     key(
         "refresh.scan_seconds",
         Kind::Count(1, 3_600),
         "30",
-        Strict::Free,
+        ContentPolicy::Free,
         "how often directories are looked at again",
     ),
     key(
         "refresh.interval_minutes",
         Kind::Count(1, 10_080),
         "15",
-        Strict::Free,
+        ContentPolicy::Fixed,
         "how often a git source is fetched",
     ),
-    key("git.branch", Kind::Text, "main", Strict::Free, "the branch to follow"),
+    key("git.branch", Kind::Text, "main", ContentPolicy::Fixed, "the branch to follow"),
     key(
         "git.sparse_checkout",
         Kind::Flag,
         "false",
-        Strict::Free,
+        ContentPolicy::Free,
         "fetch only the skills folder of a larger repository",
     ),
     key(
         "git.timeout_seconds",
         Kind::Count(1, 3_600),
         "120",
-        Strict::Free,
+        ContentPolicy::Fixed,
         "a fetch is given up after this long",
     ),
     key(
         "git.max_total_bytes",
         Kind::Count(MIB, 1024 * 1024 * MIB),
         "2147483648",
-        Strict::Operator,
+        ContentPolicy::Operator,
         "how much of the disk all commits of all repositories may take; the oldest that are not in use go first",
     ),
     key(
         "analytics.enabled",
         Kind::Flag,
         "false",
-        Strict::Smaller,
+        ContentPolicy::Pinned,
         "whether usage events are recorded",
     ),
-    key("analytics.endpoint", Kind::Url, "''", Strict::Never, "where events are sent"),
+    key("analytics.endpoint", Kind::Url, "''", ContentPolicy::Pinned, "where events are sent"),
     key(
         "analytics.file",
-        Kind::Text,
+        Kind::History,
         "~/.skills-mcp/analytics.jsonl",
-        Strict::Never,
+        ContentPolicy::Fixed,
         "where events are kept: a file whose name ends in `.jsonl`, from the root, the home folder or `~/.skills-mcp`",
     ),
     key(
         "analytics.interval_seconds",
         Kind::Count(1, 3_600),
         "30",
-        Strict::Operator,
+        ContentPolicy::Operator,
         "how often unsent events are sent",
     ),
     key(
         "analytics.context",
         Kind::Word(&["full", "tokens", "off"]),
         "full",
-        Strict::Smaller,
+        ContentPolicy::Pinned,
         "how much of a request's text events have: `full`, its words (`tokens`), or nothing (`off`)",
     ),
     key(
         "analytics.server_id",
         Kind::Name,
         "''",
-        Strict::Operator,
+        ContentPolicy::Operator,
         "what events call this machine; else `dev-` and your login name",
     ),
     key(
         "analytics.tool",
         Kind::Flag,
         "false",
-        Strict::Operator,
+        ContentPolicy::Operator,
         "whether agents are offered skill_stats, which tells what the history says",
     ),
 ];
@@ -263,10 +258,10 @@ const fn key(
     name: &'static str,
     kind: Kind,
     default: &'static str,
-    strict: Strict,
+    content: ContentPolicy,
     about: &'static str,
 ) -> Key {
-    Key { name, kind, default, strict, about }
+    Key { name, kind, default, content, about }
 }
 
 impl Key {
@@ -293,36 +288,13 @@ impl Key {
 
     /// Whether one value only narrows what another allows.
     pub(super) fn narrows(&self, new: &Value, old: &Value) -> bool {
-        match (self.kind, new, old) {
-            (Kind::Word(known), Value::Text(new), Value::Text(old)) => {
-                let place = |word: &String| known.iter().position(|known| known == word);
-                place(new) >= place(old)
-            }
-            _ => new.is_within(old),
-        }
-    }
-
-    /// Whether content would choose with it which program runs, or into which file an agent's words are written.
-    pub(super) fn leads_elsewhere(&self, value: &Value) -> bool {
-        value.names_a_place() || (self.name == "analytics.file" && !is_own_history(value))
+        new == old || self.kind.narrows(new, old)
     }
 
     /// Its default, read.
     pub fn default_value(&self) -> Option<Value> {
         self.kind.read(&yaml::parse(self.default).ok()?)
     }
-}
-
-/// Whether it is a file of its own in our folder.
-fn is_own_history(value: &Value) -> bool {
-    let Value::Text(text) = value else { return false };
-    let name = text.strip_prefix("~/.skills-mcp/").unwrap_or(text);
-    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
-    // What begins with `analytics-` is the sender's.
-    plain
-        && name.strip_suffix(".jsonl").is_some()
-        && !name.starts_with(['.', '~'])
-        && !name.starts_with("analytics-")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use skills_core::yaml::{self, Node};
 
-use super::{environment::VARIABLES, value::Value};
+use super::{environment::VARIABLES, public::public_https, value::Value};
 
 /// No name is longer.
 const MAX_NAME_CHARS: usize = 64;
@@ -18,6 +18,8 @@ pub enum Kind {
     Count(u64, u64),
     /// Any text.
     Text,
+    /// The file that events are kept in.
+    History,
     /// An `http` or `https` URL, or nothing.
     Url,
     /// A short name, or nothing.
@@ -38,7 +40,7 @@ impl Kind {
     /// Reads a value written in a variable or a flag, where text needs no quotes.
     pub(super) fn read_text(self, text: &str) -> Option<Value> {
         match self {
-            Self::Text => Some(Value::Text(text.to_owned())),
+            Self::Text | Self::History => Some(Value::Text(text.to_owned())),
             Self::Url => url(text).map(Value::Text),
             Self::Name => name(text).map(Value::Text),
             Self::Flag
@@ -63,7 +65,7 @@ impl Kind {
                 let count = node.text()?.parse().ok().filter(|_| node.number().is_some())?;
                 (min..=max).contains(&count).then_some(Value::Count(count))
             }
-            Self::Text => node
+            Self::Text | Self::History => node
                 .text()
                 .filter(|text| !text.trim().is_empty())
                 .map(|text| Value::Text(text.to_owned())),
@@ -88,6 +90,35 @@ impl Kind {
         }
     }
 
+    /// Whether one value allows less than another: a lower number, `false`, fewer words, a word further on in its list,
+    /// no URL, fewer commands. Of other texts none is less than another.
+    pub(super) fn narrows(self, new: &Value, old: &Value) -> bool {
+        match (self, new, old) {
+            (Self::Word(known), Value::Text(new), Value::Text(old)) => {
+                let place = |word: &String| known.iter().position(|known| known == word);
+                place(new) >= place(old)
+            }
+            (Self::Url, Value::Text(new), Value::Text(_)) => new.is_empty(),
+            _ => new.is_within(old),
+        }
+    }
+
+    /// What content may not write here though an operator may, and why.
+    pub(super) fn refused_from_content(self, value: &Value) -> Option<String> {
+        match (self, value) {
+            (Self::Commands, value) if value.names_a_place() => {
+                Some("content names programs of the PATH, not where one is".to_owned())
+            }
+            (Self::History, Value::Text(text)) if !is_own_history(text) => {
+                Some("content names a file of its own in ~/.skills-mcp".to_owned())
+            }
+            (Self::Url, Value::Text(url)) if !url.is_empty() => public_https(url)
+                .err()
+                .map(|why| format!("content names a public https address: {why}")),
+            _ => None,
+        }
+    }
+
     /// What it takes, in words.
     pub(super) fn expected(self) -> String {
         match self {
@@ -95,6 +126,7 @@ impl Kind {
             Self::Share => "a number from 0 to 1".to_owned(),
             Self::Count(min, max) => format!("a whole number from {min} to {max}"),
             Self::Text => "text".to_owned(),
+            Self::History => "a file whose name ends in .jsonl".to_owned(),
             Self::Url => "an http or https URL".to_owned(),
             Self::Name => format!("a name of at most {MAX_NAME_CHARS} characters"),
             Self::Extensions => "a list of extensions such as [.sh, .py]".to_owned(),
@@ -104,6 +136,17 @@ impl Kind {
             Self::Variables => "a list of variables such as [API_TOKEN], without those of this server and of the loader".to_owned(),
         }
     }
+}
+
+/// Whether it is a file of its own in our folder.
+fn is_own_history(text: &str) -> bool {
+    let name = text.strip_prefix("~/.skills-mcp/").unwrap_or(text);
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
+    // What begins with `analytics-` is the sender's.
+    plain
+        && name.strip_suffix(".jsonl").is_some()
+        && !name.starts_with(['.', '~'])
+        && !name.starts_with("analytics-")
 }
 
 fn words(node: &Node, read: impl Fn(&str) -> Option<String>) -> Option<Value> {

@@ -16,6 +16,10 @@ pub enum Origin {
     Default,
     /// `config.yaml` of the content.
     Content(String),
+    /// What was pinned when the content was first served; its `config.yaml` asks for something else now.
+    Pinned(String),
+    /// Nobody: the content's `config.yaml` is invalid here.
+    Invalid(String),
     /// The user's own file.
     User(String),
     /// A variable.
@@ -31,7 +35,11 @@ impl Origin {
         match self {
             Self::Content(file) => Self::Content(format!("{file}:{}", at.line)),
             Self::User(file) => Self::User(format!("{file}:{}", at.line)),
-            Self::Default | Self::Environment(_) | Self::Flag => self.clone(),
+            Self::Default
+            | Self::Pinned(_)
+            | Self::Invalid(_)
+            | Self::Environment(_)
+            | Self::Flag => self.clone(),
         }
     }
 }
@@ -41,6 +49,8 @@ impl fmt::Display for Origin {
         match self {
             Self::Default => f.write_str("default"),
             Self::Content(file) | Self::User(file) => f.write_str(file),
+            Self::Pinned(file) => write!(f, "pinned; see `skills-mcp trust` ({file})"),
+            Self::Invalid(file) => write!(f, "{file} is invalid"),
             Self::Environment(variable) => f.write_str(variable),
             Self::Flag => f.write_str("--set"),
         }

@@ -4,24 +4,34 @@
 //! wrongly stops the start with exit code 2; what content has wrong costs that key and a diagnostic. Not here:
 //! what any setting does.
 
+mod consent;
+mod consent_file;
+mod content;
 mod environment;
 mod error;
 mod file;
 mod keys;
 mod kind;
 mod layer;
+mod public;
 mod settings;
 mod sources;
 mod stack;
+mod trust;
 mod value;
 
+pub use consent::{Consent, Pins, Waiting};
+pub use consent_file::{ConsentFile, Recorded};
+pub use content::{ContentConfig, ServedContent};
 pub use environment::{Environment, VARIABLES, Variable, inherited, secret};
 pub use error::ConfigError;
-pub use file::read_optional;
+pub use file::{FileStamp, read_optional};
 pub use keys::{KEYS, Key};
 pub use kind::Kind;
 pub use layer::{Layer, Origin, Setting};
+pub use public::is_public;
 pub use settings::{Analytics, Assets, Content, Git, Refresh, SandboxMode, Scripts, Settings};
 pub use sources::{Named, NamedRepository, NamedSource, sources};
-pub use stack::{ContentConfig, Settled, Stack, Trust};
+pub use stack::{Settled, Stack};
+pub use trust::{ContentPolicy, DECLARATIONS, Declaration, Trust};
 pub use value::{Value, without_userinfo};

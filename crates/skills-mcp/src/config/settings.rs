@@ -63,6 +63,8 @@ pub struct Scripts {
     pub grace_seconds: u64,
     /// How much of a sandbox there must be.
     pub sandbox: SandboxMode,
+    /// Whether a script that declares a network has one.
+    pub network: bool,
     /// Folders a script may work in.
     pub roots: Vec<String>,
     /// Variables a script may be given.
@@ -86,6 +88,15 @@ impl SandboxMode {
             "off" => Self::Off,
             "auto" => Self::Auto,
             _ => Self::Required,
+        }
+    }
+
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Required => "required",
+            Self::Off => "off",
         }
     }
 }
@@ -176,6 +187,7 @@ impl Settings {
                 max_concurrent: values.size("scripts.max_concurrent"),
                 grace_seconds: values.count("scripts.grace_seconds"),
                 sandbox: SandboxMode::of(&values.text("scripts.sandbox")),
+                network: values.text("scripts.network") == "declared",
                 roots: values.words("scripts.roots"),
                 environment: values.words("scripts.env"),
             },
@@ -221,7 +233,7 @@ struct Values<'a>(&'a [(&'static Key, Value, Origin)]);
 impl Values<'_> {
     fn is_of_content(&self, name: &str) -> bool {
         let origin = self.0.iter().find(|(key, ..)| key.name == name).map(|(.., origin)| origin);
-        matches!(origin, Some(Origin::Content(_)))
+        matches!(origin, Some(Origin::Content(_) | Origin::Pinned(_)))
     }
 
     fn get(&self, name: &str) -> Option<&Value> {

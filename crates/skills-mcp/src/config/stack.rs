@@ -1,27 +1,21 @@
 //! [`Stack`]: ordered layers → [`Settled`]: every key's value with its origin, and what was wrong in content.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+use std::collections::BTreeSet;
 
-use skills_core::diagnostic::{Code, Diagnostic, Finding};
+use skills_core::diagnostic::Diagnostic;
 
 use super::{
     ConfigError, Environment, VARIABLES,
-    file::read_optional,
-    keys::{KEYS, Key, Strict},
+    consent::{Consent, Pins, Waiting},
+    consent_file::ConsentFile,
+    content::{Judge, ServedContent, Unanswered},
+    file::{FileStamp, read_optional},
+    keys::{KEYS, Key},
     layer::{Layer, Origin, Setting},
     settings::Settings,
+    trust::Trust,
     value::Value,
 };
-
-/// How far content is trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Trust {
-    /// The operator named it, so its `config.yaml` applies (seed 000 §12.4).
-    #[default]
-    Named,
-    /// It may tighten settings, never loosen them, and its links must stay inside.
-    Strict,
-}
 
 /// What the operator says; read once, at the start. Content's layer is put beneath it at every scan.
 #[derive(Debug, Default)]
@@ -32,17 +26,10 @@ pub struct Stack {
     pub trust: Trust,
     /// Things to say in the log, such as a key that does not exist.
     pub warnings: Vec<String>,
-}
-
-/// Content's `config.yaml`.
-#[derive(Debug)]
-pub struct ContentConfig {
-    /// The source it belongs to.
-    pub source: Arc<str>,
-    /// The file, for messages.
-    pub file: PathBuf,
-    /// Its text, or why it could not be read.
-    pub text: Result<String, String>,
+    /// What is on record for the sources.
+    pub consent: ConsentFile,
+    /// Whether what a source says when it is first served goes on record: only what serves writes it down.
+    records: bool,
 }
 
 /// The outcome.
@@ -58,13 +45,21 @@ pub struct Settled {
     pub notices: Vec<String>,
     /// Extensions whose runner content named, and nobody else: what such a runner keeps around it stays closed.
     pub named_by_content: BTreeSet<String>,
-    scripts_off: bool,
+    /// What is wrong in content's file that turned scripts off.
+    pub scripts_off: Option<String>,
+    /// What content asks for and is not given until the operator agrees.
+    pub waiting: Vec<Waiting>,
+    /// What is to be on record for the source.
+    pub pins: Option<Pins>,
+    /// What content asks for, before it is known what the operator says.
+    pub(super) asked: Vec<Unanswered>,
 }
 
 impl Stack {
     /// Reads the operator's layers. Anything wrong in them is an error.
     pub fn read(environment: &Environment, flags: &[String]) -> Result<Self, ConfigError> {
-        let mut stack = Self { trust: trust(environment)?, ..Self::default() };
+        let consent = ConsentFile::new(environment.home.as_deref());
+        let mut stack = Self { trust: trust(environment)?, consent, ..Self::default() };
         let user_files = [
             environment.home.as_ref().map(|home| home.join(".skills-mcp/config.yaml")),
             environment.config_home.as_ref().map(|config| config.join("skills-mcp/config.yaml")),
@@ -124,11 +119,66 @@ impl Stack {
         Ok(())
     }
 
-    /// Settles every key, with content's file beneath the operator's layers. Never fails.
-    pub fn settle(&self, content: Option<&ContentConfig>) -> Settled {
+    /// The same for what serves: what a source says when it is first served goes on record.
+    #[must_use]
+    pub fn recording(mut self) -> Self {
+        self.records = true;
+        self
+    }
+
+    /// Which state of the record of consent this is.
+    pub fn consent_stamp(&self) -> Option<FileStamp> {
+        self.consent.stamp()
+    }
+
+    /// Settles every key, with what a source says beneath the operator's layers as if it were served for the first time.
+    /// Never fails.
+    pub fn settle(&self, served: Option<&ServedContent>) -> Settled {
+        self.settle_with(served.map(|served| (served, &Consent::First)))
+    }
+
+    /// The same as far as the record of consent lets the source.
+    pub fn settle_source(&self, served: Option<&ServedContent>) -> Settled {
+        let Some(served) = served else { return self.settle(None) };
+        let consent = self.consent.consent(&served.identity);
+        let settled = self.settle_with(Some((served, &consent)));
+        // Under strict trust content has less than it asks for, which is no reason to give it less later.
+        if !self.records || self.trust == Trust::Strict {
+            return settled;
+        }
+        self.record(served, &consent, settled)
+    }
+
+    fn record(&self, served: &ServedContent, consent: &Consent, mut settled: Settled) -> Settled {
+        match (consent, &settled.pins) {
+            (Consent::First, Some(pins)) => {
+                match self.consent.record_first(&served.identity, pins) {
+                    Ok(on_record) if on_record == *pins => settled,
+                    Ok(on_record) => self.settle_with(Some((served, &Consent::Known(on_record)))),
+                    Err(why) => self.settle_with(Some((served, &Consent::Unknown(why)))),
+                }
+            }
+            (Consent::Known(before), Some(pins)) if before != pins => {
+                // What is narrower holds all the same, for as long as this server lives.
+                if let Err(why) = self.consent.narrow(&served.identity, before, pins) {
+                    settled.notices.push(why);
+                }
+                settled
+            }
+            _ => settled,
+        }
+    }
+
+    fn settle_with(&self, content: Option<(&ServedContent, &Consent)>) -> Settled {
         let mut settled = Settled::defaults();
-        if let Some(content) = content {
-            settled.take_content(content, self.trust);
+        if self.trust == Trust::Strict
+            && let Some(key) = Key::named("scripts.network")
+        {
+            let off = Value::Text("off".to_owned());
+            settled.assign(key, off, Origin::Environment("SKILLS_TRUST"));
+        }
+        if let Some((served, consent)) = content {
+            settled.pins = Judge::new(&mut settled, served, consent, self.trust).take();
         }
         for layer in &self.operator {
             for Setting { key, at, value } in &layer.settings {
@@ -139,6 +189,9 @@ impl Stack {
                     settled.assign(key, value.clone(), layer.origin.at(*at));
                 }
             }
+        }
+        if let Some((served, consent)) = content {
+            settled.wait(served, consent);
         }
         settled.settings = Settings::of(&settled.values);
         settled
@@ -208,154 +261,37 @@ impl Settled {
             diagnostics: Vec::new(),
             notices: Vec::new(),
             named_by_content: BTreeSet::new(),
-            scripts_off: false,
+            scripts_off: None,
+            waiting: Vec::new(),
+            pins: None,
+            asked: Vec::new(),
         }
     }
 
     /// Maps are merged entry by entry, everything else is replaced.
-    fn assign(&mut self, key: &'static Key, value: Value, origin: Origin) {
+    pub(super) fn assign(&mut self, key: &'static Key, value: Value, origin: Origin) {
         let Some(slot) = self.values.iter_mut().find(|(known, ..)| known.name == key.name) else {
             return;
         };
-        slot.1 = match (&slot.1, value) {
-            (Value::Commands(below), Value::Commands(above)) => {
-                Value::Commands(below.clone().into_iter().chain(above).collect())
-            }
-            (_, value) => value,
-        };
+        slot.1 = value.over(&slot.1);
         slot.2 = origin;
-    }
-
-    fn take_content(&mut self, content: &ContentConfig, trust: Trust) {
-        let name = content.file.display().to_string();
-        let text = match &content.text {
-            Ok(text) => text,
-            Err(error) => {
-                return self.refuse_file(
-                    content,
-                    Finding::whole(Code::ConfigInvalid, format!("cannot be read: {error}")),
-                );
-            }
-        };
-        let layer = match Layer::from_yaml(Origin::Content(name.clone()), text) {
-            Ok(layer) => layer,
-            Err(error) => {
-                return self.refuse_file(
-                    content,
-                    Finding::new(Code::ConfigInvalid, error.at, error.message),
-                );
-            }
-        };
-        for (unknown, at) in &layer.unknown {
-            let finding =
-                Finding::new(Code::ConfigUnknownKey, *at, format!("there is no key `{unknown}`"));
-            let finding = match Key::near(unknown) {
-                Some(near) => finding.hint(format!("did you mean `{near}`?")),
-                None => finding.hint("`skills-mcp config` lists every key"),
-            };
-            self.found(content, finding);
-        }
-        for setting in layer.settings {
-            self.take_setting(content, setting, &name, trust);
-        }
-    }
-
-    fn take_setting(
-        &mut self,
-        content: &ContentConfig,
-        setting: Setting,
-        file: &str,
-        trust: Trust,
-    ) {
-        let Setting { key, at, value } = setting;
-        let value = match value {
-            Ok(value) => value,
-            Err(wrong) => {
-                let message = format!(
-                    "`{}` is `{}`, but must be {}",
-                    key.name, wrong.written, wrong.expected
-                );
-                self.found(
-                    content,
-                    Finding::new(Code::ConfigInvalid, at, message).hint("its default is used"),
-                );
-                if key.name.starts_with("scripts.") {
-                    self.turn_scripts_off(file);
-                }
-                return;
-            }
-        };
-        let current = self
-            .values
-            .iter()
-            .find(|(known, ..)| known.name == key.name)
-            .map(|(_, value, _)| value);
-        let allowed = match key.strict {
-            Strict::Free => true,
-            Strict::Smaller => current.is_some_and(|current| key.narrows(&value, current)),
-            Strict::Never | Strict::Operator => false,
-        };
-        let refused = trust == Trust::Strict && !allowed
-            || key.strict == Strict::Operator
-            || key.leads_elsewhere(&value);
-        if refused {
-            let message = format!("`{}` may not be set to {value} by content", key.name);
-            self.found(
-                content,
-                Finding::new(Code::ConfigRefused, at, message)
-                    .hint("set it in your own configuration"),
-            );
-            return;
-        }
-        let watched = ["scripts.", "analytics."].iter().any(|group| key.name.starts_with(group));
-        if watched && current != Some(&value) {
-            self.notices.push(format!("{file} sets {} to {value}", key.name));
-        }
-        if let (Value::Commands(named), Some(Value::Commands(known))) = (&value, current) {
-            let new =
-                named.iter().filter(|(extension, command)| known.get(*extension) != Some(command));
-            self.named_by_content.extend(new.map(|(extension, _)| extension.clone()));
-        }
-        // A bad value under `scripts` has turned them off; a later good one does not turn them on again.
-        let stays_off = key.name == "scripts.enabled" && self.scripts_off;
-        if !stays_off {
-            self.assign(key, value, Origin::Content(file.to_owned()).at(at));
-        }
-    }
-
-    /// A file that cannot be read may have wanted to forbid something, so scripts stay off.
-    fn refuse_file(&mut self, content: &ContentConfig, finding: Finding) {
-        self.turn_scripts_off(&content.file.display().to_string());
-        self.found(
-            content,
-            finding.hint("the whole file is ignored, and scripts are off until it is mended"),
-        );
-    }
-
-    fn turn_scripts_off(&mut self, file: &str) {
-        if let Some(key) = Key::named("scripts.enabled") {
-            self.assign(key, Value::Flag(false), Origin::Content(file.to_owned()));
-        }
-        self.scripts_off = true;
-        self.notices.push(format!("{file} is invalid, so scripts are off"));
-    }
-
-    fn found(&mut self, content: &ContentConfig, finding: Finding) {
-        self.diagnostics.push(finding.in_file(&content.source, &content.file.to_string_lossy()));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::event::Kept;
+    use skills_core::diagnostic::Code;
 
-    fn content(text: &str) -> ContentConfig {
-        ContentConfig {
+    use super::*;
+    use crate::{config::ContentConfig, event::Kept};
+
+    fn content(text: &str) -> ServedContent {
+        let config = ContentConfig {
             source: "team".into(),
             file: "/c/config.yaml".into(),
             text: Ok(text.to_owned()),
-        }
+        };
+        ServedContent { identity: "/c".into(), source: "team".into(), config: Some(config) }
     }
 
     fn stack(variables: &[(&'static str, &str)], flags: &[&str]) -> Result<Stack, ConfigError> {
@@ -586,5 +522,116 @@ mod tests {
         assert_eq!(settled.settings.scripts.runners[".rb"], "/opt/ruby/bin/ruby");
         let named: Vec<&str> = settled.named_by_content.iter().map(String::as_str).collect();
         assert_eq!(named, [".lua"], "the default and the operator's are nobody else's");
+    }
+
+    /// What content comes to that was on record as this text asked for it.
+    fn later(before: &str, now: &str, flags: &[&str]) -> Settled {
+        let stack = stack(&[], flags).unwrap();
+        let pins = stack.settle(Some(&content(before))).pins.unwrap();
+        stack.settle_with(Some((&content(now), &Consent::Known(pins))))
+    }
+
+    fn waiting(settled: &Settled) -> Vec<&str> {
+        settled.waiting.iter().map(|waiting| waiting.key.name).collect()
+    }
+
+    #[test]
+    fn e05_a_later_commit_turns_nothing_on_and_sends_nothing_elsewhere() {
+        let on = "analytics: {enabled: true, endpoint: 'https://a.org/x'}\n";
+        let settled = later("{}\n", on, &[]);
+        assert!(!settled.settings.analytics.enabled);
+        assert_eq!(settled.settings.analytics.endpoint, None);
+        assert_eq!(waiting(&settled), ["analytics.enabled", "analytics.endpoint"]);
+        let found: Vec<String> = settled.diagnostics.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            found[0],
+            "/c/config.yaml:1:22: warning[config-waiting]: `analytics.enabled` stays false, which is on record for this source, until you agree to true"
+        );
+        assert_eq!(settled.pins, Some(Pins::default()), "and so does what is on record");
+        // Elsewhere, with more of the request.
+        let more = "analytics: {enabled: true, endpoint: 'https://b.org/x', context: full}\n";
+        let tokens = "analytics: {enabled: true, endpoint: 'https://a.org/x', context: tokens}\n";
+        let settled = later(tokens, more, &[]);
+        let analytics = &settled.settings.analytics;
+        assert!(analytics.enabled && analytics.endpoint_by_content);
+        assert_eq!(analytics.endpoint.as_deref(), Some("https://a.org/x"));
+        assert_eq!(analytics.context, Kept::Tokens);
+        assert_eq!(waiting(&settled), ["analytics.endpoint", "analytics.context"]);
+        // Less is always had, and is what is on record from then on.
+        let settled = later(on, "analytics: {enabled: false, context: off}\n", &[]);
+        assert!(!settled.settings.analytics.enabled && settled.waiting.is_empty());
+        assert_eq!(settled.settings.analytics.endpoint, None);
+        let kept: Vec<&str> =
+            settled.pins.as_ref().unwrap().values().map(|(k, _)| k.name).collect();
+        assert_eq!(kept, ["analytics.context"]);
+        let off = "analytics: {context: off}\n";
+        assert_eq!(later(off, "{}\n", &[]).settings.analytics.context, Kept::Off);
+        // What the operator says needs nobody's consent.
+        let settled = later("{}\n", on, &["analytics.enabled=true", "analytics.endpoint="]);
+        assert!(settled.settings.analytics.enabled && settled.waiting.is_empty());
+    }
+
+    #[test]
+    fn e05_a_later_commit_widens_no_script_and_keeps_no_correction_from_coming() {
+        let before = "scripts: {enabled: false, allowed_extensions: [.sh], runners: {.sh: dash}}\n";
+        let now = "scripts: {enabled: true, allowed_extensions: [.sh, .py], runners: {.sh: bash, .rb: ruby}}\nrefresh: {enabled: false, interval_minutes: 10080}\ngit: {branch: evil, timeout_seconds: 1}\n";
+        let settled = later(before, now, &[]);
+        let scripts = &settled.settings.scripts;
+        assert!(!scripts.enabled);
+        assert_eq!(scripts.allowed_extensions, [".sh"]);
+        assert_eq!(scripts.runners.get(".sh").map(String::as_str), Some("dash"));
+        assert!(!scripts.runners.contains_key(".rb"));
+        assert!(
+            settled.named_by_content.contains(".sh"),
+            "content named it, when it was first served"
+        );
+        assert!(settled.settings.refresh.enabled);
+        assert_eq!(settled.settings.git.branch, "main");
+        assert_eq!(settled.waiting.len(), 7);
+        let settled = later("git: {branch: next}\n", "{}\n", &[]);
+        assert_eq!((settled.settings.git.branch.as_str(), settled.waiting.len()), ("next", 0));
+        let settled = later("{}\n", "scripts: {enabled: maybe}\n", &[]);
+        assert_eq!(settled.pins, Some(Pins::default()), "a mistake does not go on record");
+    }
+
+    #[test]
+    fn e05_without_a_record_content_may_only_narrow() {
+        let stack = stack(&[], &[]).unwrap();
+        let text = "analytics: {enabled: true, context: tokens}\nmatching: {max_results: 7}\n";
+        let unknown = Consent::Unknown("/h/trust.json cannot be read: no".to_owned());
+        let settled = stack.settle_with(Some((&content(text), &unknown)));
+        assert!(!settled.settings.analytics.enabled);
+        assert_eq!(settled.settings.analytics.context, Kept::Tokens);
+        assert_eq!(settled.settings.matching.max_results, 7);
+        assert_eq!((settled.pins, settled.waiting.len()), (None, 1));
+        assert!(settled.diagnostics[0].finding.message.contains("/h/trust.json cannot be read"));
+    }
+
+    #[test]
+    fn e10_under_strict_trust_no_script_has_a_network_unless_the_operator_says_so() {
+        let network = |variables: &[(&'static str, &str)], flags: &[&str]| {
+            let content = content("scripts: {network: declared}\n");
+            stack(variables, flags).unwrap().settle(Some(&content)).settings.scripts.network
+        };
+        let strict = [("SKILLS_TRUST", "strict")];
+        assert!(network(&[], &[]));
+        assert!(!network(&strict, &[]));
+        assert!(network(&strict, &["scripts.network=declared"]));
+        assert!(!network(&[], &["scripts.network=off"]));
+    }
+
+    #[test]
+    fn a06_what_is_wrong_says_that_scripts_are_off_and_why() {
+        let settled =
+            stack(&[], &[]).unwrap().settle(Some(&content("scripts: {enabled: maybe}\n")));
+        assert!(!settled.settings.scripts.enabled);
+        let finding = &settled.diagnostics[0].finding;
+        assert_eq!(finding.message, "`scripts.enabled` is `maybe`, but must be true or false");
+        assert!(finding.hint.as_deref().unwrap().contains("scripts are off until it is mended"));
+        assert_eq!(
+            settled.scripts_off.as_deref(),
+            Some("/c/config.yaml:1: `scripts.enabled` is `maybe`, but must be true or false")
+        );
+        assert_eq!(origin_of(&settled, "scripts.enabled").1, "/c/config.yaml is invalid");
     }
 }

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use serde_json::Value as Json;
+
 /// A value that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
@@ -27,7 +29,38 @@ impl Value {
             (Self::Share(new), Self::Share(old)) => new <= old,
             (Self::Count(new), Self::Count(old)) => new <= old,
             (Self::Words(new), Self::Words(old)) => new.iter().all(|word| old.contains(word)),
+            (Self::Commands(new), Self::Commands(old)) => {
+                new.iter().all(|(extension, command)| old.get(extension) == Some(command))
+            }
             _ => false,
+        }
+    }
+
+    /// This value over the one below it: maps are merged entry by entry, everything else is replaced.
+    #[must_use]
+    pub(super) fn over(self, below: &Self) -> Self {
+        match (below, self) {
+            (Self::Commands(below), Self::Commands(above)) => {
+                Self::Commands(below.clone().into_iter().chain(above).collect())
+            }
+            (_, value) => value,
+        }
+    }
+
+    /// Exactly as it is, secrets of a URL included: for a record that only its owner reads.
+    pub(super) fn json(&self) -> Json {
+        match self {
+            Self::Flag(flag) => Json::from(*flag),
+            Self::Share(share) => Json::from(*share),
+            Self::Count(count) => Json::from(*count),
+            Self::Text(text) => Json::from(text.as_str()),
+            Self::Words(words) => Json::from(words.clone()),
+            Self::Commands(commands) => Json::Object(
+                commands
+                    .iter()
+                    .map(|(key, value)| (key.clone(), Json::from(value.as_str())))
+                    .collect(),
+            ),
         }
     }
 

@@ -11,6 +11,7 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use skills_core::{
     catalog::{Catalog, Kind, Presence, Skill},
+    diagnostic::escaped,
     document::{Execution, ScriptDeclaration},
     relpath::RelPath,
     resolve::{self, Declared, FoundFile, find_file},
@@ -22,7 +23,7 @@ use super::{
     runner::{Project, Runner},
 };
 use crate::{
-    config::{Environment, SandboxMode, Scripts},
+    config::{Environment, Origin, SandboxMode, Scripts},
     source::{DiskError, Links, Root},
     store::{ContentError, Snapshot, hex},
 };
@@ -39,6 +40,17 @@ pub struct Request<'a> {
     pub arguments: &'a BTreeMap<String, String>,
     /// Where to run it.
     pub folder: Option<&'a str>,
+}
+
+/// Whether a script has a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NetworkAccess {
+    /// It has one.
+    Open,
+    /// It declares none, and has none.
+    None,
+    /// It declares one, and the operator does not allow it.
+    Withheld,
 }
 
 /// A run that every rung allows.
@@ -59,7 +71,9 @@ pub struct Plan<'a> {
     /// Where it works.
     pub folder: Folder,
     /// Whether it has a network.
-    pub network: bool,
+    pub network: NetworkAccess,
+    /// Whether it comes from a directory that the operator named, and not from a repository or a plugin.
+    pub is_operators: bool,
     /// How much of a sandbox there must be.
     pub sandbox: SandboxMode,
     /// It is asked to end after this long.
@@ -97,15 +111,22 @@ pub fn enabled(snapshot: &Snapshot) -> Result<(), Denied> {
     if snapshot.settings().scripts.enabled {
         return Ok(());
     }
-    let origin = snapshot
-        .settled
-        .values
-        .iter()
-        .find(|(key, ..)| key.name == "scripts.enabled")
-        .map_or_else(String::new, |(_, _, origin)| format!(" by {origin}"));
+    let settled = &snapshot.settled;
+    let enabled = settled.values.iter().find(|(key, ..)| key.name == "scripts.enabled");
+    let why = match (enabled.map(|(.., origin)| origin), &settled.scripts_off) {
+        (Some(Origin::Invalid(_)), Some(reason)) => format!(
+            "{}; an invalid value under `scripts` turns them off until it is mended",
+            escaped(reason)
+        ),
+        (Some(Origin::Pinned(_)), _) => {
+            "scripts.enabled stays false until the operator agrees to what the content asks for (`skills-mcp trust`)"
+                .to_owned()
+        }
+        (Some(origin), _) => format!("scripts.enabled was set to false by {origin}"),
+        (None, _) => "scripts.enabled is false".to_owned(),
+    };
     denied(format!(
-        "Scripts are disabled on this server (scripts.enabled was set to false{origin}). Fetch the script with get_asset \
-         and run it yourself if you may."
+        "Scripts are disabled on this server ({why}). Fetch the script with get_asset and run it yourself if you may."
     ))
 }
 
@@ -143,10 +164,17 @@ pub fn climb<'a>(
              get_asset and run it yourself."
         ));
     };
-    let network = script.network || scripts.sandbox == SandboxMode::Off;
+    // Without a sandbox nothing keeps a script from the network.
+    let network = match (script.network, scripts.network) {
+        _ if scripts.sandbox == SandboxMode::Off => NetworkAccess::Open,
+        (true, true) => NetworkAccess::Open,
+        (true, false) => NetworkAccess::Withheld,
+        (false, _) => NetworkAccess::None,
+    };
     let (handed, withheld) = handed_on(script, scripts);
     let folder = ground.folder(request.folder, &scripts.roots, &sources(snapshot));
-    let project = project(folder.as_ref().ok(), scripts.sandbox, network, &handed);
+    let is_online = network == NetworkAccess::Open;
+    let project = project(folder.as_ref().ok(), scripts.sandbox, is_online, &handed);
     let writable = ground.writable(&scripts.roots);
     let runner = ground
         .programs
@@ -164,6 +192,7 @@ pub fn climb<'a>(
         withheld,
         folder,
         network,
+        is_operators: snapshot.is_in_named_directory(found.owner),
         sandbox: scripts.sandbox,
         timeout: Duration::from_secs(scripts.timeout_seconds),
         grace: Duration::from_secs(scripts.grace_seconds),

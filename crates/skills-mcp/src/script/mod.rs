@@ -29,7 +29,7 @@ mod workspace;
 use std::{ffi::OsStr, process::ExitCode};
 
 pub use ground::{Folder, Ground};
-pub use ladder::{Denied, Plan, Request, climb, enabled};
+pub use ladder::{Denied, NetworkAccess, Plan, Request, climb, enabled};
 pub use outcome::{Ending, Outcome};
 pub use runner::Runner;
 pub use runs::{Caller, Progress, RunError, Runs};

@@ -1,9 +1,19 @@
-//! A run where there is no Linux: no sandbox and no supervisor, as the seeds say. What the script starts in its own
-//! process group ends with it.
+//! A run where there is no Linux: no supervisor, as the seeds say, and no sandbox but a profile for macOS's
+//! `sandbox-exec`. What the script starts in its own process group ends with it.
+//!
+//! The profile was written without a Mac to try it on: it is tested as text only, and `scripts.sandbox: required` does not
+//! take it for the whole sandbox.
 
 #![expect(clippy::disallowed_methods, reason = "this is where a script's runner is started")]
 
-use std::{io, process::Stdio, time::Instant};
+use std::{
+    ffi::OsString,
+    fmt::Write as _,
+    io,
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Instant,
+};
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _},
@@ -15,16 +25,75 @@ use tokio_util::sync::CancellationToken;
 use super::{
     order::Order,
     outcome::{Ending, KILLED, Kept, Outcome},
-    sandbox::Enforced,
+    sandbox::{Demand, Enforced, Policy},
 };
 
-/// Runs an order to its end.
+/// What confines a program on macOS. Part of the system; nothing else is looked for.
+const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
+
+/// What confines a script here.
+pub(super) fn enforced(policy: &Policy) -> Enforced {
+    let sandbox_exec = cfg!(target_os = "macos")
+        && policy.demand != Demand::None
+        && Path::new(SANDBOX_EXEC).is_file();
+    Enforced { sandbox_exec, ..Enforced::default() }
+}
+
+/// What is started: the runner, behind `sandbox-exec` where that confines it.
+fn command_line(program: &Path, order: &Order, enforced: &Enforced) -> (PathBuf, Vec<OsString>) {
+    let arguments = order.arguments.iter().map(OsString::from);
+    if !enforced.sandbox_exec {
+        return (program.to_owned(), arguments.collect());
+    }
+    let before = [OsString::from("-p"), profile(&order.policy).into(), program.into()];
+    (SANDBOX_EXEC.into(), before.into_iter().chain(arguments).collect())
+}
+
+/// The profile: a later rule wins over an earlier one. Nobody's files are read but what is named, nothing is written but
+/// what is named, and there is no network unless the script has one.
+fn profile(policy: &Policy) -> String {
+    let mut profile = String::from(
+        "(version 1)(allow default)(deny file-write*)(deny file-read-data (subpath \"/Users\") (subpath \"/Volumes\") \
+         (subpath \"/private/var/root\"))(deny signal)(allow signal (target same-sandbox))\
+         (allow file-write-data (literal \"/dev/null\") (literal \"/dev/zero\"))",
+    );
+    for (rule, places) in [("file-read*", &policy.read), ("file-read* file-write*", &policy.write)]
+    {
+        for place in places {
+            // Rules are about where a file really is.
+            let place = place.canonicalize().unwrap_or_else(|_| place.clone());
+            let _ = write!(profile, "(allow {rule} (subpath {}))", quoted(&place));
+        }
+    }
+    if !policy.network {
+        profile.push_str("(deny network*)");
+    }
+    profile
+}
+
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{text}\"")
+}
+
+/// Runs an order to its end; one without a program says what would confine it.
 pub(super) async fn run(order: &Order, cancelled: &CancellationToken) -> io::Result<Outcome> {
-    let program = order.program.as_deref().ok_or_else(|| io::Error::other("nothing to start"))?;
     let started = Instant::now();
+    let enforced = enforced(&order.policy);
+    let Some(program) = order.program.as_deref() else {
+        return Ok(Outcome {
+            ending: Ending::Exited,
+            exit_code: 0,
+            duration_ms: 0,
+            stdout: Kept::default(),
+            stderr: Kept::default(),
+            enforced,
+        });
+    };
+    let (program, arguments) = command_line(program, order, &enforced);
     let mut command = Command::new(program);
     command
-        .args(&order.arguments)
+        .args(&arguments)
         .env_clear()
         .envs(&order.environment)
         .current_dir(&order.folder)
@@ -61,7 +130,7 @@ pub(super) async fn run(order: &Order, cancelled: &CancellationToken) -> io::Res
         duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         stdout: stdout.await.unwrap_or_default(),
         stderr: stderr.await.unwrap_or_default(),
-        enforced: Enforced::default(),
+        enforced,
     })
 }
 
@@ -93,7 +162,6 @@ mod tests {
     use std::{collections::BTreeMap, time::Duration};
 
     use super::*;
-    use crate::script::sandbox::{Demand, Policy};
 
     fn order(script: &str, timeout_ms: u64) -> Order {
         let policy = Policy {
@@ -125,6 +193,28 @@ mod tests {
         assert_eq!((outcome.exit_code, outcome.ending), (3, Ending::Exited));
         assert_eq!((outcome.stdout.text().as_str(), outcome.stderr.truncated), ("given\n", false));
         assert_eq!(outcome.enforced.to_string(), "none");
+    }
+
+    #[test]
+    fn e04_the_profile_of_macos_names_what_may_be_touched_and_quotes_it() {
+        let mut policy = order("", 1).policy;
+        policy.read = vec!["/nowhere/a \"b\" \\c".into()];
+        policy.write = vec!["/nowhere/work".into()];
+        let open = profile(&policy);
+        assert!(open.contains(r#"(allow file-read* (subpath "/nowhere/a \"b\" \\c"))"#), "{open}");
+        assert!(open.contains(r#"(allow file-read* file-write* (subpath "/nowhere/work"))"#));
+        assert!(
+            open.find("(deny file-write*)") < open.find("/nowhere/work"),
+            "the later rule wins"
+        );
+        assert!(!open.contains("network"));
+        policy.network = false;
+        assert!(profile(&policy).ends_with("(deny network*)"));
+        let held = Enforced { sandbox_exec: true, ..Enforced::default() };
+        let (program, arguments) = command_line(Path::new("/bin/sh"), &order("x", 1), &held);
+        assert_eq!(program, Path::new(SANDBOX_EXEC));
+        assert_eq!(arguments.iter().skip(2).collect::<Vec<_>>(), ["/bin/sh", "-c", "x"]);
+        assert!(!enforced(&order("", 1).policy).holds(), "nothing was demanded");
     }
 
     #[tokio::test]

@@ -15,12 +15,12 @@ use thiserror::Error;
 
 use super::{
     clients::AgentDirectory,
-    disk::{DiskError, Identity, LinkPolicy, Links, Root, identity, stamp_of},
+    disk::{DiskError, Identity, LinkPolicy, Links, Root, identity, real_path, stamp_of},
     git::Repository,
     hint::LINK_REFUSED,
     layout::content_folder,
 };
-use crate::config::{ContentConfig, NamedSource, Trust};
+use crate::config::{ContentConfig, NamedSource, ServedContent, Trust};
 
 /// A skill's file may be this large.
 pub const MAX_SKILL_BYTES: usize = 1024 * 1024;
@@ -233,6 +233,21 @@ impl Directory {
         }
         let beside = self.path.parent().filter(|_| self.path.ends_with("skills"));
         [Some(self.path.as_path()), beside].map(|folder| Some(folder?.join("config.yaml")))
+    }
+
+    /// What it says about settings, as it is served now; none where it may say nothing, or is not there yet.
+    pub fn served(&self) -> Option<ServedContent> {
+        if self.scope == Scope::Bundles {
+            return None;
+        }
+        let identity = match &self.repository {
+            Some(repository) => {
+                repository.serving()?;
+                repository.consent_name().to_owned()
+            }
+            None => real_path(&self.path)?.to_string_lossy().into_owned(),
+        };
+        Some(ServedContent { identity, source: Arc::clone(&self.name), config: self.config() })
     }
 
     /// Its `config.yaml`.

@@ -13,7 +13,7 @@ use skills_core::{
 
 use super::{Cause, LivePlugins, Refreshed, STALE, Snapshot, Store, snapshot::SourceRoot};
 use crate::{
-    config::Settled,
+    config::{Settled, Waiting},
     source::{Changes, Directory, Followed, Look, Queue, SourceError, Watch},
 };
 
@@ -309,6 +309,7 @@ impl Store {
         // Before it is read: what is written meanwhile is found to be different the next time.
         let sources = self.serving.load();
         let configs: Vec<_> = sources.iter().map(Directory::config_stamps).collect();
+        let consent = self.stack.consent_stamp();
         let settled = settle(before.map(Arc::as_ref));
         let same = |before: &&Arc<Snapshot>| {
             let roots = catalog.sources().iter().zip(before.catalog.sources());
@@ -320,7 +321,7 @@ impl Store {
                 && delta.numbers.is_empty()
                 && delta.found.is_empty()
                 && before.is_rooted_in(&state.followed)
-                && before.has_configurations(&configs)
+                && before.has_configurations(&configs, consent)
         };
         if let Some(before) = before.filter(same) {
             return Arc::clone(before);
@@ -338,7 +339,8 @@ impl Store {
             changes: followed.changes(),
         };
         let roots = sources.iter().zip(&state.followed).zip(configs).map(root).collect();
-        let snapshot = Snapshot { catalog, router, settled, roots, ranked: OnceLock::new() };
+        let ranked = OnceLock::new();
+        let snapshot = Snapshot { catalog, router, settled, roots, consent, ranked };
         // An index that is ready stays ready: whoever searches next should not wait for it.
         let ready = before.and_then(|before| before.ranked.get());
         if let Some(ranked) = ready.filter(|_| delta.numbers.len() <= FEW) {
@@ -380,14 +382,18 @@ impl Store {
     ) -> Arc<Settled> {
         if let Some(before) = before
             && steady
-            && before.has_same_configuration(&self.serving.load())
+            && before.has_same_configuration(&self.serving.load(), self.stack.consent_stamp())
         {
             return Arc::clone(&before.settled);
         }
         let sources = self.serving.load();
-        let mut configs = sources.iter().map(Directory::config);
-        let mut settled = self.stack.settle(configs.next().flatten().as_ref());
-        for config in configs.flatten() {
+        let mut served = sources.iter().map(Directory::served);
+        let mut settled = self.stack.settle_source(served.next().flatten().as_ref());
+        for served in served.flatten() {
+            let own = self.stack.settle_source(Some(&served));
+            let waiting = own.waiting.into_iter().filter(Waiting::is_of_its_source);
+            settled.diagnostics.extend(waiting.map(|waiting| waiting.diagnostic));
+            let Some(config) = served.config else { continue };
             let finding =
                 Finding::whole(Code::ConfigRefused, "only the first source's config.yaml counts")
                     .hint("name its directory first, or set the keys in your own configuration");

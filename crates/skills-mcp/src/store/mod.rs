@@ -29,7 +29,7 @@ pub use sync::{Fetched, Outcome, Urgency, keep_synced};
 use tokio::{sync::watch, task::spawn_blocking, time::timeout};
 
 use crate::{
-    config::{Settings, Stack},
+    config::{ConsentFile, Pins, Settings, Settled, Stack},
     source::{Directory, PluginRecords, Queue},
 };
 
@@ -115,6 +115,21 @@ impl Store {
         self.stack.settle(None).settings
     }
 
+    /// What is on record for the sources.
+    pub fn consent(&self) -> &ConsentFile {
+        &self.stack.consent
+    }
+
+    /// What a source asks for, as far as the record of consent lets it.
+    pub fn settled(&self, source: &Directory) -> Settled {
+        self.stack.settle_source(source.served().as_ref())
+    }
+
+    /// What a source asks for now of what needs consent; none where it asks for nothing or its file cannot be read.
+    pub fn asked(&self, source: &Directory) -> Option<Pins> {
+        self.stack.settle(source.served().as_ref()).pins
+    }
+
     /// The current snapshot, if there is one yet. Nobody looks or waits.
     pub fn known(&self) -> Option<Arc<Snapshot>> {
         self.current.load_full()
@@ -170,7 +185,8 @@ impl Store {
             && state.plugins.as_ref().is_none_or(LivePlugins::are_same);
         drop(state);
         let snapshot = self.current.load_full()?;
-        (known && snapshot.is_in_place(&self.serving.load())).then_some(snapshot)
+        let in_place = || snapshot.is_in_place(&self.serving.load(), self.stack.consent_stamp());
+        (known && in_place()).then_some(snapshot)
     }
 
     /// The current snapshot, while the sync of this very server takes in what it fetched: a commit is there when it is

@@ -8,7 +8,6 @@ use skills_core::{
 };
 
 use super::Snapshot;
-use crate::config::Settled;
 
 /// Why somebody looks again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,10 +103,8 @@ impl Refreshed {
         if let Some(more) = news.len().checked_sub(LOGGED).filter(|more| *more > 0) {
             tracing::warn!("{more} more; `skills-mcp doctor` lists all of them");
         }
-        let notices = |settled: &Settled| settled.notices.clone();
-        if before.is_none_or(|before| notices(&before.settled) != notices(&snapshot.settled)) {
-            let notices = snapshot.settled.notices.iter();
-            notices.for_each(|notice| tracing::warn!("{}", escaped(notice)));
-        }
+        let said = before.map(|before| before.settled.notices.as_slice()).unwrap_or_default();
+        let notices = snapshot.settled.notices.iter().filter(|notice| !said.contains(notice));
+        notices.for_each(|notice| tracing::warn!("{}", escaped(notice)));
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 use skills_core::{
-    catalog::{Catalog, Folder, Kind, Skill, SkillId, Stamp},
+    catalog::{Catalog, Folder, Kind, Origin, Skill, SkillId, Stamp},
     diagnostic::{Diagnostic, escaped},
     document::{Dialect, Parsed, Text},
     relpath::RelPath,
@@ -19,7 +19,7 @@ use skills_core::{
 use thiserror::Error;
 
 use crate::{
-    config::{Settings, Settled},
+    config::{FileStamp, Settings, Settled},
     event::Version,
     source::{Directory, DiskError, Followed, Identity, MAX_SKILL_BYTES, Root, map},
 };
@@ -62,6 +62,8 @@ pub struct Snapshot {
     /// The settings, with where each came from.
     pub settled: Arc<Settled>,
     pub(super) roots: Vec<SourceRoot>,
+    /// Which state of the record of consent the settings are of.
+    pub(super) consent: Option<FileStamp>,
     pub(super) ranked: OnceLock<Ranked>,
 }
 
@@ -172,25 +174,43 @@ impl Snapshot {
         self.roots.iter().map(|source| source.changes).sum()
     }
 
+    /// Whether a skill lies in a directory that the operator named, and not in a repository, a plugin or a client's
+    /// directory.
+    pub fn is_in_named_directory(&self, skill: &Skill) -> bool {
+        let origin = self.catalog.sources().get(skill.source).map(|source| &source.origin);
+        let fetched = self.roots.get(skill.source).is_none_or(|source| source.commit.is_some());
+        matches!(origin, Some(Origin::Named)) && !fetched
+    }
+
     /// Whether reading a file may take long.
     pub fn is_slow(&self) -> bool {
         self.roots.iter().any(|source| source.remote)
     }
 
     /// Whether the sources are the folders that this was read from, and their configurations what they were.
-    pub(super) fn is_in_place(&self, sources: &[Directory]) -> bool {
+    pub(super) fn is_in_place(&self, sources: &[Directory], consent: Option<FileStamp>) -> bool {
         let same = |(root, source): (&SourceRoot, &Directory)| root.identity == source.identity();
-        self.roots.iter().zip(sources).all(same) && self.has_same_configuration(sources)
+        self.roots.iter().zip(sources).all(same) && self.has_same_configuration(sources, consent)
     }
 
-    pub(super) fn has_same_configuration(&self, sources: &[Directory]) -> bool {
+    pub(super) fn has_same_configuration(
+        &self,
+        sources: &[Directory],
+        consent: Option<FileStamp>,
+    ) -> bool {
         let mut roots = self.roots.iter().zip(sources);
-        roots.all(|(root, source)| is_same_config(&root.config, &source.config_stamps()))
+        self.consent == consent
+            && roots.all(|(root, source)| is_same_config(&root.config, &source.config_stamps()))
     }
 
     /// Whether its configurations looked like this.
-    pub(super) fn has_configurations(&self, now: &[[Option<Stamp>; 2]]) -> bool {
-        self.roots.iter().zip(now).all(|(root, now)| is_same_config(&root.config, now))
+    pub(super) fn has_configurations(
+        &self,
+        now: &[[Option<Stamp>; 2]],
+        consent: Option<FileStamp>,
+    ) -> bool {
+        self.consent == consent
+            && self.roots.iter().zip(now).all(|(root, now)| is_same_config(&root.config, now))
     }
 
     /// Whether its files are read from the folders that are followed now.
@@ -246,12 +266,13 @@ impl Snapshot {
 
     /// The same snapshot with an index that was made over an earlier one.
     pub(super) fn indexed_by(&self, ranked: &Ranked, over: &Self) -> Self {
-        let Self { catalog, router, settled, roots, .. } = self;
+        let Self { catalog, router, settled, roots, consent, .. } = self;
         let next = Self {
             catalog: catalog.clone(),
             router: router.clone(),
             settled: Arc::clone(settled),
             roots: roots.clone(),
+            consent: *consent,
             ranked: OnceLock::new(),
         };
         next.index_after(ranked, catalog.changed_since(&over.catalog).into_iter());

@@ -128,12 +128,12 @@ impl Store {
     /// The `git.*` settings that hold for a source: those of its own content, beneath the operator's.
     pub fn git_settings(&self, source: &Directory) -> Git {
         let operator = || self.settings().git;
-        let git = self.stack.settle(source.config().as_ref()).settings.git;
+        let git = self.settled(source).settings.git;
         if is_branch(&git.branch) { git } else { Git { branch: operator().branch, ..git } }
     }
 
     fn interval(&self, source: &Directory) -> Duration {
-        let refresh = self.stack.settle(source.config().as_ref()).settings.refresh;
+        let refresh = self.settled(source).settings.refresh;
         Duration::from_mins(refresh.interval_minutes)
     }
 
@@ -224,7 +224,7 @@ impl Store {
     /// Whether nobody wants syncs but those that are asked for.
     fn is_only_asked(&self) -> bool {
         let enabled = |(_, source, _): (usize, &Directory, &Arc<Repository>)| {
-            self.stack.settle(source.config().as_ref()).settings.refresh.enabled
+            self.settled(source).settings.refresh.enabled
         };
         !self.repositories().any(enabled)
     }

@@ -14,6 +14,7 @@ use skills_core::{
 
 use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
 use crate::{
+    config::SandboxMode,
     event::{Event, ScriptExecuted},
     script::{Denied, Ending, Outcome, Plan, Request, RunError, climb, enabled},
 };
@@ -229,6 +230,16 @@ impl Audit<'_> {
             sandbox = %outcome.enforced,
             "run_script"
         );
+        if plan.sandbox == SandboxMode::Auto && !outcome.enforced.holds() {
+            tracing::warn!(
+                target: AUDIT,
+                skill = &*skill.identity,
+                script = plan.file.as_str(),
+                sandbox = %outcome.enforced,
+                "a script ran though this machine does not hold it: {}; scripts.sandbox=required refuses that",
+                outcome.enforced.gap().unwrap_or_default()
+            );
+        }
         self.call.sink.tell(|| {
             Event::ScriptExecuted(ScriptExecuted {
                 skill_path: skill.identity.to_string(),

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 
 use skills_core::diagnostic::Code;
 use skills_mcp::{
-    config::{KEYS, VARIABLES},
+    config::{ContentPolicy, DECLARATIONS, KEYS, Kind, VARIABLES},
     surface::TOOLS,
 };
 use skills_testkit::Home;
@@ -57,6 +57,82 @@ fn the_reference_is_what_the_tables_say() {
         reference(),
         "run UPDATE_DOCS=1 ./scripts/test"
     );
+}
+
+/// The page about trust in content, made from the policies of the keys.
+fn trust() -> String {
+    let mut page = String::from(TRUST);
+    page.push_str("\n## What content may set\n\n| key | default | policy |\n|---|---|---|\n");
+    for key in KEYS {
+        writeln!(page, "| `{}` | `{}` | {} |", key.name, key.default, key.content.name()).unwrap();
+    }
+    page.push_str("\n| policy | what content's `config.yaml` says applies | under `SKILLS_TRUST=strict` |\n|---|---|---|\n");
+    for policy in ContentPolicy::ALL {
+        writeln!(page, "| {} | {} | {} |", policy.name(), policy.applies(), policy.strict())
+            .unwrap();
+    }
+    page.push_str("\nYour own files, variables and `--set` override content for every key.\n");
+    page.push_str("\n## What content declares elsewhere\n\n| what | applies | under `SKILLS_TRUST=strict` | who overrides it |\n|---|---|---|---|\n");
+    for row in DECLARATIONS {
+        writeln!(page, "| {} | {} | {} | {} |", row.what, row.applies, row.strict, row.overridden)
+            .unwrap();
+    }
+    page
+}
+
+const TRUST: &str = "# Trust in content
+
+Made from the tables in the code; a test compares them, and `UPDATE_DOCS=1 ./scripts/test` writes this page anew.
+
+The `config.yaml` of a directory or repository that you name applies, because you named it. A later commit may not use that to
+switch something on: what matters is *pinned* when a server first serves the source, and on record in
+`~/.skills-mcp/trust.json`, one entry for each directory (where it really is) and each branch or commit of a repository. Agents'
+directories and plugins set nothing.
+
+- **Narrower** means: `false`, a lower number, fewer extensions, only commands that were there, a word further on in its list (`full`,
+  `tokens`, `off`), no endpoint. A later commit may narrow what is pinned, and the narrower value is then on record: back to the
+  wider one needs your consent.
+- **Waiting**: what a source asks for beyond that is not applied. The log warns once for each change, `doctor`, `config` and
+  `trust` show it. No question is asked while a client waits.
+- **`skills-mcp trust [SOURCE]`** shows what each source asks for, what holds and what waits (exit code 1 while something does; `--json` for
+  programs). `--yes` agrees to what is asked for now; on a terminal it asks. `--revoke` takes consent back: nothing beyond the defaults holds
+  then. SOURCE is a name, a folder or a URL. Running servers take a decision up with their next call or look.
+- **From content** an endpoint is a public https address: no loopback, private or link-local address, however it is written, and
+  no name that resolves to one when events are sent. It gets no token. A runner is the name of a program on your `PATH`. A history
+  file is in `~/.skills-mcp`.
+- **A record that cannot be read or written** (a read-only home, a damaged file) lets content narrow only; the message names the file.
+  Nothing else stops. Delete a damaged one, and every source counts as served for the first time.
+- An invalid value counts as left out; one under `scripts` turns scripts off until it is mended, and does not go on record.
+- Only the first source's `config.yaml` counts, but for `git.*` and `refresh.*`, which apply to each repository by itself.
+";
+
+#[test]
+fn trust_is_what_the_policies_say() {
+    let file = repository().join("docs/trust.md");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&file, trust()).unwrap();
+    }
+    let written = fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(written, trust(), "run UPDATE_DOCS=1 ./scripts/test");
+}
+
+#[test]
+fn what_content_could_use_against_its_reader_is_pinned_or_the_operators() {
+    for key in KEYS {
+        let dangerous = matches!(key.kind, Kind::Url | Kind::Commands | Kind::History)
+            || matches!(key.kind, Kind::Folders | Kind::Variables | Kind::Extensions)
+            || key.name.starts_with("analytics.")
+            || [
+                "scripts.enabled",
+                "scripts.sandbox",
+                "scripts.network",
+                "git.branch",
+                "refresh.enabled",
+            ]
+            .contains(&key.name);
+        let held = key.content.is_recorded() || key.content == ContentPolicy::Operator;
+        assert!(held || !dangerous, "{}", key.name);
+    }
 }
 
 /// The commands shown in a document: lines of its `sh` blocks.

@@ -27,7 +27,10 @@ use skills_mcp::{
 };
 use skills_testkit::{Behaviour, Client, Endpoint, Home, PROMPT, wait_until};
 
-use crate::support::{ROOT_TREE, after, eventually, ordinary, run, server};
+use crate::{
+    support::{ROOT_TREE, after, eventually, ordinary, run, server},
+    tunnel::{HOST, Tunnel},
+};
 
 pub(crate) fn event(comment: &str) -> Recorded {
     Recorded {
@@ -459,7 +462,7 @@ fn no_name_leads_to_a_file_that_a_program_would_read() {
 // Settings.
 
 #[test]
-fn an_event_is_kept_as_the_content_says_at_its_moment_unless_trust_is_strict() {
+fn an_event_is_kept_as_the_content_says_once_agreed_to_unless_trust_is_strict() {
     let home = Home::with(ROOT_TREE);
     let say = |file: &str| {
         home.write("config.yaml", format!("analytics: {{enabled: true, file: '{file}'}}\n"));
@@ -474,6 +477,12 @@ fn an_event_is_kept_as_the_content_says_at_its_moment_unless_trust_is_strict() {
     let mut client = shake(server(&home));
     ask(&mut client);
     say("two.jsonl");
+    ask(&mut client);
+    let (code, ..) = run(server(&home).arg("trust"));
+    assert_eq!(code, 1, "another file waits for consent");
+    assert!(!own(&home).join("two.jsonl").exists());
+    let (code, _, err) = run(server(&home).args(["trust", "--yes"]));
+    assert_eq!(code, 0, "{err}");
     eventually("the other file", || {
         ask(&mut client);
         own(&home).join("two.jsonl").exists().then_some(())
@@ -548,9 +557,15 @@ fn without_analytics_there_is_no_file_and_no_thread() {
     ask(&mut client);
     assert_eq!(threads(&client), Vec::<String>::new());
     client.close();
-    assert!(!own(&home).exists());
+    // The record of consent is there, analytics or not.
+    let files = || -> Vec<String> {
+        let files = fs::read_dir(own(&home)).unwrap().flatten();
+        let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+        names.filter(|name| !name.starts_with("trust.")).collect()
+    };
+    assert_eq!(files(), Vec::<String>::new());
     let mut client = shake(sending(&home, "http://127.0.0.1:9/x"));
-    assert_eq!((threads(&client).len(), own(&home).exists()), (0, false), "nor before an event");
+    assert_eq!((threads(&client).len(), files().len()), (0, 0), "nor before an event");
     ask(&mut client);
     eventually("both threads", || (threads(&client).len() == 2).then_some(()));
     client.close();
@@ -587,10 +602,12 @@ fn files_are_for_their_owner_and_without_an_endpoint_there_is_only_the_history()
     ask(&mut client);
     client.close();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let files: Vec<_> =
+    let mut files: Vec<_> =
         fs::read_dir(own(&home)).unwrap().flatten().map(|file| file.path()).collect();
-    assert_eq!(files, [own(&home).join("analytics.jsonl")]);
-    assert_eq!((mode(&own(&home)), mode(&files[0])), (0o700, 0o600));
+    files.sort();
+    let names = ["analytics.jsonl", "trust.json", "trust.lock"].map(|name| own(&home).join(name));
+    assert_eq!(files, names);
+    assert_eq!(mode(&own(&home)), 0o700);
     let mut client = shake(sending(&home, "http://127.0.0.1:9/x"));
     ask(&mut client);
     client.close();
@@ -672,11 +689,14 @@ fn an_endpoint_that_content_names_gets_its_own_events_and_no_token() {
     };
     let waiting = left();
     assert_eq!(waiting.len(), 1);
-    // The operator's endpoint is down; then somebody serves a directory that names one of its own.
-    let theirs = Endpoint::start();
-    let config = format!("analytics: {{enabled: true, endpoint: '{}'}}\n", theirs.url());
-    home.write("config.yaml", config);
-    let mut contents = server(&home);
+    // The operator's endpoint is down; then a directory is served that names one of its own.
+    let tunnel = Tunnel::start(&home);
+    let theirs = &tunnel.endpoint;
+    let config = format!("analytics: {{enabled: true, endpoint: 'https://{HOST}/v1/events'}}\n");
+    home.write("theirs/config.yaml", config);
+    home.write("theirs/a.md", "---\nkeywords: [login]\ndescription: d\n---\nx\n");
+    let mut contents = tunnel.before(server(&home));
+    contents.env("SKILLS_DIR", home.path().join("theirs"));
     contents.args(["--set", "analytics.interval_seconds=1"]).env("ANALYTICS_TOKEN", "canary-token");
     let mut client = shake(contents);
     ask(&mut client);

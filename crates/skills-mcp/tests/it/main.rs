@@ -48,6 +48,8 @@ mod stats;
 mod support;
 mod surface;
 mod traversal;
+mod trust;
+mod tunnel;
 mod usage;
 mod wire;
 mod workshop;

@@ -16,7 +16,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::Client;
+use skills_testkit::{Client, Home};
 
 use crate::{
     support::run as finished,
@@ -227,12 +227,15 @@ fn x04_without_a_sandbox_the_same_probes_get_through() {
     assert!(!found["somebody's descriptors"], "descriptors are closed all the same");
 }
 
-/// Makes the kernel say that it has no Landlock, as old ones do.
-const WITHOUT_LANDLOCK: &str = r#"
+/// Makes the kernel say that it does not know these calls, as old ones do.
+const WITHOUT_CALLS: &str = r#"
 import ctypes, os, struct, sys
 libc = ctypes.CDLL(None)
 libc.prctl(38, 1, 0, 0, 0)
-code = [(0x20, 0, 0, 0), (0x15, 0, 1, 444), (0x06, 0, 0, 0x00050000 | 38), (0x06, 0, 0, 0x7fff0000)]
+code = [(0x20, 0, 0, 0)]
+for number in sys.argv.pop(1).split(","):
+    code += [(0x15, 0, 1, int(number)), (0x06, 0, 0, 0x00050000 | 38)]
+code += [(0x06, 0, 0, 0x7fff0000)]
 program = b"".join(struct.pack("HBBI", *line) for line in code)
 buffer = ctypes.create_string_buffer(program)
 header = struct.pack("HL", len(code), ctypes.addressof(buffer))
@@ -241,9 +244,27 @@ os.execv(sys.argv[1], sys.argv[1:])
 "#;
 
 fn without_landlock(shop: &Workshop, command: &Command) -> Command {
-    shop.home.write("without.py", WITHOUT_LANDLOCK);
-    let wrapper = format!("/usr/bin/python3 {}", shop.home.path().join("without.py").display());
+    shop.home.write("without.py", WITHOUT_CALLS);
+    let file = shop.home.path().join("without.py");
+    let wrapper = format!("/usr/bin/python3 {} 444", file.display());
     wrapped(shop, command, Some(&wrapper))
+}
+
+/// The same command where the kernel does not know these calls: 444 begins Landlock's rules, 317 is seccomp's.
+pub(crate) fn without_calls(home: &Home, command: &Command, calls: &[u32]) -> Command {
+    home.write("without.py", WITHOUT_CALLS);
+    let calls: Vec<String> = calls.iter().map(ToString::to_string).collect();
+    let calls = if calls.is_empty() { "9999".to_owned() } else { calls.join(",") };
+    let mut outer = home.command("/usr/bin/python3");
+    outer.arg(home.path().join("without.py")).arg(calls);
+    outer.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        outer.envs(value.map(|value| (name, value)));
+    }
+    if let Some(folder) = command.get_current_dir() {
+        outer.current_dir(folder);
+    }
+    outer
 }
 
 #[test]

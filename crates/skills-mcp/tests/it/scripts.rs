@@ -841,6 +841,7 @@ fn x15_a_runner_that_content_places_opens_no_folder_to_its_script() {
     let start = |runner: &str| {
         let text = format!("scripts:\n  runners: {{{runner}}}\n");
         shop.home.write("skills/config.yaml", text);
+        finished(&mut shop.command(&["trust", "--yes"]));
         let mut command = shop.command(&[]);
         let tools = shop.home.path().join("tools/bin");
         command.env("PATH", format!("/usr/bin:/bin:{}", tools.display()));

@@ -190,7 +190,12 @@ impl Sender {
             return Ok(Step::Empty);
         }
         let (key, body) = (batch.key(), batch.body());
-        let answer = self.network.post(&endpoint.url, &endpoint.headers(&key), body);
+        let headers = endpoint.headers(&key);
+        let answer = if self.folder.of_content {
+            self.network.post_to_public(&endpoint.url, &headers, body)
+        } else {
+            self.network.post(&endpoint.url, &headers, body)
+        };
         let verdict = Verdict::of(answer, batch.events);
         let host = &endpoint.host;
         match verdict {

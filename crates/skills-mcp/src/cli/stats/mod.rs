@@ -84,9 +84,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     }
     let mut out = Output::new();
     if options.json {
-        let json =
-            serde_json::to_string(&report).map_err(|error| Failure::bug(error.to_string()))?;
-        out.line(json);
+        out.json(&report);
     } else if let Some(table) = options.csv {
         csv::print(&mut out, &report, table);
     } else if nothing {

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ground::{Folder, Ground},
-    ladder::Plan,
+    ladder::{NetworkAccess, Plan},
     order::Order,
     outcome::Outcome,
     sandbox::{Demand, Enforced, Policy, readable, toolchain},
@@ -202,12 +202,7 @@ impl Runs {
             Folder::Allowed(folder) => folder.clone(),
             Folder::Private(_) => home.clone(),
         };
-        let demand = match plan.sandbox {
-            SandboxMode::Auto if plan.runner.from_project => Demand::Files,
-            SandboxMode::Auto => Demand::Best,
-            SandboxMode::Required => Demand::Whole,
-            SandboxMode::Off => Demand::None,
-        };
+        let demand = demand(plan);
         let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
         let mut environment = plan.variables.clone();
         let programs = plan.runner.program.parent().map(text).unwrap_or_default();
@@ -218,6 +213,7 @@ impl Runs {
         for name in ["HOME", "TMPDIR"] {
             environment.insert(name.to_owned(), text(&home));
         }
+        let network = plan.network == NetworkAccess::Open;
         let cpu_seconds = (plan.timeout + plan.grace).as_secs() + 1;
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Order {
@@ -232,11 +228,29 @@ impl Runs {
             environment,
             folder,
             workspace: Some(workspace.root().to_path_buf()),
-            policy: Policy { demand, read, write, network: plan.network, cpu_seconds },
+            policy: Policy { demand, read, write, network, cpu_seconds },
             timeout_ms: millis(plan.timeout),
             grace_ms: millis(plan.grace),
             max_output_bytes: plan.max_output_bytes,
         }
+    }
+}
+
+impl Plan<'_> {
+    /// Why it would be refused where a machine gives this much of a sandbox.
+    pub fn refused(&self, given: &Enforced) -> Option<String> {
+        given.refused(demand(self))
+    }
+}
+
+/// How much of a sandbox there must be: `auto` runs what the operator named with what there is, and what others wrote only
+/// where it is held. A runner that lies in the project could have been written by another script.
+fn demand(plan: &Plan<'_>) -> Demand {
+    match plan.sandbox {
+        SandboxMode::Auto if plan.is_operators && !plan.runner.from_project => Demand::Best,
+        SandboxMode::Auto => Demand::Held,
+        SandboxMode::Required => Demand::Whole,
+        SandboxMode::Off => Demand::None,
     }
 }
 
@@ -260,6 +274,12 @@ fn notes(plan: &Plan<'_>, workspace: &Workspace) -> Vec<String> {
             "It asks for variables it did not get: {}. The operator lists them in scripts.env and sets them.",
             plan.withheld.join(", ")
         ));
+    }
+    if plan.network == NetworkAccess::Withheld {
+        notes.push(
+            "It declares network: true, and the operator does not allow scripts a network (scripts.network is off)."
+                .to_owned(),
+        );
     }
     notes
 }
@@ -298,12 +318,8 @@ impl Runs {
         workspace: Option<Workspace>,
     ) -> Result<Outcome, RunError> {
         let (_place, _workspace) = (place, workspace);
-        if order.policy.demand == Demand::Whole {
-            let message = "scripts.sandbox is `required`, and this system has none";
-            return Err(RunError::NotStarted(message.to_owned()));
-        }
-        if order.policy.demand == Demand::Files {
-            return Err(RunError::NotStarted(super::sandbox::NO_RULES_ON_FILES.to_owned()));
+        if let Some(why) = super::portable::enforced(&order.policy).refused(order.policy.demand) {
+            return Err(RunError::NotStarted(why));
         }
         let time = Duration::from_millis(order.timeout_ms);
         let ran = tokio::select! {

@@ -1,7 +1,8 @@
 //! What holds a script: limits, no privileges, files it may touch, calls it may make. The launcher puts it on itself.
 //!
 //! Only safe wrappers of the kernel's interfaces are used. [`Enforced`] says what really holds and is in every result;
-//! nothing is claimed that the kernel did not confirm. Systems other than Linux have none of this.
+//! nothing is claimed that the kernel did not confirm. Of this, macOS has a profile for `sandbox-exec` (`portable`), other
+//! systems nothing.
 
 #[cfg(target_os = "linux")]
 mod calls;
@@ -37,17 +38,13 @@ pub(super) struct Policy {
 pub(super) enum Demand {
     /// Whatever this machine has.
     Best,
-    /// At least the rules on files: a part of what runs lies where other scripts may write.
-    Files,
+    /// Files and system calls at least, in some version.
+    Held,
     /// All of it.
     Whole,
     /// Nothing.
     None,
 }
-
-/// Why there is no run where there is [`Demand::Files`] and no such rule.
-pub(super) const NO_RULES_ON_FILES: &str = "the project's own tsx runs in a sandbox only, and this machine has none that holds \
-     files; install a newer Node (22.18), or run `npm install -g tsx`";
 
 /// What holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +53,9 @@ pub struct Enforced {
     pub landlock: Option<u8>,
     /// The filter of system calls.
     pub seccomp: bool,
+    /// The profile of macOS's `sandbox-exec`.
+    #[serde(default)]
+    pub sandbox_exec: bool,
 }
 
 /// The first version whose rules are all that is asked for: before it, signals to other processes went through.
@@ -64,6 +64,27 @@ const WHOLE_FROM: u8 = 6;
 const TRUNCATION_FROM: u8 = 3;
 
 impl Enforced {
+    /// Whether files and system calls are confined, by whatever version of the rules.
+    pub fn holds(&self) -> bool {
+        self.sandbox_exec || (self.seccomp && self.landlock.is_some())
+    }
+
+    /// Why a script may not run with this much of a sandbox, where that much is demanded.
+    pub(super) fn refused(&self, demand: Demand) -> Option<String> {
+        let gap = self.gap().unwrap_or_default();
+        match demand {
+            Demand::Whole if !self.is_whole() => Some(format!(
+                "scripts.sandbox is `required`, and this machine gives {self} only: {gap}"
+            )),
+            Demand::Held if !self.holds() => Some(format!(
+                "a script of a repository or plugin, or with a runner of the project, runs only where the sandbox holds, and \
+                 this machine gives {self} only: {gap}. The operator may serve a reviewed copy with --dir, install the \
+                 runner on the machine, or set scripts.sandbox=off"
+            )),
+            Demand::Best | Demand::Held | Demand::Whole | Demand::None => None,
+        }
+    }
+
     /// Whether everything holds that is asked for.
     pub fn is_whole(&self) -> bool {
         self.seccomp && self.landlock.is_some_and(|version| version >= WHOLE_FROM)
@@ -71,6 +92,9 @@ impl Enforced {
 
     /// What does not hold, in words; nothing where all of it does.
     pub fn gap(&self) -> Option<&'static str> {
+        if self.sandbox_exec {
+            return Some("other processes, limits and system calls are not confined");
+        }
         match (self.landlock, self.seccomp) {
             (None, false) => Some("scripts are not confined at all"),
             (None, true) => Some("files are not confined"),
@@ -89,6 +113,7 @@ impl Enforced {
 impl fmt::Display for Enforced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.landlock, self.seccomp) {
+            _ if self.sandbox_exec => f.write_str("sandbox-exec"),
             (Some(version), true) => write!(f, "landlock-v{version}+seccomp"),
             (Some(version), false) => write!(f, "landlock-v{version}"),
             (None, true) => f.write_str("seccomp"),
@@ -109,17 +134,8 @@ pub(super) fn put_on(policy: &Policy) -> Result<Enforced, String> {
     let landlock = files::confine(policy);
     // Last, as it forbids what the others need.
     let seccomp = calls::confine(policy.network);
-    let enforced = Enforced { landlock, seccomp };
-    if policy.demand == Demand::Files && enforced.landlock.is_none() {
-        return Err(NO_RULES_ON_FILES.to_owned());
-    }
-    if policy.demand == Demand::Whole && !enforced.is_whole() {
-        return Err(format!(
-            "scripts.sandbox is `required`, and this machine gives {enforced} only: {}",
-            enforced.gap().unwrap_or_default()
-        ));
-    }
-    Ok(enforced)
+    let enforced = Enforced { landlock, seccomp, ..Enforced::default() };
+    enforced.refused(policy.demand).map_or(Ok(enforced), Err)
 }
 
 #[cfg(test)]
@@ -128,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_rung_is_named_by_what_holds() {
-        let rung = |landlock, seccomp| Enforced { landlock, seccomp };
+        let rung = |landlock, seccomp| Enforced { landlock, seccomp, ..Enforced::default() };
         for (enforced, name, whole) in [
             (rung(Some(7), true), "landlock-v7+seccomp", true),
             (rung(Some(6), true), "landlock-v6+seccomp", true),
@@ -141,5 +157,24 @@ mod tests {
             assert_eq!(enforced.gap().is_none(), whole, "{name}");
         }
         assert!(rung(Some(2), true).gap().unwrap().contains("emptying files"));
+    }
+
+    #[test]
+    fn e04_what_others_wrote_wants_a_sandbox_that_holds_and_required_wants_all_of_it() {
+        let rung = |landlock, seccomp| Enforced { landlock, seccomp, ..Enforced::default() };
+        let profile = Enforced { sandbox_exec: true, ..Enforced::default() };
+        for (enforced, held, whole) in [
+            (rung(Some(7), true), true, true),
+            (rung(Some(1), true), true, false),
+            (rung(Some(7), false), false, false),
+            (rung(None, true), false, false),
+            (rung(None, false), false, false),
+            (profile, true, false),
+        ] {
+            let admits = |demand| enforced.refused(demand).is_none();
+            assert!(admits(Demand::Best) && admits(Demand::None));
+            let admitted = (admits(Demand::Held), admits(Demand::Whole));
+            assert_eq!(admitted, (held, whole), "{enforced}");
+        }
     }
 }

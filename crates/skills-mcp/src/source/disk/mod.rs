@@ -13,7 +13,12 @@ mod linux;
 mod portable;
 mod secret;
 
-use std::{ffi::OsString, io, time::Duration};
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use skills_core::catalog::Stamp;
 #[cfg(test)]
@@ -33,6 +38,11 @@ pub(super) use portable::stamp_of;
 #[cfg(not(target_os = "linux"))]
 pub use portable::{Root, identity};
 pub use secret::{held_secrets, is_secret};
+
+/// Where a folder really is, links resolved; none where there is none.
+pub(super) fn real_path(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
 
 /// How far symbolic links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -50,6 +50,8 @@ use crate::{
 pub struct Repository {
     name: Arc<str>,
     remote: Remote,
+    /// Its address with what is wanted of it, by whomever: what it is called in the record of consent.
+    consent_name: String,
     place: Place,
     /// What somebody wants of it has a pointer of its own.
     pointer: PathBuf,
@@ -124,10 +126,15 @@ impl Repository {
             (Wanted::Branch(branch), _) => format!("branch-{}", short_digest(branch)),
             (Wanted::Settings, Some(branch)) => format!("branch-{}", short_digest(branch)),
         };
+        let consent_name = match branch.filter(|_| *remote.wanted() == Wanted::Settings) {
+            Some(branch) => format!("{}#{branch}", remote.url()),
+            None => remote.to_string(),
+        };
         let pointer = place.wanted().join(wanted);
         Ok(Self {
             name: named.name.as_str().into(),
             remote,
+            consent_name,
             place,
             pointer,
             git,
@@ -145,6 +152,11 @@ impl Repository {
     /// Its address, and what of it is wanted.
     pub fn remote(&self) -> &Remote {
         &self.remote
+    }
+
+    /// What it is called in the record of consent: one name for one branch or commit of it.
+    pub fn consent_name(&self) -> &str {
+        &self.consent_name
     }
 
     /// Where it is kept.

@@ -1,0 +1,276 @@
+//! `trust`: what each source asks for, what is on record for it, what waits for consent; and the operator's answer.
+
+use std::{
+    io::{BufRead as _, IsTerminal as _, Write as _, stdin, stdout},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use serde_json::{Value as Json, json};
+
+use super::{
+    Context, Failure, Output,
+    config::plain,
+    output::{bold, dim, safe},
+};
+use crate::{
+    config::{KEYS, Key, Origin, Pins, Recorded, Settled, Value},
+    source::Directory,
+    store::Store,
+};
+
+#[derive(clap::Args)]
+pub(super) struct Options {
+    /// Only this source: its name, its folder or its URL
+    source: Option<String>,
+    /// Agree to what is asked for now
+    #[arg(long, conflicts_with = "revoke")]
+    yes: bool,
+    /// Take consent back: what a source asks for beyond the defaults holds no more
+    #[arg(long)]
+    revoke: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One source, with what it asks for.
+pub(super) struct Asking {
+    name: String,
+    identity: String,
+    /// What it asks for now; none where its `config.yaml` cannot be read.
+    asked: Option<Pins>,
+    recorded: Result<Option<Recorded>, String>,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    key: &'static Key,
+    asked: Value,
+    held: Value,
+    state: State,
+}
+
+/// How a key stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// What is asked for holds.
+    Holds,
+    /// It waits for consent.
+    Waits,
+    /// The operator decided it otherwise.
+    Operator,
+    /// Something else is on record, and nothing is asked for.
+    Kept,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Waits => "waits for your consent",
+            Self::Operator => "set by you",
+            Self::Kept => "kept as on record",
+        }
+    }
+}
+
+pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+    let (store, mut asking) = asked_for(context, options.source.as_deref())?;
+    let mut out = Output::new();
+    let decided = options.yes || options.revoke;
+    if decided {
+        answer(&store, &asking, options.revoke)?;
+        asking = all(&store, options.source.as_deref());
+    }
+    let waits = asking.iter().any(Asking::waits);
+    if options.json {
+        out.json(&json!({"sources": asking.iter().map(Asking::json).collect::<Vec<_>>()}));
+        return Ok(ExitCode::from(u8::from(waits)));
+    }
+    for source in &asking {
+        source.print(&mut out);
+    }
+    if !waits {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if stdin().is_terminal() && stdout().is_terminal() && agrees() {
+        answer(&store, &asking, false)?;
+        out.line("recorded; servers take it up with their next call or look");
+        return Ok(ExitCode::SUCCESS);
+    }
+    out.line(dim("`skills-mcp trust --yes` agrees to what waits"));
+    Ok(ExitCode::from(1))
+}
+
+/// The sources that may ask for something. One that is not served already may be named by its folder or URL.
+fn asked_for(
+    context: &Context,
+    wanted: Option<&str>,
+) -> Result<(std::sync::Arc<Store>, Vec<Asking>), Failure> {
+    let (store, _) = context.opened()?;
+    let asking = all(&store, wanted);
+    if !asking.is_empty() {
+        return Ok((store, asking));
+    }
+    let Some(wanted) = wanted else {
+        return Err(Failure::usage(
+            "no source that may set anything is named",
+            "agents' directories and plugins never set anything; name a directory or repository, as in `skills-mcp trust PATH` or `skills-mcp trust URL`",
+        ));
+    };
+    let mut shared = context.shared.clone();
+    let path = context.environment.directory.join(wanted);
+    (shared.directories, shared.repositories) = if path.is_dir() {
+        (vec![path], Vec::new())
+    } else if wanted.contains(':') {
+        (Vec::new(), vec![wanted.to_owned()])
+    } else {
+        return Err(Failure::usage(
+            format!("there is no source `{wanted}`"),
+            "name it as `skills-mcp doctor` does, or by its folder or URL",
+        ));
+    };
+    let other = Context { environment: context.environment.clone(), shared };
+    let (store, _) = other.opened()?;
+    let asking = all(&store, None);
+    Ok((store, asking))
+}
+
+/// Every source of a store that may ask for something, or those that are called this.
+pub(super) fn all(store: &Store, wanted: Option<&str>) -> Vec<Asking> {
+    let sources = store.sources();
+    let asking = sources.iter().filter_map(|source| Asking::of(store, source));
+    asking.filter(|asking| wanted.is_none_or(|wanted| asking.is_called(wanted))).collect()
+}
+
+fn answer(store: &Store, asking: &[Asking], revoke: bool) -> Result<(), Failure> {
+    for source in asking {
+        let asked = source.asked.as_ref().ok_or_else(|| {
+            let message = format!("the config.yaml of {} cannot be read", source.name);
+            Failure::usage(message, "`skills-mcp doctor` says what is wrong with it")
+        })?;
+        let pins = if revoke { asked.narrowing() } else { asked.clone() };
+        store
+            .consent()
+            .agree(&source.identity, &pins)
+            .map_err(|why| Failure::environment(format!("consent was not recorded: {why}")))?;
+    }
+    Ok(())
+}
+
+fn agrees() -> bool {
+    let _ = write!(stdout(), "Agree to what waits? [y/N] ").and_then(|()| stdout().flush());
+    let mut line = String::new();
+    let read = stdin().lock().read_line(&mut line);
+    read.is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
+}
+
+impl Asking {
+    fn of(store: &Store, source: &Directory) -> Option<Self> {
+        let served = source.served()?;
+        let settled = store.settled(source);
+        let asked = store.asked(source);
+        let recorded = store.consent().recorded(&served.identity);
+        let rows = asked.iter().flat_map(|asked| rows(asked, &recorded, &settled)).collect();
+        let name = served.source.to_string();
+        Some(Self { name, identity: served.identity, asked, recorded, rows })
+    }
+
+    fn is_called(&self, wanted: &str) -> bool {
+        let folder = PathBuf::from(wanted).canonicalize().ok();
+        self.name == wanted
+            || self.identity == wanted
+            || folder.is_some_and(|folder| {
+                let own = PathBuf::from(&self.identity);
+                // People name the repository as often as the folder in it.
+                own == folder || own == folder.join("skills")
+            })
+    }
+
+    /// Whether something of it waits for consent.
+    fn waits(&self) -> bool {
+        self.rows.iter().any(|row| row.state == State::Waits)
+    }
+
+    /// Whether there is anything to say of it.
+    pub(super) fn is_worth_a_word(&self) -> bool {
+        !self.rows.is_empty() || self.recorded.is_err()
+    }
+
+    /// Since when what is on record.
+    fn standing(&self) -> String {
+        match &self.recorded {
+            Ok(None) => "not served yet: what it asks for goes on record when it is".to_owned(),
+            Ok(Some(known)) if known.agreed => {
+                format!("on record since {}: as you decided", known.since)
+            }
+            Ok(Some(known)) => format!("on record since {}: as first served, or less", known.since),
+            Err(why) => format!("nothing that it switches on holds: {why}"),
+        }
+    }
+
+    pub(super) fn print(&self, out: &mut Output) {
+        out.line(format!("{}  {}", bold(&safe(&self.name)), safe(&self.identity)));
+        out.line(format!("  {}", safe(&self.standing())));
+        if self.rows.is_empty() {
+            let says = match self.asked {
+                Some(_) => "it asks for nothing that needs consent",
+                None => "its config.yaml cannot be read; `skills-mcp doctor` says why",
+            };
+            out.line(format!("  {says}"));
+        }
+        let widest = self.rows.iter().map(|row| row.key.name.len()).max().unwrap_or(0);
+        for Row { key, asked, held, state } in &self.rows {
+            let held = if asked == held { String::new() } else { format!(", now {held}") };
+            let line = format!("  {:widest$}  asks for {asked}{held}", key.name);
+            out.line(format!("{}  {}", safe(&line), dim(state.word())));
+        }
+    }
+
+    pub(super) fn json(&self) -> Json {
+        let known = self.recorded.as_ref().ok().and_then(Option::as_ref);
+        let row = |row: &Row| {
+            json!({
+                "key": row.key.name,
+                "asks": plain(&row.asked),
+                "now": plain(&row.held),
+                "waiting": row.state == State::Waits,
+                "state": row.state.word(),
+            })
+        };
+        json!({
+            "name": self.name,
+            "source": self.identity,
+            "since": known.map(|known| &known.since),
+            "agreed": known.map(|known| known.agreed),
+            "error": self.recorded.as_ref().err(),
+            "keys": self.rows.iter().map(row).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// Every key that needs consent and of which there is something to say.
+fn rows(asked: &Pins, recorded: &Result<Option<Recorded>, String>, settled: &Settled) -> Vec<Row> {
+    let known = recorded.as_ref().ok().and_then(Option::as_ref).map(|known| &known.pins);
+    let row = |key: &'static Key| {
+        let asked = asked.get(key)?;
+        let default = key.default_value()?;
+        let (_, held, origin) = settled.values.iter().find(|(known, ..)| known.name == key.name)?;
+        let on_record = known.and_then(|known| known.get(key)).unwrap_or_else(|| default.clone());
+        let waits = settled.waiting.iter().any(|waiting| waiting.key.name == key.name);
+        if asked == default && on_record == default && !waits {
+            return None;
+        }
+        let state = match origin {
+            _ if waits => State::Waits,
+            Origin::User(_) | Origin::Environment(_) | Origin::Flag => State::Operator,
+            _ if *held == asked => State::Holds,
+            Origin::Default | Origin::Content(_) | Origin::Pinned(_) | Origin::Invalid(_) => {
+                State::Kept
+            }
+        };
+        Some(Row { key, asked, held: held.clone(), state })
+    };
+    KEYS.iter().filter(|key| key.content.is_recorded()).filter_map(row).collect()
+}
