@@ -26,6 +26,9 @@ pub(crate) const STOP_WORDS: &[&str] = &[
     "être",
 ];
 
+/// No stop word has more bytes, and most words of a request do.
+const LONGEST_STOP_WORD: usize = 6;
+
 /// What contractions leave behind (don't → `don`, `t`). Ranked search drops these too; the keyword formula does
 /// not, because authors may use them as keywords.
 pub(crate) const CONTRACTED: &[&str] = &[
@@ -73,7 +76,7 @@ fn is_word(c: char) -> bool {
 }
 
 pub(crate) fn is_stop_word(word: &str) -> bool {
-    STOP_WORDS.contains(&word)
+    word.len() <= LONGEST_STOP_WORD && STOP_WORDS.contains(&word)
 }
 
 #[cfg(test)]
@@ -105,6 +108,11 @@ mod tests {
         assert_eq!(stem("proxies"), stem("proxy"));
         assert_ne!(stem("proxy"), stem("nginx"));
         assert_eq!(stem(&"x".repeat(100)), "x".repeat(100));
+    }
+
+    #[test]
+    fn no_stop_word_is_longer_than_the_longest() {
+        assert_eq!(STOP_WORDS.iter().map(|word| word.len()).max(), Some(LONGEST_STOP_WORD));
     }
 
     #[test]

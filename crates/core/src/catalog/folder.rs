@@ -159,17 +159,14 @@ impl Folder {
     /// Whether something in it, at whatever depth, surely is not what it was. A file of which too little is known now is,
     /// one of which too little was known before is not: that was said when it changed.
     pub fn is_changed_from(&self, before: &Self) -> bool {
-        let file = |((name, now), (old, was)): (&(Arc<str>, Entry), &(Arc<str>, Entry))| {
-            name != old || now.is_changed_from(*was)
-        };
-        let folder =
-            |((name, now), (old, was)): (&(Arc<str>, Arc<Self>), &(Arc<str>, Arc<Self>))| {
-                name != old || (!Arc::ptr_eq(now, was) && now.is_changed_from(was))
-            };
+        let mut files = self.files.iter().zip(&before.files);
+        let mut folders = self.folders.iter().zip(&before.folders);
         self.files.len() != before.files.len()
             || self.folders.len() != before.folders.len()
-            || self.files.iter().zip(&before.files).any(file)
-            || self.folders.iter().zip(&before.folders).any(folder)
+            || files.any(|(now, was)| now.0 != was.0 || now.1.is_changed_from(was.1))
+            || folders.any(|(now, was)| {
+                now.0 != was.0 || (!Arc::ptr_eq(&now.1, &was.1) && now.1.is_changed_from(&was.1))
+            })
     }
 
     /// Puts something under a name, or nothing; folders on the way are made where they are missing. What is shared

@@ -17,11 +17,9 @@ const MAX_CHARS: usize = 400;
 
 /// The byte at which the first line that looks like ours starts.
 pub(super) fn first(text: &str) -> Option<usize> {
-    // Nearly every text has none, and that is seen at once. The other spellings of the mark are quoted without a word.
-    let may_hold = text.contains("==")
-        || text.contains(MARK)
-        || (!text.is_ascii() && text.chars().any(|c| c != '=' && is_equals_sign(c)));
-    if !may_hold {
+    // Nearly every text has none, and that is seen at once: every file is asked when it is read. Other spellings of the
+    // mark are quoted without a diagnostic.
+    if !(text.contains("==") || text.contains(MARK) || has_look_alike(text)) {
         return None;
     }
     let mut at = 0;
@@ -32,6 +30,13 @@ pub(super) fn first(text: &str) -> Option<usize> {
         at += line.len();
     }
     None
+}
+
+/// Whether the text holds a character that looks like an equals sign; each of them has three bytes.
+fn has_look_alike(text: &str) -> bool {
+    let starts = text.bytes().enumerate().filter(|(_, byte)| *byte >= 0xe1);
+    let mut starts = starts.filter_map(|(at, _)| text.get(at..)?.chars().next());
+    starts.any(is_equals_sign)
 }
 
 /// The body with every line that looks like ours visibly quoted; everything else as it is.

@@ -22,24 +22,23 @@ const MAX_NAMED: usize = 3;
 const FRAGMENTS: &[&str] = &[
     "abl", "able", "ack", "act", "acti", "age", "ail", "ain", "aire", "ais", "ait", "ali", "all",
     "ana", "anc", "ance", "ans", "ant", "ari", "art", "ase", "ass", "ate", "ates", "ati", "atio",
-    "ation", "ations", "ble", "cal", "cat", "cati", "catio", "cation", "ces", "cha", "che", "chi",
-    "com", "comp", "con", "cor", "cre", "cti", "ctio", "ction", "dat", "den", "der", "des", "din",
-    "ding", "ead", "ear", "ect", "ecti", "ell", "eme", "emen", "ement", "enc", "ence", "end",
-    "ene", "ens", "ent", "enti", "ents", "era", "erat", "eri", "ers", "ess", "est", "ette", "eur",
-    "eurs", "eux", "eve", "exp", "fic", "form", "gen", "gin", "gra", "hin", "ial", "ica", "icat",
-    "ice", "ide", "ier", "ies", "ifi", "igh", "ili", "ille", "ine", "ing", "ini", "ins", "int",
-    "inte", "ion", "iona", "ions", "ique", "isation", "isme", "ist", "ite", "iti", "ity", "ité",
-    "ités", "ive", "iza", "izat", "izati", "izatio", "ize", "ière", "lat", "les", "lin", "ling",
-    "lit", "log", "man", "mar", "mat", "men", "ment", "min", "mpl", "nal", "nce", "ner", "nes",
-    "nin", "ning", "nsi", "nst", "nta", "nte", "nti", "nts", "ode", "oir", "oire", "omp", "ona",
-    "onal", "ons", "ont", "ope", "ori", "ork", "orm", "ort", "ose", "oun", "ove", "par", "pec",
-    "pen", "per", "pla", "ple", "por", "port", "pos", "pre", "pri", "pro", "pti", "que", "ques",
-    "rac", "ran", "rans", "rat", "rati", "ratio", "ration", "rch", "rea", "rec", "red", "rep",
-    "res", "rie", "rin", "ring", "rit", "rti", "scr", "ses", "sin", "sio", "sion", "spe", "sse",
-    "ssi", "sta", "ste", "sti", "sto", "str", "tan", "tat", "tati", "ted", "ten", "ter", "tes",
-    "tic", "tim", "tin", "ting", "tio", "tion", "tions", "tiv", "tive", "tor", "tra", "tran",
-    "trans", "tre", "tri", "tur", "ture", "tés", "ual", "uct", "und", "ure", "ust", "val", "ven",
-    "ver", "wor", "work", "zat", "zati", "zatio", "zation", "ère", "ées",
+    "ation", "ations", "ble", "cal", "cat", "cati", "catio", "cation", "cha", "che", "chi", "com",
+    "comp", "con", "cor", "cre", "cti", "ctio", "ction", "dat", "den", "der", "din", "ding", "ead",
+    "ear", "ect", "ecti", "ell", "eme", "emen", "ement", "enc", "ence", "end", "ene", "ens", "ent",
+    "enti", "ents", "era", "erat", "eri", "ers", "ess", "ette", "eur", "eurs", "eux", "eve", "exp",
+    "fic", "form", "gen", "gin", "gra", "hin", "ial", "ica", "icat", "ice", "ide", "ier", "ies",
+    "ifi", "igh", "ili", "ille", "ine", "ing", "ini", "ins", "int", "inte", "ion", "iona", "ions",
+    "ique", "isation", "isme", "ist", "ite", "iti", "ity", "ité", "ités", "ive", "iza", "izat",
+    "izati", "izatio", "ize", "ière", "lat", "lin", "ling", "lit", "log", "man", "mar", "mat",
+    "men", "ment", "min", "mpl", "nal", "nce", "ner", "nes", "nin", "ning", "nsi", "nst", "nta",
+    "nte", "nti", "nts", "ode", "oir", "oire", "omp", "ona", "onal", "ons", "ope", "ori", "ork",
+    "orm", "ort", "ose", "oun", "ove", "pec", "pen", "per", "pla", "ple", "por", "port", "pos",
+    "pre", "pri", "pro", "pti", "ques", "rac", "ran", "rans", "rat", "rati", "ratio", "ration",
+    "rch", "rea", "rec", "red", "rep", "res", "rie", "rin", "ring", "rit", "rti", "scr", "sin",
+    "sio", "sion", "spe", "sse", "ssi", "sta", "ste", "sti", "sto", "str", "tan", "tat", "tati",
+    "ted", "ten", "ter", "tic", "tim", "tin", "ting", "tio", "tion", "tions", "tiv", "tive", "tor",
+    "tra", "tran", "trans", "tre", "tri", "tur", "ture", "tés", "ual", "uct", "und", "ure", "ust",
+    "val", "ven", "ver", "wor", "work", "zat", "zati", "zatio", "zation", "ère", "ées",
 ];
 
 /// The keywords of a tree skill: a list of words; a bare word counts as a list of one, numbers and booleans as their
@@ -96,7 +95,9 @@ pub(super) fn of_bundle(front: &Node, findings: &mut Vec<Finding>) -> Vec<String
     let mut kept = words(node);
     kept.retain(|word| !is_too_long(word));
     let mut check = Check::default();
-    kept.iter().for_each(|word| check.add(word, node.at));
+    for word in &kept {
+        check.add(word, node.at);
+    }
     findings.extend(check.findings());
     kept
 }
@@ -209,5 +210,19 @@ fn way_out(keyword: &str) -> String {
             tokens.join("`, `")
         ),
         None => format!("a request that says `{keyword}` is read without it; write another word"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn e08_the_table_is_sorted_and_says_only_what_stop_words_do_not() {
+        assert!(FRAGMENTS.is_sorted_by(|a, b| a < b), "it is searched by halves");
+        for fragment in FRAGMENTS {
+            assert_eq!(*fragment, fragment.to_lowercase());
+            assert!(!is_short(fragment) && !is_stop_word(fragment), "{fragment}");
+        }
     }
 }

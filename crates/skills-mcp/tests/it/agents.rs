@@ -593,7 +593,7 @@ fn try_explains_a_ranking_term_by_term_and_clause_by_clause() {
     let first = &tried["hits"][0];
     assert_eq!((&first["skill"], &tried["confident"]), (&json!("pdf-forms"), &json!(true)));
     let number = |key: &str| first[key].as_f64().unwrap();
-    let sum = number("bm25") + number("name") + number("clauses");
+    let sum = number("words") + number("name") + number("clauses");
     assert!((number("score") - sum).abs() < 1e-4, "the terms add up: {first}");
     assert!(number("name") > 0.0 && number("clauses") > 0.0, "{first}");
     let terms = first["matched_terms"].as_array().unwrap();

@@ -20,7 +20,7 @@ use crate::{
 const CANARY: &str = "canary-token-5e1f";
 
 fn team(home: &Home) -> Remote {
-    Remote::with(home, "team", &format!("//- skills/a.md\n{}", skill("a", "A", "the text")))
+    Remote::with(home, "team", &format!("//- skills/a.md\n{}", skill("alpha", "A", "the text")))
 }
 
 /// Everything below a folder that is a file, with its bytes.
