@@ -11,7 +11,7 @@ use skills_core::{
     relpath::RelPath,
 };
 
-use crate::source::walk::{is_same, is_skipped};
+use crate::source::{assemble::is_same, walk::is_skipped};
 
 /// What the first line says.
 const HEAD: &str = "skills-mcp generation 1";
