@@ -10,6 +10,7 @@ mod folder;
 mod intake;
 mod layout;
 mod lookup;
+mod name;
 mod path;
 mod settle;
 mod skill;

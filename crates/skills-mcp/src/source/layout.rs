@@ -53,7 +53,8 @@ fn hold_skill(paths: &[&str], texts: impl Fn(&[&str]) -> Vec<Vec<u8>>) -> bool {
     if paths.iter().any(|path| named(path, "SKILL.md")) {
         return true;
     }
-    let mut read: Vec<&str> = paths.iter().copied().filter(|path| path.ends_with(".md")).collect();
+    let is_markdown = |path: &&str| Path::new(path).extension().is_some_and(|last| last == "md");
+    let mut read: Vec<&str> = paths.iter().copied().filter(is_markdown).collect();
     read.truncate(MAX_READ);
     let is_skill = |text: Vec<u8>| Parsed::read(text, Dialect::Tree).skill.is_some();
     // A few at a time: most often the first says enough.

@@ -16,6 +16,7 @@ use skills_core::{
 };
 
 use super::{
+    assemble::{File, Visited, assembled},
     disk::{DiskError, Glance, Identity, Listed, Listing, Root},
     hint,
     parallel::map,
@@ -49,11 +50,6 @@ pub(super) struct Walked {
     pub(super) whole_only: bool,
 }
 
-/// A file by its name.
-type File = (Arc<str>, Entry);
-/// A folder by its name.
-type Below = (Arc<str>, Arc<Folder>);
-
 /// A folder that is to be looked at.
 struct Visit {
     path: RelPath,
@@ -63,16 +59,6 @@ struct Visit {
     parent: usize,
     /// Reached through a link, by itself or further up.
     linked: bool,
-}
-
-/// A folder that was looked at.
-struct Visited {
-    identity: Identity,
-    parent: usize,
-    stamp: Stamp,
-    files: Vec<File>,
-    before: Option<Arc<Folder>>,
-    name: Arc<str>,
 }
 
 /// What looking at a folder came to.
@@ -142,37 +128,6 @@ fn glanced(root: &Root, path: &RelPath, before: &Folder) -> Option<Vec<File>> {
         Some((Arc::clone(name), Entry::Regular { bytes, stamp }))
     };
     before.files().iter().map(glance).collect()
-}
-
-/// Puts folders into those that they are in, from the deepest level up.
-fn assembled(mut levels: Vec<Vec<Visited>>) -> Arc<Folder> {
-    let mut below: Vec<(usize, Arc<str>, Arc<Folder>)> = Vec::new();
-    while let Some(level) = levels.pop() {
-        let mut inside: Vec<Vec<Below>> = vec![Vec::new(); level.len()];
-        for (parent, name, folder) in below {
-            if let Some(inside) = inside.get_mut(parent) {
-                inside.push((name, folder));
-            }
-        }
-        let folder = |(visited, inside): (Visited, Vec<Below>)| {
-            let folder = Folder::new(visited.files, inside, visited.stamp);
-            let same = visited.before.filter(|before| is_same(before, &folder));
-            (visited.parent, visited.name, same.unwrap_or_else(|| Arc::new(folder)))
-        };
-        below = level.into_iter().zip(inside).map(folder).collect();
-    }
-    below.pop().map(|(_, _, folder)| folder).unwrap_or_default()
-}
-
-/// Whether two listings of a folder are the same; folders below them are, if they are the very same.
-pub(super) fn is_same(before: &Folder, now: &Folder) -> bool {
-    let same_file = |(a, b): (&File, &File)| a.0 == b.0 && a.1.is_same(b.1);
-    let same_folder = |(a, b): (&Below, &Below)| Arc::ptr_eq(&a.1, &b.1) && a.0 == b.0;
-    before.stamp == now.stamp
-        && before.files().len() == now.files().len()
-        && before.folders().len() == now.folders().len()
-        && before.files().iter().zip(now.files()).all(same_file)
-        && before.folders().iter().zip(now.folders()).all(same_folder)
 }
 
 /// One walk: what it has found so far, and what it counts.

@@ -17,17 +17,20 @@ fn paths(mut command: Command) -> Vec<String> {
     assert_eq!(code, 0, "{out}{err}");
     let listed: Value = serde_json::from_str(&out).unwrap();
     let mut paths = Vec::new();
-    collect(&listed["tree"], &mut paths);
+    collect(listed.get("tree").unwrap(), &mut paths);
     paths.sort();
     paths
 }
 
 fn collect(node: &Value, paths: &mut Vec<String>) {
-    let children = node["children"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let children = node.get("children").and_then(Value::as_array);
+    let children = children.map(Vec::as_slice).unwrap_or_default();
     if children.is_empty() {
-        paths.push(node["path"].as_str().unwrap_or_default().to_owned());
+        paths.push(node.get("path").and_then(Value::as_str).unwrap_or_default().to_owned());
     }
-    children.iter().for_each(|child| collect(child, paths));
+    for child in children {
+        collect(child, paths);
+    }
 }
 
 #[test]

@@ -100,8 +100,8 @@ fn link(home: &Home, target: impl AsRef<Path>, name: &str) {
 
 /// A skill that declares these files, and a bundle, whose files are all its own.
 fn victims(home: &Home, declared: &[String]) {
-    let assets: String =
-        declared.iter().map(|file| format!("  - file: \"{file}\"\n    description: d\n")).collect();
+    let asset = |file: &String| format!("  - file: \"{file}\"\n    description: d\n");
+    let assets = declared.iter().map(asset).collect::<Vec<String>>().concat();
     home.write(
         "skills/declares.md",
         format!("---\nkeywords: [zimbel]\ndescription: d\nassets:\n{assets}---\nText.\n"),

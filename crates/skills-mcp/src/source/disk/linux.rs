@@ -4,27 +4,22 @@
 use std::{
     collections::HashMap,
     ffi::OsStr,
-    io::{self, Read as _},
-    os::{
-        fd::{AsRawFd as _, OwnedFd},
-        unix::ffi::OsStrExt as _,
-    },
-    path::{Path, PathBuf},
+    io,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use rustix::{
-    fs::{
-        AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, fstatfs, openat2,
-        readlink, statat,
-    },
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, fstatfs, statat},
     io::Errno,
 };
 use skills_core::{catalog::Stamp, document::Dialect, relpath::RelPath};
 
 use super::{
     DiskError, Glance, Identity, LinkPolicy, Links, Listed, Listing,
+    handle::{OUTWARD, READ, WITHIN, bytes_of, location, open_at, reopened, said},
     link::{self, MAX_PROBED_BYTES, Target, View},
     secret::is_secret,
     stamp,
@@ -306,85 +301,6 @@ impl Root {
     }
 }
 
-/// Below the handle, links included.
-const WITHIN: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS);
-/// Wherever links lead; what was opened is judged before it is used.
-const OUTWARD: ResolveFlags = ResolveFlags::NO_MAGICLINKS;
-/// To read a file, if it is one: a FIFO must not block.
-const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
-
-/// `EAGAIN` means that something was renamed on the way while the kernel looked; it asks to be asked again.
-fn open_at(
-    folder: &OwnedFd,
-    name: &str,
-    flags: OFlags,
-    how: ResolveFlags,
-) -> Result<OwnedFd, Errno> {
-    let mut tries = 0;
-    loop {
-        match openat2(folder, name, flags | OFlags::CLOEXEC, Mode::empty(), how) {
-            Err(Errno::AGAIN | Errno::INTR) if tries < 16 => tries += 1,
-            opened => return opened,
-        }
-    }
-}
-
-/// The very file or folder that was looked at, opened for this.
-fn reopened(looked: OwnedFd, flags: OFlags) -> Result<OwnedFd, DiskError> {
-    if flags.contains(OFlags::PATH) {
-        return Ok(looked);
-    }
-    let path = format!("/proc/self/fd/{}", looked.as_raw_fd());
-    rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()).map_err(said)
-}
-
-/// The bytes of an open regular file, at most `limit` of them.
-fn bytes_of(file: OwnedFd, limit: usize) -> Result<Vec<u8>, DiskError> {
-    let found = fstat(&file).map_err(said)?;
-    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-        return Err(DiskError::NotRegular);
-    }
-    let bytes = u64::try_from(found.st_size).unwrap_or(0);
-    let cap = limit as u64;
-    if bytes > cap {
-        return Err(DiskError::TooLarge { limit, bytes });
-    }
-    let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
-    // One byte more than allowed, to notice a file that grows.
-    std::fs::File::from(file).take(cap + 1).read_to_end(&mut content)?;
-    if content.len() > limit {
-        return Err(DiskError::TooLarge { limit, bytes: content.len() as u64 });
-    }
-    Ok(content)
-}
-
-/// A folder's handle, open for its path or for reading.
-impl View for OwnedFd {
-    fn is_file(&self, path: &str) -> bool {
-        let found = open_at(self, path, OFlags::PATH, WITHIN).and_then(fstat);
-        found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
-    }
-
-    fn entries(&self, most: usize) -> Vec<(String, bool)> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        let Ok(listing) = open_at(self, ".", flags, WITHIN).and_then(Dir::new) else {
-            return Vec::new();
-        };
-        let entry = |entry: rustix::fs::DirEntry| {
-            let name = entry.file_name().to_str().ok().filter(|name| !matches!(*name, "." | ".."));
-            let kind = entry.file_type();
-            let may_be_folder =
-                matches!(kind, FileType::Directory | FileType::Symlink | FileType::Unknown);
-            name.map(|name| (name.to_owned(), may_be_folder))
-        };
-        listing.map_while(Result::ok).filter_map(entry).take(most).collect()
-    }
-
-    fn bytes(&self, name: &str, limit: usize) -> Option<Vec<u8>> {
-        bytes_of(open_at(self, name, READ, WITHIN).ok()?, limit).ok()
-    }
-}
-
 /// Disks of other machines: NFS, SMB in its three spellings, FUSE, 9P, AFS, Ceph, the shared folders of virtual machines.
 const REMOTE: &[i64] = &[
     0x6969,
@@ -442,24 +358,4 @@ fn fingerprint(found: &Stat) -> Stamp {
         i128::from(found.st_mtime_nsec),
     ];
     stamp(Duration::new(seconds, nanos), &known)
-}
-
-/// Where an open file really lies.
-fn location(file: &OwnedFd) -> Result<PathBuf, DiskError> {
-    let link = readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new()).map_err(said)?;
-    Ok(PathBuf::from(OsStr::from_bytes(link.as_bytes())))
-}
-
-fn said(errno: Errno) -> DiskError {
-    match errno {
-        Errno::NOENT | Errno::NOTDIR => DiskError::NotFound,
-        Errno::LOOP => DiskError::Link("in a circle, or is not allowed here"),
-        Errno::XDEV => DiskError::Link("outside its source"),
-        // A socket cannot be opened at all.
-        Errno::NXIO | Errno::NODEV => DiskError::NotRegular,
-        Errno::NOSYS => DiskError::Io(io::Error::other(
-            "this kernel has no openat2; Linux 5.6 or newer is needed",
-        )),
-        errno => DiskError::Io(errno.into()),
-    }
 }

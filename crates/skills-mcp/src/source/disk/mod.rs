@@ -6,6 +6,8 @@
 //! say, and never into places where credentials lie. A link that leaves its root must lead to a skill (`link`), and that
 //! target is a root of its own.
 
+#[cfg(target_os = "linux")]
+mod handle;
 mod link;
 #[cfg(target_os = "linux")]
 mod linux;

@@ -11,7 +11,7 @@ use skills_core::{
     relpath::RelPath,
 };
 
-use crate::source::walk::{is_same, is_skipped};
+use crate::source::{assemble::is_same, walk::is_skipped};
 
 /// The least that a file or a folder takes of most disks.
 const BLOCK: u64 = 4096;

@@ -1,0 +1,60 @@
+//! What a bundle is called, and what is odd about it. Not here: who has a name that several want.
+
+use super::{Origin, Source};
+use crate::{
+    diagnostic::{Code, Finding, one_line},
+    document::SkillDocument,
+    relpath::RelPath,
+};
+
+/// The colon and what a reader takes for one. A plugin's skill is called `plugin:skill`, and no other is.
+const COLONS: &[char] = &[':', '\u{2f8}', '\u{2236}', '\u{a789}', '\u{fe55}', '\u{ff1a}'];
+
+/// What a bundle is called: by itself, by its folder, or, at the top of a source, by the source. And what is odd
+/// about it.
+pub(super) fn bundle_name(
+    source: &Source,
+    file: &RelPath,
+    content: &SkillDocument,
+) -> (String, Option<Finding>) {
+    let folder = file.folder();
+    let by_source = match &source.origin {
+        Origin::Plugin(plugin) => plugin,
+        Origin::Named | Origin::Project | Origin::User => &source.name,
+    };
+    let unseen = one_line(folder.name()).is_empty();
+    let by_place = if folder.is_root() || unseen { by_source } else { folder.name() };
+    let is_plugin = matches!(source.origin, Origin::Plugin(_));
+    // Or a folder could have the name of a plugin's skill.
+    let by_place = &if is_plugin { by_place.to_owned() } else { by_place.replace(COLONS, "-") };
+    let Some(name) = &content.fields.name else {
+        let finding = (!content.document.has_name()).then(|| {
+            let message = format!("no `name`; called `{by_place}` by its folder");
+            let hint = format!("add `name: {by_place}` to the front matter");
+            Finding::whole(Code::NameMissing, message).hint(hint)
+        });
+        return (by_place.clone(), finding);
+    };
+    if !is_plugin && name.contains(COLONS) {
+        let message = format!(
+            "`{name}` holds a colon, which only stands between a plugin and its skill; called `{by_place}` by its folder"
+        );
+        let hint = format!("write `name: {by_place}`");
+        return (by_place.clone(), Some(Finding::whole(Code::NameInvalid, message).hint(hint)));
+    }
+    let odd = !is_conventional(name) || (!folder.is_root() && name != folder.name());
+    let finding = odd.then(|| {
+        let message = format!("`{name}` in a folder called `{by_place}`");
+        Finding::whole(Code::NameUnconventional, message)
+            .hint("use the folder's name, in lower-case words with hyphens")
+    });
+    (name.clone(), finding)
+}
+
+/// Lower-case words with hyphens, at most 64 characters: what the Agent Skills format asks for.
+fn is_conventional(name: &str) -> bool {
+    let plain = |word: &str| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+    };
+    name.len() <= 64 && name.split('-').all(plain)
+}

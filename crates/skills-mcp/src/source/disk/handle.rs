@@ -1,0 +1,119 @@
+//! Open files and folders on Linux: how a name is opened below a handle, and what a handle says of itself.
+//!
+//! Not here: which names may be opened ([`Root`](super::Root)).
+
+use std::{
+    ffi::OsStr,
+    io::{self, Read as _},
+    os::{
+        fd::{AsRawFd as _, OwnedFd},
+        unix::ffi::OsStrExt as _,
+    },
+    path::PathBuf,
+};
+
+use rustix::{
+    fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat2, readlink},
+    io::Errno,
+};
+
+use super::{DiskError, link::View};
+
+/// Below the handle, links included.
+pub(super) const WITHIN: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS);
+/// Wherever links lead; what was opened is judged before it is used.
+pub(super) const OUTWARD: ResolveFlags = ResolveFlags::NO_MAGICLINKS;
+/// To read a file, if it is one: a FIFO must not block.
+pub(super) const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+/// `EAGAIN` means that something was renamed on the way while the kernel looked; it asks to be asked again.
+pub(super) fn open_at(
+    folder: &OwnedFd,
+    name: &str,
+    flags: OFlags,
+    how: ResolveFlags,
+) -> Result<OwnedFd, Errno> {
+    let mut tries = 0;
+    loop {
+        match openat2(folder, name, flags | OFlags::CLOEXEC, Mode::empty(), how) {
+            Err(Errno::AGAIN | Errno::INTR) if tries < 16 => tries += 1,
+            opened => return opened,
+        }
+    }
+}
+
+/// The very file or folder that was looked at, opened for this.
+pub(super) fn reopened(looked: OwnedFd, flags: OFlags) -> Result<OwnedFd, DiskError> {
+    if flags.contains(OFlags::PATH) {
+        return Ok(looked);
+    }
+    let path = format!("/proc/self/fd/{}", looked.as_raw_fd());
+    rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()).map_err(said)
+}
+
+/// The bytes of an open regular file, at most `limit` of them.
+pub(super) fn bytes_of(file: OwnedFd, limit: usize) -> Result<Vec<u8>, DiskError> {
+    let found = fstat(&file).map_err(said)?;
+    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+        return Err(DiskError::NotRegular);
+    }
+    let bytes = u64::try_from(found.st_size).unwrap_or(0);
+    let cap = limit as u64;
+    if bytes > cap {
+        return Err(DiskError::TooLarge { limit, bytes });
+    }
+    let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
+    // One byte more than allowed, to notice a file that grows.
+    std::fs::File::from(file).take(cap + 1).read_to_end(&mut content)?;
+    if content.len() > limit {
+        return Err(DiskError::TooLarge { limit, bytes: content.len() as u64 });
+    }
+    Ok(content)
+}
+
+/// A folder's handle, open for its path or for reading.
+impl View for OwnedFd {
+    fn is_file(&self, path: &str) -> bool {
+        let found = open_at(self, path, OFlags::PATH, WITHIN).and_then(fstat);
+        found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
+    }
+
+    fn entries(&self, most: usize) -> Vec<(String, bool)> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let Ok(listing) = open_at(self, ".", flags, WITHIN).and_then(Dir::new) else {
+            return Vec::new();
+        };
+        let entry = |entry: rustix::fs::DirEntry| {
+            let name = entry.file_name().to_str().ok().filter(|name| !matches!(*name, "." | ".."));
+            let kind = entry.file_type();
+            let may_be_folder =
+                matches!(kind, FileType::Directory | FileType::Symlink | FileType::Unknown);
+            name.map(|name| (name.to_owned(), may_be_folder))
+        };
+        listing.map_while(Result::ok).filter_map(entry).take(most).collect()
+    }
+
+    fn bytes(&self, name: &str, limit: usize) -> Option<Vec<u8>> {
+        bytes_of(open_at(self, name, READ, WITHIN).ok()?, limit).ok()
+    }
+}
+
+/// Where an open file really lies.
+pub(super) fn location(file: &OwnedFd) -> Result<PathBuf, DiskError> {
+    let link = readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new()).map_err(said)?;
+    Ok(PathBuf::from(OsStr::from_bytes(link.as_bytes())))
+}
+
+pub(super) fn said(errno: Errno) -> DiskError {
+    match errno {
+        Errno::NOENT | Errno::NOTDIR => DiskError::NotFound,
+        Errno::LOOP => DiskError::Link("in a circle, or is not allowed here"),
+        Errno::XDEV => DiskError::Link("outside its source"),
+        // A socket cannot be opened at all.
+        Errno::NXIO | Errno::NODEV => DiskError::NotRegular,
+        Errno::NOSYS => DiskError::Io(io::Error::other(
+            "this kernel has no openat2; Linux 5.6 or newer is needed",
+        )),
+        errno => DiskError::Io(errno.into()),
+    }
+}

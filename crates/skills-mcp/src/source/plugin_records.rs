@@ -1,0 +1,92 @@
+//! [`PluginRecords`]: the files in which Claude Code keeps which plugins are installed and enabled, and what they said.
+//!
+//! Not here: what the files say ([`Plugins`]), and when they are read.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Map, Value};
+use skills_core::catalog::Stamp;
+
+use super::{Plugins, clients::real, disk::stamp_of};
+use crate::config::Environment;
+
+/// What the administrator of the machine settled.
+const MANAGED: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/ClaudeCode/managed-settings.json"
+} else if cfg!(windows) {
+    r"C:\Program Files\ClaudeCode\managed-settings.json"
+} else {
+    "/etc/claude-code/managed-settings.json"
+};
+
+/// What Claude Code has written down about plugins, and what that said when it was last read.
+#[derive(Debug)]
+pub struct PluginRecords {
+    /// The list of what is installed.
+    record: Option<PathBuf>,
+    /// The settings that enable plugins, highest first.
+    settings: Vec<PathBuf>,
+    /// The start directory, links resolved.
+    here: PathBuf,
+    /// What each record looked like before it was read.
+    stamps: Vec<Option<Stamp>>,
+    /// What each file said when it could be read.
+    last: HashMap<PathBuf, Map<String, Value>>,
+}
+
+impl PluginRecords {
+    /// The records that concern the start directory; none is read yet.
+    pub fn new(environment: &Environment) -> Self {
+        Self::managed_by(environment, Path::new(MANAGED))
+    }
+
+    pub(super) fn managed_by(environment: &Environment, managed: &Path) -> Self {
+        let claude = environment.claude_config.clone();
+        let claude = claude.or_else(|| Some(environment.home.as_ref()?.join(".claude")));
+        let own = claude.as_ref().map(|claude| claude.join("plugins"));
+        let folder = environment.plugin_dir.clone().or(own);
+        let project = environment.directory.join(".claude");
+        let layers = [
+            Some(managed.to_path_buf()),
+            Some(project.join("settings.local.json")),
+            Some(project.join("settings.json")),
+            claude.map(|claude| claude.join("settings.json")),
+        ];
+        Self {
+            record: folder.map(|folder| folder.join("installed_plugins.json")),
+            settings: layers.into_iter().flatten().collect(),
+            here: real(&environment.directory),
+            stamps: Vec::new(),
+            last: HashMap::new(),
+        }
+    }
+
+    /// Every file that says which plugins there are, whether it is there or not.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.record.iter().chain(&self.settings)
+    }
+
+    /// Whether every record looks as it did when it was last read.
+    pub fn are_same(&self) -> bool {
+        let same = |(file, before): (&PathBuf, &Option<Stamp>)| match (before, stamp_of(file)) {
+            (Some(before), Some(now)) => before.is_same(now),
+            (before, now) => before.is_none() && now.is_none(),
+        };
+        !self.stamps.is_empty() && self.files().zip(&self.stamps).all(same)
+    }
+
+    /// The plugins that the records tell of now.
+    pub fn read(&mut self) -> Plugins {
+        // Before they are read: what is written meanwhile is found to be different the next time.
+        self.stamps = self.files().map(|file| stamp_of(file)).collect();
+        let mut plugins = Plugins { last: std::mem::take(&mut self.last), ..Plugins::default() };
+        if let Some(record) = &self.record {
+            plugins.take(record, &self.settings, &self.here);
+        }
+        self.last = std::mem::take(&mut plugins.last);
+        plugins
+    }
+}
