@@ -24,15 +24,15 @@ pub struct Runner {
     pub program: PathBuf,
     /// Before the script.
     pub arguments: Vec<String>,
-    /// A program that the first one loads, and whose files it must be able to read.
-    pub(super) loads: Option<PathBuf>,
+    /// What the program loads from elsewhere, and must be able to read.
+    pub(super) loads: Vec<PathBuf>,
     /// Whether a part of it lies where scripts may write: then it runs in a sandbox or not at all.
     pub(super) from_project: bool,
 }
 
 impl Runner {
     fn plain(program: PathBuf, arguments: Vec<String>) -> Self {
-        Self { program, arguments, loads: None, from_project: false }
+        Self { program, arguments, loads: Vec::new(), from_project: false }
     }
 }
 
@@ -117,16 +117,21 @@ impl Beyond<'_> {
     fn typescript(&self, project: Project<'_>) -> Result<Runner, String> {
         let node = Node::new(self.find("node").ok(), self.programs);
         if let Ok(tsx) = self.find("tsx") {
-            let loader = installed_loader(&tsx);
-            let runner = loader.and_then(|loader| node.loading(&loader, Some(tsx.clone())));
-            return Ok(runner.unwrap_or_else(|| Runner::plain(tsx, Vec::new())));
+            let Some(runner) = installed_loader(&tsx).and_then(|loader| node.loading(&loader))
+            else {
+                return Ok(Runner::plain(tsx, Vec::new()));
+            };
+            // Both where it is called from and where it lies: its own packages are beside the one or the other.
+            let real = tsx.canonicalize().ok();
+            let package = real.and_then(|real| real.ancestors().nth(2).map(Path::to_path_buf));
+            return Ok(Runner { loads: package.into_iter().chain([tsx]).collect(), ..runner });
         }
         if let Some(runner) = node.alone() {
             return Ok(runner);
         }
         let own = project.folder.and_then(own_loader);
         if let (Some(own), None) = (&own, project.refused)
-            && let Some(runner) = node.loading(own, None)
+            && let Some(runner) = node.loading(own)
         {
             return Ok(Runner { from_project: true, ..runner });
         }
@@ -182,11 +187,11 @@ impl Node {
     }
 
     /// Where it is new enough to load a module before the script.
-    fn loading(&self, loader: &Path, loads: Option<PathBuf>) -> Option<Runner> {
+    fn loading(&self, loader: &Path) -> Option<Runner> {
         let able = matches!(self.version?, (18, 19..) | (20, 6..) | (21.., _));
         let arguments = vec!["--import".to_owned(), file_url(loader)];
         let program = self.program.clone().filter(|_| able)?;
-        Some(Runner { loads, ..Runner::plain(program, arguments) })
+        Some(Runner::plain(program, arguments))
     }
 
     fn shortcoming(&self) -> String {
@@ -368,7 +373,7 @@ mod tests {
         assert!(missing.contains(&way), "{missing}");
         home.write("pro ject/node_modules/tsx/dist/loader.mjs", "");
         let own = ask(None).unwrap();
-        assert!(own.from_project && own.loads.is_none(), "{own:?}");
+        assert!(own.from_project && own.loads.is_empty(), "{own:?}");
         let loader = format!("file://{}/pro%20ject/{PROJECT_TSX}", real.display());
         assert_eq!(shown(&own), format!("node --import {loader}"));
         let refused = ask(Some("it has a network")).unwrap_err();
@@ -380,7 +385,7 @@ mod tests {
         std::os::unix::fs::symlink("../lib/tsx/dist/cli.mjs", real.join("bin/tsx")).unwrap();
         let installed = ask(None).unwrap();
         assert!(!installed.from_project, "{installed:?}");
-        assert_eq!(installed.loads, Some(home.path().join("bin/tsx")));
+        assert_eq!(installed.loads, [real.join("lib/tsx"), home.path().join("bin/tsx")]);
         assert!(shown(&installed).ends_with("/lib/tsx/dist/loader.mjs"), "{installed:?}");
     }
 

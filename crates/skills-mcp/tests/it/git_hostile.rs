@@ -691,8 +691,11 @@ fn e11_a_commit_whose_folders_go_deeper_than_git_is_refused_and_its_copy_stays()
     remote.git_reading(&["update-index", "--index-info"], deep.as_bytes());
     commit_tree(&remote, &remote.git(&["write-tree"]));
     let (code, _, err) = run(follower(&home, &remote.url()).arg("sync"));
-    // Before 2.45 git knows no such limit; then the file is left out, as it lies too deep for us.
-    assert!(code == 0 || (code == 1 && err.contains("deeper than git goes")), "{err}");
+    // Git from 2.45 on has a limit, here or where it is fetched from; before, the file is left out, as it lies too deep for us.
+    assert!(
+        code == 0 || ["deeper than git goes", "git says"].iter().any(|why| err.contains(why)),
+        "{err}"
+    );
     assert!(!kept(&home).join("unusable-mirror.git").exists());
 }
 

@@ -131,7 +131,14 @@ impl Tools<'_> {
         } else {
             format!("git-credential-{first}")
         };
-        let at = |word: &str| match (word.strip_prefix("~/"), self.home) {
+        // Ways to write the home folder in a shell; what else a shell can make up is beyond us.
+        let rest = |word: &str| {
+            ["~/", "$HOME/", "${HOME}/"]
+                .iter()
+                .find_map(|home| word.strip_prefix(home))
+                .map(PathBuf::from)
+        };
+        let at = |word: &str| match (rest(word), self.home) {
             (Some(rest), Some(home)) => home.join(rest),
             _ => PathBuf::from(word),
         };
@@ -257,6 +264,7 @@ mod tests {
             &format!("store --file={project}/credentials"),
             &format!("!f() {{ \"{project}/tool\" get; }}; f"),
             "!~/project/tool",
+            "!\"${HOME}/project/tool\" get",
         ] {
             assert!(!kept("/etc/gitconfig", helper), "{helper}");
         }
