@@ -3,7 +3,7 @@
 //! What content says is escaped on its way to a terminal. JSON has the same characters as `\u` escapes, so that it means
 //! exactly what it says and shows nothing that it does not.
 
-use std::io::{IsTerminal as _, Write as _, stderr, stdout};
+use std::io::{BufRead as _, IsTerminal as _, Write as _, stderr, stdin, stdout};
 
 use skills_core::{catalog::Skill, diagnostic::is_invisible};
 
@@ -58,6 +58,17 @@ pub(super) fn passed_on(out: &str, err: &str, about: &str) {
 /// One line of talk, beside what is printed.
 pub(super) fn aside(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// Asks a person for a yes; where nobody sits at a terminal the answer is no, and nothing is asked.
+pub(super) fn confirmed(question: &str) -> bool {
+    if !stdin().is_terminal() || !stdout().is_terminal() {
+        return false;
+    }
+    let _ = write!(stdout(), "{question} [y/N] ").and_then(|()| stdout().flush());
+    let mut line = String::new();
+    let read = stdin().lock().read_line(&mut line);
+    read.is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
 }
 
 /// Emphasised.

@@ -1,17 +1,13 @@
 //! `trust`: what each source asks for, what is on record for it, what waits for consent; and the operator's answer.
 
-use std::{
-    io::{BufRead as _, IsTerminal as _, Write as _, stdin, stdout},
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use serde_json::{Value as Json, json};
 
 use super::{
     Context, Failure, Output,
     config::plain,
-    output::{bold, dim, safe},
+    output::{bold, confirmed, dim, safe},
 };
 use crate::{
     config::{KEYS, Key, Origin, Pins, Recorded, Settled, Value},
@@ -94,7 +90,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     if !waits {
         return Ok(ExitCode::SUCCESS);
     }
-    if stdin().is_terminal() && stdout().is_terminal() && agrees() {
+    if confirmed("Agree to what waits?") {
         answer(&store, &asking, false)?;
         out.line("recorded; servers take it up with their next call or look");
         return Ok(ExitCode::SUCCESS);
@@ -107,7 +103,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
 fn asked_for(
     context: &Context,
     wanted: Option<&str>,
-) -> Result<(std::sync::Arc<Store>, Vec<Asking>), Failure> {
+) -> Result<(Arc<Store>, Vec<Asking>), Failure> {
     let (store, _) = context.opened()?;
     let asking = all(&store, wanted);
     if !asking.is_empty() {
@@ -157,13 +153,6 @@ fn answer(store: &Store, asking: &[Asking], revoke: bool) -> Result<(), Failure>
             .map_err(|why| Failure::environment(format!("consent was not recorded: {why}")))?;
     }
     Ok(())
-}
-
-fn agrees() -> bool {
-    let _ = write!(stdout(), "Agree to what waits? [y/N] ").and_then(|()| stdout().flush());
-    let mut line = String::new();
-    let read = stdin().lock().read_line(&mut line);
-    read.is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
 }
 
 impl Asking {

@@ -64,10 +64,10 @@ pub(super) struct Unanswered {
 
 /// Content that is being judged.
 pub(super) struct Judge<'a> {
-    pub(super) settled: &'a mut Settled,
-    pub(super) served: &'a ServedContent,
-    pub(super) consent: &'a Consent,
-    pub(super) trust: Trust,
+    settled: &'a mut Settled,
+    served: &'a ServedContent,
+    consent: &'a Consent,
+    trust: Trust,
     /// The `config.yaml`, for messages.
     file: String,
     /// What is to be on record.
@@ -83,6 +83,8 @@ impl<'a> Judge<'a> {
     ) -> Self {
         let file = served.config.as_ref().map(|config| config.file.display().to_string());
         let pins = match consent {
+            // What was agreed to in another mode does not loosen this one.
+            Consent::Known(pins) if trust == Trust::Strict => pins.narrowing(),
             Consent::Known(pins) => pins.clone(),
             Consent::First | Consent::Unknown(_) => Pins::default(),
         };

@@ -595,6 +595,22 @@ mod tests {
     }
 
     #[test]
+    fn e05_what_is_on_record_does_not_loosen_strict_trust() {
+        let wide = "analytics: {enabled: true, context: tokens}\nscripts: {allowed_extensions: [.rb], runners: {.rb: ruby}}\ngit: {branch: next}\n";
+        let pins = stack(&[], &[]).unwrap().settle(Some(&content(wide))).pins.unwrap();
+        let strict = stack(&[("SKILLS_TRUST", "strict")], &[]).unwrap();
+        for text in [wide, "{}\n", "scripts: {allowed_extensions: [.sh]}\n", "[\n"] {
+            let known = Consent::Known(pins.clone());
+            let settings = strict.settle_with(Some((&content(text), &known))).settings;
+            assert!(!settings.analytics.enabled, "{text}");
+            assert_eq!(settings.analytics.context, Kept::Tokens, "what is narrower stays: {text}");
+            assert_eq!(settings.git.branch, "main", "{text}");
+            assert!(!settings.scripts.runners.contains_key(".rb"), "{text}");
+            assert!(!settings.scripts.allowed_extensions.contains(&".rb".to_owned()), "{text}");
+        }
+    }
+
+    #[test]
     fn e05_without_a_record_content_may_only_narrow() {
         let stack = stack(&[], &[]).unwrap();
         let text = "analytics: {enabled: true, context: tokens}\nmatching: {max_results: 7}\n";
