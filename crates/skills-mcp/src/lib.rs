@@ -10,6 +10,8 @@ pub mod config;
 
 pub mod network;
 
+pub mod removal;
+
 pub mod source;
 
 pub mod store;

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     analytics::outlook::outlook,
     config::{Key, SandboxMode, Value as KeyValue},
-    script::{Enforced, Runs},
+    script::{self, Enforced, Runs},
     source::Directory,
     store::{Refreshed, Snapshot, Store},
     transport::{Client, ClientError, Era, Tried},
@@ -38,7 +38,9 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let analytics = &refreshed.snapshot.settings().analytics;
     let analytics = outlook(context.environment.home.as_deref(), analytics);
     let warnings = context.warnings()?;
-    let examined = Examined { store, refreshed, tried, rung, analytics, warnings };
+    script::sweep();
+    let left_behind = script::left_behind().iter().map(|path| path.display().to_string()).collect();
+    let examined = Examined { store, refreshed, tried, rung, left_behind, analytics, warnings };
     let mut out = Output::new();
     if options.json {
         out.line(examined.json().to_string());
@@ -55,6 +57,8 @@ struct Examined {
     tried: [Result<Tried, ClientError>; 2],
     /// What holds a script on this machine, tried out.
     rung: Result<Enforced, String>,
+    /// Private folders of script runs that cannot be removed.
+    left_behind: Vec<String>,
     /// Whether events are kept and sent.
     analytics: String,
     /// What the operator should know of their own set-up.
@@ -104,6 +108,7 @@ impl Examined {
             "counts": counts(snapshot),
             "scripts": self.scripts(),
             "sandbox": self.rung.as_ref().map_or_else(Clone::clone, ToString::to_string),
+            "left_behind": self.left_behind,
             "analytics": self.analytics,
             "warnings": self.warnings,
             "diagnostics": snapshot.diagnostics().iter().map(|found| diagnostic_json(snapshot, found)).collect::<Vec<_>>(),
@@ -139,6 +144,11 @@ impl Examined {
         content(out, snapshot);
         out.heading("Scripts");
         out.line(format!("  {}", self.scripts()));
+        for folder in self.left_behind.iter().map(|folder| safe(folder)) {
+            out.line(format!(
+                "  {folder} is left of a run and could not be removed; remove it by hand: rm -rf '{folder}'"
+            ));
+        }
         out.heading("Analytics");
         out.line(format!("  {}", safe(&self.analytics)));
         out.heading("Protocol");

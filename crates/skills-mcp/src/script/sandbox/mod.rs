@@ -50,6 +50,9 @@ pub struct Enforced {
     pub landlock: Option<u8>,
     /// The filter of system calls.
     pub seccomp: bool,
+    /// Whether its processes have a PID namespace of their own, with which the kernel ends all of them at once.
+    #[serde(default)]
+    pub pid_namespace: bool,
 }
 
 /// The first version whose rules are all that is asked for: before it, signals to other processes went through.
@@ -83,11 +86,13 @@ impl Enforced {
 impl fmt::Display for Enforced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.landlock, self.seccomp) {
-            (Some(version), true) => write!(f, "landlock-v{version}+seccomp"),
-            (Some(version), false) => write!(f, "landlock-v{version}"),
-            (None, true) => f.write_str("seccomp"),
-            (None, false) => f.write_str("none"),
+            (Some(version), true) => write!(f, "landlock-v{version}+seccomp")?,
+            (Some(version), false) => write!(f, "landlock-v{version}")?,
+            (None, true) => f.write_str("seccomp")?,
+            // A namespace ends processes; by itself it confines nothing.
+            (None, false) => return f.write_str("none"),
         }
+        f.write_str(if self.pid_namespace { "+pid-namespace" } else { "" })
     }
 }
 
@@ -103,7 +108,7 @@ pub(super) fn put_on(policy: &Policy) -> Result<Enforced, String> {
     let landlock = files::confine(policy);
     // Last, as it forbids what the others need.
     let seccomp = calls::confine(policy.network);
-    let enforced = Enforced { landlock, seccomp };
+    let enforced = Enforced { landlock, seccomp, pid_namespace: false };
     if policy.demand == Demand::Whole && !enforced.is_whole() {
         return Err(format!(
             "scripts.sandbox is `required`, and this machine gives {enforced} only: {}",
@@ -119,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_rung_is_named_by_what_holds() {
-        let rung = |landlock, seccomp| Enforced { landlock, seccomp };
+        let rung = |landlock, seccomp| Enforced { landlock, seccomp, pid_namespace: false };
         for (enforced, name, whole) in [
             (rung(Some(7), true), "landlock-v7+seccomp", true),
             (rung(Some(6), true), "landlock-v6+seccomp", true),
@@ -132,5 +137,8 @@ mod tests {
             assert_eq!(enforced.gap().is_none(), whole, "{name}");
         }
         assert!(rung(Some(2), true).gap().unwrap().contains("emptying files"));
+        let held = |landlock| Enforced { landlock, seccomp: false, pid_namespace: true };
+        assert_eq!(held(Some(7)).to_string(), "landlock-v7+pid-namespace");
+        assert_eq!(held(None).to_string(), "none");
     }
 }
