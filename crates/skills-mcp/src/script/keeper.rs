@@ -15,6 +15,7 @@ use std::{
         unix::net::UnixStream as Socket,
     },
     process::{Command, ExitCode, Stdio},
+    time::Duration,
 };
 
 use rustix::process::{
@@ -32,6 +33,11 @@ use super::{
     descendants::{self, Family},
     launcher::Report,
 };
+
+/// How many ended processes are taken notice of before the supervisor is heard again.
+const REAPED_AT_ONCE: usize = 1000;
+/// How soon those are that were left over then; one signal may stand for many ends.
+const REAP_EVERY: Duration = Duration::from_millis(25);
 
 /// Plays the keeper.
 pub(super) fn run() -> ExitCode {
@@ -68,6 +74,7 @@ async fn keep() -> io::Result<()> {
     // Where that fails the launcher is gone already, which is told below.
     let _ = conversation.write_all(order.as_bytes()).await;
     let mut reports = BufReader::new(conversation).lines();
+    let mut again = tokio::time::interval(REAP_EVERY);
     let (mut talking, mut status) = (true, None);
     loop {
         tokio::select! {
@@ -76,7 +83,8 @@ async fn keep() -> io::Result<()> {
                 // It has become the script's runner, or has ended.
                 _ => talking = false,
             },
-            _ = ended.recv() => status = status.or(reaped(launcher)),
+            _ = ended.recv() => status = status.or_else(|| reaped(launcher)),
+            _ = again.tick() => status = status.or_else(|| reaped(launcher)),
             // Nothing comes after the order but the end of the supervisor, or of its wish that the run goes on.
             _ = supervisor.read_u8() => {
                 // All at once where they kept together. Its number is its own until notice is taken of its end.
@@ -109,10 +117,12 @@ fn start() -> io::Result<(Pid, UnixStream)> {
     Ok((Pid::from_child(&child), socket(ours.into())?))
 }
 
-/// Takes notice of everything that has ended; how the launcher did, if it was among that.
+/// Takes notice of what has ended, but not for as long as processes end that fast; how the launcher did, if it was among
+/// them.
 fn reaped(launcher: Pid) -> Option<WaitStatus> {
     let mut status = None;
-    while let Ok(Some((pid, ended))) = wait(descendants::take_notice()) {
+    for _ in 0..REAPED_AT_ONCE {
+        let Ok(Some((pid, ended))) = wait(descendants::take_notice()) else { break };
         if pid == launcher {
             status = Some(ended);
         }

@@ -38,7 +38,7 @@ use tokio::{
 
 use super::{
     KEEP, MYSELF,
-    descendants::{self, Family, Found},
+    descendants::{self, Family},
     header::{Header, Stream},
     launcher::Report,
     measure,
@@ -265,10 +265,10 @@ impl Run {
         // Who has many more need not be counted to the last, while they become even more.
         let found = self.family.some(ENOUGH);
         descendants::reap(&found.pids, Some(self.pid));
-        let over = |family: &Family, found: &Found| {
-            found.pids.len() > MAX_PROCESSES && family.living(&found.pids) > MAX_PROCESSES
-        };
-        if over(&self.family, &found) {
+        // Ended ones count too once they come faster than notice can be taken of them: they use up the numbers that
+        // all processes of the machine share.
+        let many = found.pids.len() > MAX_PROCESSES;
+        if many && (found.pids.len() >= ENOUGH || self.family.living(&found.pids) > MAX_PROCESSES) {
             return Some(Ending::TooMany);
         }
         if found.threads > MAX_THREADS {

@@ -50,6 +50,7 @@ const KEY_HOLDERS: &[&str] = &[
     "removal/mod.rs",
     "script/descendants.rs",
     "script/homes.rs",
+    "script/keeper.rs",
     "script/launcher.rs",
     "script/portable.rs",
     "script/runner.rs",

@@ -32,7 +32,9 @@ mod links;
 mod notify;
 #[cfg(feature = "otel")]
 mod otel;
+mod processes;
 mod recount;
+mod removal;
 mod sandbox;
 mod scripts;
 mod seed_002;
