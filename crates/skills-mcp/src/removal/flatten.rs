@@ -32,8 +32,7 @@ pub(super) fn remove(root: &Path, deadline: Instant) -> io::Result<()> {
         Err(Errno::NOENT) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    let mut removal =
-        Removal { top, found, deadline, moved: 0, removed: 0, failure: None };
+    let mut removal = Removal { top, found, deadline, moved: 0, removed: 0, failure: None };
     removal.clear()?;
     match unlinkat(CWD, root, AtFlags::REMOVEDIR) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -138,8 +137,9 @@ impl Removal {
             let new = CString::new(format!(".removed-{}-{}", process::id(), self.moved)).ok()?;
             let result = match renameat(folder, name, &self.top, &new) {
                 // A folder that its owner may not write to cannot change its parent.
-                Err(Errno::ACCESS) => opened(folder, name)
-                    .and_then(|_| renameat(folder, name, &self.top, &new)),
+                Err(Errno::ACCESS) => {
+                    opened(folder, name).and_then(|_| renameat(folder, name, &self.top, &new))
+                }
                 result => result,
             };
             match result {

@@ -162,7 +162,8 @@ impl Family {
 
     /// What these processes hold in memory, in bytes. Pages that several of them share count for each.
     pub(super) fn resident(&self, pids: &[Pid]) -> u64 {
-        pids.iter().map(|pid| self.kilobytes(*pid, "status", "VmRSS:").unwrap_or(0)).sum::<u64>() << 10
+        pids.iter().map(|pid| self.kilobytes(*pid, "status", "VmRSS:").unwrap_or(0)).sum::<u64>()
+            << 10
     }
 
     /// The same with every page counted once, which takes the kernel longer to tell.

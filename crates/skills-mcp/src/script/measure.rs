@@ -38,7 +38,8 @@ pub(super) fn outgrown(folder: &Path, family: &mut Family) -> Option<Ending> {
 /// What a folder takes on its disk, links as themselves; none where it holds too many files or levels to say.
 pub(super) fn in_folder(folder: &Path) -> Option<u64> {
     let mut walk = Walk::default();
-    let mut levels = vec![readable_folder(CWD, folder).map_or_else(|_| Level::none(), |top| walk.level(top))];
+    let mut levels =
+        vec![readable_folder(CWD, folder).map_or_else(|_| Level::none(), |top| walk.level(top))];
     while let Some(level) = levels.last_mut() {
         let Some(name) = level.below.pop() else {
             levels.pop();
@@ -169,6 +170,10 @@ mod tests {
 
     use super::*;
 
+    fn opened(path: &Path) -> File {
+        File::options().write(true).open(path).unwrap()
+    }
+
     #[test]
     fn a_folder_is_measured_by_what_it_takes_and_links_by_themselves() {
         let home = Home::new();
@@ -178,8 +183,8 @@ mod tests {
         home.write("other", "x".repeat(8 << 20));
         symlink("../other", home.path().join("run/link")).unwrap();
         symlink("..", home.path().join("run/home/up")).unwrap();
-        let sparse = File::create(home.path().join("run/sparse")).unwrap();
-        sparse.set_len(1 << 40).unwrap();
+        home.write("run/sparse", "");
+        opened(&home.path().join("run/sparse")).set_len(1 << 40).unwrap();
         let measured = in_folder(&home.path().join("run")).unwrap();
         assert!((2 << 20..3 << 20).contains(&measured), "{measured}");
     }
@@ -190,10 +195,9 @@ mod tests {
         let home = Home::new();
         home.write("run/closed/in/a", "x".repeat(1 << 20));
         let closed = home.path().join("run/closed");
-        fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o0)).unwrap();
         assert!(in_folder(&home.path().join("run")).unwrap() >= 1 << 20);
-        let deep = format!("deep/{}", "d/".repeat(MAX_PRIVATE_DEPTH + 1));
-        fs::create_dir_all(home.path().join("run").join(deep)).unwrap();
+        home.write(&format!("run/{}x", "d/".repeat(MAX_PRIVATE_DEPTH + 1)), "");
         assert_eq!(in_folder(&home.path().join("run")), None);
         assert_eq!(in_folder(&home.path().join("none")), Some(0));
     }
@@ -208,10 +212,10 @@ mod tests {
             assert_eq!(deleted_mapping(other), None);
         }
         let home = Home::new();
-        let path = home.path().join("gone");
-        let file = File::create(&path).unwrap();
-        fs::write(&path, "x".repeat(1 << 20)).unwrap();
-        fs::remove_file(&path).unwrap();
+        home.write("gone", "x".repeat(1 << 20));
+        home.write("other", "");
+        let file = opened(&home.path().join("gone"));
+        fs::rename(home.path().join("other"), home.path().join("gone")).unwrap();
         let held = nameless(&Family::open(), &[rustix::process::getpid()]);
         assert!(held >= 1 << 20, "{held}");
         drop(file);

@@ -279,7 +279,8 @@ impl Run {
 
     fn too_much_memory(&mut self, pids: &[Pid]) -> bool {
         let lately = |counted: Instant| counted.elapsed() < COUNT_MEMORY_EVERY;
-        if self.family.resident(pids) <= MAX_MEMORY_BYTES || self.memory_counted.is_some_and(lately) {
+        if self.family.resident(pids) <= MAX_MEMORY_BYTES || self.memory_counted.is_some_and(lately)
+        {
             return false;
         }
         let over = self.family.resident_once(pids) > MAX_MEMORY_BYTES;

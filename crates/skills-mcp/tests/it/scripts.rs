@@ -312,7 +312,10 @@ fn started_at_home_a_script_works_in_a_private_folder_and_the_answer_says_so() {
     command.current_dir(shop.home.path());
     let answer = run(&mut Client::legacy(command, "2025-11-25"), "scripts/x.sh", &json!({}));
     assert!(
-        answer["note"].as_str().unwrap().starts_with("It ran in a private folder, which is removed after the run: "),
+        answer["note"]
+            .as_str()
+            .unwrap()
+            .starts_with("It ran in a private folder, which is removed after the run: "),
         "{answer}"
     );
     let places: Vec<&str> = answer["stdout"].as_str().unwrap().split_whitespace().collect();

@@ -71,7 +71,9 @@ pub enum RunError {
     #[error("was not run: its private folder cannot be made: {0}")]
     Workspace(io::Error),
     /// The skill's files changed while they were copied.
-    #[error("was not run: '{0}' is being changed at this moment, and a script runs with files of one version only")]
+    #[error(
+        "was not run: '{0}' is being changed at this moment, and a script runs with files of one version only"
+    )]
     Changed(RelPath),
     /// The supervisor or the launcher failed.
     #[error("was not run: {0}")]
