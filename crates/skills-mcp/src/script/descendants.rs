@@ -15,7 +15,8 @@ use rustix::{
     fs::{AtFlags, Dir, Mode, OFlags, open, openat, statat},
     io::Errno,
     process::{
-        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, waitid, waitpid,
+        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp, getpid, kill_process,
+        kill_process_group, waitid, waitpid,
     },
 };
 
@@ -25,6 +26,8 @@ const HIGHEST: i32 = 1 << 22;
 const ORPHANS: Duration = Duration::from_secs(2);
 /// Killing all descendants may take so long where there are thousands.
 const KILL_ALL: Duration = Duration::from_secs(10);
+/// Of so many processes the groups are looked at.
+const GROUPS: usize = 64;
 /// Children whatever signal their end is told by, which a process chooses that clones itself.
 const ANY_CHILD: u32 = libc::__WALL.unsigned_abs();
 
@@ -151,13 +154,24 @@ impl Family {
         Ok(stat.rsplit(')').next().unwrap_or_default().to_owned())
     }
 
-    /// Of these, how many still run: one that has ended is there until its parent takes notice.
-    pub(super) fn living(&self, pids: &[Pid]) -> usize {
+    /// Whether more than so many of these still run: one that has ended is there until its parent takes notice.
+    pub(super) fn live(&self, pids: &[Pid], most: usize) -> bool {
         let runs = |pid: &&Pid| {
             let stat = self.stat(**pid).unwrap_or_default();
             !matches!(stat.split_whitespace().next(), None | Some("Z" | "X"))
         };
-        pids.iter().filter(runs).count()
+        pids.iter().filter(runs).nth(most).is_some()
+    }
+
+    /// Kills the process groups of the first descendants that are found, each at once with whatever its members fork
+    /// meanwhile. A bomb is in few groups; what is in others is found later.
+    pub(super) fn kill_groups(&mut self) {
+        let found = self.some(GROUPS).pids;
+        let group = |pid: &Pid| read(self.stat(*pid).ok()?.split_whitespace().nth(2)?);
+        let groups: HashSet<Pid> = found.iter().filter_map(group).collect();
+        for group in groups.into_iter().filter(|group| *group != getpgrp()) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
     }
 
     /// What these processes hold in memory, in bytes. Pages that several of them share count for each.

@@ -55,8 +55,6 @@ const COUNT_EVERY: Duration = Duration::from_millis(25);
 const MEASURE_EVERY: Duration = Duration::from_secs(1);
 /// Whatever holds a pipe after everybody is dead is given up on.
 const DRAIN: Duration = Duration::from_millis(300);
-/// The keeper may take so long to end everything below it; then the supervisor does that itself.
-const KEEPER_END: Duration = Duration::from_secs(2);
 /// How often memory is counted exactly, which takes the kernel a while, once the quick count is over the limit.
 const COUNT_MEMORY_EVERY: Duration = Duration::from_millis(250);
 /// So many are counted, with the dead among them.
@@ -97,7 +95,7 @@ async fn supervise() -> io::Result<()> {
     // From here on nothing may fail before everything that was started has ended.
     run.order(&line).await;
     let ending = run.watch(&order, &mut control, &mut asked, outgrown).await;
-    run.kill_all().await;
+    run.kill_all();
     let answered = run.answer(ending).await;
     if let Some(folder) = &order.workspace {
         // What stays is the server's to report, which looks.
@@ -268,7 +266,7 @@ impl Run {
         // Ended ones count too once they come faster than notice can be taken of them: they use up the numbers that
         // all processes of the machine share.
         let many = found.pids.len() > MAX_PROCESSES;
-        if many && (found.pids.len() >= ENOUGH || self.family.living(&found.pids) > MAX_PROCESSES) {
+        if many && (found.pids.len() >= ENOUGH || self.family.live(&found.pids, MAX_PROCESSES)) {
             return Some(Ending::TooMany);
         }
         if found.threads > MAX_THREADS {
@@ -288,16 +286,14 @@ impl Run {
         over
     }
 
-    /// Ends everything: by the keeper's end where the kernel sees to the rest, else by the keeper, and in any case by
-    /// killing whatever is there all the same.
-    async fn kill_all(&mut self) {
+    /// Ends everything: by the keeper's end, where the kernel sees to the rest, and in any case by killing whatever is there
+    /// until the kernel says that nothing is.
+    fn kill_all(&mut self) {
+        // Where there are thousands that want the processor, the keeper gets it late.
+        self.family.kill_groups();
         self.wanted = None;
-        if self.status.is_none() {
-            if self.namespace {
-                let _ = kill_process(self.pid, Signal::KILL);
-            }
-            let ended = timeout(KEEPER_END, self.child.wait()).await;
-            self.status = ended.ok().and_then(Result::ok);
+        if self.namespace && self.status.is_none() {
+            let _ = kill_process(self.pid, Signal::KILL);
         }
         descendants::end_all(&mut self.family);
     }
