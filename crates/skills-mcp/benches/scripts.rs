@@ -20,8 +20,14 @@ use std::{
 use serde_json::{Value, json};
 use skills_testkit::{Client, Home};
 
-/// Ignores what it is asked, forks twice, leaves its session, holds its pipes.
+/// Ignores what it is asked, forks twice, leaves its session, holds its pipes, and fills its private folder with folders in
+/// folders and with closed ones.
 const WORST: &str = "trap '' TERM INT HUP
+mkdir -p $HOME/closed/in && chmod 0 $HOME/closed/in $HOME/closed
+( setsid python3 -c \"import os
+os.chdir(os.environ['HOME'])
+for n in range($SKILL_ARG_LEVELS): os.mkdir('d'); os.chdir('d')
+os.mkdir('closed', 0)\" $SKILL_ARG_MARK & )
 ( setsid bash -c \"trap '' TERM; (setsid sleep $SKILL_ARG_MARK &) ; sleep $SKILL_ARG_MARK\" & )
 ( ( sleep $SKILL_ARG_MARK & ) & )
 echo begun
@@ -32,10 +38,12 @@ sleep $SKILL_ARG_MARK
 const SKILL: &str = "---\nkeywords: [tool]\ndescription: d\nscripts:\n\
     \x20 - {file: scripts/nothing.sh, description: d, execution: server}\n\
     \x20 - {file: scripts/much.sh, description: d, execution: server}\n\
-    \x20 - {file: scripts/worst.sh, description: d, execution: server, args: [{name: mark, description: d}]}\n---\n";
+    \x20 - {file: scripts/worst.sh, description: d, execution: server, args: [{name: mark, description: d}, {name: levels, description: d}]}\n---\n";
 
 /// Timeout, grace and what a reply may take more.
 const ALLOWED: Duration = Duration::from_millis(1000 + 500);
+/// How deep the worst script nests folders: as a rule, and once in so many rounds.
+const LEVELS: (usize, usize, usize) = (500, 24_000, 25);
 
 fn main() {
     let runs = std::env::args().skip_while(|word| word != "--runs").nth(1);
@@ -49,6 +57,7 @@ fn main() {
     );
     home.write("skills/tool/scripts/worst.sh", WORST);
     home.write("project/x", "");
+    fs::create_dir(home.path().join("tmp")).expect("a folder for private folders");
     cost(&home);
     memory(&home);
     worst(&home, runs);
@@ -57,6 +66,7 @@ fn main() {
 fn server(home: &Home, settings: &[&str]) -> Client {
     let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
     command.current_dir(home.path().join("project")).arg("--dir").arg(home.skills());
+    command.env("TMPDIR", home.path().join("tmp"));
     for setting in settings {
         command.args(["--set", setting]);
     }
@@ -131,22 +141,33 @@ fn children(pid: u32) -> Vec<u32> {
     found
 }
 
-/// The worst script again and again, four at a time: how long the slowest reply took, and who survived.
+/// The worst script again and again, four at a time: how long the slowest reply took, who survived, which private folders
+/// stayed, and how long other calls took meanwhile.
 fn worst(home: &Home, runs: usize) {
     let mut client = server(home, &["scripts.timeout_seconds=1", "scripts.grace_seconds=0"]);
-    let (mut slowest, mut late, mut survivors) = (Duration::ZERO, 0, 0);
+    let (mut slowest, mut late, mut survivors, mut left) = (Duration::ZERO, 0, 0, 0);
+    let mut others = Vec::new();
     let started = Instant::now();
     for round in 0..runs.div_ceil(4) {
         let marks: Vec<String> =
             (0..4).map(|n| format!("{}.{:09}", 4000 + round * 4 + n, std::process::id())).collect();
+        let (usual, deep, every) = LEVELS;
+        let levels = if round % every == 0 { deep } else { usual }.to_string();
         let begun = Instant::now();
         let asked: Vec<u64> = marks
             .iter()
             .map(|mark| {
-                let arguments = request("scripts/worst.sh", &json!({"mark": mark}));
+                let arguments =
+                    request("scripts/worst.sh", &json!({"mark": mark, "levels": levels}));
                 client.ask("tools/call", json!({"name": "run_script", "arguments": arguments}))
             })
             .collect();
+        while begun.elapsed() < Duration::from_millis(900) {
+            let called = Instant::now();
+            client.call("get_skill", &json!({"skill_path": "tool"}));
+            others.push(called.elapsed());
+            std::thread::sleep(Duration::from_millis(10));
+        }
         for id in asked {
             let answer = client.answer(id).to_string();
             assert!(answer.contains("timeout exceeded"), "{answer}");
@@ -155,12 +176,28 @@ fn worst(home: &Home, runs: usize) {
             late += usize::from(took > ALLOWED);
         }
         survivors += marks.iter().map(|mark| alive(mark)).sum::<usize>();
+        left += left_behind(home);
     }
+    others.sort();
+    let p99 = others[others.len() * 99 / 100];
     println!(
-        "| worst script | survivors | slowest reply (timeout 1 s, grace 0) | over {ALLOWED:?} | took |\n|---|---|---|---|---|"
+        "| worst script | survivors | folders left | slowest reply (timeout 1 s, grace 0) | over {ALLOWED:?} | other calls p99 | took |\n|---|---|---|---|---|---|---|"
     );
-    println!("| {runs} runs | {survivors} | {slowest:.2?} | {late} | {:.0?} |", started.elapsed());
-    assert_eq!((survivors, late), (0, 0), "something survived, or came late");
+    println!(
+        "| {runs} runs | {survivors} | {left} | {slowest:.2?} | {late} | {p99:.1?} | {:.0?} |",
+        started.elapsed()
+    );
+    assert_eq!((survivors, left, late), (0, 0, 0), "something survived, stayed, or came late");
+}
+
+/// How many private folders are there a minute after the last run, or as soon as there is none.
+fn left_behind(home: &Home) -> usize {
+    let count = || fs::read_dir(home.path().join("tmp")).expect("it is there").count();
+    let waited = Instant::now();
+    while count() > 0 && waited.elapsed() < Duration::from_mins(1) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    count()
 }
 
 /// How many processes carry a mark.

@@ -12,6 +12,8 @@ pub mod programs;
 
 pub mod network;
 
+pub mod removal;
+
 pub mod source;
 
 pub mod store;

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     analytics::outlook::outlook,
     config::{Key, SandboxMode, Value as KeyValue},
-    script::{Enforced, Runs},
+    script::{self, Enforced, Runs},
     source::{
         Directory,
         git::{GitError, Installed},
@@ -45,7 +45,10 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let warnings = context.warnings()?;
     let roots = &refreshed.snapshot.settings().scripts.roots;
     let git = Installed::new(&context.environment, roots).described();
-    let examined = Examined { store, refreshed, tried, rung, git, analytics, warnings };
+    script::sweep();
+    let left_behind = script::left_behind().iter().map(|path| path.display().to_string()).collect();
+    let examined =
+        Examined { store, refreshed, tried, rung, git, left_behind, analytics, warnings };
     let mut out = Output::new();
     if options.json {
         out.json(&examined.json());
@@ -64,6 +67,8 @@ struct Examined {
     rung: Result<Enforced, String>,
     /// Which git is started.
     git: Result<String, GitError>,
+    /// Private folders of script runs that cannot be removed.
+    left_behind: Vec<String>,
     /// Whether events are kept and sent.
     analytics: String,
     /// What the operator should know of their own set-up.
@@ -119,6 +124,7 @@ impl Examined {
             "scripts": self.scripts(),
             "sandbox": self.rung.as_ref().map_or_else(Clone::clone, ToString::to_string),
             "git": self.git.as_ref().ok(),
+            "left_behind": self.left_behind,
             "analytics": self.analytics,
             "warnings": self.warnings,
             "trust": trust::all(&self.store, None).iter().map(Asking::json).collect::<Vec<_>>(),
@@ -161,6 +167,11 @@ impl Examined {
         content(out, snapshot);
         out.heading("Scripts");
         out.line(format!("  {}", self.scripts()));
+        for folder in self.left_behind.iter().map(|folder| safe(folder)) {
+            out.line(format!(
+                "  {folder} is left of a run and could not be removed; remove it by hand: rm -rf '{folder}'"
+            ));
+        }
         out.heading("Analytics");
         out.line(format!("  {}", safe(&self.analytics)));
         self.trust(out);

@@ -20,6 +20,7 @@ mod output;
 mod run;
 mod serve;
 mod show;
+mod signals;
 mod stats;
 mod status;
 mod sync;
@@ -37,6 +38,7 @@ use crate::{
     config::{Environment, Named, Origin, Stack, sources},
     event::Sink,
     programs::{SearchPath, WritableFolders},
+    removal,
     script::{self, Caller, Runs},
     source::{
         Client, Directory, LinkPolicy, PluginRecords, client, default_directories,
@@ -155,9 +157,12 @@ enum Command {
 /// Runs the program of this name with the process's own arguments.
 pub fn run(program: &'static str) -> ExitCode {
     // Before anything else: a stage of a run has no settings and no time to lose.
-    if let Some(code) = script::stage(std::env::args_os().nth(1).as_deref()) {
+    let first = std::env::args_os().nth(1);
+    if let Some(code) = script::stage(first.as_deref()).or_else(|| removal::stage(first.as_deref()))
+    {
         return code;
     }
+    signals::outlive_file_size_limit();
     let command = Arguments::command().name(program).bin_name(program);
     let arguments =
         match command.try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches)) {

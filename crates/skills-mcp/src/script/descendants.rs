@@ -15,7 +15,8 @@ use rustix::{
     fs::{AtFlags, Dir, Mode, OFlags, open, openat, statat},
     io::Errno,
     process::{
-        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, waitid, waitpid,
+        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp, getpid, kill_process,
+        kill_process_group, waitid, waitpid,
     },
 };
 
@@ -23,6 +24,12 @@ use rustix::{
 const HIGHEST: i32 = 1 << 22;
 /// Orphans are killed for so long; who forks faster than that is left to the limits.
 const ORPHANS: Duration = Duration::from_secs(2);
+/// Killing all descendants may take so long where there are thousands.
+const KILL_ALL: Duration = Duration::from_secs(10);
+/// Of so many processes the groups are looked at.
+const GROUPS: usize = 64;
+/// Children whatever signal their end is told by, which a process chooses that clones itself.
+const ANY_CHILD: u32 = libc::__WALL.unsigned_abs();
 
 /// The door to what the kernel tells of processes, held open from the start.
 pub(super) struct Family(Option<Dir>);
@@ -143,9 +150,63 @@ impl Family {
 
     /// What the kernel tells of a process behind its name, which may hold anything.
     fn stat(&self, pid: Pid) -> Result<String, Errno> {
-        let proc = self.0.as_ref().ok_or(Errno::BADF)?.fd()?;
-        let stat = text(proc, &format!("{}/stat", pid.as_raw_nonzero()))?;
+        let stat = self.text(pid, "stat")?;
         Ok(stat.rsplit(')').next().unwrap_or_default().to_owned())
+    }
+
+    /// Whether more than so many of these still run: one that has ended is there until its parent takes notice.
+    pub(super) fn live(&self, pids: &[Pid], most: usize) -> bool {
+        let runs = |pid: &&Pid| {
+            let stat = self.stat(**pid).unwrap_or_default();
+            !matches!(stat.split_whitespace().next(), None | Some("Z" | "X"))
+        };
+        pids.iter().filter(runs).nth(most).is_some()
+    }
+
+    /// Kills the process groups of the first descendants that are found, each at once with whatever its members fork
+    /// meanwhile. A bomb is in few groups; what is in others is found later.
+    pub(super) fn kill_groups(&mut self) {
+        let found = self.some(GROUPS).pids;
+        let group = |pid: &Pid| read(self.stat(*pid).ok()?.split_whitespace().nth(2)?);
+        let groups: HashSet<Pid> = found.iter().filter_map(group).collect();
+        for group in groups.into_iter().filter(|group| *group != getpgrp()) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+
+    /// What these processes hold in memory, in bytes. Pages that several of them share count for each.
+    pub(super) fn resident(&self, pids: &[Pid]) -> u64 {
+        pids.iter().map(|pid| self.kilobytes(*pid, "status", "VmRSS:").unwrap_or(0)).sum::<u64>()
+            << 10
+    }
+
+    /// The same with every page counted once, which takes the kernel longer to tell.
+    pub(super) fn resident_once(&self, pids: &[Pid]) -> u64 {
+        let once = |pid: &Pid| {
+            let shared = self.kilobytes(*pid, "smaps_rollup", "Pss:");
+            shared.or_else(|| self.kilobytes(*pid, "status", "VmRSS:")).unwrap_or(0)
+        };
+        pids.iter().map(once).sum::<u64>() << 10
+    }
+
+    /// `Pss:   123 kB` in a file of a process.
+    fn kilobytes(&self, pid: Pid, file: &str, name: &str) -> Option<u64> {
+        let text = self.text(pid, file).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().trim_end_matches(" kB").parse().ok()
+    }
+
+    /// A file that the kernel keeps about a process.
+    pub(super) fn text(&self, pid: Pid, file: &str) -> Result<String, Errno> {
+        let proc = self.0.as_ref().ok_or(Errno::BADF)?.fd()?;
+        text(proc, &format!("{}/{file}", pid.as_raw_nonzero()))
+    }
+
+    /// The folder with the files that a process has open.
+    pub(super) fn open_files(&self, pid: Pid) -> Result<OwnedFd, Errno> {
+        let proc = self.0.as_ref().ok_or(Errno::BADF)?.fd()?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        openat(proc, format!("{}/fd", pid.as_raw_nonzero()), flags, Mode::empty())
     }
 
     /// The session of a process. It is 0 where its leader is out of sight, as in a container whose first process was
@@ -160,10 +221,22 @@ impl Family {
     }
 }
 
+/// Looks at the state of a child and leaves it as it is.
+fn look() -> WaitIdOptions {
+    WaitIdOptions::EXITED
+        | WaitIdOptions::NOHANG
+        | WaitIdOptions::NOWAIT
+        | WaitIdOptions::from_bits_retain(ANY_CHILD)
+}
+
+/// Takes notice of a child that has ended.
+pub(super) fn take_notice() -> WaitOptions {
+    WaitOptions::NOHANG | WaitOptions::from_bits_retain(ANY_CHILD)
+}
+
 /// Whether the kernel says that there is no child left, living or dead.
 pub(super) fn is_alone() -> bool {
-    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    matches!(waitid(WaitId::All, look), Err(Errno::CHILD))
+    matches!(waitid(WaitId::All, look()), Err(Errno::CHILD))
 }
 
 /// Children that no list shows, by trying every number there can be. Takes about a second.
@@ -172,8 +245,7 @@ pub(super) fn searched() -> Vec<Pid> {
 }
 
 fn is_child(pid: Pid) -> bool {
-    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    waitid(WaitId::Pid(pid), look).is_ok()
+    waitid(WaitId::Pid(pid), look()).is_ok()
 }
 
 /// Sends a signal to each; those that are gone by now need none.
@@ -186,7 +258,37 @@ pub(super) fn signal(pids: &[Pid], signal: Signal) {
 /// Takes notice of the dead among our own children, but for one whose end somebody else waits for.
 pub(super) fn reap(pids: &[Pid], but: Option<Pid>) {
     for pid in pids.iter().filter(|pid| Some(**pid) != but) {
-        let _ = waitpid(Some(*pid), WaitOptions::NOHANG);
+        let _ = waitpid(Some(*pid), take_notice());
+    }
+}
+
+/// Kills every descendant of this process: stops them first, so that none can fork while the others die. Comes back when
+/// the kernel says that no child is left, or after [`KILL_ALL`].
+pub(super) fn end_all(family: &mut Family) {
+    let started = Instant::now();
+    let mut stopped = HashSet::new();
+    loop {
+        let found = family.all().pids;
+        let new: Vec<Pid> = found.into_iter().filter(|pid| stopped.insert(*pid)).collect();
+        signal(&new, Signal::STOP);
+        if new.is_empty() || started.elapsed() > KILL_ALL / 2 {
+            break;
+        }
+    }
+    loop {
+        let living = family.all().pids;
+        signal(&living, Signal::KILL);
+        reap(&living, None);
+        // That a list is empty may mean that it cannot be read; the kernel's own word counts.
+        if living.is_empty() && is_alone() || started.elapsed() > KILL_ALL {
+            return;
+        }
+        if living.is_empty() {
+            let hidden = searched();
+            signal(&hidden, Signal::KILL);
+            reap(&hidden, None);
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

@@ -63,7 +63,9 @@ impl Header {
             | Ending::Cancelled
             | Ending::TooMany
             | Ending::TooManyThreads
-            | Ending::TooLarge => KILLED,
+            | Ending::TooLarge
+            | Ending::TooManyFiles
+            | Ending::TooMuchMemory => KILLED,
         };
         Outcome {
             ending: self.ending,

@@ -26,7 +26,7 @@ use super::{
 /// As a shell says that something was found and could not be started.
 const NOT_STARTED: u8 = 126;
 
-/// What a launcher says.
+/// What launcher and keeper say.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Report {
@@ -34,6 +34,13 @@ pub(super) enum Report {
     Enforced(Enforced),
     /// Nothing was started.
     Failed(String),
+    /// The keeper: the launcher, or the script's runner that it became, has ended.
+    Ended {
+        /// Its exit code; none where a signal ended it.
+        code: Option<i32>,
+        /// That signal.
+        signal: Option<i32>,
+    },
 }
 
 /// Plays the launcher.
@@ -79,13 +86,13 @@ fn launch(socket: &UnixStream) -> Result<(), String> {
     Err(format!("{} cannot be started: {error}", program.display()))
 }
 
-/// No terminal to write to, and an end with the supervisor's.
+/// No terminal to write to, and an end with the keeper's.
 fn leave_alone() -> io::Result<()> {
     let parent = getppid();
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // A parent that died before it was asked for sends no signal.
     if getppid() != parent {
-        return Err(io::Error::other("the supervisor is gone"));
+        return Err(io::Error::other("the keeper is gone"));
     }
     setsid()?;
     Ok(())

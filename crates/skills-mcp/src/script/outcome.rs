@@ -8,8 +8,14 @@ use super::sandbox::Enforced;
 pub(super) const MAX_PROCESSES: usize = 256;
 /// And more threads than this in all of them, which no limit counts for root.
 pub(super) const MAX_THREADS: usize = 2048;
-/// What a run's private folder may hold.
+/// What a run's private folder may hold, together with files that have no name: deleted ones and shared memory.
 pub(super) const MAX_PRIVATE_BYTES: u64 = 2 << 30;
+/// How many files and folders there may be in it.
+pub(super) const MAX_PRIVATE_FILES: usize = 1_000_000;
+/// How many levels of folders there may be in it; as many handles are open while it is measured.
+pub(super) const MAX_PRIVATE_DEPTH: usize = 100;
+/// What all processes of a run may hold in memory, each page counted once.
+pub(super) const MAX_MEMORY_BYTES: u64 = 4 << 30;
 /// What a killed process's exit code is to a shell.
 pub(super) const KILLED: i32 = 137;
 
@@ -27,8 +33,12 @@ pub enum Ending {
     TooMany,
     /// It had too many threads.
     TooManyThreads,
-    /// Its private folder was too large.
+    /// Its private folder, or files of its without a name, were too large.
     TooLarge,
+    /// It had too many files, or folders too deep, in its private folder.
+    TooManyFiles,
+    /// Its processes had too much memory.
+    TooMuchMemory,
 }
 
 /// A run that happened.
@@ -92,8 +102,15 @@ impl Outcome {
             Ending::Cancelled => "the request was cancelled.".to_owned(),
             Ending::TooMany => format!("it had more than {MAX_PROCESSES} processes."),
             Ending::TooManyThreads => format!("it had more than {MAX_THREADS} threads."),
-            Ending::TooLarge => {
-                format!("its private folder held more than {} GiB.", MAX_PRIVATE_BYTES >> 30)
+            Ending::TooLarge => format!(
+                "its private folder, deleted files and shared memory held more than {} GiB.",
+                MAX_PRIVATE_BYTES >> 30
+            ),
+            Ending::TooManyFiles => format!(
+                "its private folder held more than {MAX_PRIVATE_FILES} files or {MAX_PRIVATE_DEPTH} levels of folders."
+            ),
+            Ending::TooMuchMemory => {
+                format!("its processes held more than {} GiB of memory.", MAX_MEMORY_BYTES >> 30)
             }
         };
         let mut text = self.stderr.text();

@@ -1,10 +1,11 @@
-//! The middle stage of a run: starts the launcher, keeps its time, keeps its output, and leaves nothing alive.
+//! The second stage of a run: starts the keeper, keeps time and limits, keeps the output, and leaves nothing alive.
 //!
 //! Its standard input is the server's hand: an order, then nothing for as long as the run is wanted. One more byte takes
 //! the run back; its end means that the server is gone. Its standard output is the answer. It lives in a process group
-//! of its own, so that what ends the server does not end it before its work is done.
+//! of its own, so that what ends the server does not end it before its work is done. When it has answered it removes the
+//! private folder.
 
-#![expect(clippy::disallowed_methods, reason = "this is where the launcher is started")]
+#![expect(clippy::disallowed_methods, reason = "this is where the keeper is started")]
 
 use std::{
     io,
@@ -15,40 +16,47 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{
-    DumpableBehavior, Pid, Signal, getpid, kill_process_group, set_child_subreaper,
-    set_dumpable_behavior,
+use rustix::{
+    process::{
+        DumpableBehavior, Pid, Signal, getpid, kill_process, set_child_subreaper,
+        set_dumpable_behavior,
+    },
+    thread::UnshareFlags,
 };
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
-    net::{UnixStream, unix::pipe::Receiver},
+    net::{
+        UnixStream,
+        unix::{OwnedReadHalf, OwnedWriteHalf, pipe::Receiver},
+    },
     process::{Child, Command},
     signal::unix::{SignalKind, signal},
+    sync::oneshot,
     task::JoinHandle,
-    time::{sleep, sleep_until, timeout},
+    time::{sleep_until, timeout},
 };
 
 use super::{
-    LAUNCH,
-    descendants::{self, Family, Found},
+    KEEP, MYSELF,
+    descendants::{self, Family},
     header::{Header, Stream},
     launcher::Report,
+    measure,
     order::Order,
-    outcome::{Ending, Kept, MAX_PRIVATE_BYTES, MAX_PROCESSES, MAX_THREADS},
-    sandbox::Enforced,
+    outcome::{Ending, Kept, MAX_MEMORY_BYTES, MAX_PROCESSES, MAX_THREADS},
+    sandbox::{Demand, Enforced},
     workspace,
 };
+use crate::removal;
 
-/// This very program, also where its file was replaced by a newer one.
-const MYSELF: &str = "/proc/self/exe";
 /// How often processes are counted.
 const COUNT_EVERY: Duration = Duration::from_millis(25);
 /// How often the private folder is measured.
 const MEASURE_EVERY: Duration = Duration::from_secs(1);
 /// Whatever holds a pipe after everybody is dead is given up on.
 const DRAIN: Duration = Duration::from_millis(300);
-/// Killing takes a moment where there are thousands.
-const SWEEP: Duration = Duration::from_secs(10);
+/// How often memory is counted exactly, which takes the kernel a while, once the quick count is over the limit.
+const COUNT_MEMORY_EVERY: Duration = Duration::from_millis(250);
 /// So many are counted, with the dead among them.
 const ENOUGH: usize = 4 * MAX_PROCESSES;
 const BUFFER: usize = 256 * 1024;
@@ -81,24 +89,47 @@ async fn supervise() -> io::Result<()> {
     let order: Order = serde_json::from_str(&line)?;
     let _lock = order.workspace.as_deref().map(workspace::locked).transpose()?;
     let mut asked = Asked::listen()?;
-    let mut run = Run::start(&order, &line, family)?;
+    // Before there is a namespace, in which this process could start no thread.
+    let outgrown = order.workspace.clone().map(measured);
+    let mut run = Run::start(&order, family)?;
     // From here on nothing may fail before everything that was started has ended.
-    let ending = run.watch(&order, &mut control, &mut asked).await;
-    run.kill_all().await;
+    run.order(&line).await;
+    let ending = run.watch(&order, &mut control, &mut asked, outgrown).await;
+    run.kill_all();
     let answered = run.answer(ending).await;
     if let Some(folder) = &order.workspace {
-        workspace::remove(folder);
+        // What stays is the server's to report, which looks.
+        let _ = removal::here(folder);
     }
     answered
 }
 
-/// A launcher, or the script it became, and what it says.
+/// Makes the next process that this one starts the first of a PID namespace, where this process may: only one with
+/// `CAP_SYS_ADMIN` may. A user namespace would give everybody that right, and would show all files of other users to the
+/// script as those of one unknown user.
+fn in_namespace(demand: Demand) -> bool {
+    #[expect(
+        deprecated,
+        reason = "the other form is unsafe for the sake of a flag, shared file tables, that is not used here"
+    )]
+    let made = || rustix::thread::unshare(UnshareFlags::NEWPID).is_ok();
+    // Without a sandbox a script sees processes as everybody does.
+    demand != Demand::None && made()
+}
+
+/// A keeper, what is below it, and what they say.
 struct Run {
     child: Child,
+    /// Dropping it tells the keeper to end everything.
+    wanted: Option<OwnedWriteHalf>,
     family: Family,
+    /// Of the keeper.
     pid: Pid,
+    /// Whether everything below the keeper is in a PID namespace, and ends with it.
+    namespace: bool,
     started: Instant,
     status: Option<ExitStatus>,
+    memory_counted: Option<Instant>,
     stdout: Arc<Mutex<Kept>>,
     stderr: Arc<Mutex<Kept>>,
     drains: Vec<JoinHandle<()>>,
@@ -135,27 +166,49 @@ enum Step {
 }
 
 impl Run {
-    fn start(order: &Order, line: &str, family: Family) -> io::Result<Self> {
+    fn start(order: &Order, family: Family) -> io::Result<Self> {
         let (ours, theirs) = Socket::pair()?;
+        ours.set_nonblocking(true)?;
+        let (heard, wanted) = UnixStream::from_std(ours)?.into_split();
         let started = Instant::now();
+        let namespace = in_namespace(order.policy.demand);
         let mut child = Command::new(MYSELF)
-            .arg(LAUNCH)
+            .arg(KEEP)
             .env_clear()
             .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        ours.set_nonblocking(true)?;
-        let reports = tokio::spawn(converse(UnixStream::from_std(ours)?, line.to_owned()));
         let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        let pid = pid.ok_or_else(|| io::Error::other("the launcher is gone at once"))?;
+        let pid = pid.ok_or_else(|| io::Error::other("the keeper is gone at once"))?;
         let (stdout, stderr) = (Arc::default(), Arc::default());
         let cap = order.max_output_bytes;
         let drains = vec![
             tokio::spawn(drain(child.stdout.take(), Arc::clone(&stdout), cap)),
             tokio::spawn(drain(child.stderr.take(), Arc::clone(&stderr), cap)),
         ];
-        Ok(Self { child, family, pid, started, status: None, stdout, stderr, drains, reports })
+        Ok(Self {
+            child,
+            wanted: Some(wanted),
+            family,
+            pid,
+            namespace,
+            started,
+            status: None,
+            memory_counted: None,
+            stdout,
+            stderr,
+            drains,
+            reports: tokio::spawn(listen(heard)),
+        })
+    }
+
+    /// Hands the order down. The keeper reads it as soon as it lives, so that this waits for nobody.
+    async fn order(&mut self, line: &str) {
+        if let Some(keeper) = &mut self.wanted {
+            // Where that fails the keeper is gone, which is noticed next.
+            let _ = keeper.write_all(line.as_bytes()).await;
+        }
     }
 
     /// Waits for an end, or finds that there must be one; none where nobody waits for it any more.
@@ -164,11 +217,12 @@ impl Run {
         order: &Order,
         control: &mut BufReader<Receiver>,
         asked: &mut Asked,
+        outgrown: Option<oneshot::Receiver<Ending>>,
     ) -> Option<Ending> {
         let mut deadline = self.started + Duration::from_millis(order.timeout_ms);
         let mut late = false;
         let mut count = tokio::time::interval(COUNT_EVERY);
-        let mut outgrown = std::pin::pin!(outgrown(order.workspace.clone()));
+        let mut outgrown = std::pin::pin!(told(outgrown));
         loop {
             let step = tokio::select! {
                 biased;
@@ -176,7 +230,7 @@ impl Run {
                 read = control.read_u8() => read.map_or(Step::Gone, |_| Step::Told(Ending::Cancelled)),
                 () = asked.ended() => Step::Gone,
                 () = sleep_until(deadline.into()) => Step::Late,
-                () = &mut outgrown => Step::Told(Ending::TooLarge),
+                ending = &mut outgrown => Step::Told(ending),
                 _ = count.tick() => Step::Count,
             };
             match step {
@@ -189,11 +243,13 @@ impl Run {
                 Step::Late if late => return Some(Ending::TimedOut),
                 Step::Late => {
                     late = true;
-                    descendants::signal(&self.family.all().pids, Signal::TERM);
+                    let mut asked = self.family.all().pids;
+                    asked.retain(|pid| *pid != self.pid);
+                    descendants::signal(&asked, Signal::TERM);
                     deadline += Duration::from_millis(order.grace_ms);
                 }
                 Step::Count => {
-                    if let Some(ending) = self.too_many() {
+                    if let Some(ending) = self.too_much() {
                         return Some(ending);
                     }
                 }
@@ -201,54 +257,45 @@ impl Run {
         }
     }
 
-    /// Orphans that have ended are ours to take notice of; they are nobody's processes any more.
-    fn too_many(&mut self) -> Option<Ending> {
+    /// Counts processes, threads and memory. Orphans that have ended are ours or the keeper's to take notice of; they are
+    /// no processes any more.
+    fn too_much(&mut self) -> Option<Ending> {
         // Who has many more need not be counted to the last, while they become even more.
         let found = self.family.some(ENOUGH);
         descendants::reap(&found.pids, Some(self.pid));
-        let over = |found: &Found| found.pids.len() > MAX_PROCESSES;
-        if over(&found) && over(&self.family.some(ENOUGH)) {
+        // Ended ones count too once they come faster than notice can be taken of them: they use up the numbers that
+        // all processes of the machine share.
+        let many = found.pids.len() > MAX_PROCESSES;
+        if many && (found.pids.len() >= ENOUGH || self.family.live(&found.pids, MAX_PROCESSES)) {
             return Some(Ending::TooMany);
         }
-        (found.threads > MAX_THREADS).then_some(Ending::TooManyThreads)
+        if found.threads > MAX_THREADS {
+            return Some(Ending::TooManyThreads);
+        }
+        self.too_much_memory(&found.pids).then_some(Ending::TooMuchMemory)
     }
 
-    /// Kills every descendant: stops them first, so that none can fork while the others die.
-    async fn kill_all(&mut self) {
-        // All at once where they kept together. Once the main process is gone its number may be somebody else's.
-        if self.status.is_none() {
-            let _ = kill_process_group(self.pid, Signal::KILL);
+    fn too_much_memory(&mut self, pids: &[Pid]) -> bool {
+        let lately = |counted: Instant| counted.elapsed() < COUNT_MEMORY_EVERY;
+        if self.family.resident(pids) <= MAX_MEMORY_BYTES || self.memory_counted.is_some_and(lately)
+        {
+            return false;
         }
-        let started = Instant::now();
-        let mut stopped = std::collections::HashSet::new();
-        loop {
-            let found = self.family.all().pids;
-            let new: Vec<Pid> = found.into_iter().filter(|pid| stopped.insert(*pid)).collect();
-            descendants::signal(&new, Signal::STOP);
-            if new.is_empty() || started.elapsed() > SWEEP / 2 {
-                break;
-            }
+        let over = self.family.resident_once(pids) > MAX_MEMORY_BYTES;
+        self.memory_counted = Some(Instant::now());
+        over
+    }
+
+    /// Ends everything: by the keeper's end, where the kernel sees to the rest, and in any case by killing whatever is there
+    /// until the kernel says that nothing is.
+    fn kill_all(&mut self) {
+        // Where there are thousands that want the processor, the keeper gets it late.
+        self.family.kill_groups();
+        self.wanted = None;
+        if self.namespace && self.status.is_none() {
+            let _ = kill_process(self.pid, Signal::KILL);
         }
-        loop {
-            let living = self.family.all().pids;
-            descendants::signal(&living, Signal::KILL);
-            descendants::reap(&living, Some(self.pid));
-            // The main process last, so that its end is not taken for somebody else's.
-            if self.status.is_none() {
-                self.status = self.child.try_wait().ok().flatten();
-            }
-            // That a list is empty may mean that it cannot be read; the kernel's own word counts.
-            let alone = living.is_empty() && descendants::is_alone();
-            if alone || started.elapsed() > SWEEP {
-                return;
-            }
-            if living.is_empty() && self.status.is_some() {
-                let hidden = descendants::searched();
-                descendants::signal(&hidden, Signal::KILL);
-                descendants::reap(&hidden, Some(self.pid));
-            }
-            sleep(Duration::from_millis(1)).await;
-        }
+        descendants::end_all(&mut self.family);
     }
 
     /// Tells the server, where there still is one.
@@ -262,25 +309,31 @@ impl Run {
             timeout(DRAIN, self.reports).await.ok().and_then(Result::ok).unwrap_or_default();
         let mut enforced = None;
         let mut failed = None;
+        let mut end = None;
         for report in reports {
             match report {
                 Report::Enforced(what) => enforced = Some(what),
                 Report::Failed(why) => failed = Some(why),
+                Report::Ended { code, signal } => end = Some((code, signal)),
             }
         }
         if enforced.is_none() && failed.is_none() && ending == Ending::Exited {
             failed = Some("the launcher died before it could start it".to_owned());
         }
+        // A keeper that was killed has told nothing.
+        let killed = || (None, self.status.and_then(|status| status.signal()));
+        let (code, signal) = end.unwrap_or_else(killed);
+        let enforced = enforced.unwrap_or_else(Enforced::default);
         let take = |kept: &Mutex<Kept>| {
             std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner))
         };
         let (stdout, stderr) = (take(&self.stdout), take(&self.stderr));
         let header = Header {
             ending,
-            code: self.status.and_then(|status| status.code()),
-            signal: self.status.and_then(|status| status.signal()),
+            code,
+            signal,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-            enforced: enforced.unwrap_or_else(Enforced::default),
+            enforced: Enforced { pid_namespace: self.namespace, ..enforced },
             failed,
             stdout: Stream::from(&stdout),
             stderr: Stream::from(&stderr),
@@ -289,27 +342,39 @@ impl Run {
     }
 }
 
-/// Comes back when the private folder has become too large.
-async fn outgrown(folder: Option<PathBuf>) {
-    let Some(folder) = folder else { return std::future::pending().await };
-    loop {
-        sleep(MEASURE_EVERY).await;
-        let folder = folder.clone();
-        let measured = tokio::task::spawn_blocking(move || workspace::bytes(&folder)).await;
-        if measured.is_ok_and(|bytes| bytes > MAX_PRIVATE_BYTES) {
-            return;
+/// Measures the private folder, and what the run holds besides, on a thread of its own.
+fn measured(folder: PathBuf) -> oneshot::Receiver<Ending> {
+    let (tell, told) = oneshot::channel();
+    std::thread::spawn(move || {
+        let mut family = Family::open();
+        while !tell.is_closed() {
+            std::thread::sleep(MEASURE_EVERY);
+            if let Some(ending) = measure::outgrown(&folder, &mut family) {
+                let _ = tell.send(ending);
+                return;
+            }
         }
+    });
+    told
+}
+
+/// Comes back when a measurement says that the run must end.
+async fn told(outgrown: Option<oneshot::Receiver<Ending>>) -> Ending {
+    match outgrown {
+        Some(outgrown) => match outgrown.await {
+            Ok(ending) => ending,
+            Err(_) => std::future::pending().await,
+        },
+        None => std::future::pending().await,
     }
 }
 
-/// Hands the order to the launcher and hears what it says, until it has become somebody else.
-async fn converse(mut socket: UnixStream, order: String) -> Vec<Report> {
+/// Hears what launcher and keeper say, until the keeper has ended.
+async fn listen(heard: OwnedReadHalf) -> Vec<Report> {
     let mut reports = Vec::new();
-    if socket.write_all(order.as_bytes()).await.is_ok() {
-        let mut lines = BufReader::new(socket).lines();
-        while let Ok(Some(line)) = lines.next_line().await {
-            reports.extend(serde_json::from_str(&line));
-        }
+    let mut lines = BufReader::new(heard).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        reports.extend(serde_json::from_str(&line));
     }
     reports
 }

@@ -15,10 +15,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use sha2::{Digest as _, Sha256};
 use skills_core::{catalog::Folder, relpath::RelPath};
 
-use super::{Plan, ladder::read};
-use crate::{source::Links, store::Snapshot};
+use super::{Plan, RunError, ladder::read};
+use crate::{removal, source::Links, store::Snapshot};
 
 const PREFIX: &str = "skills-mcp-run-";
 /// What a folder is called before its lock is held.
@@ -42,19 +43,27 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    /// A folder with the plan's script and what lies beside it.
-    pub(super) fn make(snapshot: &Snapshot, plan: &Plan<'_>) -> io::Result<Self> {
-        let (root, lock) = locked_folder()?;
+    /// A folder with the plan's script and what lies beside it, all as it was at one moment.
+    pub(super) fn make(snapshot: &Snapshot, plan: &Plan<'_>) -> Result<Self, RunError> {
+        let (root, lock) = locked_folder().map_err(RunError::Workspace)?;
         let mut made = Self { script: root.join("skill"), root, _lock: lock, left_out: 0 };
-        made.fill(snapshot, plan)?;
-        Ok(made)
+        let copied = made.fill(snapshot, plan).map_err(RunError::Workspace)?;
+        if let Some(file) = copied.iter().find(|file| !file.is_unchanged(snapshot, plan)) {
+            return Err(RunError::Changed(file.path.clone()));
+        }
+        // What the script may do is declared in the skill's own text.
+        match snapshot.text(plan.owner) {
+            Ok(_) => Ok(made),
+            Err(_) => Err(RunError::Changed(plan.owner.file.clone())),
+        }
     }
 
-    fn fill(&mut self, snapshot: &Snapshot, plan: &Plan<'_>) -> io::Result<()> {
+    fn fill(&mut self, snapshot: &Snapshot, plan: &Plan<'_>) -> io::Result<Vec<Copied>> {
         let root = &self.root;
         fs::create_dir(root.join("home"))?;
         let skill = root.join("skill");
         self.script = place(&skill, &plan.file, &plan.bytes)?;
+        let mut copied = vec![Copied::new(&plan.file, &plan.bytes)];
         let mut space = MAX_BYTES.saturating_sub(plan.bytes.len());
         let paths = snapshot.catalog.files(plan.owner).map(Folder::paths).unwrap_or_default();
         for (number, path) in paths.iter().filter(|path| **path != plan.file).enumerate() {
@@ -64,11 +73,12 @@ impl Workspace {
                 Ok(bytes) if number < MAX_FILES => {
                     space = space.saturating_sub(bytes.len());
                     place(&skill, path, &bytes)?;
+                    copied.push(Copied::new(path, &bytes));
                 }
                 _ => self.left_out += 1,
             }
         }
-        Ok(())
+        Ok(copied)
     }
 
     /// The folder itself.
@@ -87,9 +97,31 @@ impl Workspace {
     }
 }
 
+/// A file that was copied, to be compared when all of them are: where each still is what was copied, there was a moment at
+/// which all of them were. A script that meets the assets of its next version does what neither version would.
+struct Copied {
+    path: RelPath,
+    bytes: usize,
+    digest: [u8; 32],
+}
+
+impl Copied {
+    fn new(path: &RelPath, bytes: &[u8]) -> Self {
+        Self { path: path.clone(), bytes: bytes.len(), digest: Sha256::digest(bytes).into() }
+    }
+
+    fn is_unchanged(&self, snapshot: &Snapshot, plan: &Plan<'_>) -> bool {
+        read(snapshot, plan.owner, &self.path, Links::Inside, self.bytes)
+            .is_ok_and(|bytes| <[u8; 32]>::from(Sha256::digest(bytes)) == self.digest)
+    }
+}
+
 impl Drop for Workspace {
+    /// The supervisor has removed it, unless it was killed, could not, or was never started.
     fn drop(&mut self) {
-        remove(&self.root);
+        if self.root.symlink_metadata().is_ok() {
+            removal::apart(std::mem::take(&mut self.root));
+        }
     }
 }
 
@@ -126,67 +158,33 @@ pub(super) fn locked(root: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
-/// Removes a run's folder. A script may have closed its folders to itself, so they are opened first where need be.
-pub(super) fn remove(root: &Path) {
-    if fs::remove_dir_all(root).is_err() && root.exists() {
-        open_up(root);
-        if let Err(error) = fs::remove_dir_all(root)
-            && root.exists()
-        {
-            tracing::warn!(
-                "the private folder {} of a script stays behind: {error}",
-                root.display()
-            );
-        }
-    }
-}
-
-fn open_up(folder: &Path) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
-    }
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open_up(&entry.path());
-        }
-    }
-}
-
-/// What a folder takes on its disk; links count as themselves.
-#[cfg(target_os = "linux")]
-pub(super) fn bytes(folder: &Path) -> u64 {
-    use std::os::unix::fs::MetadataExt as _;
-    let mut sum = 0;
-    let mut open = vec![folder.to_path_buf()];
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let Ok(found) = entry.metadata() else { continue };
-            sum += found.blocks() * 512;
-            if found.is_dir() {
-                open.push(entry.path());
-            }
-        }
-    }
-    sum
-}
-
-/// Removes what runs left behind whose server and supervisor are both gone.
+/// Removes what runs left behind whose server and supervisor are both gone. Each folder is removed in a process of its own,
+/// one after the other; one that stays is logged.
 pub fn sweep() {
+    for path in left_behind() {
+        tracing::info!("removing {}, which a run left behind", path.display());
+        if let Err(error) = removal::tree(&path) {
+            tracing::warn!("{}", removal::left(&path, &error));
+        }
+    }
+}
+
+/// Private folders that no run uses any more. Names are looked at, never what is in a folder.
+pub fn left_behind() -> Vec<PathBuf> {
+    let mut found = Vec::new();
     for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         // In a folder that everybody may write to, names say nothing: first whose it is.
-        let Ok(found) = entry.metadata() else { continue };
-        if !found.is_dir() || !is_mine(&found) {
+        let Ok(metadata) = entry.metadata() else { continue };
+        if !metadata.is_dir() || !is_mine(&metadata) {
             continue;
         }
         let is = |prefix: &str| name.to_string_lossy().starts_with(prefix);
-        if is(PREFIX) && is_unlocked(&path) || is(UNLOCKED) && is_old(&found) {
-            tracing::info!("removing {}, which a run left behind", path.display());
-            remove(&path);
+        if is(PREFIX) && is_unlocked(&path) || is(UNLOCKED) && is_old(&metadata) {
+            found.push(path);
         }
     }
+    found
 }
 
 /// Nobody holds its lock. What cannot be looked at, or is no file, may be held.
@@ -225,20 +223,6 @@ mod tests {
     use skills_testkit::Home;
 
     use super::*;
-
-    #[test]
-    fn a_folder_is_measured_by_what_it_takes_and_links_by_themselves() {
-        let home = Home::new();
-        home.write("run/home/deep/a", "x".repeat(1 << 20));
-        home.write("run/b", "x".repeat(1 << 20));
-        home.write("other", "x".repeat(8 << 20));
-        std::os::unix::fs::symlink("../other", home.path().join("run/link")).unwrap();
-        std::os::unix::fs::symlink("..", home.path().join("run/home/up")).unwrap();
-        let sparse = File::create(home.path().join("run/sparse")).unwrap();
-        sparse.set_len(1 << 40).unwrap();
-        let measured = bytes(&home.path().join("run"));
-        assert!((2 << 20..4 << 20).contains(&measured), "{measured}");
-    }
 
     #[test]
     fn only_a_lock_that_is_a_file_and_free_is_no_lock() {

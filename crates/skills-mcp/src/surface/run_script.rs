@@ -101,6 +101,10 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let ran = call.runs.run(&call.snapshot, &plan, &call.caller, &started);
     let (outcome, notes) = ran.map_err(|error| {
         let message = format!("Script '{}' {error}. {}.", plan.file, error.hint());
+        // The next try sees what is there then; only the last one is a refusal.
+        if matches!(error, RunError::Changed(_)) && !call.last_try {
+            return Refusal::Stale(message);
+        }
         let result = if matches!(error, RunError::Lost(_)) { "lost" } else { "refused" };
         audit.denied(&Denied { message: message.clone(), execution: Execution::Server }, result);
         Refusal::Tool(message)
@@ -216,6 +220,8 @@ impl Audit<'_> {
             Ending::TooMany => "too many processes",
             Ending::TooManyThreads => "too many threads",
             Ending::TooLarge => "too large a folder",
+            Ending::TooManyFiles => "too many files",
+            Ending::TooMuchMemory => "too much memory",
         };
         tracing::info!(
             target: AUDIT,

@@ -147,7 +147,10 @@ pub(crate) fn ordinary(home: &Home, command: Command) -> Command {
     }
     let binary = home.path().join("program");
     // By a process of its own: a file this process has open for writing may be "busy" when it is started.
-    let (code, _, complaint) = run(Command::new("cp").arg(command.get_program()).arg(&binary));
+    // A file that runs is not written to but replaced.
+    let mut copy = Command::new("cp");
+    copy.arg("--remove-destination").arg(command.get_program()).arg(&binary);
+    let (code, _, complaint) = run(&mut copy);
     assert_eq!(code, 0, "{complaint}");
     fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let mut wrapped = home.command("setpriv");

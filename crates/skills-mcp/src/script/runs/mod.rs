@@ -14,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use skills_core::relpath::RelPath;
 use thiserror::Error;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
@@ -69,6 +70,11 @@ pub enum RunError {
     /// The private folder could not be made.
     #[error("was not run: its private folder cannot be made: {0}")]
     Workspace(io::Error),
+    /// The skill's files changed while they were copied.
+    #[error(
+        "was not run: '{0}' is being changed at this moment, and a script runs with files of one version only"
+    )]
+    Changed(RelPath),
     /// The supervisor or the launcher failed.
     #[error("was not run: {0}")]
     NotStarted(String),
@@ -82,6 +88,7 @@ impl RunError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Busy { .. } => "Try again when one has ended",
+            Self::Changed(_) => "Try again in a moment",
             Self::Workspace(_) | Self::NotStarted(_) => {
                 "Tell the operator; trying again will not help"
             }
@@ -141,7 +148,7 @@ impl Runs {
         started: &dyn Fn(),
     ) -> Result<(Outcome, Vec<String>), RunError> {
         let place = self.place(snapshot.settings().scripts.max_concurrent)?;
-        let workspace = Workspace::make(snapshot, plan).map_err(RunError::Workspace)?;
+        let workspace = Workspace::make(snapshot, plan)?;
         let order = self.order(plan, &workspace);
         let notes = notes(plan, &workspace);
         started();
@@ -259,8 +266,8 @@ fn notes(plan: &Plan<'_>, workspace: &Workspace) -> Vec<String> {
     let mut notes = Vec::new();
     if let Folder::Private(why) = &plan.folder {
         notes.push(format!(
-            "It ran in a private folder that is gone now: {why}. To let it change files, pass a cwd that the operator \
-             allows with scripts.roots."
+            "It ran in a private folder, which is removed after the run: {why}. To let it change files, pass a cwd that the \
+             operator allows with scripts.roots."
         ));
     }
     if workspace.left_out > 0 {

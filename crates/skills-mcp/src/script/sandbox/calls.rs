@@ -128,6 +128,10 @@ const NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWNET,
 ];
 const CLONE_NEWTIME: u64 = 0x80;
+/// Makes a sibling instead of a child, which leaves the tree that is watched and killed from above.
+const CLONE_PARENT: u64 = 0x8000;
+/// Closes what the kernel tells of a process to its supervisor, which counts what the process holds.
+const SET_DUMPABLE: u64 = 4;
 /// Modes that lend a file's owner to whoever starts it.
 const SET_ID: [u64; 2] = [0o4000, 0o2000];
 /// What a network is made of; sockets of this machine's own programs never are.
@@ -161,7 +165,9 @@ fn refused(network: bool) -> Option<Rules> {
     let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let flag = |index, bit: u64| one(index, SeccompCmpOp::MaskedEq(bit), bit);
     let namespaces = || NAMESPACES.iter().map(|kind| flag(0, u64::from(kind.unsigned_abs())));
-    rules.insert(libc::SYS_clone, namespaces().collect::<Option<_>>()?);
+    let cloned = namespaces().chain([flag(0, CLONE_PARENT)]);
+    rules.insert(libc::SYS_clone, cloned.collect::<Option<_>>()?);
+    rules.insert(libc::SYS_prctl, vec![one(0, SeccompCmpOp::Eq, SET_DUMPABLE)?]);
     let unshared = namespaces().chain([flag(0, CLONE_NEWTIME)]);
     rules.insert(libc::SYS_unshare, unshared.collect::<Option<_>>()?);
     for (call, mode) in modes() {

@@ -56,6 +56,9 @@ pub struct Enforced {
     /// The profile of macOS's `sandbox-exec`.
     #[serde(default)]
     pub sandbox_exec: bool,
+    /// Whether its processes have a PID namespace of their own, with which the kernel ends all of them at once.
+    #[serde(default)]
+    pub pid_namespace: bool,
 }
 
 /// The first version whose rules are all that is asked for: before it, signals to other processes went through.
@@ -113,12 +116,14 @@ impl Enforced {
 impl fmt::Display for Enforced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.landlock, self.seccomp) {
-            _ if self.sandbox_exec => f.write_str("sandbox-exec"),
-            (Some(version), true) => write!(f, "landlock-v{version}+seccomp"),
-            (Some(version), false) => write!(f, "landlock-v{version}"),
-            (None, true) => f.write_str("seccomp"),
-            (None, false) => f.write_str("none"),
+            _ if self.sandbox_exec => f.write_str("sandbox-exec")?,
+            (Some(version), true) => write!(f, "landlock-v{version}+seccomp")?,
+            (Some(version), false) => write!(f, "landlock-v{version}")?,
+            (None, true) => f.write_str("seccomp")?,
+            // A namespace ends processes; by itself it confines nothing.
+            (None, false) => return f.write_str("none"),
         }
+        f.write_str(if self.pid_namespace { "+pid-namespace" } else { "" })
     }
 }
 
@@ -157,6 +162,9 @@ mod tests {
             assert_eq!(enforced.gap().is_none(), whole, "{name}");
         }
         assert!(rung(Some(2), true).gap().unwrap().contains("emptying files"));
+        let held = |landlock| Enforced { landlock, pid_namespace: true, ..Enforced::default() };
+        assert_eq!(held(Some(7)).to_string(), "landlock-v7+pid-namespace");
+        assert_eq!(held(None).to_string(), "none");
     }
 
     #[test]

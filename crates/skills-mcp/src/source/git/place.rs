@@ -15,7 +15,7 @@ use std::{
 };
 
 use super::error::GitError;
-use crate::clock;
+use crate::{clock, removal};
 
 /// A file of ours is never larger.
 const MAX_FILE: u64 = 256 * 1024 * 1024;
@@ -113,15 +113,20 @@ impl Place {
     /// Removes what others have left half done. Only while the lock is held: then nobody is at it.
     pub(super) fn sweep(&self) {
         for name in names(&self.folder).into_iter().filter(|name| name.starts_with(UNFINISHED)) {
-            remove(&self.folder.join(name));
+            let path = self.folder.join(name);
+            if path.is_dir() && !path.is_symlink() {
+                removal::apart(path);
+            } else {
+                remove(&path);
+            }
         }
     }
 
-    /// Moves something out of the way, so that it is gone at once, and then removes it.
+    /// Moves something out of the way, so that it is gone at once, and has it removed beside whatever comes next.
     pub(super) fn discard(&self, path: &Path) {
         let aside = self.unfinished("old");
         if fs::rename(path, &aside).is_ok() {
-            remove(&aside);
+            removal::apart(aside);
         }
     }
 
@@ -175,11 +180,13 @@ pub(super) fn sizes(folder: &Path) -> Vec<u64> {
 
 /// Removes a file or a folder with all that is in it; what cannot be removed stays for the next time.
 pub(super) fn remove(path: &Path) {
-    let _ = if path.is_dir() && !path.is_symlink() {
-        fs::remove_dir_all(path)
+    if path.is_dir() && !path.is_symlink() {
+        if let Err(error) = removal::tree(path) {
+            tracing::warn!("{}", removal::left(path, &error));
+        }
     } else {
-        fs::remove_file(path)
-    };
+        let _ = fs::remove_file(path);
+    }
 }
 
 /// How long ago a file was written.

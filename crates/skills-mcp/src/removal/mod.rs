@@ -1,0 +1,108 @@
+//! Removing folder trees that other programs filled: private folders of script runs, and what git wrote.
+//!
+//! Such a tree may be nested a hundred thousand levels deep, be closed to its owner, or hold millions of files. The server
+//! never walks one: [`tree`] and [`apart`] start this very program under a hidden first argument, which does the work and
+//! may fail. [`here`] is that work, for processes that exist to do it. Not here: which folders may be removed, and when.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is where trees are removed and the process that does it is started"
+)]
+
+#[cfg(unix)]
+mod flatten;
+
+#[cfg(target_os = "linux")]
+pub use flatten::readable_folder;
+
+use std::{
+    ffi::OsStr,
+    io,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
+    sync::OnceLock,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The hidden first argument of a process that removes one tree, which is its second argument.
+const REMOVE: &str = "__remove";
+/// The longest time one removal may take. What is left then stays, and is reported.
+const REMOVAL_TIMEOUT: Duration = Duration::from_mins(10);
+
+/// This program, where it is the one that knows [`REMOVE`]; a test runner that links this library is not.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Where this process was started to remove a tree, removes it. Otherwise this process may start such processes.
+pub fn stage(first: Option<&OsStr>) -> Option<ExitCode> {
+    if first == Some(OsStr::new(REMOVE)) {
+        let root = std::env::args_os().nth(2).map(PathBuf::from).unwrap_or_default();
+        return Some(match here(&root) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                use io::Write as _;
+                let _ = write!(io::stdout(), "{error}");
+                ExitCode::FAILURE
+            }
+        });
+    }
+    // On Linux also where the program's file was replaced by a newer one meanwhile.
+    let program = if cfg!(target_os = "linux") {
+        Some(PathBuf::from("/proc/self/exe"))
+    } else {
+        std::env::current_exe().ok()
+    };
+    if let Some(program) = program {
+        let _ = PROGRAM.set(program);
+    }
+    None
+}
+
+/// Removes a tree in a process of its own and waits for that. A tree that is not there counts as removed.
+pub fn tree(root: &Path) -> io::Result<()> {
+    let Some(program) = PROGRAM.get() else { return here(root) };
+    let mut command = Command::new(program);
+    command.arg(REMOVE).arg(root).env_clear().current_dir("/").stdin(Stdio::null());
+    // A signal to the server's process group must not end the removal halfway.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let output = command.stderr(Stdio::null()).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let why = String::from_utf8_lossy(&output.stdout).into_owned();
+    Err(io::Error::other(if why.is_empty() { output.status.to_string() } else { why }))
+}
+
+/// The same beside whatever the caller does next; a failure is logged as a warning.
+pub fn apart(root: PathBuf) {
+    let work = move || {
+        if let Err(error) = tree(&root) {
+            tracing::warn!("{}", left(&root, &error));
+        }
+    };
+    if let Err(error) = thread::Builder::new().name("removal".to_owned()).spawn(work) {
+        tracing::warn!("a folder cannot be removed now: {error}");
+    }
+}
+
+/// The sentence for a tree that stays: which, why, and the way out.
+pub fn left(root: &Path, error: &io::Error) -> String {
+    let root = root.display();
+    format!("{root} could not be removed: {error}; remove it by hand: rm -rf '{root}'")
+}
+
+/// Removes a tree in this process, without recursion and with three file handles, within a time limit.
+pub fn here(root: &Path) -> io::Result<()> {
+    let deadline = Instant::now() + REMOVAL_TIMEOUT;
+    #[cfg(unix)]
+    return flatten::remove(root, deadline);
+    #[cfg(not(unix))]
+    {
+        let _ = deadline;
+        match std::fs::remove_dir_all(root) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What a run holds that no limit of the kernel counts: its private folder, and files without a name, which are deleted
+//! ones that a process still has open or mapped, and shared memory.
+//!
+//! The folder is the script's to change while it is measured, so it is walked by handles and never by paths, without
+//! recursion, and up to a number of files and levels. Not counted: what a script writes to `cwd`, and a deleted file whose
+//! only handle is on its way through a socket.
+
+use std::{
+    collections::{HashMap, HashSet},
+    ffi::CString,
+    os::fd::OwnedFd,
+    path::Path,
+};
+
+use rustix::{
+    fs::{AtFlags, CWD, Dir, FileType, Mode, Stat, fchmod, makedev, statat},
+    io::Errno,
+    process::Pid,
+};
+
+use super::{
+    descendants::Family,
+    outcome::{Ending, MAX_PRIVATE_BYTES, MAX_PRIVATE_DEPTH, MAX_PRIVATE_FILES},
+};
+use crate::removal::readable_folder;
+
+/// What `stat` counts blocks in.
+const BLOCK: u64 = 512;
+
+/// Why a run must end for what it holds, if it must.
+pub(super) fn outgrown(folder: &Path, family: &mut Family) -> Option<Ending> {
+    let Some(named) = in_folder(folder) else { return Some(Ending::TooManyFiles) };
+    let pids = family.all().pids;
+    let nameless = nameless(family, &pids);
+    (named + nameless > MAX_PRIVATE_BYTES).then_some(Ending::TooLarge)
+}
+
+/// What a folder takes on its disk, links as themselves; none where it holds too many files or levels to say.
+pub(super) fn in_folder(folder: &Path) -> Option<u64> {
+    let mut walk = Walk::default();
+    let mut levels =
+        vec![readable_folder(CWD, folder).map_or_else(|_| Level::none(), |top| walk.level(top))];
+    while let Some(level) = levels.last_mut() {
+        let Some(name) = level.below.pop() else {
+            levels.pop();
+            continue;
+        };
+        let opened = level.folder.as_ref().map(|folder| readable_folder(folder, name.as_c_str()));
+        // A folder that is gone by now holds nothing.
+        if let Some(Ok(opened)) = opened {
+            if levels.len() >= MAX_PRIVATE_DEPTH {
+                return None;
+            }
+            levels.push(walk.level(opened));
+        }
+        if walk.files > MAX_PRIVATE_FILES {
+            return None;
+        }
+    }
+    Some(walk.bytes)
+}
+
+/// What was counted so far.
+#[derive(Default)]
+struct Walk {
+    bytes: u64,
+    files: usize,
+    /// Files with several names, which count once.
+    linked: HashSet<u64>,
+}
+
+/// A folder on the way down, and the folders in it that are still to be walked.
+struct Level {
+    folder: Option<OwnedFd>,
+    below: Vec<CString>,
+}
+
+impl Level {
+    fn none() -> Self {
+        Self { folder: None, below: Vec::new() }
+    }
+}
+
+impl Walk {
+    /// Counts what lies right in a folder.
+    fn level(&mut self, folder: OwnedFd) -> Level {
+        let mut below = Vec::new();
+        let Ok(mut names) = Dir::read_from(&folder) else { return Level::none() };
+        while let Some(Ok(entry)) = names.read() {
+            if matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                continue;
+            }
+            self.files += 1;
+            if self.files > MAX_PRIVATE_FILES {
+                break;
+            }
+            let look = || statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW);
+            // A folder may be open to be listed and closed to be looked into.
+            let found = look().or_else(|errno| match errno {
+                Errno::ACCESS => fchmod(&folder, Mode::RWXU).and_then(|()| look()),
+                other => Err(other),
+            });
+            let Ok(found) = found else { continue };
+            let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+            if is_folder || found.st_nlink < 2 || self.linked.insert(found.st_ino) {
+                self.bytes += on_disk(&found);
+            }
+            if is_folder {
+                below.push(entry.file_name().to_owned());
+            }
+        }
+        Level { folder: Some(folder), below }
+    }
+}
+
+fn on_disk(found: &Stat) -> u64 {
+    u64::try_from(found.st_blocks).unwrap_or(0) * BLOCK
+}
+
+/// What these processes hold in files that no folder shows, each file once: device and number → bytes.
+fn nameless(family: &Family, pids: &[Pid]) -> u64 {
+    let mut held: HashMap<(u64, u64), u64> = HashMap::new();
+    let mut count = |file: (u64, u64), bytes: u64| {
+        let most = held.entry(file).or_default();
+        *most = bytes.max(*most);
+    };
+    for pid in pids {
+        open_files(family, *pid, &mut count);
+        // A mapping keeps its file without a handle.
+        for line in family.text(*pid, "maps").unwrap_or_default().lines() {
+            if let Some((file, bytes)) = deleted_mapping(line) {
+                count(file, bytes);
+            }
+        }
+    }
+    held.values().sum()
+}
+
+fn open_files(family: &Family, pid: Pid, count: &mut impl FnMut((u64, u64), u64)) {
+    let Ok(folder) = family.open_files(pid) else { return };
+    let Ok(mut names) = Dir::read_from(&folder) else { return };
+    while let Some(Ok(entry)) = names.read() {
+        let Ok(found) = statat(&folder, entry.file_name(), AtFlags::empty()) else { continue };
+        let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+        if is_file && found.st_nlink == 0 {
+            count((found.st_dev, found.st_ino), on_disk(&found));
+        }
+    }
+}
+
+/// `7f00-8f00 rw-s 00000000 00:01 1234   /dev/zero (deleted)` → the file, and how far into it the mapping reaches.
+fn deleted_mapping(line: &str) -> Option<((u64, u64), u64)> {
+    let line = line.strip_suffix(" (deleted)")?;
+    let mut fields = line.split_whitespace();
+    let (start, end) = fields.next()?.split_once('-')?;
+    let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
+    let offset = hexadecimal(fields.nth(1)?)?;
+    let (major, minor) = fields.next()?.split_once(':')?;
+    let part = |text: &str| u32::from_str_radix(text, 16).ok();
+    let inode = fields.next()?.parse().ok()?;
+    let length = hexadecimal(end)?.checked_sub(hexadecimal(start)?)?;
+    Some(((makedev(part(major)?, part(minor)?), inode), offset.checked_add(length)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, fs::File, os::unix::fs::symlink};
+
+    use skills_testkit::Home;
+
+    use super::*;
+
+    fn opened(path: &Path) -> File {
+        File::options().write(true).open(path).unwrap()
+    }
+
+    #[test]
+    fn a_folder_is_measured_by_what_it_takes_and_links_by_themselves() {
+        let home = Home::new();
+        home.write("run/home/deep/a", "x".repeat(1 << 20));
+        home.write("run/b", "x".repeat(1 << 20));
+        fs::hard_link(home.path().join("run/b"), home.path().join("run/c")).unwrap();
+        home.write("other", "x".repeat(8 << 20));
+        symlink("../other", home.path().join("run/link")).unwrap();
+        symlink("..", home.path().join("run/home/up")).unwrap();
+        home.write("run/sparse", "");
+        opened(&home.path().join("run/sparse")).set_len(1 << 40).unwrap();
+        let measured = in_folder(&home.path().join("run")).unwrap();
+        assert!((2 << 20..3 << 20).contains(&measured), "{measured}");
+    }
+
+    #[test]
+    fn e02_too_many_levels_are_no_number_and_closed_folders_hide_nothing() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let home = Home::new();
+        home.write("run/closed/in/a", "x".repeat(1 << 20));
+        let closed = home.path().join("run/closed");
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o0)).unwrap();
+        assert!(in_folder(&home.path().join("run")).unwrap() >= 1 << 20);
+        home.write(&format!("run/{}x", "d/".repeat(MAX_PRIVATE_DEPTH + 1)), "");
+        assert_eq!(in_folder(&home.path().join("run")), None);
+        assert_eq!(in_folder(&home.path().join("none")), Some(0));
+    }
+
+    #[test]
+    fn e13_deleted_files_and_shared_memory_are_told_by_their_mappings() {
+        let line = "7f1000000000-7f1040000000 rw-s 00000000 00:01 1234   /dev/zero (deleted)";
+        assert_eq!(deleted_mapping(line), Some(((makedev(0, 1), 1234), 1 << 30)));
+        let file = "7f1000000000-7f1000001000 r--p 00002000 fd:00 99   /tmp/a b (deleted)";
+        assert_eq!(deleted_mapping(file), Some(((makedev(0xfd, 0), 99), 0x3000)));
+        for other in ["", "7f10-7f20 rw-p 00000000 00:00 0", "x (deleted)"] {
+            assert_eq!(deleted_mapping(other), None);
+        }
+        let home = Home::new();
+        home.write("gone", "x".repeat(1 << 20));
+        home.write("other", "");
+        let file = opened(&home.path().join("gone"));
+        fs::rename(home.path().join("other"), home.path().join("gone")).unwrap();
+        let held = nameless(&Family::open(), &[rustix::process::getpid()]);
+        assert!(held >= 1 << 20, "{held}");
+        drop(file);
+    }
+}

@@ -1,0 +1,217 @@
+//! Whatever a script starts, and however that tries to stay, is gone when its result is sent (finding E3); and what its
+//! processes may hold (E13).
+
+use std::{
+    fs,
+    os::unix::process::ExitStatusExt as _,
+    path::Path,
+    process::Command,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::{Value, json};
+use skills_testkit::Client;
+
+use crate::{
+    support::run as finished,
+    workshop::{MARK, WORST, Workshop, eventually, is_root, mark, marked, run},
+};
+
+/// The one limit of these tests: conditions are waited for, and a busy machine is slow.
+const LIMIT: Duration = Duration::from_mins(2);
+
+/// A process that becomes another one all the time: a clone of its own memory goes on and it ends, beside its parent where
+/// that is allowed, and without a signal to that.
+const HOPPER: &str = r"
+#define _GNU_SOURCE
+#include <sched.h>
+#include <unistd.h>
+static char stacks[64][16384] __attribute__((aligned(64)));
+static volatile int turn;
+static int hop(void *given) {
+    for (;;) {
+        turn = (turn + 1) % 64;
+        char *stack = stacks[turn] + sizeof stacks[turn];
+        if (clone(hop, stack, CLONE_VM | CLONE_PARENT, given) >= 0) _exit(0);
+        if (clone(hop, stack, CLONE_VM, given) >= 0) _exit(0);
+    }
+}
+int main(void) { setsid(); return hop(0); }
+";
+
+/// The server as the user of these tests and as another one.
+fn servers(shop: &Workshop) -> [Client; 2] {
+    [shop.command(&[]), shop.ordinary(&[])].map(|command| Client::legacy(command, "2025-11-25"))
+}
+
+/// Looks often, as one look may fall between two hops.
+fn is_gone(mark: &str) -> bool {
+    (0..20).all(|_| marked(mark).is_empty())
+}
+
+#[test]
+fn e03_a_process_that_hops_from_clone_to_clone_is_caught() {
+    let shop = Workshop::new()
+        .script(
+            "scripts/hop.sh",
+            MARK,
+            "for i in 1 2 3; do ./hopper $SKILL_ARG_MARK & done\nsleep 0.1\necho left\n",
+        )
+        .set("scripts.timeout_seconds=100");
+    shop.home.write("hopper.c", HOPPER);
+    let hopper = shop.project().join("hopper");
+    let mut compiler = Command::new("cc");
+    compiler.arg("-O1").arg(shop.home.path().join("hopper.c")).arg("-o").arg(&hopper);
+    assert_eq!(finished(&mut compiler).0, 0, "a C compiler, as a build needs");
+    for mut client in servers(&shop) {
+        for _ in 0..5 {
+            let mark = mark();
+            let answer = run(&mut client, "scripts/hop.sh", &json!({"mark": mark}));
+            assert!(is_gone(&mark), "{answer}");
+            // It is ended as it should, or for processes that end faster than notice can be taken of them.
+            let said = answer["stderr"].as_str().unwrap();
+            assert!(answer["stdout"] == "left\n" || said.contains("256 processes"), "{answer}");
+        }
+    }
+}
+
+#[test]
+fn e03_server_and_supervisor_killed_together_leave_nobody() {
+    let shop = Workshop::new().script("scripts/worst.sh", MARK, WORST);
+    for mut client in servers(&shop) {
+        let mark = mark();
+        let arguments =
+            json!({"skill_path": "tool", "file": "scripts/worst.sh", "args": {"mark": mark}});
+        client.ask("tools/call", json!({"name": "run_script", "arguments": arguments}));
+        eventually("it runs", LIMIT, || marked(&mark).len() >= 4);
+        let server = client.pid().to_string();
+        let supervisors = below(&server);
+        assert!(!supervisors.is_empty());
+        let killed = Command::new("kill").arg("-9").arg(&server).args(&supervisors).status();
+        assert!(killed.unwrap().success());
+        eventually("nobody is left", LIMIT, || marked(&mark).is_empty());
+    }
+}
+
+/// The children of a process.
+fn below(pid: &str) -> Vec<String> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let lists =
+        tasks.map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default());
+    lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn e03_the_result_and_doctor_say_how_processes_are_ended() {
+    let shop = Workshop::new().script("scripts/x.sh", "", "echo $$\n");
+    let claimed = shop.run("scripts/x.sh");
+    let (_, out, _) = finished(&mut shop.command(&["doctor", "--json"]));
+    let doctor: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(doctor["sandbox"], claimed["sandbox"]);
+    // In a namespace of its own a script has one of the first numbers.
+    let number: u32 = claimed["stdout"].as_str().unwrap().trim().parse().unwrap();
+    let namespace = claimed["sandbox"].as_str().unwrap().ends_with("+pid-namespace");
+    assert!(!namespace || number < 10, "{claimed}");
+    assert!(
+        !is_root() || namespace || finished(Command::new("unshare").args(["--pid", "true"])).0 != 0
+    );
+}
+
+#[test]
+fn e03_a_signal_to_its_own_group_and_an_end_by_a_signal_are_told_as_they_are() {
+    let shop = Workshop::new()
+        .script("scripts/group.sh", "", "trap 'echo asked; exit 5' TERM\nkill 0\nsleep 100\n")
+        .script("scripts/killed.sh", "", "echo before; kill -9 $$\n");
+    for mut client in servers(&shop) {
+        let group = run(&mut client, "scripts/group.sh", &json!({}));
+        assert_eq!(
+            (&group["stdout"], &group["exit_code"]),
+            (&json!("asked\n"), &json!(5)),
+            "{group}"
+        );
+        let killed = run(&mut client, "scripts/killed.sh", &json!({}));
+        assert_eq!((&killed["stdout"], &killed["exit_code"]), (&json!("before\n"), &json!(137)));
+    }
+}
+
+#[test]
+fn e13_shared_memory_counts_against_a_limit() {
+    let shop = Workshop::new().script(
+        "scripts/shared.py",
+        "",
+        "import mmap, time\nheld = [mmap.mmap(-1, 512 << 20) for n in range(5)]\nfor one in held: one[0] = 1\ntime.sleep(300)\n",
+    );
+    for mut client in servers(&shop.set("scripts.timeout_seconds=200")) {
+        let answer = run(&mut client, "scripts/shared.py", &json!({}));
+        let said = answer["stderr"].as_str().unwrap();
+        assert!(said.contains("shared memory held more than 2 GiB"), "{answer}");
+    }
+}
+
+#[test]
+fn e13_a_limit_on_file_sizes_does_not_end_the_server() {
+    let shop =
+        Workshop::new().script("scripts/x.sh", "", "echo ran\n").set("analytics.enabled=true");
+    let inner = shop.command(&[]);
+    let mut limited = shop.home.command("bash");
+    limited.current_dir(shop.project()).args(["-c", "ulimit -f 1; exec \"$@\"", "bash"]);
+    limited.arg(inner.get_program()).args(inner.get_args());
+    let mut client = Client::legacy(limited, "2025-11-25");
+    for _ in 0..50 {
+        assert!(!client.call("get_skill", &json!({"skill_path": "tool"})).is_error);
+    }
+    let (status, _, log) = client.close();
+    assert!(status.success() && status.signal().is_none(), "{status} {log}");
+}
+
+#[test]
+fn e13_a_script_never_runs_with_the_assets_of_another_version() {
+    let text = "for f in $(dirname $0)/../assets/*; do read word < $f; echo $word; done\n";
+    let shop = Workshop::new().script("scripts/x.sh", "", text);
+    let (now, next) = (shop.home.skills().join("tool"), shop.home.path().join("next"));
+    for (folder, word) in [(&now, "one"), (&next, "two")] {
+        version(folder, word, text);
+    }
+    let mut client = shop.client();
+    let done = AtomicBool::new(false);
+    let (mut ran, mut refused) = (0, 0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                renameat_with(CWD, &now, CWD, &next, RenameFlags::EXCHANGE).unwrap();
+                thread::sleep(Duration::from_millis(40));
+            }
+        });
+        let request = json!({"skill_path": "tool", "file": "scripts/x.sh", "args": {}});
+        for _ in 0..40 {
+            let reply = client.call("run_script", &request);
+            let said = reply.json.get("stdout").and_then(Value::as_str).map(str::to_owned);
+            match said {
+                Some(said) => {
+                    ran += 1;
+                    let words: Vec<&str> = said.lines().collect();
+                    let first = *words.first().unwrap_or(&"none");
+                    let alike = words.len() == 201 && words.iter().all(|word| *word == first);
+                    done.fetch_or(!alike, Ordering::Relaxed);
+                    assert!(alike, "{words:?}");
+                }
+                None => refused += 1,
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(ran + refused, 40);
+}
+
+/// A script and two hundred assets that all say one word.
+fn version(folder: &Path, word: &str, rest: &str) {
+    fs::create_dir_all(folder.join("scripts")).unwrap();
+    fs::create_dir_all(folder.join("assets")).unwrap();
+    fs::write(folder.join("scripts/x.sh"), format!("echo {word}\n{rest}")).unwrap();
+    for number in 0..200 {
+        fs::write(folder.join(format!("assets/{number}.txt")), format!("{word}\n")).unwrap();
+    }
+}
