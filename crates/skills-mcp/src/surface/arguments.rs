@@ -21,10 +21,7 @@ pub(super) fn schema<T: JsonSchema>() -> Map<String, Value> {
 /// A schema as clients are shown it.
 pub(super) fn object(mut schema: Value) -> Map<String, Value> {
     name_properties(&mut schema);
-    match schema {
-        Value::Object(schema) => schema,
-        _ => Map::new(),
-    }
+    if let Value::Object(schema) = schema { schema } else { Map::new() }
 }
 
 /// Gives every schema of an object its `properties`, be they none: some clients and models' APIs refuse a tool, or the
@@ -163,7 +160,7 @@ mod tests {
                 }
             }
             Value::Array(items) => items.iter().for_each(|item| lacking(item, place, found)),
-            _ => {}
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::json;
 use skills_core::{
-    catalog::{Catalog, Skill},
+    catalog::{Catalog, Named, Skill},
     document::Text,
 };
 
@@ -59,9 +59,16 @@ pub(super) fn told<'a>(call: &Call, skill: &'a Skill) -> Result<(Cow<'a, Skill>,
     })
 }
 
-/// The skill of this name, or a refusal with near names.
+/// The skill of this name, or a refusal with the full names of those that share it, else with near names.
 pub(super) fn skill<'a>(catalog: &'a Catalog, asked: &str) -> Result<&'a Skill, Refusal> {
-    catalog.find(asked).ok_or_else(|| Refusal::Tool(not_found("Skill", asked, catalog)))
+    catalog.find(asked).ok_or_else(|| match catalog.named(asked) {
+        Named::Several(skills) => {
+            let names: Vec<&str> = skills.iter().map(|skill| &*skill.identity).collect();
+            let names = names.join(", ");
+            Refusal::Tool(format!("Skill '{asked:.200}' is ambiguous. Use one of: {names}."))
+        }
+        Named::One(_) | Named::Nobody => Refusal::Tool(not_found("Skill", asked, catalog)),
+    })
 }
 
 /// `Skill 'x' not found. Did you mean: a, b? Use list_skills to see what there is.`

@@ -50,7 +50,9 @@ pub(super) struct RequestScan {
 impl RequestScan {
     /// Takes the next bytes of the line.
     pub(super) fn take(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.take_one(*byte));
+        for byte in bytes {
+            self.take_one(*byte);
+        }
     }
 
     /// The request's `id`. What has no method is an answer or nothing at all, and its number is none of ours.
@@ -154,7 +156,9 @@ mod tests {
         let mut whole = RequestScan::default();
         whole.take(line.as_bytes());
         let mut single = RequestScan::default();
-        line.bytes().for_each(|byte| single.take(&[byte]));
+        for byte in line.bytes() {
+            single.take(&[byte]);
+        }
         let found = whole.id();
         assert_eq!(single.id(), found, "however it comes: {line}");
         found

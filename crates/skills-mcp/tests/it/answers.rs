@@ -90,7 +90,7 @@ fn a09_no_advertised_schema_of_an_object_lacks_properties() {
         let below = match schema {
             Value::Object(members) => members.values().any(lacking),
             Value::Array(items) => items.iter().any(lacking),
-            _ => false,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
         };
         is_object || below
     }
@@ -143,6 +143,23 @@ fn a11_a_bundle_is_found_by_its_folder_wherever_it_is_named() {
     }
     let (code, out, _) = run(&mut agents(&home, &["show", "sheets"]));
     assert_eq!((code, out.lines().next()), (0, Some("office:excel (sheets)  Tables")));
+}
+
+#[test]
+fn a11_a_folder_that_several_bundles_have_is_a_question() {
+    let home = Home::new();
+    for (group, name) in [("a", "first"), ("b", "second")] {
+        home.write(&format!("skills/{group}/twin/SKILL.md"), bundle(name, "Twin", "Text."));
+    }
+    let mut client = client(&home);
+    for (tool, arguments) in
+        [("get_skill", json!({"skill_path": "twin"})), ("skill", json!({"name": "twin"}))]
+    {
+        let reply = client.call(tool, &arguments);
+        assert!(reply.is_error && reply.text.contains("is ambiguous"), "{tool}: {}", reply.text);
+    }
+    let answer = asked(&mut client, "get_skill", &json!({"skill_path": "twin"}));
+    assert_eq!(answer["message"], "Skill 'twin' is ambiguous. Use one of: a/twin, b/twin.");
 }
 
 #[test]
