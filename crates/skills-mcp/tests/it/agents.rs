@@ -256,30 +256,32 @@ fn u14_no_skill_takes_anothers_place_in_silence() {
     install_plugins(&home, &[("office", &[("pdf", bundle("pdf", "The plugin's", "Real."))])]);
     let mut client = agents_client(&home, &[]);
     let listing = description(&mut client, "skill");
-    assert_eq!(listed_names(&listing), ["deploy", "depl\u{43e}y", "office:pdf"]);
-    for name in ["deploy", "office:pdf"] {
+    assert_eq!(listed_names(&listing), ["deploy", "depl\u{43e}y", "forged", "office:pdf"]);
+    for (name, whose) in [("deploy", "project<"), ("forged", "project<"), ("office:pdf", "plugin<")]
+    {
         let entry = listing.split(&format!("<name>{name}</name>")).nth(1).unwrap();
         let location = entry.split("<location>").nth(1).unwrap();
-        assert!(location.starts_with("project<"), "it says whose it is: {entry}");
+        assert!(location.starts_with(whose), "it says whose it is: {entry}");
     }
     assert!(load(&mut client, "deploy").ends_with("Theirs.\n"));
+    assert!(load(&mut client, "office:pdf").ends_with("Real.\n"));
     let (_, _, log) = client.close();
-    for file in ["deploy/SKILL.md", "pdf/SKILL.md"] {
-        let said = log.lines().any(|line| line.contains(file) && line.contains("bundle-shadowed"));
+    for (file, code) in
+        [("deploy/SKILL.md", "bundle-shadowed"), ("forged/SKILL.md", "name-invalid")]
+    {
+        let said = log.lines().any(|line| line.contains(file) && line.contains(code));
         assert!(said, "{file}: {log}");
     }
     let (_, found) = doctored(&mut agents(&home, &[]));
     for said in [
         "alike/SKILL.md name-unconventional",
-        "forged/SKILL.md name-unconventional",
+        "forged/SKILL.md name-invalid",
         "deploy/SKILL.md bundle-shadowed",
-        "pdf/SKILL.md bundle-shadowed",
     ] {
         assert!(found.iter().any(|one| one == said), "{said}: {found:?}");
     }
     let why = json_of(&home, &["why", "office:pdf", "--json"]);
-    assert_eq!(why["served"][0]["source"], "project-claude");
-    assert_eq!(why["served"][0]["over"][0]["source"], "plugin-office");
+    assert_eq!(why["served"][0]["source"], "plugin-office");
 }
 
 // Links.
@@ -775,7 +777,9 @@ fn f13_bundles_in_odd_deep_and_long_folders_are_served_or_named() {
     let long = vec!["l".repeat(240); 15].join("/");
     home.write(&format!(".claude/skills/{long}/SKILL.md"), bundle("long", "x", "Long."));
     let mut client = agents_client(&home, &["--tools", "all"]);
-    for name in served.iter().chain(&["space", "deep", "long"]) {
+    // A colon stands between a plugin and its skill, and nowhere else.
+    let called = served.map(|name| if name == "a:b" { "a-b" } else { name });
+    for name in called.iter().chain(&["space", "deep", "long"]) {
         assert!(load(&mut client, name).starts_with(&format!("Loading: {name}\n")), "{name}");
     }
     for name in ["unseen", "deeper"] {
