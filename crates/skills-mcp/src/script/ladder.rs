@@ -53,6 +53,18 @@ pub enum NetworkAccess {
     Withheld,
 }
 
+impl NetworkAccess {
+    fn of(script: &ScriptDeclaration, scripts: &Scripts) -> Self {
+        match (script.network, scripts.network) {
+            // Without a sandbox nothing keeps a script from the network.
+            _ if scripts.sandbox == SandboxMode::Off => Self::Open,
+            (true, true) => Self::Open,
+            (true, false) => Self::Withheld,
+            (false, _) => Self::None,
+        }
+    }
+}
+
 /// A run that every rung allows.
 #[derive(Debug)]
 pub struct Plan<'a> {
@@ -164,13 +176,7 @@ pub fn climb<'a>(
              get_asset and run it yourself."
         ));
     };
-    // Without a sandbox nothing keeps a script from the network.
-    let network = match (script.network, scripts.network) {
-        _ if scripts.sandbox == SandboxMode::Off => NetworkAccess::Open,
-        (true, true) => NetworkAccess::Open,
-        (true, false) => NetworkAccess::Withheld,
-        (false, _) => NetworkAccess::None,
-    };
+    let network = NetworkAccess::of(script, scripts);
     let (handed, withheld) = handed_on(script, scripts);
     let folder = ground.folder(request.folder, &scripts.roots, &sources(snapshot));
     let is_online = network == NetworkAccess::Open;
