@@ -38,8 +38,9 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let analytics = &refreshed.snapshot.settings().analytics;
     let analytics = outlook(context.environment.home.as_deref(), analytics);
     let warnings = context.warnings()?;
-    script::sweep();
-    let left_behind = script::left_behind().iter().map(|path| path.display().to_string()).collect();
+    let repositories = store.sources().iter().filter_map(Directory::repository);
+    let left_behind =
+        repositories.flat_map(|one| one.left_behind()).chain(script::sweep()).collect();
     let examined = Examined { store, refreshed, tried, rung, left_behind, analytics, warnings };
     let mut out = Output::new();
     if options.json {
@@ -57,7 +58,7 @@ struct Examined {
     tried: [Result<Tried, ClientError>; 2],
     /// What holds a script on this machine, tried out.
     rung: Result<Enforced, String>,
-    /// Private folders of script runs that cannot be removed.
+    /// What cannot be removed of script runs and of earlier commits of repositories.
     left_behind: Vec<String>,
     /// Whether events are kept and sent.
     analytics: String,
@@ -144,10 +145,8 @@ impl Examined {
         content(out, snapshot);
         out.heading("Scripts");
         out.line(format!("  {}", self.scripts()));
-        for folder in self.left_behind.iter().map(|folder| safe(folder)) {
-            out.line(format!(
-                "  {folder} is left of a run and could not be removed; remove it by hand: rm -rf '{folder}'"
-            ));
+        for stays in &self.left_behind {
+            out.line(format!("  {}", safe(stays)));
         }
         out.heading("Analytics");
         out.line(format!("  {}", safe(&self.analytics)));
