@@ -45,8 +45,10 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let warnings = context.warnings()?;
     let roots = &refreshed.snapshot.settings().scripts.roots;
     let git = Installed::new(&context.environment, roots).described();
-    script::sweep();
-    let left_behind = script::left_behind().iter().map(|path| path.display().to_string()).collect();
+    let sources = store.sources();
+    let repositories = sources.iter().filter_map(Directory::repository);
+    let left_behind =
+        repositories.flat_map(|one| one.left_behind()).chain(script::sweep()).collect();
     let examined =
         Examined { store, refreshed, tried, rung, git, left_behind, analytics, warnings };
     let mut out = Output::new();
@@ -67,7 +69,7 @@ struct Examined {
     rung: Result<Enforced, String>,
     /// Which git is started.
     git: Result<String, GitError>,
-    /// Private folders of script runs that cannot be removed.
+    /// What cannot be removed of script runs and of earlier commits of repositories.
     left_behind: Vec<String>,
     /// Whether events are kept and sent.
     analytics: String,
@@ -167,10 +169,8 @@ impl Examined {
         content(out, snapshot);
         out.heading("Scripts");
         out.line(format!("  {}", self.scripts()));
-        for folder in self.left_behind.iter().map(|folder| safe(folder)) {
-            out.line(format!(
-                "  {folder} is left of a run and could not be removed; remove it by hand: rm -rf '{folder}'"
-            ));
+        for stays in &self.left_behind {
+            out.line(format!("  {}", safe(stays)));
         }
         out.heading("Analytics");
         out.line(format!("  {}", safe(&self.analytics)));

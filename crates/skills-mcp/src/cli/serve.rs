@@ -69,7 +69,7 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
     let (ended, when) = runtime.block_on(async {
         tokio::spawn(keep(Arc::clone(&store)));
         tokio::spawn(keep_synced(Arc::clone(&store)));
-        tokio::task::spawn_blocking(script::sweep);
+        tokio::task::spawn_blocking(sweep);
         tokio::spawn(send_left(Arc::clone(&store), recorder.clone()));
         let runs = Runs::new(&context.environment);
         let handler = Handler::new(Arc::clone(&store), sink, face, runs);
@@ -82,6 +82,13 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
     // A read of standard input may still block a thread, and nothing is left to wait for.
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Removes what earlier runs of scripts left, and says what stays.
+fn sweep() {
+    for stays in script::sweep() {
+        tracing::warn!("{stays}");
+    }
 }
 
 /// Sends what others have left, once it is known whether to.

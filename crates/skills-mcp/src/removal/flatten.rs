@@ -9,14 +9,14 @@ use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::Path,
-    process,
-    time::Instant,
+    process, thread,
+    time::{Duration, Instant},
 };
 
 use rustix::{
     fs::{
-        AtFlags, CWD, Dir, DirEntry, FileType, Mode, OFlags, Stat, fchmod, fstat, openat, renameat,
-        unlinkat,
+        AtFlags, CWD, Dir, DirEntry, FileType, FlockOperation, Mode, OFlags, Stat, fchmod, flock,
+        fstat, openat, renameat, unlinkat,
     },
     io::Errno,
     path::Arg,
@@ -24,14 +24,21 @@ use rustix::{
 
 /// How many names are tried for a folder that is moved up.
 const NAME_ATTEMPTS: usize = 16;
+/// How often a tree is asked for that another process removes.
+const LOCK_RETRY: Duration = Duration::from_millis(20);
 
-/// Removes everything below a folder, then the folder.
+/// Removes everything below a folder, then the folder; after another process that is at it, if there is one.
 pub(super) fn remove(root: &Path, deadline: Instant) -> io::Result<()> {
     let (top, found) = match opened(CWD, root) {
         Ok(opened) => opened,
         Err(Errno::NOENT) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
+    // Two servers may find the same tree; the one that comes second would stumble over the work of the first.
+    while flock(&top, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+        thread::sleep(LOCK_RETRY);
+        in_time(deadline)?;
+    }
     let mut removal = Removal { top, found, deadline, moved: 0, removed: 0, failure: None };
     removal.clear()?;
     match unlinkat(CWD, root, AtFlags::REMOVEDIR) {
@@ -76,9 +83,7 @@ impl Removal {
 
     /// Removes what is not a folder, and empty folders; whether nothing more is to be done about this name.
     fn unlinked(&mut self, folder: Option<BorrowedFd<'_>>, entry: &DirEntry) -> io::Result<bool> {
-        if Instant::now() > self.deadline {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "it took too long"));
-        }
+        in_time(self.deadline)?;
         let folder = folder.unwrap_or(self.top.as_fd());
         let mut result = Err(Errno::ISDIR);
         if entry.file_type() != FileType::Directory {
@@ -158,6 +163,13 @@ impl Removal {
     fn failed(&mut self, error: Errno) {
         self.failure.get_or_insert(error);
     }
+}
+
+fn in_time(deadline: Instant) -> io::Result<()> {
+    if Instant::now() > deadline {
+        return Err(io::Error::new(io::ErrorKind::TimedOut, "it took too long"));
+    }
+    Ok(())
 }
 
 fn is_content(entry: &DirEntry) -> bool {

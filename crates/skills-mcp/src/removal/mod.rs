@@ -28,7 +28,7 @@ use std::{
 /// The hidden first argument of a process that removes one tree, which is its second argument.
 const REMOVE: &str = "__remove";
 /// The longest time one removal may take. What is left then stays, and is reported.
-const REMOVAL_TIMEOUT: Duration = Duration::from_mins(10);
+pub const TIMEOUT: Duration = Duration::from_mins(10);
 
 /// This program, where it is the one that knows [`REMOVE`]; a test runner that links this library is not.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
@@ -94,7 +94,7 @@ pub fn left(root: &Path, error: &io::Error) -> String {
 
 /// Removes a tree in this process, without recursion and with three file handles, within a time limit.
 pub fn here(root: &Path) -> io::Result<()> {
-    let deadline = Instant::now() + REMOVAL_TIMEOUT;
+    let deadline = Instant::now() + TIMEOUT;
     #[cfg(unix)]
     return flatten::remove(root, deadline);
     #[cfg(not(unix))]

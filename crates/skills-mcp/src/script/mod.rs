@@ -38,7 +38,7 @@ pub use outcome::{Ending, Outcome};
 pub use runner::Runner;
 pub use runs::{Caller, Progress, RunError, Runs};
 pub use sandbox::Enforced;
-pub use workspace::{left_behind, sweep};
+pub use workspace::sweep;
 
 /// The hidden first argument of a supervisor.
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! [`Order`]: what the server tells the supervisor, and the supervisor the launcher. It travels through a pipe, never in
+//! [`Order`]: what the server tells the supervisor, and the supervisor, through the keeper, the launcher. It travels through a pipe, never in
 //! an argument vector, which everybody on the machine may read.
 
 use std::{collections::BTreeMap, path::PathBuf};

@@ -158,19 +158,21 @@ pub(super) fn locked(root: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
-/// Removes what runs left behind whose server and supervisor are both gone. Each folder is removed in a process of its own,
-/// one after the other; one that stays is logged.
-pub fn sweep() {
+/// Removes what runs left behind whose server and supervisor are both gone, each folder in a process of its own and one
+/// after the other; a sentence about each that stays.
+pub fn sweep() -> Vec<String> {
+    let mut stay = Vec::new();
     for path in left_behind() {
         tracing::info!("removing {}, which a run left behind", path.display());
         if let Err(error) = removal::tree(&path) {
-            tracing::warn!("{}", removal::left(&path, &error));
+            stay.push(removal::left(&path, &error));
         }
     }
+    stay
 }
 
 /// Private folders that no run uses any more. Names are looked at, never what is in a folder.
-pub fn left_behind() -> Vec<PathBuf> {
+fn left_behind() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());

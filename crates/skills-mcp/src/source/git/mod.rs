@@ -207,6 +207,11 @@ impl Repository {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// What is left of earlier commits and cannot be removed; a sentence about each.
+    pub fn left_behind(&self) -> Vec<String> {
+        self.place.left_behind()
+    }
+
     /// Ends what runs for it, and starts nothing more.
     pub fn stop(&self) {
         self.git.stop();

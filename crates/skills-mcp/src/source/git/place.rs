@@ -122,6 +122,20 @@ impl Place {
         }
     }
 
+    /// What was moved out of the way so long ago that its removal must have failed; a sentence about each.
+    pub(super) fn left_behind(&self) -> Vec<String> {
+        let old = format!("{UNFINISHED}old-");
+        let now = clock::since_epoch();
+        let is_left = |name: &String| {
+            let moment = name.rsplit('-').next().and_then(|nanos| nanos.parse().ok());
+            let moment = moment.map(Duration::from_nanos).unwrap_or_default();
+            name.starts_with(&old) && now.saturating_sub(moment) > removal::TIMEOUT
+        };
+        let left = names(&self.folder).into_iter().filter(is_left);
+        let said = io::Error::other("what is in it cannot be, or takes too long");
+        left.map(|name| removal::left(&self.folder.join(name), &said)).collect()
+    }
+
     /// Moves something out of the way, so that it is gone at once, and has it removed beside whatever comes next.
     pub(super) fn discard(&self, path: &Path) {
         let aside = self.unfinished("old");
