@@ -83,7 +83,7 @@ impl Directory {
     /// Checks that the folder is there. One whose `skills/` holds its skills stands for that folder.
     pub fn open(named: &NamedSource, trust: Trust) -> Result<Self, SourceError> {
         let links = if trust == Trust::Strict { Links::Inside } else { Links::Follow };
-        let path = content_folder(&named.path);
+        let path = content_folder(&named.path, links);
         match Root::open(&path, links) {
             Ok(_) => Ok(Self::named(&named.name, path, links)),
             Err(DiskError::NotFound) => Err(SourceError::Missing { origin: named.origin, path }),

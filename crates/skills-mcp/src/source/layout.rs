@@ -61,15 +61,14 @@ fn hold_skill(paths: &[&str], texts: impl Fn(&[&str]) -> Vec<Vec<u8>>) -> bool {
     read.chunks(READ_AT_ONCE).any(|paths| texts(paths).into_iter().any(is_skill))
 }
 
-/// The folder that a named one stands for.
-pub(super) fn content_folder(path: &Path) -> PathBuf {
+/// The folder that a named one stands for. Links lead no further than they will when it is served.
+pub(super) fn content_folder(path: &Path, links: Links) -> PathBuf {
     let content = path.join(CONTENT.trim_end_matches('/'));
     let whole = || path.to_path_buf();
     if !content.is_dir() {
         return whole();
     }
-    // Links lead no further than they will when it is served.
-    let Ok(root) = Root::open(path, Links::Follow) else { return whole() };
+    let Ok(root) = Root::open(path, links) else { return whole() };
     let files = files(&root);
     let text = |path: &&str| root.read(&RelPath::parse(path).ok()?, MAX_BYTES).ok();
     let texts = |paths: &[&str]| paths.iter().filter_map(text).collect();
@@ -123,7 +122,7 @@ mod tests {
             home.write(&format!("named/{path}"), text);
         }
         let named = home.path().join("named");
-        let on_disk = content_folder(&named) != named;
+        let on_disk = content_folder(&named, Links::Follow) != named;
         let texts = |paths: &[&str]| {
             let wanted = files.iter().filter(|(path, _)| paths.contains(path));
             wanted.map(|(_, text)| text.as_bytes().to_vec()).collect()

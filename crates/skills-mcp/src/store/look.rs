@@ -144,6 +144,9 @@ impl Store {
         let before = self.current.load_full();
         let whole = whole || lost || changes.lost || before.is_none();
         let renewed = self.renew(&mut state, &changes, whole, started);
+        // The look that panicked may have renewed them already, without a catalog to show for it.
+        let renewed =
+            if lost { renewed.map(|first| first.min(self.sources.len())) } else { renewed };
         let failing = state.failures.clone();
         let looked = self.follow(&mut state, &changes, whole, renewed, started);
         let steady = !whole && renewed.is_none() && state.failures == failing;
