@@ -218,6 +218,15 @@ impl Client {
         }
     }
 
+    /// Everything that has arrived and was not asked for yet, and all that arrives until the server closes its output.
+    pub fn rest(&mut self) -> Vec<Value> {
+        while let Ok(line) = self.lines.recv_timeout(LIMIT) {
+            let message = serde_json::from_str(&line);
+            self.early.push_back(message.unwrap_or_else(|error| panic!("{error}: {line}")));
+        }
+        self.early.drain(..).collect()
+    }
+
     /// Everything that has arrived and was not asked for yet, and all that arrives within this time.
     pub fn arrivals(&mut self, within: Duration) -> Vec<Value> {
         let until = Instant::now() + within;
