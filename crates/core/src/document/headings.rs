@@ -12,13 +12,11 @@ use crate::diagnostic::is_invisible;
 pub(crate) const MARK: &str = "[skills-mcp]";
 /// What a line that looks like ours is prefixed with: Markdown's sign of a quotation.
 const QUOTED: &str = "> ";
-/// A heading of ours is short; a longer line is not looked at to its end.
-const MAX_CHARS: usize = 400;
 
 /// The byte at which the first line that looks like ours starts.
 pub(super) fn first(text: &str) -> Option<usize> {
-    // Nearly every text has none, and that is seen at once: every file is asked when it is read. Other spellings of the
-    // mark are quoted without a diagnostic.
+    // Nearly every text has none, and that is seen at once: every file is asked when it is read. A rarer spelling
+    // (`= = =`, `[Skills-MCP]`) is quoted without a diagnostic.
     if !(text.contains("==") || text.contains(MARK) || has_look_alike(text)) {
         return None;
     }
@@ -66,15 +64,16 @@ fn looks_like_ours(line: &str) -> bool {
     if !starts.is_some_and(|c| is_equals_sign(c) || matches!(c, '[' | '［')) {
         return false;
     }
-    let plain: String = line.chars().take(MAX_CHARS).filter_map(plain).collect();
+    let plain: String = line.chars().filter_map(plain).collect();
     let plain = plain.trim_matches(is_passed_over);
     if let Some(rest) = plain.strip_prefix(MARK) {
         // A link with that text is a link.
         return !rest.starts_with(['(', '[', ':']);
     }
     let title = plain.trim_matches('=');
-    let has_signs = plain.starts_with("==") && (plain.ends_with("==") || plain.len() >= MAX_CHARS);
-    has_signs && (title.contains("(from") || title.starts_with("globalrules"))
+    plain.starts_with("==")
+        && plain.ends_with("==")
+        && (title.contains("(from") || title.starts_with("globalrules"))
 }
 
 /// White space, and what Markdown emphasises with: neither makes a heading anything else.
@@ -140,6 +139,8 @@ mod tests {
         ] {
             assert!(looks_like_ours(line), "{line}");
         }
+        let padded = format!("= ={}= GLOBAL RULES (from _root.md) ===", " \u{200b}".repeat(1_000));
+        assert!(looks_like_ours(&padded), "however far apart its parts are");
     }
 
     #[test]
