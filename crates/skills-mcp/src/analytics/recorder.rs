@@ -57,6 +57,8 @@ enum Message {
     Left(Analytics),
     /// An event, and what was settled when it happened.
     Event(Box<Recorded>, Analytics),
+    /// What holds from now on, with or without an event.
+    Settings(Analytics),
     /// No more will come; the answer is the way to the sender, if there is one.
     Close(mpsc::Sender<Option<Courier>>),
 }
@@ -99,6 +101,15 @@ impl Recorder {
         if let Some(queue) = self.0.queue.get_or_init(|| self.start()) {
             // Where there is no room there are events, and then it is sent with them.
             let _ = queue.try_send(Message::Left(settings));
+        }
+    }
+
+    /// Has what is unsent go where the settings of this moment say, or stay where they say nothing: an endpoint that content
+    /// may not name any more gets nothing more.
+    pub fn settings_changed(&self) {
+        if let (Some(Some(queue)), Some(settings)) = (self.0.queue.get(), (self.0.settings)()) {
+            // Where there is no room there are events, which bring their own.
+            let _ = queue.try_send(Message::Settings(settings));
         }
     }
 
@@ -223,6 +234,13 @@ impl Desk {
                     together.push(*recorded);
                 }
                 Message::Left(settings) => self.send(&settings),
+                Message::Settings(mut settings) => {
+                    self.put(&std::mem::take(&mut together), under.as_ref());
+                    settings.endpoint = settings.endpoint.filter(|_| settings.enabled);
+                    if let Some(courier) = &self.courier {
+                        courier.tell(&settings);
+                    }
+                }
                 Message::Close(answer) => closed = Some(answer),
             }
         }

@@ -71,12 +71,14 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
         tokio::spawn(keep_synced(Arc::clone(&store)));
         tokio::task::spawn_blocking(sweep);
         tokio::spawn(send_left(Arc::clone(&store), recorder.clone()));
+        tokio::spawn(follow_settings(Arc::clone(&store), recorder.clone()));
         let runs = Runs::new(&context.environment);
         let handler = Handler::new(Arc::clone(&store), sink, face, runs);
         transport::serve(handler.watched(telemetry.clone())).await
     });
     store.stop_syncing();
     telemetry.close();
+    recorder.settings_changed();
     recorder.close((when + LEAVE).min(Instant::now() + SEND));
     tracing::info!(late = store.late(), "stopped: {ended}");
     // A read of standard input may still block a thread, and nothing is left to wait for.
@@ -100,6 +102,14 @@ async fn send_left(store: Arc<Store>, recorder: Recorder) {
     }
     // Whatever is not looked at before the end is looked at by whoever comes next.
     let _ = tokio::task::spawn_blocking(move || recorder.send_left()).await;
+}
+
+/// Tells whoever sends events when what holds may have changed, also where no event does.
+async fn follow_settings(store: Arc<Store>, recorder: Recorder) {
+    let mut generations = store.generations();
+    while generations.changed().await.is_ok() {
+        recorder.settings_changed();
+    }
 }
 
 /// Keeps and sends events as the content's settings say at their moment.

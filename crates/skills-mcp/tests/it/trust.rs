@@ -178,6 +178,35 @@ fn e05_what_a_source_asks_for_when_it_is_first_served_holds_and_can_be_taken_bac
 }
 
 #[test]
+fn e05_what_is_unsent_when_consent_is_taken_back_stays() {
+    let home = Home::with(ROOT_TREE);
+    let tunnel = Tunnel::start(&home);
+    home.write(
+        "config.yaml",
+        format!("analytics: {{enabled: true, endpoint: 'https://{HOST}/v1/events'}}\n"),
+    );
+    let start = |seconds: u32| {
+        let mut command = tunnel.before(server(&home));
+        command.args(["--set", &format!("analytics.interval_seconds={seconds}")]);
+        Client::legacy(command, "2025-11-25")
+    };
+    let mut client = start(3600);
+    ask(&mut client);
+    eventually("an event is kept", || {
+        home.path().join(".skills-mcp/endpoints").exists().then_some(())
+    });
+    run(server(&home).args(["trust", "--revoke"]));
+    ask(&mut client);
+    client.close();
+    assert_eq!(tunnel.asked(), Vec::<String>::new(), "a server that ends sends what it may");
+    // With it given again, what was kept is sent.
+    run(server(&home).args(["trust", "--yes"]));
+    let client = start(1);
+    eventually("the event that was kept", || (tunnel.endpoint.ids().len() == 1).then_some(()));
+    client.close();
+}
+
+#[test]
 fn e05_content_names_no_address_of_this_machine_or_network() {
     let home = Home::with(ROOT_TREE);
     let local = Endpoint::start();
