@@ -6,7 +6,10 @@
 //! its standard input is a socket to the supervisor, whose end it notices. The same socket brings the order, which it hands
 //! on, and takes what the launcher and the keeper report.
 
-#![expect(clippy::disallowed_methods, reason = "this is where the launcher is started")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is where the launcher is started, and the limit of its namespace set"
+)]
 
 use std::{
     io,
@@ -32,12 +35,17 @@ use super::{
     LAUNCH, MYSELF,
     descendants::{self, Family},
     launcher::Report,
+    outcome::{MAX_PROCESSES, MAX_THREADS},
 };
 
 /// How many ended processes are taken notice of before the supervisor is heard again.
 const REAPED_AT_ONCE: usize = 1000;
 /// How soon those are that were left over then; one signal may stand for many ends.
 const REAP_EVERY: Duration = Duration::from_millis(25);
+
+/// The highest number of a process or thread in a run's namespace, plus one. The kernel uses the first 300 only once; what
+/// is left is more than a run may have, so that the supervisor ends the run and says why.
+const PID_MAX: usize = 300 + MAX_THREADS + MAX_PROCESSES;
 
 /// Plays the keeper.
 pub(super) fn run() -> ExitCode {
@@ -56,11 +64,28 @@ fn is_first() -> bool {
     getpid() == Pid::INIT
 }
 
+/// Limits how many process numbers this namespace has, so that a fork bomb ends in failing forks instead of a machine
+/// that has no time for anything else. Before Linux 6.14 the same file is the limit of the whole machine: hands off.
+fn limit_pids() {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    if has_pid_limit_per_namespace(&release) {
+        // Where that fails, the supervisor still counts.
+        let _ = std::fs::write("/proc/sys/kernel/pid_max", PID_MAX.to_string());
+    }
+}
+
+/// Whether a kernel of this release gives every PID namespace a `pid_max` of its own.
+fn has_pid_limit_per_namespace(release: &str) -> bool {
+    let mut numbers = release.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) >= (Some(6), Some(14))
+}
+
 /// Starts the launcher and takes notice of everything that ends, until the launcher has, or until the supervisor is gone.
 async fn keep() -> io::Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     if is_first() {
         set_parent_process_death_signal(Some(Signal::KILL))?;
+        limit_pids();
     } else {
         set_child_subreaper(Some(getpid()))?;
     }
@@ -135,4 +160,21 @@ async fn say(up: &mut OwnedWriteHalf, status: WaitStatus) -> io::Result<()> {
     let mut line = serde_json::to_vec(&end)?;
     line.push(b'\n');
     up.write_all(&line).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x09_only_a_kernel_that_limits_namespaces_one_by_one_is_asked_to() {
+        for release in ["6.14.0", "6.18.5-cloud-amd64", "7.0.0-rc1", "10.1"] {
+            assert!(has_pid_limit_per_namespace(release), "{release}");
+        }
+        for release in
+            ["6.13.9", "6.1.0-13-amd64", "5.15.167.4-microsoft", "4.19.0", "6", "", "x.y"]
+        {
+            assert!(!has_pid_limit_per_namespace(release), "{release}");
+        }
+    }
 }

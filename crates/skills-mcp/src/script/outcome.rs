@@ -7,7 +7,7 @@ use super::sandbox::Enforced;
 /// More descendants than this are a fork bomb.
 pub(super) const MAX_PROCESSES: usize = 256;
 /// And more threads than this in all of them, which no limit counts for root.
-pub(super) const MAX_THREADS: usize = 2048;
+pub(super) const MAX_THREADS: usize = 1024;
 /// What a run's private folder may hold, together with files that have no name: deleted ones and shared memory.
 pub(super) const MAX_PRIVATE_BYTES: u64 = 2 << 30;
 /// How many files and folders there may be in it.

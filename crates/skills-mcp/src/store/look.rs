@@ -11,56 +11,11 @@ use skills_core::{
     relpath::RelPath,
 };
 
-use super::{Cause, LivePlugins, Refreshed, STALE, Snapshot, Store, snapshot::SourceRoot};
+use super::{Cause, LivePlugins, Refreshed, Snapshot, Store, snapshot::SourceRoot, state::State};
 use crate::{
     config::{Settled, Waiting},
     source::{Changes, Directory, Followed, Look, Queue, SourceError, Watch},
 };
-
-/// What is known of the sources between looks.
-#[derive(Debug, Default)]
-pub(super) struct State {
-    followed: Vec<Followed>,
-    /// The plugins, where they are served.
-    pub(super) plugins: Option<LivePlugins>,
-    watch: Option<Watch>,
-    /// What is wrong with each source as a whole.
-    failures: Vec<Option<Diagnostic>>,
-    /// Why the system tells of nothing.
-    unwatched: Option<String>,
-    looked: Option<Instant>,
-    /// When the last look began, and the last one at everything.
-    began: Option<Instant>,
-    began_whole: Option<Instant>,
-}
-
-impl State {
-    /// Whether somebody has looked, at everything or at what changed, since this moment: whatever was on disk then is
-    /// known.
-    fn has_looked_since(&self, asked: Instant, whole: bool) -> bool {
-        let began = if whole { self.began_whole } else { self.began };
-        began.is_some_and(|began| began >= asked)
-    }
-
-    /// Whether what is not watched was looked at lately.
-    pub(super) fn is_current(&self, now: Instant) -> bool {
-        let lately = self.looked.is_some_and(|looked| now.duration_since(looked) < STALE);
-        let plugins = || self.plugins.as_ref().is_none_or(LivePlugins::is_watched);
-        lately || (self.followed.iter().all(Followed::is_watched) && plugins())
-    }
-
-    /// Whether links lead where they did.
-    pub(super) fn has_same_links(&self) -> bool {
-        self.followed.iter().all(Followed::has_same_links)
-    }
-
-    /// Nobody tells any more. Watches that are left would only be missing elsewhere.
-    fn stop_watching(&mut self) {
-        self.watch = None;
-        self.followed.iter_mut().for_each(Followed::unwatched);
-        self.plugins.iter_mut().for_each(LivePlugins::unwatched);
-    }
-}
 
 /// So many changed skills are put into the ranked index while a call may be waiting.
 const FEW: usize = 256;

@@ -10,6 +10,7 @@ mod look;
 mod plugins;
 mod report;
 mod snapshot;
+mod state;
 mod sync;
 
 use std::{
@@ -50,7 +51,7 @@ pub struct Store {
     /// How many snapshots there have been.
     generations: watch::Sender<u64>,
     /// Held by the look that runs, with what each source gave last.
-    state: Mutex<look::State>,
+    state: Mutex<state::State>,
     /// Where the system tells of changes; none where it does not.
     queue: ArcSwapOption<Queue>,
     /// Whether the system tells of changes in all sources.

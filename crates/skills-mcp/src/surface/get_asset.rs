@@ -12,7 +12,7 @@ use skills_core::{
     resolve::{self, Declared, find_file, is_binary, mime_type},
 };
 
-use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
+use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments, refusal};
 use crate::{
     event::{AssetServed, Event},
     store::ContentError,
@@ -28,7 +28,7 @@ pub(super) const TOOL: Tool = Tool {
     dangerous: false,
     input: arguments::schema::<Input>,
     output: None,
-    takes: Takes::AFile,
+    blocking: |_, _| Blocking::ShortRead,
     run,
 };
 

@@ -10,7 +10,7 @@ use skills_core::{
     route::{Hit, Verdict},
 };
 
-use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
+use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments, refusal};
 use crate::{
     event::{Ambiguous, Event, NoMatch, SkillServed, Told},
     store::ContentError,
@@ -28,7 +28,7 @@ pub(super) const TOOL: Tool = Tool {
     dangerous: false,
     input: arguments::schema::<Input>,
     output: None,
-    takes: Takes::AFile,
+    blocking: |_, _| Blocking::ShortRead,
     run,
 };
 

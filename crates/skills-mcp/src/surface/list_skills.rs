@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skills_core::catalog::{Presence, TreeNode};
 
-use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
+use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments, refusal};
 
 pub(super) const TOOL: Tool = Tool {
     name: "list_skills",
@@ -17,7 +17,7 @@ pub(super) const TOOL: Tool = Tool {
     dangerous: false,
     input: arguments::schema::<Input>,
     output: None,
-    takes: Takes::Nothing,
+    blocking: |_, _| Blocking::Never,
     run,
 };
 

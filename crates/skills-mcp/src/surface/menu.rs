@@ -10,8 +10,8 @@ use sha2::{Digest as _, Sha256};
 use skills_core::estimate;
 
 use super::{
-    Budget, Call, Door, Face, Match, Refusal, Reply, TOOLS, Tool, arguments, listing::Entries,
-    skill,
+    Blocking, Budget, Call, Door, Face, Match, Refusal, Reply, TOOLS, Tool, arguments,
+    listing::Entries, skill,
 };
 use crate::store::Snapshot;
 
@@ -186,6 +186,14 @@ impl Offered {
     /// and every word costs every client.
     pub fn says_destructive(&self) -> bool {
         self.tool.door != Door::Flat
+    }
+
+    /// How long this call keeps its thread, as things are: a short read from a remote disk, or from an index that is not
+    /// ready, is a long one.
+    pub fn blocking(&self, call: &Call, arguments: &Map<String, Value>) -> Blocking {
+        let blocking = (self.tool.blocking)(call, arguments);
+        let slow = || call.snapshot.is_slow() || !call.snapshot.is_indexed();
+        if blocking == Blocking::ShortRead && slow() { Blocking::LongRead } else { blocking }
     }
 
     /// Checks the arguments against the schema that was shown, then runs the tool.

@@ -74,23 +74,23 @@ pub struct Tool {
     pub input: fn() -> Map<String, Value>,
     /// The schema of its structured answer, where it gives one.
     pub output: Option<fn() -> Map<String, Value>>,
-    /// How long it may keep the thread that it runs on.
-    pub takes: Takes,
+    /// How long a call may keep the thread that it runs on.
+    pub blocking: fn(&Call, &Map<String, Value>) -> Blocking,
     /// What it does.
     pub run: fn(&Call, Map<String, Value>) -> Result<Reply, Refusal>,
 }
 
-/// How long a tool keeps a thread.
+/// How long a call keeps the thread that it runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Takes {
-    /// It only thinks.
-    Nothing,
-    /// It reads a file or two: next to nothing, unless the disk is another machine's.
-    AFile,
-    /// It reads many.
-    Many,
+pub enum Blocking {
+    /// It computes for less than a millisecond.
+    Never,
+    /// It reads a few files, or the search index: short, unless the disk is remote or the index is not ready.
+    ShortRead,
+    /// It reads many files, or waits for a repository.
+    LongRead,
     /// It waits for a script.
-    AScript,
+    Script,
 }
 
 impl fmt::Debug for Tool {

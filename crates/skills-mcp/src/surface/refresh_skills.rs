@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments};
+use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments};
 use crate::{
     event::{Event, Refresh},
     store::{Cause, Outcome, Urgency},
@@ -29,7 +29,7 @@ pub(super) const TOOL: Tool = Tool {
     dangerous: false,
     input: arguments::schema::<Input>,
     output: None,
-    takes: Takes::Many,
+    blocking: |_, _| Blocking::LongRead,
     run,
 };
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use skills_core::diagnostic::escaped;
 
-use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
+use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments, refusal};
 use crate::{
     analytics::REPEATEDLY_USELESS,
     event::{Event, SkillFeedback},
@@ -21,7 +21,7 @@ pub(super) const TOOL: Tool = Tool {
     dangerous: false,
     input: arguments::schema::<Input>,
     output: None,
-    takes: Takes::Nothing,
+    blocking: |_, _| Blocking::Never,
     run,
 };
 

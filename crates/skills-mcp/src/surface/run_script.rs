@@ -12,7 +12,7 @@ use skills_core::{
     catalog::Skill, diagnostic::escaped, document::Execution, relpath::RelPath, resolve::find_file,
 };
 
-use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments, refusal};
+use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments, refusal};
 use crate::{
     config::SandboxMode,
     event::{Event, ScriptExecuted},
@@ -29,7 +29,7 @@ pub(super) const TOOL: Tool = Tool {
     dangerous: true,
     input: arguments::schema::<Input>,
     output: None,
-    takes: Takes::AScript,
+    blocking: |_, _| Blocking::Script,
     run,
 };
 

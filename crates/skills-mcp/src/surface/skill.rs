@@ -9,7 +9,7 @@ use skills_core::{
 };
 
 use super::{
-    Budget, Call, Door, Face, ListingStyle, Refusal, Reply, Takes, Tool, arguments,
+    Blocking, Budget, Call, Door, Face, ListingStyle, Refusal, Reply, Tool, arguments,
     listing::{self, Entries, Entry},
     refusal, skills_search,
 };
@@ -25,7 +25,7 @@ pub(super) const TOOL: Tool = Tool {
     dangerous: false,
     input: arguments::schema::<Input>,
     output: None,
-    takes: Takes::AFile,
+    blocking: |_, _| Blocking::ShortRead,
     run,
 };
 

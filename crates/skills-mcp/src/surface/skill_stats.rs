@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use skills_core::{diagnostic::one_line, estimate};
 
-use super::{Call, Door, Refusal, Reply, Takes, Tool, arguments};
+use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments};
 use crate::{
     analytics::{
         archive::{Period, lines::Lines},
@@ -33,7 +33,7 @@ pub(super) const TOOL: Tool = Tool {
     dangerous: false,
     input: arguments::schema::<Input>,
     output: None,
-    takes: Takes::Many,
+    blocking: |_, _| Blocking::LongRead,
     run,
 };
 

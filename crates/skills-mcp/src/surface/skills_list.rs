@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use skills_core::catalog::Skill;
 
 use super::{
-    Call, Door, Refusal, Reply, Takes, Tool, arguments, listing::one_line, refusal,
+    Blocking, Call, Door, Refusal, Reply, Tool, arguments, listing::one_line, refusal,
     summary::Summary,
 };
 
@@ -21,7 +21,7 @@ pub(super) const TOOL: Tool = Tool {
     dangerous: false,
     input: arguments::schema::<Input>,
     output: Some(output),
-    takes: Takes::Many,
+    blocking,
     run,
 };
 
@@ -67,6 +67,12 @@ struct Listed {
     summary: Summary,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<String>,
+}
+
+/// Only bodies are read from the disk.
+fn blocking(_: &Call, arguments: &Map<String, Value>) -> Blocking {
+    let bodies = arguments.get("includeBody") == Some(&Value::Bool(true));
+    if bodies { Blocking::LongRead } else { Blocking::Never }
 }
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {

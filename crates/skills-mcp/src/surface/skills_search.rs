@@ -12,7 +12,7 @@ use skills_core::{
 };
 
 use super::{
-    Call, Door, Match, Refusal, Reply, Takes, Tool, arguments,
+    Blocking, Call, Door, Match, Refusal, Reply, Tool, arguments,
     listing::one_line,
     summary::{Summary, haystack},
 };
@@ -32,7 +32,7 @@ pub(super) const TOOL: Tool = Tool {
     dangerous: false,
     input: arguments::schema::<Input>,
     output: Some(output),
-    takes: Takes::Many,
+    blocking,
     run,
 };
 
@@ -89,6 +89,15 @@ struct Hit {
     matched_terms: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     clause: Option<String>,
+}
+
+/// A search for every word reads every text; the ranked one reads its index and a few texts.
+fn blocking(call: &Call, arguments: &Map<String, Value>) -> Blocking {
+    let ranked = match arguments.get("match") {
+        Some(matching) => matching == "ranked",
+        None => call.face.matching == Match::Ranked,
+    };
+    if ranked { Blocking::ShortRead } else { Blocking::LongRead }
 }
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {

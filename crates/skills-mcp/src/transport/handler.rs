@@ -19,10 +19,7 @@ use rmcp::{
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use skills_core::diagnostic::escaped;
-use tokio::{
-    sync::Semaphore,
-    task::{block_in_place, spawn_blocking},
-};
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use super::{
     announce::Announcer,
@@ -32,13 +29,13 @@ use crate::{
     event::{Behalf, Sink},
     script::{Caller, Runs},
     store::{Cause, Snapshot, Store},
-    surface::{Call, Face, Menu, Offered, Refusal, Reply, Session, Takes},
+    surface::{Blocking, Call, Face, Menu, Offered, Refusal, Reply, Session},
     telemetry::{self, Telemetry},
 };
 
 /// So many calls run at once; more wait for their turn.
 const MAX_RUNNING: usize = 32;
-/// So many of them read many files: more would not be quicker, and each keeps a thread.
+/// So many of them read much: more would not be quicker, and each keeps a thread.
 const MAX_READING: usize = 4;
 /// How long clients may keep what never changes while the server runs: its description, the list of resources.
 pub(super) const FIXED_TTL_MS: u64 = 60_000;
@@ -52,8 +49,10 @@ const MOMENT: Duration = Duration::from_millis(5);
 /// Where looking takes long and somebody never stops writing, it is asked for once more after this and no more.
 const LONG: Duration = Duration::from_millis(100);
 
+/// What a tool answers.
+type Answer = Result<Reply, Refusal>;
 /// A tool's name and what it answers.
-type Answered = (&'static str, Result<Reply, Refusal>);
+type Answered = (&'static str, Answer);
 
 /// When a request came, and what came with it.
 pub(super) struct Asked<'a> {
@@ -142,9 +141,7 @@ impl Handler {
             let last_try = tries == MAX_TRIES || (tries > 0 && started.elapsed() > LONG);
             let sink = self.sink(&snapshot, offered.tool.name, asked);
             let call = self.call(snapshot, sink, caller.clone(), last_try);
-            let many = offered.tool.takes == Takes::Many;
-            let _turn = if many { self.reading.acquire().await.ok() } else { None };
-            let reply = run(offered, call, arguments.clone()).await;
+            let reply = self.run(offered, call, arguments.clone()).await;
             let stale = matches!(reply, Err(Refusal::Stale(_)));
             let store = Arc::clone(&self.store);
             let look = move || store.refresh(Cause::Call);
@@ -189,26 +186,26 @@ impl Handler {
     }
 }
 
-/// Runs a tool, where it may block if it has to. A panic ends the call and nothing else.
-async fn run(offered: &Arc<Offered>, call: Call, arguments: JsonObject) -> Result<Reply, Refusal> {
-    let name = &*offered.name;
-    let panicked = || Err(Refusal::Internal(format!("{name} failed: a panic")));
-    let long = match offered.tool.takes {
-        Takes::Nothing => false,
-        Takes::AFile => call.snapshot.is_slow() || !call.snapshot.is_indexed(),
-        Takes::Many => true,
-        Takes::AScript => {
-            // Elsewhere, so that whoever waits can be told how it goes.
-            let offered = Arc::clone(offered);
-            let work = telemetry::carried(move || offered.call(&call, arguments));
-            let ran = spawn_blocking(work).await;
-            return ran.unwrap_or_else(|_| panicked());
-        }
-    };
-    let run = || catch_unwind(AssertUnwindSafe(|| offered.call(&call, arguments)));
-    // Where it stands; if that may take long, the other work of this thread is handed on.
-    let ran = if long { block_in_place(run) } else { run() };
-    ran.unwrap_or_else(|_| panicked())
+impl Handler {
+    /// Runs a tool: short calls where they stand, so that they cost no change of threads; the others on a thread of the
+    /// blocking pool, few at a time. A panic ends the call and nothing else.
+    async fn run(&self, offered: &Arc<Offered>, call: Call, arguments: JsonObject) -> Answer {
+        let _turn = match offered.blocking(&call, &arguments) {
+            Blocking::Never | Blocking::ShortRead => {
+                let run = || offered.call(&call, arguments);
+                return catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| panicked(offered));
+            }
+            Blocking::LongRead => self.reading.acquire().await.ok(),
+            Blocking::Script => None,
+        };
+        let running = Arc::clone(offered);
+        let work = telemetry::carried(move || running.call(&call, arguments));
+        spawn_blocking(work).await.unwrap_or_else(|_| panicked(offered))
+    }
+}
+
+fn panicked(offered: &Offered) -> Answer {
+    Err(Refusal::Internal(format!("{} failed: a panic", offered.name)))
 }
 
 impl ServerHandler for Handler {
@@ -421,12 +418,12 @@ mod tests {
     use super::*;
     use crate::{
         config::{Environment, Stack},
-        surface::{Door, Takes, Tool},
+        surface::{Door, Tool},
     };
 
     type Run = fn(&Call, JsonObject) -> Result<Reply, Refusal>;
 
-    const fn tool(takes: Takes, run: Run) -> Tool {
+    const fn tool(blocking: fn(&Call, &JsonObject) -> Blocking, run: Run) -> Tool {
         Tool {
             name: "planted",
             door: Door::Tree,
@@ -437,16 +434,16 @@ mod tests {
             dangerous: false,
             input: JsonObject::new,
             output: None,
-            takes,
+            blocking,
             run,
         }
     }
 
     static TOOLS: [Tool; 4] = [
-        tool(Takes::Many, |_, _| panic!("on purpose")),
-        tool(Takes::Nothing, |_, _| panic!("on purpose")),
-        tool(Takes::Many, |_, _| Ok(Reply::text("still here"))),
-        tool(Takes::Nothing, |_, _| Ok(Reply::text("still here"))),
+        tool(|_, _| Blocking::LongRead, |_, _| panic!("on purpose")),
+        tool(|_, _| Blocking::Never, |_, _| panic!("on purpose")),
+        tool(|_, _| Blocking::LongRead, |_, _| Ok(Reply::text("still here"))),
+        tool(|_, _| Blocking::Never, |_, _| Ok(Reply::text("still here"))),
     ];
 
     #[tokio::test(flavor = "multi_thread")]
@@ -464,7 +461,7 @@ mod tests {
             });
             let call =
                 handler.call(Arc::clone(&snapshot), Sink::silent(), Caller::default(), false);
-            let ran = run(&offered, call, JsonObject::new()).await;
+            let ran = handler.run(&offered, call, JsonObject::new()).await;
             match number {
                 0 | 1 => assert!(matches!(ran, Err(Refusal::Internal(_))), "{ran:?}"),
                 _ => assert_eq!(ran, Ok(Reply::text("still here"))),

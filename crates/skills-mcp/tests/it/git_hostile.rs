@@ -748,7 +748,8 @@ fn e11_a_small_remote_that_takes_much_of_the_disk_is_refused_before_anything_is_
 #[test]
 fn e11_all_commits_of_all_repositories_together_stay_within_the_limit_and_the_oldest_go_first() {
     let home = Home::new();
-    let (one, other) = (team(&home), Remote::with(&home, "other", "//- skills/x.md\n"));
+    let text = format!("//- skills/x.md\n{}", skill("example", "X", "the text"));
+    let (one, other) = (team(&home), Remote::with(&home, "other", &text));
     let room = 5 * MIB;
     let mut commits = Vec::new();
     for letter in b'a'..b'g' {

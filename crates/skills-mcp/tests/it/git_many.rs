@@ -14,7 +14,7 @@ fn g12_many_servers_on_an_empty_cache_make_one_clone() {
     let servers = std::env::var("SERVERS").ok().and_then(|count| count.parse().ok()).unwrap_or(16);
     let home = Home::new();
     let remote = Remote::empty(&home, "team");
-    remote.commit(&format!("//- skills/a.md\n{}", skill("a", "A", "the text")));
+    remote.commit(&format!("//- skills/a.md\n{}", skill("apples", "A", "the text")));
     let server = remote.serve();
     server.behave(Manner::Slow(200));
     let started = Instant::now();

@@ -401,7 +401,7 @@ fn x09_a_script_with_too_many_threads_ends_where_no_limit_counts_them() {
     );
     let answer = shop.run("scripts/x.py");
     // Who is not root meets the kernel's own limit first.
-    let said = if is_root() { "it had more than 2048 threads." } else { "can't start new thread" };
+    let said = if is_root() { "it had more than 1024 threads." } else { "can't start new thread" };
     assert!(answer["stderr"].as_str().unwrap().contains(said), "{answer}");
 }
 

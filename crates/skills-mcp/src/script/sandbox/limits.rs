@@ -8,7 +8,7 @@
 
 use std::{fs, io};
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit};
 
 const GIB: u64 = 1 << 30;
 /// One file.
@@ -19,6 +19,9 @@ const OPEN_FILES: u64 = 1024;
 /// More than all tasks of the machine: a user's own count against it too.
 const MORE_TASKS: u64 = 512;
 
+/// A script's share of a busy processor is about a tenth of that of a process of the user's.
+const NICE: i32 = 10;
+
 /// Where memory runs out, a script goes before the server and before its supervisor.
 const FIRST_TO_GO: &str = "500";
 
@@ -26,6 +29,8 @@ pub(super) fn set(cpu_seconds: u64) -> io::Result<()> {
     // Nobody needs it to work who has enough.
     let _ = fs::write("/proc/self/oom_score_adj", FIRST_TO_GO);
     let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    // The server and the supervisor come first, however many processes a script starts.
+    let _ = setpriority_process(None, NICE);
     lower(Resource::Core, 0)?;
     lower(Resource::Cpu, cpu_seconds.saturating_mul(cores))?;
     lower(Resource::Fsize, FILE_BYTES)?;
