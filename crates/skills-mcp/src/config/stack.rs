@@ -151,9 +151,11 @@ impl Stack {
 
     fn record(&self, served: &ServedContent, consent: &Consent, mut settled: Settled) -> Settled {
         match (consent, &settled.pins) {
-            (Consent::First, Some(pins)) => {
-                match self.consent.record_first(&served.identity, pins) {
-                    Ok(on_record) if on_record == *pins => settled,
+            (Consent::First, pins) => {
+                // A file that cannot be read asks for nothing, and this is the time when it could have asked.
+                let pins = pins.clone().unwrap_or_default();
+                match self.consent.record_first(&served.identity, &pins) {
+                    Ok(on_record) if on_record == pins => settled,
                     Ok(on_record) => self.settle_with(Some((served, &Consent::Known(on_record)))),
                     Err(why) => self.settle_with(Some((served, &Consent::Unknown(why)))),
                 }

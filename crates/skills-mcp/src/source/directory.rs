@@ -33,6 +33,8 @@ const MAX_CONFIG_BYTES: usize = 256 * 1024;
 pub struct Directory {
     name: Arc<str>,
     path: PathBuf,
+    /// The folder that the operator named, which consent is for: which folder in it is meant is content's to say.
+    consented: PathBuf,
     /// The folder that links may not leave, and the source's place below it.
     boundary: PathBuf,
     inside: RelPath,
@@ -85,7 +87,9 @@ impl Directory {
         let links = if trust == Trust::Strict { Links::Inside } else { Links::Follow };
         let path = content_folder(&named.path, links);
         match Root::open(&path, links) {
-            Ok(_) => Ok(Self::named(&named.name, path, links)),
+            Ok(_) => {
+                Ok(Self { consented: named.path.clone(), ..Self::named(&named.name, path, links) })
+            }
             Err(DiskError::NotFound) => Err(SourceError::Missing { origin: named.origin, path }),
             Err(error) => Err(SourceError::Closed { path, error }),
         }
@@ -95,6 +99,7 @@ impl Directory {
         Self {
             name: name.into(),
             boundary: path.clone(),
+            consented: path.clone(),
             inside: RelPath::root(),
             path,
             links,
@@ -245,7 +250,7 @@ impl Directory {
                 repository.serving()?;
                 repository.consent_name().to_owned()
             }
-            None => real_path(&self.path)?.to_string_lossy().into_owned(),
+            None => real_path(&self.consented)?.to_string_lossy().into_owned(),
         };
         Some(ServedContent { identity, source: Arc::clone(&self.name), config: self.config() })
     }

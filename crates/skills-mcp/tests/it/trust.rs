@@ -333,6 +333,53 @@ fn e05_a_pushed_commit_neither_leads_to_another_branch_nor_stops_the_fetching() 
     }
 }
 
+/// Serves a directory until it has answered a request with this skill.
+fn serve_once(home: &Home, word: &str) {
+    let mut client = Client::legacy(directory(home), "2025-11-25");
+    let answer = client.call("get_skill", &json!({"context": word}));
+    assert!(answer.json["content"].as_str().unwrap().ends_with(word), "{answer:?}");
+    client.close();
+}
+
+fn directory(home: &Home) -> Command {
+    let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+    command.arg("--dir").arg(home.path().join("d"));
+    command
+}
+
+fn one_word(word: &str) -> String {
+    format!("---\nkeywords: [{word}]\ndescription: {word}\n---\n{word}\n")
+}
+
+const SENDS: &str = "analytics: {enabled: true, endpoint: 'https://events.example.org/v1'}\n";
+
+#[test]
+fn e05_a_directory_whose_first_configuration_cannot_be_read_has_been_served_for_the_first_time() {
+    let home = Home::new();
+    home.write("d/apples.md", one_word("apples"));
+    home.write("d/config.yaml", "a: [\n");
+    serve_once(&home, "apples");
+    home.write("d/config.yaml", SENDS);
+    serve_once(&home, "apples");
+    assert_eq!(waiting(&mut directory(&home)), ["analytics.enabled", "analytics.endpoint"]);
+}
+
+#[test]
+fn e05_a_change_of_layout_makes_no_new_source_of_a_directory() {
+    // From the folder in it to the whole directory, and back.
+    for [first, second] in [["skills/apples.md", "pears.md"], ["apples.md", "skills/pears.md"]] {
+        let home = Home::new();
+        home.write(&format!("d/{first}"), one_word("apples"));
+        serve_once(&home, "apples");
+        fs::remove_file(home.path().join("d").join(first)).unwrap();
+        home.write(&format!("d/{second}"), one_word("pears"));
+        home.write("d/config.yaml", SENDS);
+        serve_once(&home, "pears");
+        let waiting = waiting(&mut directory(&home));
+        assert_eq!(waiting, ["analytics.enabled", "analytics.endpoint"], "{second}");
+    }
+}
+
 // E4
 
 /// A script that tells whether it runs, of a repository or of a directory.
