@@ -185,13 +185,13 @@ const STEPS: f64 = 4.0;
     reason = "a logarithm of 64 bits is small and not below zero; its rounding is what a bucket is"
 )]
 pub fn bucket(duration: u64) -> u16 {
-    1 + ((duration.max(1) as f64).log2() * STEPS).floor() as u16
+    1 + (libm::log2(duration.max(1) as f64) * STEPS).floor() as u16
 }
 
 /// What stands for a bucket: its middle.
 pub fn middle(bucket: u16) -> f64 {
     let lower = f64::from(bucket.saturating_sub(1));
-    ((lower + 0.5) / STEPS).exp2()
+    libm::exp2((lower + 0.5) / STEPS)
 }
 
 impl Metric {

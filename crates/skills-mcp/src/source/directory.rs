@@ -95,6 +95,16 @@ impl Directory {
         }
     }
 
+    /// The same source as things are now: a named directory may have got skills beside its `skills/`, or lost them.
+    #[must_use]
+    pub fn renewed(&self) -> Self {
+        if self.scope == Scope::Bundles || self.repository.is_some() {
+            return self.clone();
+        }
+        let path = content_folder(&self.consented, self.links);
+        Self { boundary: path.clone(), path, ..self.clone() }
+    }
+
     fn named(name: &str, path: PathBuf, links: Links) -> Self {
         Self {
             name: name.into(),

@@ -129,8 +129,9 @@ impl Store {
         refreshed
     }
 
-    /// Reads the plugins' records again, where they or the plugins' folders may have changed. The number of the first
-    /// source that is another one now, if the records were read.
+    /// Reads the plugins' records again, where they or the plugins' folders may have changed; when everything is looked at,
+    /// also decides again which folder of a named directory is meant. The number of the first source that is another one
+    /// now, if that was found out.
     fn renew(
         &self,
         state: &mut State,
@@ -140,12 +141,20 @@ impl Store {
     ) -> Option<usize> {
         let outdated = !state.is_current(now);
         let State { plugins, watch, followed, failures, .. } = state;
-        let plugins = plugins.as_mut()?;
-        if !whole && !outdated && !LivePlugins::are_among(changes) && plugins.are_same() {
-            return None;
-        }
         let before = self.serving.load_full();
-        let now = plugins.renew(&self.sources, watch.as_mut());
+        let named = before.iter().take(self.sources.len());
+        let again = whole && self.current.load().is_some();
+        let fixed: Vec<Directory> =
+            if again { named.map(Directory::renewed).collect() } else { named.cloned().collect() };
+        let now = match plugins {
+            Some(plugins)
+                if whole || outdated || LivePlugins::are_among(changes) || !plugins.are_same() =>
+            {
+                plugins.renew(&fixed, watch.as_mut())
+            }
+            None if fixed.iter().zip(&*before).any(|(now, before)| !now.is_same(before)) => fixed,
+            Some(_) | None => return None,
+        };
         let same = before.iter().zip(&now).take_while(|(a, b)| a.is_same(b)).count();
         for number in same..before.len() {
             if let Some(watch) = watch {

@@ -37,7 +37,7 @@ const CORE_ROOMS: &[&str] = &[
     "resolve",
 ];
 /// All that the core may depend on.
-const CORE_DEPENDENCIES: &[&str] = &["rust-stemmers", "saphyr-parser", "sha2", "strsim"];
+const CORE_DEPENDENCIES: &[&str] = &["libm", "rust-stemmers", "saphyr-parser", "sha2", "strsim"];
 /// The only files that hold a key to files, processes, the environment or the clock.
 const KEY_HOLDERS: &[&str] = &[
     "analytics/archive/lines/door.rs",

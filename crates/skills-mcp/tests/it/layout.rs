@@ -136,3 +136,22 @@ fn e07_a_projects_skill_does_not_take_the_name_of_a_plugins() {
     let (_, found) = doctored(&mut crate::support::agents(&home, &[]));
     assert_eq!(found, ["ship/SKILL.md name-invalid"]);
 }
+
+#[test]
+fn a12_which_folder_is_meant_is_decided_again_while_a_server_runs() {
+    let home = Home::new();
+    home.write("d/skills/api/orders.md", skill("orders", "Orders", "Text."));
+    let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+    command.arg("--dir").arg(home.path().join("d"));
+    let mut client = Client::legacy(command, "2025-11-25");
+    let mut found = |context: &str| {
+        assert_eq!(client.call("refresh_skills", &json!({})).json["success"], true);
+        client.call("get_skill", &json!({"context": context})).json["skill_path"].clone()
+    };
+    assert_eq!(found("orders"), "api/orders");
+    home.write("d/refunds.md", skill("refunds", "Refunds", "Text."));
+    assert_eq!(found("refunds"), "refunds");
+    assert_eq!(found("orders"), "skills/api/orders");
+    fs::remove_file(home.path().join("d/refunds.md")).unwrap();
+    assert_eq!(found("orders"), "api/orders");
+}

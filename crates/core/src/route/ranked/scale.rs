@@ -7,7 +7,7 @@ use super::{counts::Counts, entry::Lengths, numbers::narrow};
 pub(super) fn worth(all: usize, with: usize) -> f64 {
     const FLATTENED: f64 = 2.0;
     let (all, with) = (f64::from(narrow(all)), f64::from(narrow(with)));
-    (1.0 + (all - with + 0.5) / (with + 0.5)).ln() + FLATTENED
+    libm::log(1.0 + (all - with + 0.5) / (with + 0.5)) + FLATTENED
 }
 
 /// What one occurrence counts in each field of an entry: the field's weight, less where the field is long.

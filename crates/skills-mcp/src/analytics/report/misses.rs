@@ -119,7 +119,7 @@ impl<'a> Missed<'a> {
             }
             let (n, here) = (real(*n), real(list.len() as u64).max(1.0));
             // Of all requests, and of those that found nothing: a word of every team says nothing of either.
-            let rare = ((all - n + 0.5) / (n + 0.5)).ln().min((missed / here).ln());
+            let rare = libm::log((all - n + 0.5) / (n + 0.5)).min(libm::log(missed / here));
             rare.max(LEAST_RARITY)
         });
         Self { rarity: rarity.collect(), requests, having }
