@@ -28,6 +28,8 @@ const ORPHANS: Duration = Duration::from_secs(2);
 const KILL_ALL: Duration = Duration::from_secs(10);
 /// Of so many processes the groups are looked at.
 const GROUPS: usize = 64;
+/// So often the threads of a process are asked that end before they have answered, while others begin.
+const ROUNDS: usize = 10;
 /// Children whatever signal their end is told by, which a process chooses that clones itself.
 const ANY_CHILD: u32 = libc::__WALL.unsigned_abs();
 
@@ -92,10 +94,7 @@ impl Family {
 
     /// The children of every thread, and how many threads there are. A process that is gone has none.
     fn children(&self, pid: Pid) -> Result<(Vec<Pid>, usize), Untold> {
-        let proc = self.0.as_ref().and_then(|proc| proc.fd().ok()).ok_or(Untold::Now)?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let path = format!("{}/task", pid.as_raw_nonzero());
-        let tasks = match openat(proc, path, flags, Mode::empty()) {
+        let tasks = match self.folder(&format!("{}/task", pid.as_raw_nonzero())) {
             Ok(tasks) => tasks,
             Err(Errno::NOENT | Errno::SRCH) => return Ok((Vec::new(), 0)),
             Err(_) => return Err(Untold::Now),
@@ -139,10 +138,8 @@ impl Family {
                 Err(Errno::NOENT | Errno::SRCH | Errno::ACCESS | Errno::PERM) => continue,
                 Err(_) => return Err(Untold::Now),
             };
-            let fields: Vec<&str> = stat.split_whitespace().collect();
-            let threads = fields.get(17).and_then(|count| count.parse().ok()).unwrap_or(1);
-            if let Some(parent) = fields.get(1).copied().and_then(read) {
-                parents.entry(parent).or_default().push((pid, threads));
+            if let Some(parent) = stat.split_whitespace().nth(1).and_then(read) {
+                parents.entry(parent).or_default().push((pid, threads(&stat).unwrap_or(1)));
             }
         }
         Ok(parents)
@@ -150,16 +147,13 @@ impl Family {
 
     /// What the kernel tells of a process behind its name, which may hold anything.
     fn stat(&self, pid: Pid) -> Result<String, Errno> {
-        let stat = self.text(pid, "stat")?;
+        let stat = self.text(&pid.as_raw_nonzero().to_string(), "stat")?;
         Ok(stat.rsplit(')').next().unwrap_or_default().to_owned())
     }
 
     /// Whether more than so many of these still run: one that has ended is there until its parent takes notice.
     pub(super) fn live(&self, pids: &[Pid], most: usize) -> bool {
-        let runs = |pid: &&Pid| {
-            let stat = self.stat(**pid).unwrap_or_default();
-            !matches!(stat.split_whitespace().next(), None | Some("Z" | "X"))
-        };
+        let runs = |pid: &&Pid| self.stat(**pid).is_ok_and(|stat| !has_ended(&stat));
         pids.iter().filter(runs).nth(most).is_some()
     }
 
@@ -176,37 +170,61 @@ impl Family {
 
     /// What these processes hold in memory, in bytes. Pages that several of them share count for each.
     pub(super) fn resident(&self, pids: &[Pid]) -> u64 {
-        pids.iter().map(|pid| self.kilobytes(*pid, "status", "VmRSS:").unwrap_or(0)).sum::<u64>()
-            << 10
+        let resident = |folder: &str| self.kilobytes(folder, "status", "VmRSS:");
+        pids.iter().filter_map(|pid| self.shown(*pid, resident)).sum::<u64>() << 10
     }
 
     /// The same with every page counted once, which takes the kernel longer to tell.
     pub(super) fn resident_once(&self, pids: &[Pid]) -> u64 {
-        let once = |pid: &Pid| {
-            let shared = self.kilobytes(*pid, "smaps_rollup", "Pss:");
-            shared.or_else(|| self.kilobytes(*pid, "status", "VmRSS:")).unwrap_or(0)
+        let once = |folder: &str| {
+            let shared = self.kilobytes(folder, "smaps_rollup", "Pss:");
+            shared.or_else(|| self.kilobytes(folder, "status", "VmRSS:"))
         };
-        pids.iter().map(once).sum::<u64>() << 10
+        pids.iter().filter_map(|pid| self.shown(*pid, once)).sum::<u64>() << 10
+    }
+
+    /// What a process answers when it is asked in its folder. That is the folder of its first thread, which shows nothing
+    /// once that thread has ended, while others go on with all that the process holds: then one of those is asked.
+    pub(super) fn shown<T>(&self, pid: Pid, mut ask: impl FnMut(&str) -> Option<T>) -> Option<T> {
+        let own = pid.as_raw_nonzero().to_string();
+        if let Some(answer) = ask(&own) {
+            return Some(answer);
+        }
+        for _ in 0..ROUNDS {
+            let tasks = self.folder(&format!("{own}/task")).and_then(Dir::new).ok();
+            let mut others = tasks.map(|mut tasks| numbers(&mut tasks)).unwrap_or_default();
+            others.retain(|thread| *thread != pid);
+            // All of it has ended.
+            if others.is_empty() {
+                return None;
+            }
+            let mut asked =
+                others.iter().map(|thread| ask(&format!("{own}/task/{}", thread.as_raw_nonzero())));
+            if let Some(answer) = asked.find_map(|answer| answer) {
+                return Some(answer);
+            }
+        }
+        None
     }
 
     /// `Pss:   123 kB` in a file of a process.
-    fn kilobytes(&self, pid: Pid, file: &str, name: &str) -> Option<u64> {
-        let text = self.text(pid, file).ok()?;
+    fn kilobytes(&self, folder: &str, file: &str, name: &str) -> Option<u64> {
+        let text = self.text(folder, file).ok()?;
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         line.trim().trim_end_matches(" kB").parse().ok()
     }
 
-    /// A file that the kernel keeps about a process.
-    pub(super) fn text(&self, pid: Pid, file: &str) -> Result<String, Errno> {
+    /// A file that the kernel keeps about a process or thread, in its folder.
+    pub(super) fn text(&self, folder: &str, file: &str) -> Result<String, Errno> {
         let proc = self.0.as_ref().ok_or(Errno::BADF)?.fd()?;
-        text(proc, &format!("{}/{file}", pid.as_raw_nonzero()))
+        text(proc, &format!("{folder}/{file}"))
     }
 
-    /// The folder with the files that a process has open.
-    pub(super) fn open_files(&self, pid: Pid) -> Result<OwnedFd, Errno> {
+    /// A folder that the kernel keeps about processes, such as `123/fd` with the files that one has open.
+    pub(super) fn folder(&self, path: &str) -> Result<OwnedFd, Errno> {
         let proc = self.0.as_ref().ok_or(Errno::BADF)?.fd()?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        openat(proc, format!("{}/fd", pid.as_raw_nonzero()), flags, Mode::empty())
+        openat(proc, path, flags, Mode::empty())
     }
 
     /// The session of a process. It is 0 where its leader is out of sight, as in a container whose first process was
@@ -219,6 +237,18 @@ impl Family {
     fn pids(&mut self) -> Vec<Pid> {
         self.0.as_mut().map(numbers).unwrap_or_default()
     }
+}
+
+/// How many threads a process has, by what [`Family::stat`] told.
+fn threads(stat: &str) -> Option<usize> {
+    stat.split_whitespace().nth(17)?.parse().ok()
+}
+
+/// Whether a process has ended, by the same: all of it, as the state is that of its first thread only, which stays until
+/// the last one has ended.
+fn has_ended(stat: &str) -> bool {
+    let state = stat.split_whitespace().next();
+    matches!(state, None | Some("Z" | "X")) && threads(stat).is_none_or(|threads| threads < 2)
 }
 
 /// Looks at the state of a child and leaves it as it is.
@@ -343,9 +373,24 @@ fn read(text: &str) -> Option<Pid> {
 mod tests {
     #![expect(clippy::disallowed_methods, reason = "the test starts a child")]
 
-    use std::process::{Command, Stdio};
+    use std::{
+        io::{BufRead as _, BufReader},
+        process::{Command, Stdio},
+    };
 
     use super::*;
+
+    /// Its first thread ends, while another holds 64 MB.
+    const HOLDS: &str = "
+import ctypes, os, threading, time
+def hold():
+    held = b'x' * (64 << 20)
+    leader = '/proc/self/task/%d/stat' % os.getpid()
+    while open(leader).read().rsplit(')')[-1].split()[0] != 'Z': time.sleep(0.01)
+    print('held', flush=True); time.sleep(20)
+threading.Thread(target=hold).start()
+ctypes.CDLL(None).syscall(60 if os.uname().machine == 'x86_64' else 93, 0)
+";
 
     #[test]
     fn every_way_of_asking_knows_a_child() {
@@ -363,5 +408,26 @@ mod tests {
         assert!(asked.pids.contains(&pid) && asked.threads >= asked.pids.len());
         assert!(searched.contains(&pid) && child_of_ours && !alone && blind);
         assert!(!is_child(pid));
+    }
+
+    #[test]
+    fn e13_a_process_lives_and_holds_memory_until_its_last_thread_ends() {
+        let mut python = Command::new("python3");
+        python.args(["-c", HOLDS]).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = python.spawn().unwrap();
+        let pids = [Pid::from_child(&child)];
+        let mut said = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        let family = Family::open();
+        let look = || (family.live(&pids, 0), family.resident(&pids), family.resident_once(&pids));
+        let before = look();
+        child.kill().unwrap();
+        // It has ended, and its parent has taken no notice yet.
+        waitid(WaitId::Pid(pids[0]), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
+        let after = look();
+        child.wait().unwrap();
+        assert_eq!(said, "held\n");
+        assert!(before.0 && before.1 >= 64 << 20 && before.2 >= 64 << 20, "{before:?}");
+        assert_eq!(after, (false, 0, 0));
     }
 }

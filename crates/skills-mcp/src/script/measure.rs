@@ -2,8 +2,9 @@
 //! ones that a process still has open or mapped, and shared memory.
 //!
 //! The folder is the script's to change while it is measured, so it is walked by handles and never by paths, without
-//! recursion, and up to a number of files and levels. Not counted: what a script writes to `cwd`, and a deleted file whose
-//! only handle is on its way through a socket.
+//! recursion, and up to a number of files and levels. Not counted: what a script writes to `cwd`, a deleted file whose only
+//! handle is on its way through a socket, and what a thread holds open apart from the others of its process, which the
+//! filter of system calls (`sandbox/calls`) does not let it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -125,19 +126,22 @@ fn nameless(family: &Family, pids: &[Pid]) -> u64 {
         *most = bytes.max(*most);
     };
     for pid in pids {
-        open_files(family, *pid, &mut count);
-        // A mapping keeps its file without a handle.
-        for line in family.text(*pid, "maps").unwrap_or_default().lines() {
-            if let Some((file, bytes)) = deleted_mapping(line) {
+        family.shown(*pid, |folder| {
+            open_files(family, folder, &mut count);
+            // A mapping keeps its file without a handle.
+            let maps = family.text(folder, "maps").ok()?;
+            for (file, bytes) in maps.lines().filter_map(deleted_mapping) {
                 count(file, bytes);
             }
-        }
+            // A thread that ends lets go of its mappings first: whose are there has shown all its files.
+            (!maps.is_empty()).then_some(())
+        });
     }
     held.values().sum()
 }
 
-fn open_files(family: &Family, pid: Pid, count: &mut impl FnMut((u64, u64), u64)) {
-    let Ok(folder) = family.open_files(pid) else { return };
+fn open_files(family: &Family, folder: &str, count: &mut impl FnMut((u64, u64), u64)) {
+    let Ok(folder) = family.folder(&format!("{folder}/fd")) else { return };
     let Ok(mut names) = Dir::read_from(&folder) else { return };
     while let Some(Ok(entry)) = names.read() {
         let Ok(found) = statat(&folder, entry.file_name(), AtFlags::empty()) else { continue };

@@ -151,6 +151,55 @@ fn e13_shared_memory_counts_against_a_limit() {
     }
 }
 
+/// Holds five times 500 MB in a thread: deleted files, or shared memory that is mapped and in no file table.
+const HOLD: &str = "
+import ctypes, mmap, os, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+os.chdir(os.environ['HOME'])
+def deleted():
+    file = os.open('f', os.O_CREAT | os.O_RDWR); os.unlink('f'); os.posix_fallocate(file, 0, 500 << 20)
+def hold(one):
+    held = [one() for n in range(5)]
+    time.sleep(300)
+def mapped(): return mmap.mmap(-1, 500 << 20)
+def end_thread(): libc.syscall(60 if os.uname().machine == 'x86_64' else 93, 0)
+";
+
+#[test]
+fn e13_what_a_process_holds_counts_until_its_last_thread_ends() {
+    let ended = |kind: &str| {
+        format!(
+            "{HOLD}if os.fork() == 0:\n    threading.Thread(target=hold, args=({kind},)).start()\n    end_thread()\ntime.sleep(300)\n"
+        )
+    };
+    let shop = Workshop::new().script("scripts/deleted.py", "", &ended("deleted")).script(
+        "scripts/mapped.py",
+        "",
+        &ended("mapped"),
+    );
+    for mut client in servers(&shop.set("scripts.timeout_seconds=200")) {
+        for file in ["scripts/deleted.py", "scripts/mapped.py"] {
+            let answer = run(&mut client, file, &json!({}));
+            let said = answer["stderr"].as_str().unwrap();
+            assert!(said.contains("shared memory held more than 2 GiB"), "{answer}");
+        }
+    }
+}
+
+#[test]
+fn e02_no_thread_hides_deleted_files_in_a_file_table_of_its_own() {
+    let text = format!(
+        "{HOLD}def apart():\n    print(libc.unshare(0x400), libc.syscall(436, 1 << 20, 1 << 20, 2), flush=True)\n    hold(deleted)\nthreading.Thread(target=apart).start()\n"
+    );
+    let shop = Workshop::new().script("scripts/x.py", "", &text);
+    for mut client in servers(&shop.set("scripts.timeout_seconds=200")) {
+        let answer = run(&mut client, "scripts/x.py", &json!({}));
+        let said = answer["stderr"].as_str().unwrap();
+        assert!(said.contains("deleted files and shared memory held more than 2 GiB"), "{answer}");
+        assert_eq!(answer["stdout"], "-1 -1\n", "{answer}");
+    }
+}
+
 #[test]
 fn e13_a_limit_on_file_sizes_does_not_end_the_server() {
     let shop =

@@ -1,8 +1,8 @@
 //! The filter of system calls (seccomp): what the rules on files leave open, and what no script needs.
 //!
 //! A call that is refused fails as if it were not permitted, so that programs go on without it. Calls that could do a
-//! refused thing in another way (`clone3`, `io_uring`) fail as if the kernel were too old for them, and programs take
-//! the old way, which is looked at.
+//! refused thing in another way (`clone3`, `io_uring`, a flag of `close_range`) fail as if the kernel were too old for
+//! them, and programs take the old way, which is looked at.
 
 use std::collections::BTreeMap;
 
@@ -130,6 +130,11 @@ const NAMESPACES: &[libc::c_int] = &[
 const CLONE_NEWTIME: u64 = 0x80;
 /// Makes a sibling instead of a child, which leaves the tree that is watched and killed from above.
 const CLONE_PARENT: u64 = 0x8000;
+/// Gives the threads of a process one table of open files. Those in a table of a thread's own would not be counted.
+const CLONE_FILES: u64 = 0x400;
+const CLONE_THREAD: u64 = 0x1_0000;
+/// Makes `close_range` give the caller a table of its own first.
+const CLOSE_RANGE_UNSHARE: u64 = 2;
 /// Closes what the kernel tells of a process to its supervisor, which counts what the process holds.
 const SET_DUMPABLE: u64 = 4;
 /// Modes that lend a file's owner to whoever starts it.
@@ -153,22 +158,31 @@ fn programs(network: bool) -> Option<[BpfProgram; 3]> {
         let action = SeccompAction::Errno(errno.unsigned_abs());
         SeccompFilter::new(rules, SeccompAction::Allow, action, arch).ok()?.try_into().ok()
     };
-    let always = |calls: &[i64]| calls.iter().map(|call| (*call, Vec::new())).collect();
     Some([
         foreign_calls_refused(compiled(refused(network)?, libc::EPERM)?),
-        compiled(always(UNKNOWN), libc::ENOSYS)?,
+        compiled(unknown()?, libc::ENOSYS)?,
         compiled(always(UNSUPPORTED), libc::EOPNOTSUPP)?,
     ])
 }
 
+fn always(calls: &[i64]) -> Rules {
+    calls.iter().map(|call| (*call, Vec::new())).collect()
+}
+
+fn unknown() -> Option<Rules> {
+    let mut rules = always(UNKNOWN);
+    rules.insert(libc::SYS_close_range, vec![flag(2, CLOSE_RANGE_UNSHARE)?]);
+    Some(rules)
+}
+
 fn refused(network: bool) -> Option<Rules> {
-    let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
-    let flag = |index, bit: u64| one(index, SeccompCmpOp::MaskedEq(bit), bit);
+    let mut rules = always(REFUSED);
     let namespaces = || NAMESPACES.iter().map(|kind| flag(0, u64::from(kind.unsigned_abs())));
-    let cloned = namespaces().chain([flag(0, CLONE_PARENT)]);
+    let apart = one(0, SeccompCmpOp::MaskedEq(CLONE_THREAD | CLONE_FILES), CLONE_THREAD);
+    let cloned = namespaces().chain([flag(0, CLONE_PARENT), apart]);
     rules.insert(libc::SYS_clone, cloned.collect::<Option<_>>()?);
     rules.insert(libc::SYS_prctl, vec![one(0, SeccompCmpOp::Eq, SET_DUMPABLE)?]);
-    let unshared = namespaces().chain([flag(0, CLONE_NEWTIME)]);
+    let unshared = namespaces().chain([flag(0, CLONE_NEWTIME), flag(0, CLONE_FILES)]);
     rules.insert(libc::SYS_unshare, unshared.collect::<Option<_>>()?);
     for (call, mode) in modes() {
         rules.insert(call, SET_ID.iter().map(|bit| flag(mode, *bit)).collect::<Option<_>>()?);
@@ -197,6 +211,11 @@ fn modes() -> Vec<(i64, u8)> {
     #[cfg(target_arch = "x86_64")]
     let modes = modes.into_iter().chain([(libc::SYS_chmod, 1)]);
     modes.into_iter().collect()
+}
+
+/// Holds where a bit of an argument is set.
+fn flag(index: u8, bit: u64) -> Option<SeccompRule> {
+    one(index, SeccompCmpOp::MaskedEq(bit), bit)
 }
 
 fn one(index: u8, operator: SeccompCmpOp, value: u64) -> Option<SeccompRule> {
@@ -239,5 +258,7 @@ mod tests {
         // Nobody else's, and not all of a user's at once. No probe may try that: without a sandbox it would work.
         assert_eq!(refused(true).unwrap()[&libc::SYS_setpriority].len(), 2);
         assert_eq!(refused(true).unwrap()[&libc::SYS_prlimit64].len(), 1);
+        // Only where it asks for a table of its own: programs close what they inherit with it.
+        assert_eq!(unknown().unwrap()[&libc::SYS_close_range].len(), 1);
     }
 }
