@@ -12,6 +12,12 @@ use std::{
 
 use super::{corpus, figures::time};
 
+/// The server that is measured: this build's, or the one that the variable `SERVER` names.
+pub(super) fn server() -> PathBuf {
+    std::env::var_os("SERVER")
+        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_skills-mcp")), PathBuf::from)
+}
+
 /// Opens and reads every file once, in a loop; where they are is known.
 pub(super) fn read_all(files: &[PathBuf]) -> Duration {
     let mut buffer = Vec::new();

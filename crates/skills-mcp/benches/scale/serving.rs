@@ -31,7 +31,7 @@ pub(super) struct Started {
 
 /// Starts a server with these doors open and greets it; the answer is not waited for.
 pub(super) fn greet(home: &Home, doors: &str) -> (Client, u64) {
-    let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+    let mut command = home.command(machine::server());
     command.arg("--dir").arg(home.skills()).args(["--tools", doors]);
     let mut client = Client::spawn(command);
     client.be_patient(PATIENCE);

@@ -195,7 +195,7 @@ impl Context {
         log::start(level, if serving { log::SERVING } else { log::OTHERWISE })?;
         if matches!(command, Command::Serve | Command::McpServer(_)) {
             // Before anything is logged: it starts everything anew, and what was said would be said twice.
-            memory::share();
+            memory::tune();
         }
         match command {
             Command::Serve => serve::run(self),

@@ -61,8 +61,8 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
         tracing::debug!(event = serde_json::to_string(&recorded).unwrap_or_default(), "recorded");
         recording.take(recorded);
     });
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+    // One client's messages and short calls have one thread, so that none of them changes threads; what blocks has others.
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .max_blocking_threads(MAX_THREADS)
         .enable_all()
         .build()?;
