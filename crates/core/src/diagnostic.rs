@@ -238,6 +238,7 @@ mod tests {
         assert_eq!(names.len(), count);
     }
 
+    // FILE-2
     #[test]
     fn a_diagnostic_reads_like_a_compilers() {
         let at = Position { line: 3, column: 7 };

@@ -84,11 +84,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seed_000_5_1_example() {
+    fn route_1_stop_words_go_and_the_rest_keeps_its_order() {
         let tokens = tokenize("Create a React component for the authentication");
         assert_eq!(tokens, ["create", "react", "component", "authentication"]);
     }
 
+    // ROUTE-1
     #[test]
     fn apostrophes_and_punctuation_separate_but_hyphens_do_not() {
         assert_eq!(tokenize("l'authentification, qu’il faut!"), ["authentification", "faut"]);
@@ -98,6 +99,7 @@ mod tests {
         );
     }
 
+    // ROUTE-1
     #[test]
     fn words_count_once_in_the_order_they_came() {
         assert_eq!(tokenize("React react REACT auth react"), ["react", "auth"]);
@@ -115,6 +117,7 @@ mod tests {
         assert_eq!(STOP_WORDS.iter().map(|word| word.len()).max(), Some(LONGEST_STOP_WORD));
     }
 
+    // ROUTE-1
     #[test]
     fn only_stop_words_leave_nothing() {
         assert!(tokenize("le la les of the à — …").is_empty());

@@ -324,6 +324,7 @@ mod tests {
             .collect()
     }
 
+    // FILE-6
     #[test]
     fn values_stay_as_they_were_written() {
         let yaml = "a: 1.10\nb: no\nc: 2026-01-02\nd: 012\ne: 0x1F\nf: ~\ng: 'null'\nh: 1:30\n";

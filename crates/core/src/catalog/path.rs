@@ -34,7 +34,7 @@ impl SkillPath {
         &self.0
     }
 
-    /// Where the parent would be (seed 000 §4.4); it need not exist.
+    /// Where the parent would be (LAYOUT-3); it need not exist.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         if &*self.0 == ROOT {
@@ -73,7 +73,7 @@ impl SkillPath {
         &*self.0 == ROOT
     }
 
-    /// The heading of its section (seed 000 §6.2): `UI > REACT > AUTH`.
+    /// The heading of its section (COMPOSE-1): `UI > REACT > AUTH`.
     pub fn title(&self) -> String {
         if self.is_root() {
             return "GLOBAL RULES".to_owned();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn seed_000_4_4_parents_are_derived_as_the_table_says() {
+    fn layout_3_parents_are_derived_from_paths() {
         let table = [
             ("_root", None),
             ("ui/_index", Some("_root")),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn seed_000_6_2_titles_are_upper_case_without_index() {
+    fn compose_1_titles_are_upper_case_without_index() {
         let table = [
             ("_root", "GLOBAL RULES"),
             ("ui/_index", "UI"),

@@ -161,7 +161,7 @@ fn hidden(text: &str) -> Option<Finding> {
     )
 }
 
-/// A line that looks like the heading of a section (seed 000 §6.2), in a text that becomes one.
+/// A line that looks like the heading of a section (COMPOSE-1), in a text that becomes one.
 fn forged(text: &str) -> Option<Finding> {
     let before = text.get(..headings::first(text)?)?;
     let line = u32::try_from(before.split('\n').count()).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! A chain of skills → one text with a heading for each (seed 000 §6.2), kept within a budget.
+//! A chain of skills → one text with a heading for each (COMPOSE-1), kept within a budget (COMPOSE-4).
 
 use crate::{
     catalog::Skill,

@@ -1,4 +1,4 @@
-//! Binary or text, and the MIME type of what is binary: by extension alone (seed 000 §7.2).
+//! Binary or text, and the MIME type of what is binary: by extension alone (ASSET-2).
 
 /// Extension, MIME type. What is not in the table is text.
 const BINARY: &[(&str, &str)] = &[
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seed_000_7_2_tables() {
+    fn asset_2_extensions_say_what_is_binary() {
         for name in [
             "a.png", "a.jpg", "a.JPEG", "a.gif", "a.svg", "a.ico", "a.webp", "a.pdf", "a.zip",
             "a.woff", "a.woff2",

@@ -1,4 +1,4 @@
-//! The keyword formula of seed 000 §5.2: when a token of the request matches a keyword of a skill.
+//! The keyword formula (ROUTE-2): when a token of the request matches a keyword of a skill.
 
 use crate::tokens::is_short;
 
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seed_000_5_2_table() {
+    fn route_2_equal_containing_and_contained_words_match() {
         let table = [
             ("react", "react", true),
             ("authentication", "auth", true),
@@ -30,6 +30,7 @@ mod tests {
         }
     }
 
+    // ROUTE-2
     #[test]
     fn short_on_either_side_means_equality() {
         assert!(!matches("golang", "go"));

@@ -151,6 +151,7 @@ mod tests {
         assert!(Score::share(1, 5) >= Score::new(0.2));
     }
 
+    // ROUTE-3
     #[test]
     fn scores_show_four_decimals() {
         assert!((Score::share(1, 3).rounded() - 0.3333).abs() < 1e-12);

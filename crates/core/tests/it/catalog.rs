@@ -26,7 +26,7 @@ mod paths {
     use super::*;
 
     #[test]
-    fn seed_000_4_3_paths_are_files_without_their_extension() {
+    fn layout_2_paths_are_files_without_their_extension() {
         let table = [
             ("_root.md", "_root"),
             ("no-inherit.md", "no-inherit"),
@@ -52,7 +52,7 @@ mod paths {
     }
 
     #[test]
-    fn seed_000_4_4_every_skill_has_the_chain_of_the_table() {
+    fn layout_3_every_skill_has_the_chain_of_its_folders() {
         let catalog = skills(&[
             "_root.md",
             "ui/_index.md",
@@ -67,6 +67,7 @@ mod paths {
         assert_eq!(ancestors(&catalog, "no-inherit"), ["_root"]);
     }
 
+    // LAYOUT-3
     #[test]
     fn a_missing_parent_is_skipped_for_its_own_parent() {
         let catalog = skills(&["a/_index.md", "a/b/c/d.md", "_root.md", "x/y/z.md"]);
@@ -81,6 +82,7 @@ mod paths {
         assert_eq!(ancestors(&catalog, "x"), [""; 0]);
     }
 
+    // LAYOUT-3
     #[test]
     fn a_parent_that_is_not_served_is_skipped_too() {
         let mut files = vec![skill_file("_root.md", "word", ""), skill_file("ui/a.md", "word", "")];
@@ -97,6 +99,7 @@ mod paths {
         assert_eq!(ancestors(&catalog, "ui/_index"), [""; 0]);
     }
 
+    // LAYOUT-2
     #[test]
     fn hidden_files_and_folders_hold_no_skills_and_get_no_word() {
         let catalog = skills(&[".draft.md", ".obsidian/a.md", "ui/.git/b.md", ".md", "ui/c.md"]);
@@ -127,7 +130,7 @@ mod resources {
     }
 
     #[test]
-    fn seed_000_4_5_the_folder_beside_a_skill_is_its_own() {
+    fn layout_4_the_folder_beside_a_skill_is_its_own() {
         let catalog = catalog(
             "\
 //- _root.md
@@ -176,6 +179,7 @@ description: d
         }
     }
 
+    // LAYOUT-4
     #[test]
     fn a_skill_inside_a_resource_folder_is_not_served_and_said_so() {
         let catalog = skills(&[
@@ -206,6 +210,7 @@ description: d
         );
     }
 
+    // LAYOUT-4
     #[test]
     fn folders_called_index_and_root_are_never_searched() {
         // Not where the skill beside them is missing, and not where they have an index of their own.
@@ -226,6 +231,7 @@ description: d
         assert_eq!(diagnostics(&catalog), [""; 0]);
     }
 
+    // LAYOUT-4
     #[test]
     fn a_folder_with_an_index_of_its_own_is_a_category_whose_assets_and_scripts_stay_resources() {
         let catalog = catalog(
@@ -321,6 +327,7 @@ scripts:
         )
     }
 
+    // FILE-9
     #[test]
     fn a_declared_file_that_is_not_there_is_said_where_it_is_declared() {
         let fixture =
@@ -388,6 +395,7 @@ scripts:
         );
     }
 
+    // FILE-2
     #[test]
     fn a_bad_file_costs_itself_and_nothing_else() {
         let mut files = vec![skill_file("a.md", "word", ""), skill_file("z.md", "word", "")];
@@ -418,6 +426,7 @@ mod bundles {
         catalog.skills().map(|skill| &*skill.label).collect()
     }
 
+    // LAYOUT-5
     #[test]
     fn e07_no_bundle_outside_plugins_has_a_colon_in_its_name() {
         let acme = || {
@@ -481,6 +490,7 @@ mod bundles {
         assert_eq!(delta.added.len(), 2);
     }
 
+    // LAYOUT-1
     #[test]
     fn all_below_a_folder_with_skill_md_belongs_to_it() {
         let catalog = catalog_from(&vec![
@@ -502,6 +512,7 @@ mod bundles {
         assert_eq!((pdf.path.as_str(), pdf.children[0].path.as_str()), ("pdf", "pdf/nested"));
     }
 
+    // LAYOUT-1
     #[test]
     fn a_skill_md_at_the_top_does_not_swallow_the_rest() {
         let catalog = catalog_from(&vec![
@@ -514,7 +525,7 @@ mod bundles {
     }
 
     #[test]
-    fn decision_3_in_a_named_source_the_first_has_the_name_and_the_other_its_folder() {
+    fn source_6_in_a_named_source_the_first_has_the_name_and_the_other_its_folder() {
         let catalog = catalog_from(&vec![
             bundle("a/pdf/SKILL.md", "pdf", "one"),
             bundle("b/pdf/SKILL.md", "pdf", "two"),
@@ -537,7 +548,7 @@ mod bundles {
     }
 
     #[test]
-    fn decision_3_between_agent_directories_the_later_copy_is_shadowed() {
+    fn source_6_between_agent_directories_the_later_copy_is_shadowed() {
         let catalog = catalog_from_sources(vec![
             intake_from("project", Origin::Project, &vec![bundle("git/SKILL.md", "git", "mine")]),
             intake_from(
@@ -563,6 +574,7 @@ mod bundles {
         assert!(!said.iter().any(|line| line.contains("bundle-shadowed") && line.contains("pdf")));
     }
 
+    // LAYOUT-5
     #[test]
     fn plugins_have_namespaces_and_short_names_that_may_be_ambiguous() {
         let catalog = catalog_from_sources(vec![
@@ -587,6 +599,7 @@ mod bundles {
         assert!(catalog.find("pdf").is_none());
     }
 
+    // SKILL-4
     #[test]
     fn an_exact_name_wins_over_a_plugins_short_one() {
         let catalog = catalog_from_sources(vec![
@@ -691,6 +704,7 @@ mod bundles {
         assert!(diagnostics(&both).iter().any(|line| line.contains("file-name-twice")));
     }
 
+    // ROUTE-8
     #[test]
     fn a_bundle_with_keywords_is_scored_and_one_without_is_not() {
         let catalog = catalog_from(&vec![
@@ -712,6 +726,7 @@ mod bundles {
 mod several_sources {
     use super::*;
 
+    // SOURCE-5
     #[test]
     fn the_first_named_source_wins_a_bare_path() {
         let catalog = sources(&[
@@ -737,6 +752,7 @@ mod several_sources {
         );
     }
 
+    // SOURCE-5
     #[test]
     fn parents_never_cross_sources() {
         let catalog =
@@ -798,6 +814,7 @@ mod lookup {
         }
     }
 
+    // LAYOUT-6
     #[test]
     fn exact_case_wins_over_other_case() {
         let catalog = skills(&["Auth.md", "auth.md", "AUTH/_index.md"]);
@@ -815,6 +832,7 @@ mod lookup {
         assert_eq!(found(&catalog, "auth/_index"), Some("auth/_index"));
     }
 
+    // LAYOUT-6
     #[test]
     fn names_are_never_joined_to_a_path() {
         let catalog = skills(&["_root.md", "ui/_index.md", "ui/auth.md"]);
@@ -865,6 +883,7 @@ mod lookup {
         assert_eq!(catalog.near(""), [""; 0]);
     }
 
+    // ANSWER-3
     #[test]
     fn at_most_five_near_names_are_named_and_ties_go_by_name() {
         let files: Vec<_> = (0..9).map(|n| format!("skill-{n}.md")).collect();
@@ -903,6 +922,7 @@ mod trees {
         ])
     }
 
+    // LIST-2
     #[test]
     fn one_source_is_the_root_itself() {
         let catalog = one_source();
@@ -949,6 +969,7 @@ root _root (folder)
         assert_eq!(below(&catalog, "auth/_index"), "auth auth/_index\n  login auth/login\n");
     }
 
+    // LIST-3
     #[test]
     fn a_subtree_is_asked_for_by_category_index_leaf_or_folder() {
         let catalog = one_source();
@@ -979,6 +1000,7 @@ root _root (folder)
         ])
     }
 
+    // LIST-2
     #[test]
     fn several_sources_are_the_children_of_the_root() {
         // A folder is called like a skill: the first-named source wins the bare path.

@@ -131,6 +131,7 @@ mod fences {
         format!("---\n{fields}{filler}\n---\nbody\n")
     }
 
+    // FILE-6
     #[test]
     fn front_matter_of_64_kib_is_read_and_a_byte_more_is_refused() {
         assert_eq!(body(&clean(&of_size(MAX_FRONT_MATTER_BYTES)).document), "body");
@@ -169,6 +170,7 @@ mod yaml {
 
     const ONCE_AND_FLAT: &str = "write each key once, and keep values few and flat";
 
+    // FILE-6
     #[test]
     fn a_duplicate_key_is_refused_with_both_lines() {
         let said = refused(&with("priority: 1\ndescription: again\n"));
@@ -180,6 +182,7 @@ mod yaml {
         );
     }
 
+    // FILE-6
     #[test]
     fn sixteen_levels_are_read_and_seventeen_refused() {
         // The front matter itself is the first level.
@@ -194,6 +197,7 @@ mod yaml {
         );
     }
 
+    // FILE-6
     #[test]
     fn an_alias_bomb_is_refused() {
         let row = |level: usize| vec![format!("*a{}", level - 1); 10].join(",");
@@ -255,6 +259,7 @@ mod yaml {
         }
     }
 
+    // FILE-4
     #[test]
     fn an_unquoted_colon_is_mended_and_warned_about_on_its_line() {
         let text = "---\nkeywords: [one]\ndescription: Use when: asked\npriority: 3\ninherit: no\n---\nbody\n";
@@ -273,6 +278,7 @@ mod yaml {
         assert!(said[1].starts_with("x.md:5:10 warning[field-invalid] `inherit`"), "{said:?}");
     }
 
+    // FILE-5
     #[test]
     fn what_is_served_is_the_file_and_not_its_mended_copy() {
         let text = "---\nkeywords: [one]\ndescription: Use when: asked\n---\nbody\n";
@@ -288,6 +294,7 @@ mod yaml {
         assert_eq!(said.len(), 1, "{said:?}");
     }
 
+    // FILE-4
     #[test]
     fn where_mending_does_not_help_the_original_error_is_reported() {
         // Line 3 can be mended, line 4 cannot; the reader is sent to line 3, where the parser gave up.
@@ -326,7 +333,7 @@ mod fields {
     use super::*;
 
     #[test]
-    fn seed_000_4_2_defaults() {
+    fn file_7_defaults() {
         let skill = clean("---\nkeywords: [one]\ndescription: d\n---\n");
         assert!(skill.fields.inherit);
         assert!(skill.fields.priority.abs() < f64::EPSILON);
@@ -356,8 +363,8 @@ mod fields {
         }
     }
 
-    /// The example of seed 001 §1.2, word for word.
-    const SEED_001: &str = r#"---
+    /// A front matter that has everything there is.
+    const EVERYTHING: &str = r#"---
 keywords:
   - react
   - composant
@@ -408,8 +415,8 @@ scripts:               # optionnel — liste des scripts associés avec métadon
 "#;
 
     #[test]
-    fn seed_001_1_2_the_example_is_read_without_a_word() {
-        let skill = clean(SEED_001);
+    fn file_7_a_front_matter_with_everything_is_read_without_a_word() {
+        let skill = clean(EVERYTHING);
         let fields = &skill.fields;
         assert_eq!(fields.keywords, ["react", "composant", "hook", "jsx", "tsx", "frontend"]);
         assert_eq!(fields.description, "Règles de création de composants React");
@@ -436,6 +443,7 @@ scripts:               # optionnel — liste des scripts associés avec métadon
         assert_eq!(body(&skill.document), "# Composants React");
     }
 
+    // FILE-7
     #[test]
     fn keywords_of_any_scalar_type_are_words_as_they_were_written() {
         let (skill, said) = served(
@@ -448,6 +456,7 @@ scripts:               # optionnel — liste des scripts associés avec métadon
         assert!(said[0].contains("keyword `1.10`, `no`, `c d`: can never match"), "{said:?}");
     }
 
+    // FILE-7
     #[test]
     fn a_bare_string_is_one_keyword() {
         let skill = clean("---\nkeywords: react native\ndescription: d\n---\n");
@@ -477,6 +486,7 @@ scripts:               # optionnel — liste des scripts associés avec métadon
         );
     }
 
+    // FILE-1
     #[test]
     fn keywords_without_a_single_word_are_missing() {
         for list in ["[]", "['']", "[~]", "{a: b}", "''"] {
@@ -490,6 +500,7 @@ scripts:               # optionnel — liste des scripts associés avec métadon
         }
     }
 
+    // FILE-1
     #[test]
     fn a_missing_or_empty_description_is_refused() {
         for line in
@@ -571,6 +582,7 @@ scripts:               # optionnel — liste des scripts associés avec métadon
         }
     }
 
+    // FILE-8
     #[test]
     fn e08_a_priority_counts_within_a_hundred_either_way() {
         for (written, counts) in
@@ -598,6 +610,7 @@ scripts:               # optionnel — liste des scripts associés avec métadon
         parsed(&text).findings.iter().map(|f| format!("{}: {}", f.code.name(), f.message)).collect()
     }
 
+    // FILE-8
     #[test]
     fn e08_a_keyword_that_is_part_of_very_many_words_is_told_of() {
         assert_eq!(
@@ -653,6 +666,7 @@ scripts:               # optionnel — liste des scripts associés avec métadon
         }
     }
 
+    // FILE-8
     #[test]
     fn a15_a_keyword_that_can_never_match_is_told_of_with_the_way_out() {
         let (_, said) = served("---\nkeywords: [sharp, 'C#', c++]\ndescription: d\n---\n");
@@ -727,6 +741,7 @@ mod declarations {
         assert!(said[0].starts_with("x.md:6:5 "), "{said:?}");
     }
 
+    // FILE-9
     #[test]
     fn a_file_outside_the_resource_folder_is_left_out() {
         let table = [
@@ -771,6 +786,7 @@ mod declarations {
         );
     }
 
+    // FILE-7
     #[test]
     fn an_unknown_asset_type_is_other() {
         let (skill, said) =
@@ -784,7 +800,7 @@ mod declarations {
     }
 
     #[test]
-    fn every_asset_type_of_seed_001_is_known() {
+    fn file_7_every_asset_type_is_known() {
         for word in ["template", "config", "example", "schema", "image", "other"] {
             let skill =
                 clean(&with(&format!("assets: [{{file: a, description: d, type: {word}}}]\n")));
@@ -817,6 +833,7 @@ mod declarations {
         assert!(said[2].contains("`A=B` in `env` is no name of a variable"), "{said:?}");
     }
 
+    // FILE-7
     #[test]
     fn an_unknown_execution_is_claude() {
         let (skill, said) =

@@ -254,6 +254,7 @@ mod answers {
         }
     }
 
+    // FLAT-6
     #[test]
     fn a_clear_lead_is_confident_and_a_lone_hit_too() {
         let index = ranked(&OFFICE);

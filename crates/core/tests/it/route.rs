@@ -1,5 +1,5 @@
-//! A request's text → a verdict: the formula and thresholds of seed 000 §5 with the design's readings of them,
-//! and a plain implementation of both that the index must agree with.
+//! A request's text → a verdict: the formula and thresholds of ROUTE-1 to ROUTE-8, and a plain implementation of
+//! both that the index must agree with.
 
 use proptest::prelude::*;
 use skills_core::{
@@ -57,7 +57,7 @@ mod formula {
     use super::*;
 
     #[test]
-    fn seed_000_5_2_table() {
+    fn route_2_a_word_matches_a_keyword_by_this_table() {
         let table = [
             ("react", "react", true),
             ("authentication", "auth", true),
@@ -65,7 +65,7 @@ mod formula {
             ("react", "reactjs", true),
             ("go", "golang", false),
             ("ts", "ts", true),
-            // Decision 8: short on either side means equality.
+            // Short on either side means equality.
             ("golang", "go", false),
             ("json", "js", false),
             ("clé", "clés", true),
@@ -79,6 +79,7 @@ mod formula {
         }
     }
 
+    // ROUTE-3
     #[test]
     fn the_score_is_the_share_of_keywords_matched_plus_a_thousandth_of_the_priority() {
         let words: [&str; 8] =
@@ -92,6 +93,7 @@ mod formula {
         assert_eq!(hit.score, Score::new(0.51));
     }
 
+    // ROUTE-4
     #[test]
     fn matched_keywords_keep_their_authors_spelling_and_order() {
         let catalog = skills(&[("s", &["Zoo", "API-Gateway", "zzz", "Auth"], 0)]);
@@ -107,12 +109,14 @@ mod formula {
         assert_eq!(verdict(&catalog, "learning node"), "match s 1 [machine learning node.js]");
     }
 
+    // ROUTE-4
     #[test]
     fn a_keyword_counts_once_however_many_tokens_match_it() {
         let catalog = skills(&[("s", &["auth", "x1", "x2", "x3"], 0)]);
         assert_eq!(verdict(&catalog, "auth authentication authorize"), "match s 0.25 [auth]");
     }
 
+    // ROUTE-4
     #[test]
     fn a_repeated_keyword_counts_as_often_as_it_is_written() {
         let catalog = skills(&[("s", &["react", "React", "vue"], 0)]);
@@ -120,6 +124,7 @@ mod formula {
         assert_eq!(verdict(&catalog, "vue"), "match s 0.3333 [vue]");
     }
 
+    // ROUTE-1
     #[test]
     fn a_french_request_is_read_through_its_apostrophes() {
         let catalog = skills(&[
@@ -188,8 +193,9 @@ mod thresholds {
         judged(entries, &Matching::default())
     }
 
+    // ROUTE-5
     #[test]
-    fn seed_000_5_3_defaults() {
+    fn route_7_defaults() {
         let Matching { min_score, max_results, ambiguity_threshold } = Matching::default();
         assert!((min_score - 0.2).abs() < f64::EPSILON);
         assert!((ambiguity_threshold - 0.1).abs() < f64::EPSILON);
@@ -202,6 +208,7 @@ mod thresholds {
         assert_eq!(default(&[("a", 0, 2, 0)]), "none");
     }
 
+    // ROUTE-5
     #[test]
     fn a_score_equal_to_min_score_stays_and_one_below_goes() {
         assert_eq!(default(&[("a", 1, 5, 0)]), "match a 0.2");
@@ -218,6 +225,7 @@ mod thresholds {
         }
     }
 
+    // ROUTE-5
     #[test]
     fn min_score_looks_at_the_base_before_priority() {
         assert_eq!(default(&[("a", 1, 6, 100)]), "none, closest a 0.2667");
@@ -225,6 +233,7 @@ mod thresholds {
         assert_eq!(default(&[("a", 1, 4, -100)]), "match a 0.15");
     }
 
+    // ROUTE-7
     #[test]
     fn a_gap_equal_to_the_threshold_is_not_ambiguous() {
         assert_eq!(default(&[("a", 6, 10, 0), ("b", 5, 10, 0)]), "match a 0.6");
@@ -234,6 +243,7 @@ mod thresholds {
         assert_eq!(default(&[("a", 1, 2, 99), ("b", 1, 2, 0)]), "ambiguous a 0.599, b 0.5");
     }
 
+    // ROUTE-6
     #[test]
     fn ranking_and_gap_use_the_final_score() {
         assert_eq!(default(&[("a", 1, 2, 0), ("b", 1, 2, 5)]), "ambiguous b 0.505, a 0.5");
@@ -242,6 +252,7 @@ mod thresholds {
         assert_eq!(default(&[("a", 13, 20, 0), ("b", 10, 20, 60)]), "ambiguous a 0.65, b 0.56");
     }
 
+    // ROUTE-6
     #[test]
     fn ties_go_by_path() {
         assert_eq!(
@@ -250,6 +261,7 @@ mod thresholds {
         );
     }
 
+    // ROUTE-6
     #[test]
     fn between_sources_the_first_named_comes_first_in_a_tie() {
         let text = "//- a.md\n---\nkeywords: [hit]\ndescription: d\n---\n";
@@ -257,6 +269,7 @@ mod thresholds {
         assert_eq!(verdict(&catalog, "hit"), "ambiguous a 1 [hit], y:a 1 [hit]");
     }
 
+    // ROUTE-7
     #[test]
     fn an_ambiguous_answer_names_at_most_max_results() {
         let entries =
@@ -267,6 +280,7 @@ mod thresholds {
         assert_eq!(results(9), "ambiguous b 0.504, d 0.502, a 0.5, e 0.3333, c 0.25");
     }
 
+    // ROUTE-7
     #[test]
     fn a15_an_ambiguous_answer_names_at_least_two() {
         let entries = [("a", 1, 2, 0), ("b", 1, 2, 4), ("d", 1, 2, 2)];
@@ -290,6 +304,7 @@ mod thresholds {
         assert_eq!(judged(&[("a", 1, 2, 0), ("b", 1, 2, 0)], &matching), "match a 0.5");
     }
 
+    // ROUTE-5
     #[test]
     fn a_min_score_of_zero_still_wants_a_matched_keyword() {
         let matching = Matching { min_score: 0.0, ..Matching::default() };
@@ -319,7 +334,7 @@ mod thresholds {
     }
 }
 
-/// The formula as the seed writes it, over whole numbers: every skill, every keyword, every token.
+/// The formula as the contract writes it, over whole numbers: every skill, every keyword, every token.
 mod naive {
     /// Scores count in sixtieths of a thousandth: shares of up to six keywords and thousandths are whole.
     const ONE: i64 = 60_000;
@@ -471,8 +486,9 @@ fn thresholds() -> impl Strategy<Value = naive::Thresholds> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_048))]
 
+    // ROUTE-2, ROUTE-3, ROUTE-5, ROUTE-6, ROUTE-7
     #[test]
-    fn the_index_agrees_with_the_seeds_formula(
+    fn the_index_agrees_with_a_plain_reading_of_the_formula(
         some in some_skills(), request in a_request(), thresholds in thresholds()
     ) {
         let words: Vec<Vec<&str>> =

@@ -386,6 +386,7 @@ mod tests {
         sample::{feedback, settings},
     };
 
+    // SEND-4
     #[test]
     fn whoever_tells_of_an_event_never_waits_and_what_is_too_much_is_counted() {
         let home = Home::new();

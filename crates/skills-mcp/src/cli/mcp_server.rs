@@ -1,4 +1,4 @@
-//! `mcp-server`: bundles of a project, through `skills.list` and `skills.search` (seed 002).
+//! `mcp-server`: bundles of a project, through `skills.list` and `skills.search` (SK-1 to SK-6).
 
 use std::{path::PathBuf, process::ExitCode};
 

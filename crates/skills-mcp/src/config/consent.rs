@@ -118,6 +118,7 @@ mod tests {
         key(name).read_text(text).unwrap()
     }
 
+    // CONFIG-5
     #[test]
     fn e05_a_later_commit_may_narrow_what_is_pinned_and_nothing_else() {
         for (name, asked, on_record, may) in [

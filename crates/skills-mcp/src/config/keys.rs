@@ -309,8 +309,8 @@ mod tests {
     }
 
     #[test]
-    fn every_key_of_the_seeds_is_there() {
-        let seeds = [
+    fn config_8_promised_keys_keep_their_names() {
+        let promised = [
             "matching.min_score",
             "matching.max_results",
             "matching.ambiguity_threshold",
@@ -329,7 +329,7 @@ mod tests {
             "git.branch",
             "git.sparse_checkout",
         ];
-        for name in seeds {
+        for name in promised {
             assert!(Key::named(name).is_some(), "{name}");
         }
     }

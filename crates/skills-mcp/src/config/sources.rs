@@ -143,6 +143,7 @@ mod tests {
         directories.chain(named.repositories.iter().map(|source| source.name.as_str())).collect()
     }
 
+    // SOURCE-1
     #[test]
     fn flags_win_over_the_variable_and_the_variable_over_the_repository() {
         let environment = environment(&[

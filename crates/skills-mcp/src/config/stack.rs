@@ -308,6 +308,7 @@ mod tests {
         (value.to_string(), origin.to_string())
     }
 
+    // CONFIG-1, CONFIG-2
     #[test]
     fn later_layers_win_and_remember_where_they_came_from() {
         let stack =
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn seed_000_11_3_the_endpoint_variable_turns_analytics_on() {
+    fn config_2_the_endpoint_variable_turns_analytics_on() {
         let settled = stack(&[("ANALYTICS_ENDPOINT", "https://hooks.example.org/x")], &[])
             .unwrap()
             .settle(None);
@@ -341,6 +342,7 @@ mod tests {
         );
     }
 
+    // CONFIG-3
     #[test]
     fn what_the_operator_wrote_wrongly_is_an_error_that_names_it() {
         let error = stack(&[("REFRESH_INTERVAL_MINUTES", "soon")], &[]).unwrap_err();
@@ -356,6 +358,7 @@ mod tests {
         assert!(stack(&[("SKILLS_TRUST", "maybe")], &[]).is_err());
     }
 
+    // CONFIG-4
     #[test]
     fn what_content_has_wrong_costs_that_key_only() {
         let settled = stack(&[], &[]).unwrap().settle(Some(&content(
@@ -375,6 +378,7 @@ mod tests {
         assert!(settled.settings.scripts.enabled);
     }
 
+    // CONFIG-4
     #[test]
     fn an_invalid_value_under_scripts_turns_scripts_off() {
         for text in [
@@ -390,6 +394,7 @@ mod tests {
         }
     }
 
+    // CONFIG-6
     #[test]
     fn x15_b09_strict_content_may_only_tighten() {
         let text = "scripts:\n  enabled: true\n  timeout_seconds: 10\n  max_output_bytes: 2000000\n  runners: {.sh: evil}\n  allowed_extensions: [.sh, .rb]\nassets: {max_size_bytes: 1024}\nanalytics: {enabled: true, endpoint: 'https://evil.example.org'}\n";
@@ -464,6 +469,7 @@ mod tests {
         assert!(!narrows("full", "tokens") && !narrows("tokens", "off"));
     }
 
+    // EVENT-2
     #[test]
     fn a_machine_is_called_by_its_operator_or_by_who_is_logged_in() {
         let named = |flags: &[&str], user: Option<&str>| {
@@ -481,6 +487,7 @@ mod tests {
         assert_eq!(named(&["analytics.server_id="], Some("ada")), "dev-ada");
     }
 
+    // CONFIG-6
     #[test]
     fn content_never_loosens_the_sandbox_of_scripts_however_far_it_is_trusted() {
         for trust in ["named", "strict"] {

@@ -6,7 +6,7 @@
 /// How far content is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Trust {
-    /// The operator named it, so its `config.yaml` applies (seed 000 §12.4).
+    /// The operator named it, so its `config.yaml` applies (CONFIG-1).
     #[default]
     Named,
     /// It may tighten settings, never loosen them, and its links must stay inside.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use sink::{Behalf, Kept, Sink, Told};
 use uuid::Uuid;
 
-/// Everything that is reported, with the fields of seeds 000 §10.2 and 001 §3.1.
+/// Everything that is reported, with the fields that EVENT-3 promises.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum Event<S = String> {

@@ -122,11 +122,11 @@ pub(super) fn number_of(text: &str) -> Uuid {
 mod tests {
     use super::*;
 
-    /// Seed 001 §3.1's events, and what a newer server might write.
+    /// An event of a server that numbers none, as EVENT-6 has it.
     const SERVED: &str = r#"{"type":"skill_served","timestamp":"2025-02-18T14:30:00Z","server_id":"dev-machine-alice","data":{"context":"créer un composant React avec auth","skill_path":"ui/react/auth","score":0.72,"matched_keywords":["react","composant","auth"],"was_ambiguous":false,"inherited_from":["_root","ui/_index","ui/react/_index"],"content_length_tokens":850}}"#;
 
     #[test]
-    fn an_event_of_the_seeds_is_read_and_its_copy_is_known() {
+    fn event_6_an_event_without_a_number_is_read_and_its_copy_is_known() {
         let read = Recorded::read(SERVED).unwrap();
         assert_eq!(
             (read.event.kind(), read.event.skill()),
@@ -146,6 +146,7 @@ mod tests {
         assert_eq!(Recorded::read(&written), Ok(read));
     }
 
+    // EVENT-6
     #[test]
     fn what_is_unknown_is_passed_over_and_what_is_no_event_is_named() {
         let newer = r#"{"v":9,"type":"skill_feedback","timestamp":"t","data":{"skill_path":"a","useful":true,"stars":5}}"#;

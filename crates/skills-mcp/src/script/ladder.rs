@@ -1,4 +1,4 @@
-//! The ladder of permissions, in the order of seed 000 §8.4: each rung its own refusal, and what to do instead.
+//! The ladder of permissions, in the order of SCRIPT-2: each rung its own refusal, and what to do instead.
 //!
 //! Nothing happens here but looking: [`climb`] gives a [`Plan`], which says all that would be allowed.
 
@@ -228,7 +228,7 @@ fn declared<'a>(
             "'{file}' is an asset of skill '{name}', not a script. Fetch it with get_asset."
         ));
     };
-    // Seed 001 §7.2: what the server runs lies where reviewers look for it.
+    // What the server runs lies where reviewers look for it.
     if file.segments().next() != Some("scripts") || file.segments().count() < 2 {
         return denied(format!(
             "Script '{file}' lies outside the scripts/ folder of '{}', so run_script does not run it. Fetch it with \

@@ -94,7 +94,7 @@ impl Outcome {
         self.ending == Ending::Exited && self.exit_code == 0
     }
 
-    /// What stderr was, with a line of ours where we ended the run (seed 000 §8.4).
+    /// What stderr was, with a line of ours where we ended the run (SCRIPT-8).
     pub fn stderr_text(&self) -> String {
         let why = match self.ending {
             Ending::Exited => return self.stderr.text(),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn seed_000_8_4_the_line_on_stderr_stands_on_a_line_of_its_own() {
+    fn script_8_the_line_on_stderr_stands_on_a_line_of_its_own() {
         let outcome = |stderr: &[u8], ending| Outcome {
             ending,
             exit_code: 137,

@@ -1,4 +1,4 @@
-//! A run where there is no Linux: no supervisor, as the seeds say, and no sandbox but a profile for macOS's
+//! A run where there is no Linux: no supervisor and no sandbox but a profile for macOS's
 //! `sandbox-exec`. What the script starts in its own process group ends with it.
 //!
 //! The profile was written without a Mac to try it on: it is tested as text only, and `scripts.sandbox: required` does not

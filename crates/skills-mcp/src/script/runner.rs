@@ -36,7 +36,7 @@ impl Runner {
     }
 }
 
-/// The command of the seeds that has better spellings.
+/// The default command that has better spellings.
 const NPX_TSX: &str = "npx tsx";
 /// Where a project keeps the part of `tsx` that Node loads.
 const PROJECT_TSX: &str = "node_modules/tsx/dist/loader.mjs";

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn decision_1_the_order_and_what_each_place_may_do() {
+    fn source_2_the_order_and_what_each_place_may_do() {
         let (home, environment) = full();
         let found = default_directories(&environment, None);
         let below: Vec<String> = found

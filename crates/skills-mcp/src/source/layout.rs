@@ -131,6 +131,7 @@ mod tests {
         on_disk
     }
 
+    // SOURCE-7
     #[test]
     fn a12_a_folder_of_skills_with_no_skill_beside_it_is_meant() {
         let bundle = ("skills/pdf/SKILL.md", "x");

@@ -540,6 +540,7 @@ mod tests {
         assert!(chosen(json!([lost, relative])).is_empty());
     }
 
+    // SOURCE-3
     #[test]
     fn the_cache_is_never_searched() {
         let home = Home::new();

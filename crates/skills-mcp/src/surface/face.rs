@@ -111,7 +111,7 @@ pub enum Match {
 pub enum Tells {
     /// That a list it can ask for says something else.
     Lists,
-    /// That any file of a source has changed, and why; seed 002 says so of tools that name no skill.
+    /// That any file of a source has changed, and why (SK-6), though the tools name no skill.
     Files,
 }
 
@@ -208,7 +208,7 @@ impl Face {
         }
     }
 
-    /// The face of `sk mcp-server` (seed 002).
+    /// The face of `sk mcp-server` (SK-2 to SK-4).
     pub fn sk(project: PathBuf) -> Self {
         Self {
             server: "sk-mcp",

@@ -204,8 +204,9 @@ mod tests {
         Entries { total: first.len(), first, qualified: None }
     }
 
+    // LISTING-2
     #[test]
-    fn seed_003_xml_and_seed_004_lines() {
+    fn listing_1_a_skill_is_listed_in_xml_or_on_a_line() {
         let entries = entries(vec![entry("git", "Commit <safely> & often")]);
         assert_eq!(
             entries.whole(ListingStyle::Xml),
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn decision_22_the_list_shrinks_from_its_end_and_says_so() {
+    fn listing_4_the_list_shrinks_from_its_end_and_says_so() {
         let long = format!(
             "Handles a matter of some importance. {}",
             "It explains at length what to do. ".repeat(5)
@@ -259,6 +260,7 @@ mod tests {
         );
     }
 
+    // LISTING-6
     #[test]
     fn u05_what_is_listed_is_one_line_of_visible_text() {
         assert_eq!(one_line("a\nb\u{200b}c\u{202e} \u{1b}[2J d"), "a bc [2J d");

@@ -162,8 +162,8 @@ impl Listed {
 impl Offered {
     fn new(tool: &'static Tool, face: &Face) -> Self {
         let name = face.called(tool);
-        let seed_002 = face.matching == Match::All && tool.name == FINDER;
-        let description = if seed_002 {
+        let is_word_search = face.matching == Match::All && tool.name == FINDER;
+        let description = if is_word_search {
             "Keyword search across install name, metadata, and SKILL.md body."
         } else {
             tool.description
@@ -173,7 +173,7 @@ impl Offered {
             .get_mut("properties")
             .and_then(|all| all.get_mut("query"))
             .and_then(Value::as_object_mut);
-        if let Some(query) = query.filter(|_| seed_002) {
+        if let Some(query) = query.filter(|_| is_word_search) {
             query.insert(
                 "description".to_owned(),
                 json!("Keywords to match (all whitespace-separated tokens must be present)"),

@@ -137,7 +137,7 @@ fn synced(call: &Call) -> Result<Vec<Outcome>, String> {
     }
 }
 
-/// Seed 000's answer, and what is wrong where something is.
+/// The answer of REPORT-4, and what is wrong where something is.
 #[derive(Serialize)]
 struct Answer {
     success: bool,

@@ -84,7 +84,7 @@ fn framed(face: &Face, entries: &Entries, list: &str) -> String {
     }
 }
 
-/// Seed 003's template; its examples come from the catalog.
+/// The template of LISTING-1; its examples come from the catalog.
 fn template(examples: &str, list: &str, finder: Option<&str>) -> String {
     let found = finder.map(|finder| format!(", or found with {finder}")).unwrap_or_default();
     format!(
@@ -112,7 +112,7 @@ Important:
     )
 }
 
-/// Two plain names and a qualified one, where the catalog has them; the seed's own where it is empty. The text around
+/// Two plain names and a qualified one, where the catalog has them; one of ours where it is empty. The text around
 /// them is ours, so a name that could be taken for more than a name is no example.
 fn examples(entries: &Entries) -> String {
     let usable = |name: &&String| {
@@ -233,7 +233,7 @@ fn tree<'a>(call: &'a Call, skill: &'a Skill) -> Result<(String, Vec<&'a Skill>)
     Ok((text, resolved.ancestors))
 }
 
-/// Decision 21: what was asked, near names, what there is, and how to ask.
+/// SKILL-5: what was asked, near names, what there is, and how to ask.
 fn not_found(catalog: &Catalog, asked: &str) -> String {
     let asked = cut(asked);
     let near = catalog.near_labels(&asked);

@@ -1,4 +1,4 @@
-//! `skills_list`: every skill with its metadata, a page at a time (seed 002).
+//! `skills_list`: every skill with its metadata, a page at a time (FLAT-1 to FLAT-3).
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `skills_search`: finds skills by words, either all of them (seed 002) or best first.
+//! `skills_search`: finds skills by words, either all of them (FLAT-4) or best first (FLAT-6).
 
 use std::sync::Arc;
 
@@ -140,7 +140,7 @@ fn searched(call: &Call, output: Output) -> Event {
     })
 }
 
-/// Seed 002: every word of the query must occur somewhere.
+/// FLAT-4: every word of the query must occur somewhere.
 fn all(call: &Call, input: Input) -> Output {
     let lowered = input.query.to_lowercase();
     let mut tokens: Vec<&str> = lowered.split_ascii_whitespace().collect();

@@ -1,4 +1,4 @@
-//! A skill as the flat tools show it (seed 002).
+//! A skill as the flat tools show it (FLAT-1).
 
 use serde::Serialize;
 use skills_core::catalog::{Kind, Skill};

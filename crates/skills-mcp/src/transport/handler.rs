@@ -446,6 +446,7 @@ mod tests {
         tool(|_, _| Blocking::Never, |_, _| Ok(Reply::text("still here"))),
     ];
 
+    // ANSWER-8
     #[tokio::test(flavor = "multi_thread")]
     async fn c06_a_panic_in_one_call_is_answered_and_the_server_lives() {
         let store = Arc::new(Store::new(Vec::new(), Stack::default()));

@@ -1,6 +1,6 @@
 //! The collector's requests: events come in, and are there when that is said.
 //!
-//! `POST /v1/events` takes seed 000's batches: `{"events": […]}`. An event that cannot be read costs no other: it is named
+//! `POST /v1/events` takes the batches of SEND-2: `{"events": […]}`. An event that cannot be read costs no other: it is named
 //! in the answer. Whatever was accepted is in the archive; where that could not be done nothing is acknowledged, and whoever
 //! sent it sends it again. `GET /healthz` says whether the archive answers.
 

@@ -55,6 +55,7 @@ fn json_of(home: &Home, arguments: &[&str]) -> Value {
 
 // What a client loads by itself.
 
+// SOURCE-4
 #[test]
 fn a_native_client_is_shown_exactly_what_it_does_not_load_by_itself() {
     for native in CLIENTS {
@@ -112,6 +113,7 @@ fn an_unknown_native_client_is_exit_2_with_a_near_name_and_all_there_are() {
     }
 }
 
+// SOURCE-4
 #[test]
 fn the_default_directories_can_be_turned_off() {
     let home = full();
@@ -140,6 +142,7 @@ fn a_directory_that_appears_after_the_start_is_served() {
     wait_until("it appears", || !client.call("skill", &json!({"name": "late"})).is_error);
 }
 
+// SOURCE-3
 #[test]
 fn plugins_that_are_not_installed_or_not_enabled_are_not_served() {
     let home = full();
@@ -227,6 +230,7 @@ fn why_answers_for_short_names_mistakes_and_what_is_not_served() {
     }
 }
 
+// SOURCE-6
 #[test]
 fn byte_identical_copies_merge_silently() {
     let home = Home::new();
@@ -246,6 +250,7 @@ fn byte_identical_copies_merge_silently() {
     assert!(over.iter().all(|copy| copy["identical"] == true), "{why}");
 }
 
+// SOURCE-6
 #[test]
 fn u14_no_skill_takes_anothers_place_in_silence() {
     let home = Home::new();
@@ -286,6 +291,7 @@ fn u14_no_skill_takes_anothers_place_in_silence() {
 
 // Links.
 
+// SOURCE-9
 #[test]
 fn links_of_a_project_stay_in_it_and_links_of_the_user_lead_anywhere() {
     let home = Home::new();
@@ -335,6 +341,7 @@ fn mixed() -> Home {
     home
 }
 
+// TOOLS-1
 #[test]
 fn tools_of_both_kinds_are_offered_where_a_named_source_holds_both() {
     let home = mixed();
@@ -346,6 +353,7 @@ fn tools_of_both_kinds_are_offered_where_a_named_source_holds_both() {
     assert!(tools.iter().all(|tool| tool["name"] != "skill"), "no bundles, no door for them");
 }
 
+// LAYOUT-6
 #[test]
 fn get_skill_takes_a_tree_path_a_bundles_folder_and_a_bundles_name() {
     let home = mixed();
@@ -370,6 +378,7 @@ fn get_skill_takes_a_tree_path_a_bundles_folder_and_a_bundles_name() {
     assert_eq!(alone["content"], "Draw.", "a bundle inherits nothing");
 }
 
+// ASSET-4
 #[test]
 fn get_asset_reads_any_regular_file_of_a_bundle_and_nothing_else() {
     let home = mixed();
@@ -414,6 +423,7 @@ fn shape(node: &Value) -> Value {
     json!([node["name"], node["path"], children])
 }
 
+// LIST-2
 #[test]
 fn list_skills_hangs_bundles_under_their_folders() {
     let home = mixed();
@@ -453,6 +463,7 @@ fn list_skills_hangs_bundles_under_their_folders() {
     );
 }
 
+// SKILL-7
 #[test]
 fn skill_loads_a_tree_skill_by_its_path_with_its_files() {
     let home = mixed();
@@ -474,6 +485,7 @@ fn skill_loads_a_tree_skill_by_its_path_with_its_files() {
     assert!(load(&mut client, "pdf-tools").starts_with("Loading: pdf-tools\n"));
 }
 
+// GET-4
 #[test]
 fn a_bundle_is_scored_by_its_keywords_or_else_the_closest_by_rank() {
     let home = mixed();
@@ -497,6 +509,7 @@ fn a_bundle_is_scored_by_its_keywords_or_else_the_closest_by_rank() {
     assert_eq!(rated.json["recorded"], true, "{}", rated.text);
 }
 
+// SOURCE-6
 #[test]
 fn inside_one_named_source_bundles_of_one_name_are_all_there() {
     let home = Home::new();
@@ -515,6 +528,7 @@ fn inside_one_named_source_bundles_of_one_name_are_all_there() {
     }
 }
 
+// SKILL-4
 #[test]
 fn every_listed_name_loads_its_own_skill_however_names_and_folders_cross() {
     let home = Home::new();
@@ -554,6 +568,7 @@ fn every_listed_name_loads_its_own_skill_however_names_and_folders_cross() {
     }
 }
 
+// SOURCE-5
 #[test]
 fn the_first_named_source_wins_a_bare_path_whatever_lies_there() {
     let home = Home::new();
@@ -877,6 +892,7 @@ fn f17_three_thousand_skills_in_one_directory_are_served_and_paged() {
     });
 }
 
+// CONFIG-6
 #[test]
 fn a_tree_file_in_an_agents_directory_is_no_skill_of_ours() {
     let home = Home::new();

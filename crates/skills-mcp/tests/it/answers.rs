@@ -47,6 +47,7 @@ fn e08_a_priority_and_common_letters_do_not_win_everything() {
 
 // E9
 
+// COMPOSE-5
 #[test]
 fn e09_a_forged_section_is_quoted_in_get_skill_and_a_bundle_is_served_as_it_is() {
     let home = Home::new();
@@ -104,6 +105,7 @@ fn a09_no_advertised_schema_of_an_object_lacks_properties() {
     }
 }
 
+// FRESH-6
 #[test]
 fn a10_a_client_that_keeps_lists_for_their_lifetime_sees_a_new_skill_at_once() {
     let home = Home::with("//- a/SKILL.md\n---\nname: a\ndescription: d\n---\n");
@@ -115,6 +117,7 @@ fn a10_a_client_that_keeps_lists_for_their_lifetime_sees_a_new_skill_at_once() {
 
 // A11
 
+// LAYOUT-5
 #[test]
 fn a11_a_bundle_is_found_by_its_folder_wherever_it_is_named() {
     let home = Home::new();
@@ -145,6 +148,7 @@ fn a11_a_bundle_is_found_by_its_folder_wherever_it_is_named() {
     assert_eq!((code, out.lines().next()), (0, Some("office:excel (sheets)  Tables")));
 }
 
+// ANSWER-3
 #[test]
 fn a11_a_folder_that_several_bundles_have_is_a_question() {
     let home = Home::new();
@@ -176,6 +180,7 @@ fn a11_a_source_is_drawn_under_its_name() {
 
 const CHANGED: &str = "notifications/tools/list_changed";
 
+// SK-6
 #[test]
 fn a13_sk_tells_of_any_change_below_its_root() {
     let home = Home::with("//- git/SKILL.md\n---\nname: git\ndescription: d\n---\nText.\n");
@@ -200,6 +205,7 @@ fn a13_sk_tells_of_any_change_below_its_root() {
     }
 }
 
+// SK-3
 #[test]
 fn a13_sk_names_its_tools_as_it_advertises_them() {
     let home = Home::with("//- git/SKILL.md\n---\nname: git\ndescription: d\n---\nText.\n");
@@ -229,6 +235,7 @@ fn a13_sk_names_its_tools_as_it_advertises_them() {
     }
 }
 
+// SK-5
 #[test]
 fn a13_sk_without_its_folder_warns_once_and_truly() {
     let home = Home::new();
@@ -271,6 +278,7 @@ fn a15_a_choice_has_two_candidates_at_least() {
     assert_eq!(answer["candidates"].as_array().unwrap().len(), 2, "{answer}");
 }
 
+// GET-5
 #[test]
 fn a15_an_answer_says_that_the_context_was_taken_for_a_path() {
     let home = Home::new();
@@ -332,6 +340,7 @@ fn a15_keywords_that_can_never_match_are_told_of() {
 
 // E13
 
+// ANSWER-8
 #[test]
 fn e13_overlong_requests_fail_with_their_id_and_the_next_is_answered() {
     let home = Home::with("//- a.md\n---\nkeywords: [one]\ndescription: d\n---\n");

@@ -1,4 +1,4 @@
-//! Decision 22: what the list of tools costs a client's context, at any number of skills.
+//! LISTING-3 to LISTING-5: what the list of tools costs a client's context, at any number of skills.
 
 #![expect(
     clippy::indexing_slicing,
@@ -104,11 +104,13 @@ fn ten_skills_are_listed_whole_within_the_budget() {
     }
 }
 
+// TOOLS-3
 #[test]
 fn a_hundred_skills_stay_within_the_budget() {
     within_budget(100);
 }
 
+// LISTING-3
 #[test]
 fn a_thousand_skills_stay_within_the_budget() {
     within_budget(1_000);
@@ -137,6 +139,7 @@ fn one_skill_more_than_fits_does_not_break_the_budget() {
     }
 }
 
+// LISTING-4
 #[test]
 fn a_listing_that_is_cut_shortens_before_it_leaves_out_and_starts_at_the_end() {
     let home = Home::new();
@@ -173,6 +176,7 @@ fn a_listing_that_is_cut_shortens_before_it_leaves_out_and_starts_at_the_end() {
     assert_eq!(note(listing), cut, "{listing}");
 }
 
+// LISTING-6
 #[test]
 fn two_processes_say_the_same_to_the_byte() {
     let home = many(300);
@@ -192,6 +196,7 @@ fn two_processes_say_the_same_to_the_byte() {
     assert_eq!(answer.to_string(), list(&[]));
 }
 
+// LISTING-6
 #[test]
 fn the_description_changes_only_when_the_catalog_does() {
     let home = many(300);
@@ -213,6 +218,7 @@ fn the_description_changes_only_when_the_catalog_does() {
     assert_eq!(listed_names(&after).first(), Some(&"a-new-one"));
 }
 
+// LISTING-3
 #[test]
 fn the_budget_covers_every_chosen_door() {
     let home = many(500);
@@ -242,6 +248,7 @@ fn another_budget_is_kept_too() {
     }
 }
 
+// LISTING-5
 #[test]
 fn no_listing_at_all_costs_less_than_450_tokens() {
     for count in [0, 1, 1_000] {
@@ -260,6 +267,7 @@ fn no_listing_at_all_costs_less_than_450_tokens() {
     }
 }
 
+// TOOLS-3
 #[test]
 fn without_a_listing_search_joins_so_that_names_can_be_found() {
     let home = many(3);
@@ -270,6 +278,7 @@ fn without_a_listing_search_joins_so_that_names_can_be_found() {
     assert_eq!(found["structuredContent"]["results"][0]["meta"]["name"], generated(0).0);
 }
 
+// TOOLS-3
 #[test]
 fn search_is_served_beside_skill_even_where_the_listing_fits() {
     let home = many(3);
@@ -283,6 +292,7 @@ fn search_is_served_beside_skill_even_where_the_listing_fits() {
     assert_eq!((code, message.as_str()), (-32602, "unknown tool 'skills_list'; there are skill"));
 }
 
+// LISTING-3
 #[test]
 fn an_unlimited_budget_lists_everything() {
     let home = many(1_000);
@@ -308,6 +318,7 @@ fn a_budget_that_is_no_number_is_exit_2() {
     }
 }
 
+// TOOLS-1
 #[test]
 fn doors_are_chosen_by_flag_or_variable_and_a_wrong_one_is_exit_2() {
     let home = many(2);

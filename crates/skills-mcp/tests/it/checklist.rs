@@ -1,12 +1,12 @@
-//! Seed 001 §8, the checklist before a team may rely on the server: one test a line, over stdio, on the example
-//! that ships with the project. Its lines on scripts are in `scripts.rs`; those on git and publishing belong to rooms that
-//! are still to come.
+//! The checklist before a team may rely on the server: one test a line, over stdio, on the example that ships with the
+//! project. Not here: scripts (`scripts.rs`), git (`git.rs`) and events (`events.rs`, `journal.rs`).
 
 use serde_json::{Value, json};
 use skills_testkit::Home;
 
 use crate::support::{ROOT_TREE, client, example_client, skill};
 
+// GET-2
 #[test]
 fn get_skill_returns_the_right_content_for_ten_varied_requests() {
     let home = Home::new();
@@ -48,6 +48,7 @@ fn get_skill_returns_the_right_content_for_ten_varied_requests() {
     }
 }
 
+// GET-2
 #[test]
 fn get_skill_includes_the_assets_and_scripts_in_its_answer() {
     let home = Home::new();
@@ -82,6 +83,7 @@ fn get_skill_includes_the_assets_and_scripts_in_its_answer() {
     );
 }
 
+// COMPOSE-2
 #[test]
 fn inheritance_works_true_includes_the_parents_false_does_not() {
     let home = Home::with(ROOT_TREE);
@@ -102,6 +104,7 @@ fn inheritance_works_true_includes_the_parents_false_does_not() {
     assert_eq!(alone["content"], "# Alone\n\nNo parents.");
 }
 
+// COMPOSE-3
 #[test]
 fn inheritance_of_assets_works_parents_are_accessible_and_conflicts_resolved() {
     let home = Home::with(
@@ -131,6 +134,7 @@ fn inheritance_of_assets_works_parents_are_accessible_and_conflicts_resolved() {
     );
 }
 
+// GET-3
 #[test]
 fn ambiguity_is_detected_and_presented_so_that_the_agent_can_choose() {
     let home = Home::with(ROOT_TREE);
@@ -157,6 +161,7 @@ fn ambiguity_is_detected_and_presented_so_that_the_agent_can_choose() {
     );
 }
 
+// LIST-1
 #[test]
 fn list_skills_returns_the_tree_complete_and_filtered_by_path() {
     let home = Home::with(ROOT_TREE);
@@ -205,6 +210,7 @@ fn list_skills_returns_the_tree_complete_and_filtered_by_path() {
     );
 }
 
+// REPORT-1
 #[test]
 fn report_usage_records_feedback_and_repeated_complaints_reach_the_log() {
     let home = Home::with(ROOT_TREE);
@@ -228,6 +234,7 @@ fn report_usage_records_feedback_and_repeated_complaints_reach_the_log() {
     assert!(!log.contains('\u{1b}'), "{log}");
 }
 
+// REPORT-3
 #[test]
 fn refresh_skills_reindexes_a_local_directory() {
     let home = Home::with(ROOT_TREE);
@@ -258,6 +265,7 @@ fn refresh_skills_reindexes_a_local_directory() {
     );
 }
 
+// ASSET-1
 #[test]
 fn get_asset_returns_the_text_of_a_template() {
     let home = Home::with(ROOT_TREE);
@@ -270,6 +278,7 @@ fn get_asset_returns_the_text_of_a_template() {
     );
 }
 
+// ASSET-2
 #[test]
 fn get_asset_returns_the_base64_of_an_image() {
     let home = Home::new();
@@ -281,6 +290,7 @@ fn get_asset_returns_the_base64_of_an_image() {
     assert!(answer.get("content").is_none());
 }
 
+// ASSET-3
 #[test]
 fn get_asset_resolves_what_a_parent_declares() {
     let home = Home::new();
@@ -310,6 +320,7 @@ fn get_asset_resolves_what_a_parent_declares() {
     assert!(alone.is_error, "a skill that does not inherit has no inherited files: {}", alone.text);
 }
 
+// ANSWER-1
 #[test]
 fn get_asset_refuses_an_asset_over_one_megabyte_with_its_size() {
     let home = Home::with(
@@ -330,6 +341,7 @@ fn get_asset_refuses_an_asset_over_one_megabyte_with_its_size() {
     );
 }
 
+// FILE-2
 #[test]
 fn invalid_front_matter_is_skipped_without_a_crash() {
     let home = Home::with(ROOT_TREE);
@@ -344,6 +356,7 @@ fn invalid_front_matter_is_skipped_without_a_crash() {
     );
 }
 
+// FILE-9
 #[test]
 fn an_asset_that_is_declared_but_missing_is_a_warning_and_no_crash() {
     let home = Home::with(ROOT_TREE);

@@ -44,6 +44,7 @@ fn show_prints_what_an_agent_receives() {
     insta::assert_snapshot!("show", shown(&home, &["show", "ui/react/auth"]));
 }
 
+// CONFIG-1
 #[test]
 fn config_says_where_each_value_comes_from() {
     let home = Home::with(ROOT_TREE);
@@ -51,6 +52,7 @@ fn config_says_where_each_value_comes_from() {
     insta::assert_snapshot!("config", shown(&home, &["config", "--set", "content.max_tokens=500"]));
 }
 
+// EXIT-2
 #[test]
 fn doctor_explains_what_is_wrong() {
     let home = Home::with(ROOT_TREE);
@@ -110,6 +112,7 @@ fn json_is_for_machines_everywhere() {
     }
 }
 
+// EXIT-2
 #[test]
 fn mistakes_are_answered_with_the_way_out() {
     let home = Home::with(ROOT_TREE);
@@ -156,6 +159,7 @@ fn a_repository_stands_for_its_skills_folder() {
     assert!(out.contains("\"path\":\"ui/react/auth\""), "{out}");
 }
 
+// SK-7
 #[test]
 fn sk_is_the_same_program() {
     let home = Home::with(ROOT_TREE);
@@ -202,6 +206,7 @@ fn demo_and_doctor_are_not_led_astray_by_settings() {
     assert!(code == 2 && err.contains("there is no door `bogus`"), "{err}");
 }
 
+// CONFIG-7
 #[test]
 fn a_password_in_a_url_is_not_shown() {
     let home = Home::with(ROOT_TREE);

@@ -96,8 +96,8 @@ fn some(count: usize, seed: u64) -> Vec<Value> {
         .collect()
 }
 
-/// Seed 001 §3.1's events.
-fn seeds() -> Vec<Value> {
+/// Five events of a server that numbers none (EVENT-6).
+fn unnumbered() -> Vec<Value> {
     let event = |kind: &str, time: &str, data: Value| json!({"type": kind, "timestamp": time, "server_id": "dev-machine-alice", "data": data});
     vec![
         event(
@@ -129,11 +129,11 @@ fn seeds() -> Vec<Value> {
 }
 
 #[test]
-fn the_seeds_batch_is_kept_once_however_often_it_comes_and_across_a_restart() {
+fn send_7_a_batch_is_kept_once_however_often_it_comes_and_across_a_restart() {
     let home = Home::new();
     let forever = ["--keep-days", "36500"];
     let collector = started(&home, &forever);
-    let posted = batch(&seeds());
+    let posted = batch(&unnumbered());
     assert_eq!(taken(&collector.post("/v1/events", &posted)), (5, 0, 0, 0));
     assert_eq!(taken(&collector.post("/v1/events", &posted)), (0, 5, 0, 0));
     let (status, log) = collector.stop();
@@ -144,16 +144,17 @@ fn the_seeds_batch_is_kept_once_however_often_it_comes_and_across_a_restart() {
     drop(collector);
     let (events, counts) = kept(&home.path().join("events.db"));
     assert_eq!((events.len(), counts), (5, recounted(&events)));
-    let wrote: Vec<Value> = seeds();
+    let wrote: Vec<Value> = unnumbered();
     for event in &events {
         let written = serde_json::to_value(event).unwrap();
-        let of_seed = wrote.iter().find(|seed| seed["type"] == written["type"]).unwrap();
-        for (name, value) in of_seed.as_object().unwrap() {
+        let brought = wrote.iter().find(|event| event["type"] == written["type"]).unwrap();
+        for (name, value) in brought.as_object().unwrap() {
             assert_eq!(&written[name], value, "{name}");
         }
     }
 }
 
+// SEND-7
 #[test]
 fn one_bad_event_costs_no_other_and_what_is_no_batch_is_refused() {
     let home = Home::new();
@@ -272,6 +273,7 @@ fn strangers_are_not_let_in() {
     assert!(!log.contains(TOKEN), "{log}");
 }
 
+// SEND-7
 #[test]
 fn on_loopback_it_is_open_and_elsewhere_it_does_not_start_without_a_token() {
     let home = Home::new();

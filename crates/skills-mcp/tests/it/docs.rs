@@ -1,6 +1,7 @@
-//! Documents tell the truth: the reference is made from the tables, and every command that is shown runs.
+//! Documents tell the truth: the reference is made from the tables, every command that is shown runs, and every promise of the
+//! contract has a test.
 
-use std::{fmt::Write as _, fs, path::PathBuf};
+use std::{collections::BTreeSet, fmt::Write as _, fs, path::PathBuf};
 
 use skills_core::diagnostic::Code;
 use skills_mcp::{
@@ -9,7 +10,10 @@ use skills_mcp::{
 };
 use skills_testkit::Home;
 
-use crate::support::{example, run, server};
+use crate::{
+    house::{crates, sources},
+    support::{example, run, server},
+};
 
 fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -214,4 +218,87 @@ fn every_room_is_in_the_architecture() {
     ] {
         assert!(text.contains(room), "ARCHITECTURE.md does not name {room}");
     }
+}
+
+/// The ids of the contract's promises, in its order: what stands in bold at the start of a bullet.
+fn promises() -> Vec<String> {
+    let contract = fs::read_to_string(repository().join("docs/contract.md")).unwrap();
+    let id = |line: &str| Some(line.strip_prefix("- **")?.split_once("** ")?.0.to_owned());
+    contract.lines().filter_map(id).collect()
+}
+
+/// Whether this is written as an id is: `ROUTE-3`. An area of one letter is that of a security case.
+fn is_id(word: &str) -> bool {
+    word.split_once('-').is_some_and(|(area, number)| {
+        let is = |part: &str, kind: fn(&char) -> bool| {
+            !part.is_empty() && part.chars().all(|c| kind(&c))
+        };
+        area.len() > 1 && is(area, char::is_ascii_uppercase) && is(number, char::is_ascii_digit)
+    })
+}
+
+/// The ids that the tests of a file name: in a comment of nothing else above the test, or at the start of its name.
+fn named_by_tests(file: &str, text: &str, areas: &BTreeSet<&str>) -> Vec<String> {
+    let (mut named, mut above, mut is_test) = (Vec::new(), Vec::new(), false);
+    for line in text.lines().map(str::trim) {
+        let ids: Vec<&str> = line.strip_prefix("// ").unwrap_or_default().split(", ").collect();
+        if ids.iter().all(|id| is_id(id)) {
+            above.extend(ids.into_iter().map(str::to_owned));
+        } else if line.starts_with("#[") {
+            is_test |= line.contains("test]") || line.contains("::test(");
+        } else if let Some(name) = line.trim_start_matches("async ").strip_prefix("fn ") {
+            assert!(
+                is_test || above.is_empty(),
+                "{file}: {above:?} stands above `{line}`, no test"
+            );
+            if std::mem::take(&mut is_test) {
+                named.append(&mut above);
+                let mut words = name.split(['_', '(']);
+                let area = words.next().unwrap_or_default().to_uppercase();
+                let id = format!("{area}-{}", words.next().unwrap_or_default());
+                named.extend(Some(id).filter(|id| areas.contains(&*area) && is_id(id)));
+            }
+        } else if !line.starts_with("///") {
+            assert!(above.is_empty(), "{file}: {above:?} stands above `{line}`, which is no test");
+            is_test = false;
+        }
+    }
+    named
+}
+
+#[test]
+fn tests_name_promises_above_them_and_in_their_names() {
+    let areas = BTreeSet::from(["LIST", "ROUTE"]);
+    let named = |text: &str| named_by_tests("x.rs", text, &areas);
+    let above = "// ROUTE-1, LIST-2\n#[cfg(unix)]\n#[test]\nfn it_works() {";
+    assert_eq!(named(above), ["ROUTE-1", "LIST-2"]);
+    assert_eq!(named("#[tokio::test]\nasync fn route_3_words_match() {"), ["ROUTE-3"]);
+    let none = ["fn route_3_helper() {", "#[test]\nfn a_13_b() {", "#[test]\nfn route_x_y() {"];
+    for text in none {
+        assert_eq!(named(text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn every_promise_of_the_contract_has_a_test_and_no_test_names_another() {
+    let ids = promises();
+    let promised: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+    assert_eq!(promised.len(), ids.len(), "an id stands twice in docs/contract.md");
+    assert!(promised.iter().all(|id| is_id(id)) && promised.len() > 100, "{promised:?}");
+    let areas: BTreeSet<&str> = promised.iter().filter_map(|id| id.split('-').next()).collect();
+    let mut proven = BTreeSet::new();
+    for (file, text) in sources(&crates()) {
+        // Comments of the code may name ids too, and must name real ones.
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+        for word in words.filter(|word| is_id(word)) {
+            let area = word.split('-').next().unwrap_or_default();
+            assert!(promised.contains(word) || !areas.contains(area), "{file} names {word}");
+        }
+        for id in named_by_tests(&file, &text, &areas) {
+            assert!(promised.contains(&*id), "a test of {file} names {id}, which nobody promises");
+            proven.insert(id);
+        }
+    }
+    let unproven: Vec<&&str> = promised.iter().filter(|id| !proven.contains(**id)).collect();
+    assert!(unproven.is_empty(), "no test names {unproven:?}");
 }

@@ -1,5 +1,5 @@
-//! Seed 000 §13 and seed 001 §6, the tables of edge cases: one test for each line on indexing, matching, inheritance,
-//! assets and configuration; and the decisions that settle what the seeds leave open.
+//! Edge cases, as agents meet them: indexing, matching, inheritance, assets and configuration where something is missing,
+//! empty, too long or there twice.
 
 use serde_json::{Value, json};
 use skills_testkit::{Client, Home};
@@ -10,6 +10,7 @@ fn message(answer: &Value) -> &str {
     answer["message"].as_str().unwrap_or_default()
 }
 
+// GET-4
 #[test]
 fn no_skill_matches_gives_no_match_with_the_closest_candidate() {
     let home = Home::with(ROOT_TREE);
@@ -27,6 +28,7 @@ fn no_skill_matches_gives_no_match_with_the_closest_candidate() {
     );
 }
 
+// SOURCE-8
 #[test]
 fn an_empty_skills_directory_starts_and_every_request_is_no_match() {
     let home = Home::with("");
@@ -36,6 +38,7 @@ fn an_empty_skills_directory_starts_and_every_request_is_no_match() {
     assert_eq!((&tree["tree"]["name"], &tree["tree"]["children"]), (&json!("root"), &json!([])));
 }
 
+// FILE-1
 #[test]
 fn a_markdown_file_without_front_matter_is_passed_over() {
     let home = Home::with(ROOT_TREE);
@@ -45,6 +48,7 @@ fn a_markdown_file_without_front_matter_is_passed_over() {
     assert!(doctor.contains("front-matter-missing"), "{doctor}");
 }
 
+// COMPOSE-4
 #[test]
 fn content_over_the_token_limit_is_cut_with_a_warning() {
     let home = Home::with(ROOT_TREE);
@@ -75,6 +79,7 @@ fn content_over_the_token_limit_is_cut_with_a_warning() {
     );
 }
 
+// ASSET-4
 #[test]
 fn files_in_a_resource_folder_that_are_not_declared_are_not_served() {
     let home = Home::with(ROOT_TREE);
@@ -88,6 +93,7 @@ fn files_in_a_resource_folder_that_are_not_declared_are_not_served() {
     );
 }
 
+// ANSWER-3
 #[test]
 fn an_unknown_skill_is_refused_with_near_names() {
     let home = Home::with(ROOT_TREE);
@@ -102,6 +108,7 @@ fn an_unknown_skill_is_refused_with_near_names() {
     );
 }
 
+// LAYOUT-6
 #[test]
 fn paths_are_looked_up_without_index_with_md_and_in_any_case() {
     let home = Home::with(ROOT_TREE);
@@ -120,6 +127,7 @@ fn paths_are_looked_up_without_index_with_md_and_in_any_case() {
     }
 }
 
+// GET-1
 #[test]
 fn small_text_assets_are_included_on_request_and_larger_ones_say_so() {
     let home = Home::with(
@@ -138,6 +146,7 @@ fn small_text_assets_are_included_on_request_and_larger_ones_say_so() {
     assert_eq!(without[0], json!({"file": "small.ts", "description": "s", "type": "other"}));
 }
 
+// SOURCE-5
 #[test]
 fn two_directories_are_one_catalog_and_the_first_wins_a_bare_path() {
     let home = Home::with(ROOT_TREE);
@@ -170,6 +179,7 @@ fn two_directories_are_one_catalog_and_the_first_wins_a_bare_path() {
     assert_eq!(names[1], "other");
 }
 
+// CONFIG-1
 #[test]
 fn configuration_follows_its_order_and_is_read_again_on_refresh() {
     let home = Home::with(ROOT_TREE);
@@ -216,6 +226,7 @@ fn configuration_follows_its_order_and_is_read_again_on_refresh() {
     assert_eq!(origin("scripts.enabled"), "default");
 }
 
+// CONFIG-3, SOURCE-8
 #[test]
 fn a_mistake_of_the_operators_stops_the_start_with_code_2_and_the_way_out() {
     let home = Home::with(ROOT_TREE);
@@ -242,6 +253,7 @@ fn a_mistake_of_the_operators_stops_the_start_with_code_2_and_the_way_out() {
     assert!(file.contains("config.yaml:2: `matching.max_results` is `lots`, but must be a whole number from 1 to 50"), "{file}");
 }
 
+// SOURCE-1
 #[test]
 fn an_empty_variable_counts_as_unset() {
     let home = Home::with(ROOT_TREE);
@@ -257,6 +269,7 @@ fn an_empty_variable_counts_as_unset() {
     );
 }
 
+// SOURCE-4
 #[test]
 fn without_any_source_the_server_starts_and_says_so() {
     let home = Home::new();
@@ -273,6 +286,7 @@ fn without_any_source_the_server_starts_and_says_so() {
     assert!(status.success() && log.contains("no source is named"), "{log}");
 }
 
+// CONFIG-7
 #[test]
 fn secrets_in_the_environment_reach_no_output() {
     let home = Home::with(ROOT_TREE);

@@ -1,4 +1,4 @@
-//! Events, as the real binary records them: the seeds' own examples as golden files, every door, and what must never
+//! Events, as the real binary records them: promised examples as golden files, every door, and what must never
 //! be in one.
 
 use std::{fs, io::ErrorKind, net::TcpListener, path::Path, process::Command};
@@ -12,8 +12,8 @@ use crate::{
     support::{ROOT_TREE, agents, bundle, install_plugins, run, server, with_all_tools},
 };
 
-/// The content that seed 001's examples come from: its paths, its keywords, as many bytes and tokens.
-const SEED: &str = "\
+/// The content that the promised examples come from: their paths, their keywords, as many bytes and tokens.
+const CONTENT: &str = "\
 //- _root.md
 ---
 keywords: [conventions]
@@ -60,7 +60,7 @@ scripts:
 ---
 ";
 
-/// A server over this home that records, for the machine of the seed.
+/// A server over this home that records, for the machine of the examples.
 fn recording(home: &Home, settings: &[&str]) -> Command {
     let mut command = with_all_tools(server(home));
     command.env("USER", "machine-alice");
@@ -114,24 +114,25 @@ fn golden(name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
-/// Fails where the seed has a field that ours has not, or has with another type, or, beside what no two runs share,
+/// Fails where the promised event has a field that ours has not, or has with another type, or, beside what no two runs share,
 /// with another value.
-fn has_all_of(ours: &Value, seed: &Value, at: &str) {
-    if let Some(fields) = seed.as_object() {
+fn has_all_of(ours: &Value, promised: &Value, at: &str) {
+    if let Some(fields) = promised.as_object() {
         for (name, value) in fields {
             let own = ours.get(name).unwrap_or_else(|| panic!("no {at}/{name} in {ours}"));
             has_all_of(own, value, &format!("{at}/{name}"));
         }
     } else if ["/timestamp", "/data/duration_ms"].contains(&at) {
-        assert_eq!(std::mem::discriminant(ours), std::mem::discriminant(seed), "{at}");
+        assert_eq!(std::mem::discriminant(ours), std::mem::discriminant(promised), "{at}");
     } else {
-        assert_eq!(ours, seed, "{at}");
+        assert_eq!(ours, promised, "{at}");
     }
 }
 
+// EVENT-2
 #[test]
-fn seed_001_3_1_its_five_events_to_the_letter_and_ours_beside() {
-    let home = Home::with(SEED);
+fn event_3_five_events_have_every_promised_field_and_ours_beside() {
+    let home = Home::with(CONTENT);
     home.write("skills/ui/react/auth.md", format!("{AUTH}{}\n", "auth ".repeat(783).trim_end()));
     home.write("skills/ui/react/auth/assets/AuthProvider.tsx.template", "x".repeat(2_340));
     let settings = ["scripts.runners={.ts: sh}"];
@@ -157,11 +158,11 @@ fn seed_001_3_1_its_five_events_to_the_letter_and_ours_beside() {
         assert!(!reply.is_error, "{tool}: {}", reply.text);
     }
     let events = recorded(&home, client);
-    let seeds = golden("seed_001_3_1.json");
-    assert_eq!(events.len(), seeds.as_array().unwrap().len());
-    for (event, seed) in events.into_iter().zip(seeds.as_array().unwrap()) {
-        has_all_of(&event, seed, "");
-        let name = format!("{}.json", seed["type"].as_str().unwrap());
+    let promised = golden("promised_fields.json");
+    assert_eq!(events.len(), promised.as_array().unwrap().len());
+    for (event, one) in events.into_iter().zip(promised.as_array().unwrap()) {
+        has_all_of(&event, one, "");
+        let name = format!("{}.json", one["type"].as_str().unwrap());
         assert_eq!(steady(event), golden(&name), "{name}");
     }
 }
@@ -174,6 +175,7 @@ fn shelf() -> Home {
     home
 }
 
+// EVENT-3
 #[test]
 fn every_door_tells_and_calls_a_skill_by_the_name_that_every_door_takes() {
     let home = shelf();
@@ -227,6 +229,7 @@ fn every_door_tells_and_calls_a_skill_by_the_name_that_every_door_takes() {
     assert!(code == 0 && shown.contains("Take care."), "{shown}");
 }
 
+// EVENT-3
 #[test]
 fn what_is_inherited_says_who_declares_it() {
     let home = Home::with(
@@ -275,6 +278,7 @@ Text.
     assert_eq!(events[1]["data"]["execution_mode"], "claude");
 }
 
+// EVENT-3
 #[test]
 fn a_name_nobody_has_and_a_name_that_several_have_are_told() {
     let home = Home::new();
@@ -314,6 +318,7 @@ fn a_name_nobody_has_and_a_name_that_several_have_are_told() {
     assert_eq!(long["data"]["closest_candidate"], Value::Null);
 }
 
+// EVENT-2
 #[test]
 fn a_client_is_known_by_its_name_in_both_eras() {
     let home = Home::with(ROOT_TREE);
@@ -339,6 +344,7 @@ fn a_client_is_known_by_its_name_in_both_eras() {
     assert_eq!(who(&events[0]), [json!("get_skill"), json!(name), Value::Null]);
 }
 
+// EVENT-2
 #[test]
 fn a_skill_of_a_repository_says_which_commit_it_is() {
     let text = |words: &str| {
@@ -429,6 +435,7 @@ fn files_with(folder: &Path, words: &[&str]) -> Vec<String> {
     found
 }
 
+// EVENT-1
 #[test]
 fn b09_where_nobody_asked_for_events_nothing_is_kept_and_nobody_is_called() {
     let endpoint = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -443,7 +450,7 @@ fn b09_where_nobody_asked_for_events_nothing_is_kept_and_nobody_is_called() {
     for canary in CANARIES {
         assert!(!log.contains(canary), "{canary}: {log}");
     }
-    // Seed 000 §8.5: what is said of a skill is logged, whoever counts.
+    // REPORT-1: what is said of a skill is logged, whoever counts.
     assert_eq!(log.matches(COMMENT).count(), 1, "{log}");
     assert!(!log.contains("recorded"), "{log}");
     assert_eq!(
@@ -455,6 +462,7 @@ fn b09_where_nobody_asked_for_events_nothing_is_kept_and_nobody_is_called() {
     assert!(matches!(called, Err(ErrorKind::WouldBlock)), "{called:?}");
 }
 
+// EVENT-5
 #[test]
 fn b09_of_a_request_nothing_is_recorded_but_what_was_asked_for() {
     for (mode, heard) in [("full", true), ("tokens", true), ("off", false)] {
@@ -487,6 +495,7 @@ fn b09_of_a_request_nothing_is_recorded_but_what_was_asked_for() {
     }
 }
 
+// EVENT-5
 #[test]
 fn tokens_are_words_without_an_order() {
     let home = Home::with(ROOT_TREE);

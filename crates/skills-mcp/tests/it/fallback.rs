@@ -104,6 +104,7 @@ fn assert_looks_by_itself(home: &Home, command: impl Fn() -> Command, why: &str,
     assert_eq!(examined.get("healthy"), Some(&json!(true)), "{out}");
 }
 
+// FRESH-2
 #[test]
 fn c03_without_a_queue_left_changes_are_seen_a_second_later_and_it_is_said_once() {
     let home = home_of(30, "First");
@@ -145,6 +146,7 @@ fn c03_watches_that_run_out_later_are_no_reason_to_miss_a_change() {
     assert_eq!(log.matches("does not tell of changes").count(), 1, "{log}");
 }
 
+// FRESH-2
 #[test]
 fn c03_who_wants_no_watch_has_changes_a_second_later() {
     let home = home_of(30, "First");

@@ -141,6 +141,7 @@ fn change(home: &Home, round: usize, skills: &mut Vec<Known>) -> Change {
     Change { how, was: Some(was), is: Some(is) }
 }
 
+// FRESH-1
 #[test]
 fn a_change_of_any_kind_is_in_the_next_answer_300_times_among_200_skills() {
     let known = |number: usize| {

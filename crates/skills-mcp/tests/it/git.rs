@@ -1,4 +1,4 @@
-//! Git sources: what seeds 000 §9, §13 and 001 §6 promise, with real repositories over `file://` and over HTTP on this machine.
+//! Git sources: what GIT-1 to GIT-8 promise, with real repositories over `file://` and over HTTP on this machine.
 
 use std::{
     fs,
@@ -70,7 +70,7 @@ pub(crate) fn synced(home: &Home, url: &str) {
 }
 
 #[test]
-fn seed_000_9_1_a_repository_is_cloned_and_served() {
+fn git_1_a_repository_is_cloned_and_served() {
     let home = Home::new();
     let remote = Remote::with(&home, "team", ONE);
     let mut client = following(&home, &remote.url());
@@ -80,6 +80,7 @@ fn seed_000_9_1_a_repository_is_cloned_and_served() {
     assert!(kept(&home).join("mirror.git/shallow").is_file(), "the copy has no history");
 }
 
+// GIT-3
 #[test]
 fn without_a_cache_calls_say_at_once_that_the_first_sync_is_running() {
     let home = Home::new();
@@ -100,7 +101,7 @@ fn without_a_cache_calls_say_at_once_that_the_first_sync_is_running() {
 }
 
 #[test]
-fn seed_000_8_6_refresh_skills_fetches_and_says_what_came() {
+fn report_4_refresh_skills_fetches_and_says_what_came() {
     let home = Home::new();
     let remote = Remote::with(&home, "team", ONE);
     synced(&home, &remote.url());
@@ -124,8 +125,9 @@ fn seed_000_8_6_refresh_skills_fetches_and_says_what_came() {
     assert_eq!((&again["success"], &again["files_changed"]), (&json!(true), &json!(0)));
 }
 
+// REPORT-4
 #[test]
-fn seed_000_13_network_down_at_startup_the_cache_is_served() {
+fn git_2_network_down_at_startup_the_cache_is_served() {
     let home = Home::new();
     let remote = Remote::with(&home, "team", ONE);
     synced(&home, &remote.url());
@@ -147,7 +149,7 @@ fn seed_000_13_network_down_at_startup_the_cache_is_served() {
 }
 
 #[test]
-fn seed_000_13_network_down_at_refresh_is_said_and_tried_again() {
+fn report_4_network_down_at_refresh_is_said_and_tried_again() {
     let home = Home::new();
     let remote = Remote::with(&home, "team", ONE);
     let server = remote.serve();
@@ -163,7 +165,7 @@ fn seed_000_13_network_down_at_refresh_is_said_and_tried_again() {
 }
 
 #[test]
-fn seed_000_9_5_a_second_refresh_while_one_runs_is_answered_at_once() {
+fn report_5_a_second_refresh_while_one_runs_is_answered_at_once() {
     let home = Home::new();
     let remote = Remote::with(&home, "team", ONE);
     let server = remote.serve();
@@ -185,8 +187,9 @@ fn seed_000_9_5_a_second_refresh_while_one_runs_is_answered_at_once() {
     assert!(client.answer(first).get("result").is_some());
 }
 
+// REPORT-4
 #[test]
-fn seed_001_6_an_expired_token_is_told_with_the_way_to_renew_it() {
+fn git_5_an_expired_token_is_told_with_the_way_to_renew_it() {
     let home = Home::new();
     let remote = Remote::with(&home, "team", ONE);
     let server = remote.serve();
@@ -206,7 +209,7 @@ fn seed_001_6_an_expired_token_is_told_with_the_way_to_renew_it() {
 }
 
 #[test]
-fn seed_000_9_2_the_credential_helper_of_the_machine_is_asked_without_a_token() {
+fn git_5_the_credential_helper_of_the_machine_is_asked_without_a_token() {
     let home = Home::new();
     let remote = Remote::with(&home, "team", ONE);
     let server = remote.serve();
@@ -218,7 +221,7 @@ fn seed_000_9_2_the_credential_helper_of_the_machine_is_asked_without_a_token() 
 }
 
 #[test]
-fn seed_001_6_a_repository_without_skills_is_served_and_matches_nothing() {
+fn git_1_a_repository_without_skills_is_served_and_matches_nothing() {
     let home = Home::new();
     let remote = Remote::with(&home, "team", "//- README.md\nnothing yet\n");
     let mut client = following(&home, &remote.url());
@@ -244,6 +247,7 @@ fn a_repository_without_a_commit_is_told_of() {
     assert!(reply.is_error && reply.text.contains("there is no branch"), "{}", reply.text);
 }
 
+// GIT-4
 #[test]
 fn a_missing_branch_lists_up_to_ten_that_exist() {
     let home = Home::new();
@@ -258,6 +262,7 @@ fn a_missing_branch_lists_up_to_ten_that_exist() {
     assert!(err.contains("topic-08") && !err.contains("topic-09"), "{err}");
 }
 
+// GIT-4
 #[test]
 fn branches_and_commits_can_be_named_in_the_url_the_variable_and_the_content() {
     let home = Home::new();
@@ -324,6 +329,7 @@ fn a_branch_that_is_deleted_or_renamed_is_served_from_the_cache_and_told_of() {
     assert!(text_of(&mut client, "ui/auth").is_some());
 }
 
+// GIT-7
 #[test]
 fn a_config_that_does_not_parse_keeps_the_commit_before() {
     let home = Home::new();
@@ -345,6 +351,7 @@ fn a_config_that_does_not_parse_keeps_the_commit_before() {
     says(&mut client, "ui/auth", "The bad commit.");
 }
 
+// GIT-1
 #[test]
 fn bundles_and_a_root_without_a_skills_folder_are_served() {
     let home = Home::new();
@@ -403,6 +410,7 @@ fn several_repositories_and_directories_are_one_catalog() {
     assert_eq!(answer["sources"].as_object().unwrap().len(), 2, "{answer}");
 }
 
+// GIT-8
 #[test]
 fn within_the_interval_the_remote_is_asked_once_for_all_processes() {
     let home = Home::new();
@@ -432,6 +440,7 @@ fn clients_are_told_of_what_a_sync_brings() {
     client.notification("notifications/tools/list_changed");
 }
 
+// GIT-8
 #[test]
 fn a_lock_file_holds_a_build_to_what_was_reviewed() {
     let home = Home::new();
@@ -581,6 +590,7 @@ fn a_sync_that_changes_three_of_many_files_reads_three_and_no_call_sees_two_comm
     assert!(line.contains("changed=3") && line.contains("added=0"), "{line}");
 }
 
+// GIT-2
 #[test]
 fn with_a_cache_a_stalled_remote_does_not_slow_the_start() {
     let home = Home::new();

@@ -77,6 +77,7 @@ fn g01_options_in_place_of_a_url_or_branch_are_refused_before_anything_runs() {
     assert!(!marker.exists());
 }
 
+// GIT-6
 #[test]
 fn g02_only_the_urls_on_our_list_are_taken() {
     let home = Home::new();
@@ -103,6 +104,7 @@ fn g02_only_the_urls_on_our_list_are_taken() {
     assert!(!marker.exists() && !home.path().join(".skills-mcp").exists());
 }
 
+// GIT-6
 #[test]
 fn g03_nothing_in_the_users_git_configuration_runs() {
     let home = Home::new();
@@ -134,6 +136,7 @@ fn g03_nothing_in_the_users_git_configuration_runs() {
     assert!(!marker.exists());
 }
 
+// GIT-6
 #[test]
 fn g04_hooks_and_settings_put_into_the_copy_do_not_run() {
     let home = Home::new();
@@ -247,6 +250,7 @@ fn g06_trees_with_names_that_lead_elsewhere_write_nothing_elsewhere() {
     }
 }
 
+// SOURCE-9
 #[test]
 fn g06_links_duplicates_and_submodules_are_left_out_with_a_word() {
     let home = Home::new();
@@ -271,6 +275,7 @@ fn g06_links_duplicates_and_submodules_are_left_out_with_a_word() {
     );
 }
 
+// GIT-5
 #[test]
 fn g07_the_token_is_sent_to_its_host_and_is_nowhere_else() {
     let home = Home::new();
@@ -317,6 +322,7 @@ fn g07_the_token_is_sent_to_its_host_and_is_nowhere_else() {
     }
 }
 
+// GIT-6
 #[test]
 fn g08_submodules_are_never_fetched() {
     let home = Home::new();
@@ -336,6 +342,7 @@ fn g08_submodules_are_never_fetched() {
     assert!(!marker.exists());
 }
 
+// GIT-6
 #[test]
 fn g09_filters_attributes_and_large_file_pointers_change_nothing() {
     let home = Home::new();
@@ -414,6 +421,7 @@ fn g11_commits_out_of_bounds_are_cut_or_refused_before_they_are_written() {
     says(&mut client, "a", "the text");
 }
 
+// GIT-7
 #[test]
 fn g13_killed_at_any_moment_the_next_start_serves_old_or_new_whole() {
     let home = Home::new();

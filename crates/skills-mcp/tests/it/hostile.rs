@@ -723,6 +723,7 @@ fn u09_escape_sequences_of_content_reach_no_terminal_and_no_log() {
 
 // Assets.
 
+// ASSET-2
 #[test]
 fn assets_are_served_up_to_the_limit_and_over_it_refused_with_their_size() {
     let home = Home::with(GOOD);
@@ -744,6 +745,7 @@ fn assets_are_served_up_to_the_limit_and_over_it_refused_with_their_size() {
     assert!(latin.json.get("content").is_none() && latin.json["size_bytes"] == 4);
 }
 
+// ASSET-5
 #[test]
 fn an_asset_deleted_after_the_start_is_missing_on_disk() {
     let home = Home::with(GOOD);
@@ -760,6 +762,7 @@ fn an_asset_deleted_after_the_start_is_missing_on_disk() {
 
 // The ground shifts.
 
+// SOURCE-8
 #[test]
 fn f15_a_directory_that_goes_away_is_empty_until_it_is_back_and_nobody_has_to_ask() {
     let home = Home::with(GOOD);

@@ -68,12 +68,12 @@ const KEY_HOLDERS: &[&str] = &[
 /// Lines of code, tests not counted, that one file may have.
 const MAX_LINES: usize = 420;
 
-fn crates() -> PathBuf {
+pub(crate) fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// Every Rust file below a folder: its path from there, and its text.
-fn sources(folder: &Path) -> Vec<(String, String)> {
+pub(crate) fn sources(folder: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_path_buf()];
     while let Some(path) = open.pop() {

@@ -174,6 +174,7 @@ pub(crate) fn send_the_rest(home: &Home, url: &str) {
 }
 
 /// `KILLS=10000` is the long run.
+// SEND-3
 #[test]
 fn b01_sixteen_writers_killed_at_any_moment_lose_nothing_they_have_written() {
     let kills = env::var("KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(160);
@@ -213,6 +214,7 @@ fn rate(home: &Home, arguments: &[&str], useful: bool) -> String {
     log
 }
 
+// REPORT-2
 #[test]
 fn a03_the_third_useless_in_a_row_is_warned_of_over_sessions_and_shown_in_statistics() {
     const WARNING: &str = "called useless again and again";
@@ -256,6 +258,7 @@ fn dead_address() -> String {
     format!("http://127.0.0.1:{port}/v1/events")
 }
 
+// SEND-1
 #[test]
 fn a07_while_an_endpoint_is_dead_its_events_are_in_the_buffer_and_doctor_says_how_many() {
     let home = Home::with(ROOT_TREE);
@@ -335,6 +338,7 @@ fn a08_the_end_of_a_server_sends_also_right_after_an_endpoint_is_well_again() {
     });
 }
 
+// SEND-6
 #[test]
 fn a08_an_outage_is_warned_of_once_when_it_begins_and_once_when_it_ends() {
     let home = Home::with(ROOT_TREE);
@@ -393,6 +397,7 @@ fn assert_counts_and_recovers(lines: &str, mend: impl Fn(&Client, &Path)) {
     assert!(log.contains("events are written again") && log.contains("dropped=1"), "{log}");
 }
 
+// SEND-4
 #[test]
 fn b04_a_full_disk_costs_events_that_are_counted_and_no_call() {
     let lines = "mount -t tmpfs -o size=64k none $HOME/.skills-mcp
@@ -546,6 +551,7 @@ fn a_history_that_cannot_be_written_is_said_to_be_that_and_no_more() {
 
 // Off, and the end.
 
+// EVENT-1
 #[test]
 fn without_analytics_there_is_no_file_and_no_thread() {
     let home = Home::with(ROOT_TREE);
@@ -593,6 +599,7 @@ fn what_others_have_left_is_sent_without_waiting_for_an_event() {
     assert_eq!(unsent(&home), Vec::<String>::new());
 }
 
+// SEND-1
 #[test]
 fn files_are_for_their_owner_and_without_an_endpoint_there_is_only_the_history() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -618,6 +625,7 @@ fn files_are_for_their_owner_and_without_an_endpoint_there_is_only_the_history()
     }
 }
 
+// SEND-1
 #[test]
 fn the_end_of_a_server_sends_what_there_is_and_is_not_held_up() {
     for (behaviour, arrives) in
@@ -647,7 +655,7 @@ fn the_end_of_a_server_sends_what_there_is_and_is_not_held_up() {
 }
 
 #[test]
-fn a_request_is_as_the_seeds_have_it_and_a_token_stays_a_secret() {
+fn send_2_a_request_is_as_promised_and_a_token_stays_a_secret() {
     let home = Home::with(ROOT_TREE);
     let endpoint = Endpoint::start();
     let mut command = sending(&home, &endpoint.url());
@@ -678,6 +686,7 @@ fn a_request_is_as_the_seeds_have_it_and_a_token_stays_a_secret() {
     }
 }
 
+// SEND-2
 #[test]
 fn an_endpoint_that_content_names_gets_its_own_events_and_no_token() {
     let home = Home::with(ROOT_TREE);
@@ -712,6 +721,7 @@ fn an_endpoint_that_content_names_gets_its_own_events_and_no_token() {
     assert!(log.contains("sets analytics.enabled to true"), "{log}");
 }
 
+// SEND-2
 #[test]
 fn a_token_is_not_sent_for_all_to_read() {
     let home = Home::with(ROOT_TREE);
@@ -789,6 +799,7 @@ fn b05_whatever_an_endpoint_does_its_events_arrive_once_it_is_well() {
     assert_eq!(other.posted().len(), 0, "nobody is sent on");
 }
 
+// SEND-5
 #[test]
 fn b05_what_is_refused_for_good_is_put_aside_and_holds_nothing_up() {
     let home = Home::with(ROOT_TREE);
@@ -990,6 +1001,7 @@ fn b07_a_server_lives_with_damaged_files_in_little_memory() {
 // B-08
 
 /// `SERVERS=200` is the long run.
+// SEND-3
 #[test]
 fn b08_many_servers_of_one_event_each_leave_nothing_behind() {
     let servers = env::var("SERVERS").ok().and_then(|servers| servers.parse().ok()).unwrap_or(40);

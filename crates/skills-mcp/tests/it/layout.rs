@@ -33,6 +33,7 @@ fn collect(node: &Value, paths: &mut Vec<String>) {
     }
 }
 
+// SOURCE-7
 #[test]
 fn a12_a_directory_and_a_repository_mean_the_same_folder_with_or_without_a_configuration() {
     let leaf = skill("orders", "Orders", "Text.");
@@ -69,6 +70,7 @@ fn inside(home: &Home, folder: &str) -> Command {
     command
 }
 
+// SOURCE-2
 #[test]
 fn a14_from_a_folder_of_a_project_its_skills_are_found_and_the_nearest_wins() {
     let home = Home::new();

@@ -130,6 +130,7 @@ fn assert_closed(client: &mut Client, files: &[String]) {
     }
 }
 
+// SOURCE-9
 #[test]
 fn e06_no_known_place_of_secrets_is_read_through_a_link() {
     let home = Home::with("");
@@ -283,6 +284,7 @@ fn e06_skills_of_one_source_share_files_by_links() {
     assert_eq!(diagnostics(&home), (0, vec![]));
 }
 
+// SOURCE-9
 #[test]
 fn e06_a_users_directory_follows_links_to_skills_and_to_nothing_else() {
     let home = Home::new();
@@ -302,6 +304,7 @@ fn e06_a_users_directory_follows_links_to_skills_and_to_nothing_else() {
     }
 }
 
+// SOURCE-9
 #[test]
 fn e06_the_operator_allows_folders_and_content_does_not() {
     let home = Home::with("");

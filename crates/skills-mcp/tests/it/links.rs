@@ -26,6 +26,7 @@ fn lead(link: &Path, target: impl AsRef<Path>) {
     fs::rename(new, link).unwrap();
 }
 
+// FRESH-1
 #[test]
 fn a_change_in_a_linked_folder_is_in_the_next_answer() {
     let home = Home::with("//- own.md\n");
@@ -271,6 +272,7 @@ fn directories_of_agents_that_appear_are_in_the_next_answer() {
 
 // Configuration.
 
+// FRESH-4
 #[test]
 fn a_configuration_that_comes_changes_or_goes_is_obeyed_by_the_next_call() {
     for place in ["skills/config.yaml", "config.yaml"] {

@@ -111,6 +111,7 @@ fn tools() -> Value {
 
 // Clients with a handshake.
 
+// FRESH-6
 #[test]
 fn both_eras_are_promised_to_be_told() {
     let home = Home::with(BUNDLES);
@@ -127,6 +128,7 @@ fn both_eras_are_promised_to_be_told() {
     }
 }
 
+// FRESH-6
 #[test]
 fn a_burst_of_edits_is_told_once() {
     let home = Home::with(BUNDLES);
@@ -162,6 +164,7 @@ fn every_later_change_is_told_too() {
     assert_silence(&mut client);
 }
 
+// FRESH-7
 #[test]
 fn nothing_is_told_at_start() {
     let home = Home::with(BUNDLES);
@@ -172,6 +175,7 @@ fn nothing_is_told_at_start() {
     assert_silence(&mut client);
 }
 
+// FRESH-6
 #[test]
 fn an_edit_that_no_list_shows_is_not_told() {
     let home = Home::with(BUNDLES);
@@ -199,6 +203,7 @@ fn an_edit_that_is_taken_back_in_time_is_not_told() {
     assert_silence(&mut client);
 }
 
+// FRESH-7
 #[test]
 fn a_client_is_told_nothing_before_it_is_initialized() {
     let home = Home::with(BUNDLES);
@@ -230,6 +235,7 @@ fn what_the_periodic_look_finds_is_told() {
 
 // Streams.
 
+// FRESH-7
 #[test]
 fn a_stream_is_told_first_what_it_will_be_told_and_then_only_that() {
     let home = Home::with(BUNDLES);
@@ -392,10 +398,10 @@ fn a_client_with_a_handshake_has_no_streams_but_may_open_one_as_a_later_one_does
     assert_clean_end(client.wait());
 }
 
-// `sk mcp-server`: seed 002, "Incremental Refresh".
+// `sk mcp-server`.
 
 #[test]
-fn seed_002_every_change_is_told_with_a_short_reason() {
+fn sk_6_every_change_is_told_with_a_short_reason() {
     let home = Home::with(BUNDLES);
     let mut client = Client::legacy(sk(&home, &[]), "2025-03-26");
     client.call("skills.list", &json!({}));
@@ -412,7 +418,7 @@ fn seed_002_every_change_is_told_with_a_short_reason() {
 }
 
 #[test]
-fn seed_002_streams_are_told_the_reason_too() {
+fn sk_6_streams_are_told_the_reason_too() {
     let home = Home::with(BUNDLES);
     let mut client = Client::modern(sk(&home, &[]));
     client.call("skills.list", &json!({}));

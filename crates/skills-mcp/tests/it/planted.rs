@@ -83,6 +83,7 @@ fn e01_a_git_that_a_script_left_in_its_folder_is_not_started_by_the_next_sync() 
     assert!(!marker.exists());
 }
 
+// EXIT-2
 #[test]
 fn e01_where_only_scripts_may_have_put_a_git_there_is_none_and_the_way_out_is_said() {
     let markers = tempfile::tempdir().unwrap();

@@ -30,6 +30,7 @@ fn enable(home: &Home, file: &str, plugins: &[(&str, bool)]) {
     home.write(file, json!({"enabledPlugins": enabled}).to_string());
 }
 
+// FRESH-4
 #[test]
 fn a02_a_plugin_that_is_enabled_or_disabled_is_in_the_next_answer() {
     let home = home();
@@ -62,6 +63,7 @@ fn a02_a_plugin_that_is_enabled_or_disabled_is_in_the_next_answer() {
     prompt.close();
 }
 
+// FRESH-4
 #[test]
 fn a02_a_plugin_that_is_installed_changed_or_removed_is_in_the_next_answer() {
     let home = home();

@@ -152,6 +152,7 @@ fn is_whole(rung: &str) -> bool {
     version.and_then(|version| version.parse::<u8>().ok()).is_some_and(|version| version >= 6)
 }
 
+// SCRIPT-12
 #[test]
 fn x04_the_whole_sandbox_holds_exactly_what_it_claims() {
     for who in [Who::Me, Who::Other] {
@@ -281,6 +282,7 @@ pub(crate) fn without_calls(home: &Home, command: &Command, calls: &[u32]) -> Co
     outer
 }
 
+// SCRIPT-12
 #[test]
 fn x04_a_lesser_rung_is_named_and_required_refuses_it() {
     let shop = Workshop::new().script(
@@ -319,6 +321,7 @@ fn x04_a_lesser_rung_is_named_and_required_refuses_it() {
     );
 }
 
+// SCRIPT-6
 #[test]
 fn x10_the_environment_is_the_list_and_nobodys_proc_gives_more() {
     for who in [Who::Me, Who::Other] {

@@ -1,4 +1,4 @@
-//! `run_script` as agents use it: the seeds' lines on scripts, one test each, and the attacks of the security review by
+//! `run_script` as agents use it: the promises SCRIPT-1 to SCRIPT-13, and the attacks of the security review by
 //! their ids (X-01 …); what the sandbox holds is in `sandbox.rs`.
 
 use std::{
@@ -25,10 +25,10 @@ fn request(file: &str, args: &Value) -> Value {
     json!({"skill_path": "tool", "file": file, "args": args})
 }
 
-// Seed 001 §8.
+// What a run is given and gives.
 
 #[test]
-fn seed_001_8_run_script_executes_a_server_script_with_success() {
+fn script_7_a_server_script_runs_and_its_result_has_these_fields() {
     let answer = plain("echo Auth config is valid\n").run("scripts/x.sh");
     let mut answer = answer.as_object().unwrap().clone();
     assert!(answer.remove("duration_ms").unwrap().as_u64().unwrap() < 10_000);
@@ -40,7 +40,7 @@ fn seed_001_8_run_script_executes_a_server_script_with_success() {
 }
 
 #[test]
-fn seed_001_8_run_script_refuses_a_script_that_is_claudes_to_run() {
+fn script_3_a_script_that_is_claudes_to_run_is_refused() {
     let shop = plain("echo no\n");
     shop.home.write("skills/tool.md", "---\nkeywords: [t]\ndescription: d\nscripts:\n  - {file: scripts/x.sh, description: d}\n---\n");
     let message = refused(&mut shop.client(), &request("scripts/x.sh", &json!({})));
@@ -51,8 +51,9 @@ fn seed_001_8_run_script_refuses_a_script_that_is_claudes_to_run() {
     );
 }
 
+// SCRIPT-7
 #[test]
-fn seed_001_8_run_script_passes_arguments_as_variables_and_captures_both_streams() {
+fn script_5_arguments_are_passed_as_variables_and_both_streams_captured() {
     let shop = Workshop::new().script(
         "scripts/x.sh",
         "args:\n  - {name: config_path, description: c}\n  - {name: mode, description: m, required: false, default: fast}\n  - {name: left-out, description: l, required: false}",
@@ -68,7 +69,7 @@ fn seed_001_8_run_script_passes_arguments_as_variables_and_captures_both_streams
 }
 
 #[test]
-fn seed_001_8_run_script_respects_the_timeout_and_says_so() {
+fn script_8_the_timeout_is_respected_and_said() {
     let shop = plain("echo partial; echo half >&2; sleep 30\n")
         .set("scripts.timeout_seconds=1")
         .set("scripts.grace_seconds=1");
@@ -82,7 +83,7 @@ fn seed_001_8_run_script_respects_the_timeout_and_says_so() {
 }
 
 #[test]
-fn seed_001_8_run_script_checks_required_arguments_before_it_runs() {
+fn script_3_required_arguments_are_checked_before_a_run() {
     let shop = Workshop::new().script(
         "scripts/x.sh",
         "args:\n  - {name: config_path, description: Path of the configuration}\n  - {name: out, description: Where to write}",
@@ -97,10 +98,10 @@ fn seed_001_8_run_script_checks_required_arguments_before_it_runs() {
     assert!(!shop.project().join("marker").exists());
 }
 
-// Seed 000 §13 and seed 001 §6, the lines on scripts that §8 does not have: one test each.
+// What is refused or ended.
 
 #[test]
-fn seed_000_13_a_script_that_times_out_is_killed_and_what_it_said_is_returned() {
+fn script_8_a_script_that_times_out_is_killed_and_what_it_said_is_returned() {
     let shop = plain("echo first; echo second; sleep 30\n")
         .set("scripts.timeout_seconds=1")
         .set("scripts.grace_seconds=0");
@@ -110,7 +111,7 @@ fn seed_000_13_a_script_that_times_out_is_killed_and_what_it_said_is_returned() 
 }
 
 #[test]
-fn seed_000_13_a_path_that_leads_out_is_rejected_at_once() {
+fn script_2_a_path_that_leads_out_is_rejected_at_once() {
     let shop = plain("echo no\n");
     let mut client = shop.client();
     for file in ["../x.sh", "scripts/../../x.sh", "/etc/passwd", "~/x.sh", "scripts\\x.sh", ""] {
@@ -120,7 +121,7 @@ fn seed_000_13_a_path_that_leads_out_is_rejected_at_once() {
 }
 
 #[test]
-fn seed_000_13_scripts_that_are_switched_off_do_not_run() {
+fn script_4_scripts_that_are_switched_off_do_not_run() {
     let shop = plain("echo ran > marker\n");
     shop.home.write("skills/config.yaml", "scripts:\n  enabled: false\n");
     let message = refused(&mut shop.client(), &request("scripts/x.sh", &json!({})));
@@ -130,7 +131,7 @@ fn seed_000_13_scripts_that_are_switched_off_do_not_run() {
 }
 
 #[test]
-fn seed_001_6_an_extension_that_is_not_supported_is_refused_with_those_that_are() {
+fn script_3_an_extension_that_is_not_supported_is_refused_with_those_that_are() {
     let shop = Workshop::new().script("scripts/x.rb", "", "puts 1\n").script("scripts/x", "", "x");
     let mut client = shop.client();
     let message = refused(&mut client, &request("scripts/x.rb", &json!({})));
@@ -144,7 +145,7 @@ fn seed_001_6_an_extension_that_is_not_supported_is_refused_with_those_that_are(
 }
 
 #[test]
-fn seed_001_6_a_script_that_is_not_declared_is_not_there() {
+fn script_2_a_script_that_is_not_declared_is_not_there() {
     let shop = plain("echo yes\n");
     shop.home.write("skills/tool/scripts/other.sh", "echo no\n");
     let message = refused(&mut shop.client(), &request("scripts/other.sh", &json!({})));
@@ -154,10 +155,10 @@ fn seed_001_6_a_script_that_is_not_declared_is_not_there() {
     );
 }
 
-// Seed 000 §8.4: the ladder.
+// The ladder.
 
 #[test]
-fn seed_000_8_4_every_rung_has_its_own_refusal_and_they_come_in_order() {
+fn script_2_every_rung_has_its_own_refusal_and_they_come_in_order() {
     let shop = Workshop::new()
         .script("scripts/a.rb", "args: [{name: need, description: n}]", "x")
         .script("scripts/gone.sh", "", "x")
@@ -209,6 +210,7 @@ fn seed_000_8_4_every_rung_has_its_own_refusal_and_they_come_in_order() {
     );
 }
 
+// SCRIPT-7
 #[test]
 fn an_inherited_script_runs_with_its_own_assets_and_says_whose_it_is() {
     let home = Home::with(
@@ -233,6 +235,7 @@ fn an_inherited_script_runs_with_its_own_assets_and_says_whose_it_is() {
     );
 }
 
+// LAYOUT-5
 #[test]
 fn assets_and_files_of_bundles_are_not_run() {
     let shop = plain("x");
@@ -250,6 +253,7 @@ fn assets_and_files_of_bundles_are_not_run() {
     assert!(message.contains("bundles declare no scripts"), "{message}");
 }
 
+// SCRIPT-1
 #[test]
 fn a_malformed_request_is_a_protocol_error_and_runs_nothing() {
     let shop = plain("echo ran > marker\n");
@@ -275,6 +279,7 @@ fn a_malformed_request_is_a_protocol_error_and_runs_nothing() {
     assert!(!shop.project().join("marker").exists());
 }
 
+// SCRIPT-10
 #[test]
 fn a_script_works_in_the_start_directory_and_in_allowed_folders_only() {
     let shop = plain("pwd; echo x > made\n");
@@ -307,6 +312,7 @@ fn a_script_works_in_the_start_directory_and_in_allowed_folders_only() {
     assert!(other.join("made").exists());
 }
 
+// SCRIPT-10
 #[test]
 fn started_at_home_a_script_works_in_a_private_folder_and_the_answer_says_so() {
     let shop = plain("echo $PWD $HOME $TMPDIR; echo x > made\n");
@@ -331,6 +337,7 @@ fn started_at_home_a_script_works_in_a_private_folder_and_the_answer_says_so() {
     });
 }
 
+// SCRIPT-10
 #[test]
 fn x12_a_folder_outside_linked_out_or_deleted_is_refused() {
     let shop = plain("pwd\n");
@@ -357,6 +364,7 @@ fn x12_a_folder_outside_linked_out_or_deleted_is_refused() {
 
 // Limits.
 
+// SCRIPT-9
 #[test]
 fn one_run_more_than_may_run_is_told_that_the_server_is_busy() {
     let shop = plain("touch started\nuntil [ -e go ]; do sleep 0.02; done\n")
@@ -406,6 +414,7 @@ fn x13_of_two_hundred_at_once_some_run_and_the_rest_hear_busy_and_nothing_leaks(
     });
 }
 
+// SCRIPT-9
 #[test]
 fn x08_output_is_capped_exactly_and_marked_and_memory_stays_flat() {
     let shop = Workshop::new()
@@ -432,6 +441,7 @@ fn x08_output_is_capped_exactly_and_marked_and_memory_stays_flat() {
 
 // Nothing stays.
 
+// SCRIPT-11
 #[test]
 fn x06_the_worst_script_is_answered_in_time_and_leaves_nobody() {
     let shop =
@@ -515,6 +525,7 @@ fn many_processes_one_after_the_other_are_not_too_many() {
     );
 }
 
+// SCRIPT-11
 #[test]
 fn a_cancelled_request_ends_the_whole_tree_and_the_trail_says_so() {
     let shop = Workshop::new().script("scripts/worst.sh", MARK, WORST);
@@ -659,6 +670,7 @@ fn progress_is_told_about_once_a_second_to_those_who_ask() {
 
 // Attacks.
 
+// SCRIPT-5
 #[test]
 fn x01_values_are_literal_whatever_they_hold() {
     let shop = Workshop::new().script(
@@ -687,6 +699,7 @@ fn x01_values_are_literal_whatever_they_hold() {
     assert!(!shop.project().join("pwned").exists());
 }
 
+// SCRIPT-5
 #[test]
 fn x02_no_argument_becomes_another_variable() {
     let shop = Workshop::new()
@@ -717,6 +730,7 @@ fn x02_no_argument_becomes_another_variable() {
     }
 }
 
+// SCRIPT-11
 #[test]
 fn x03_only_declared_files_run_and_what_runs_is_what_was_read() {
     let shop = Workshop::new()
@@ -951,6 +965,7 @@ fn x16_nothing_that_lies_around_is_started_with_a_script() {
     assert_eq!(run(&mut client, "scripts/x.sh", &json!({}))["stdout"], "sh\n");
 }
 
+// SCRIPT-6
 #[test]
 fn a_script_receives_the_variables_it_declares_and_the_operator_lists() {
     let shop = Workshop::new()
@@ -981,6 +996,7 @@ fn a_script_receives_the_variables_it_declares_and_the_operator_lists() {
 
 // The trail.
 
+// SCRIPT-13
 #[test]
 fn every_run_and_every_refusal_leaves_a_line_and_an_event() {
     let shop = Workshop::new()
@@ -1039,6 +1055,7 @@ fn every_run_and_every_refusal_leaves_a_line_and_an_event() {
     assert_eq!(data[2]["skill_path"], "nobody");
 }
 
+// SCRIPT-13
 #[test]
 fn no_secret_reaches_a_script_a_log_an_event_or_an_answer() {
     let shop = Workshop::new()

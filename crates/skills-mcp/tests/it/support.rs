@@ -183,7 +183,7 @@ pub(crate) fn description(client: &mut Client, tool: &str) -> String {
     text.unwrap_or_else(|| panic!("no {tool} in {tools:?}")).to_owned()
 }
 
-/// The names in a listing of seed 003's form.
+/// The names in a listing in XML.
 pub(crate) fn listed_names(description: &str) -> Vec<&str> {
     let rest = description.split("<name>").skip(1);
     rest.map(|rest| rest.split("</name>").next().unwrap_or(rest)).collect()

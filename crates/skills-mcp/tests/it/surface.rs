@@ -31,6 +31,7 @@ fn the_description_of_the_server_is_what_it_was() {
     insta::assert_json_snapshot!("discover", result);
 }
 
+// ANSWER-2
 #[test]
 fn schemas_take_nothing_they_do_not_name() {
     for tool in TOOLS {
@@ -108,7 +109,7 @@ impl Desk {
 }
 
 #[test]
-fn seed_000_10_2_every_tool_tells_its_event() {
+fn event_3_every_tool_tells_its_event() {
     let desk = Desk::new();
     desk.call("get_skill", &json!({"context": "nginx"})).unwrap();
     desk.call("get_skill", &json!({"context": "login session"})).unwrap();
@@ -175,6 +176,7 @@ fn what_is_refused_is_not_counted_as_served() {
     assert_eq!(desk.events(), Vec::<Value>::new());
 }
 
+// REPORT-1
 #[test]
 fn b10_a_comment_is_capped() {
     let desk = Desk::new();
@@ -186,6 +188,7 @@ fn b10_a_comment_is_capped() {
     assert_eq!(desk.events()[0]["data"]["comment"].as_str().unwrap().len(), 4_000);
 }
 
+// EVENT-4
 #[test]
 fn choosing_counts_as_ambiguous_only_right_after_the_offer() {
     let desk = Desk::new();
@@ -199,6 +202,7 @@ fn choosing_counts_as_ambiguous_only_right_after_the_offer() {
     assert_eq!(was_ambiguous(), false, "the offer is forgotten");
 }
 
+// EVENT-1
 #[test]
 fn analytics_are_off_by_default_and_on_with_an_endpoint() {
     let home = Home::with(ROOT_TREE);

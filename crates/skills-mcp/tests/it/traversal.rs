@@ -1,4 +1,4 @@
-//! Paths that lead outside, in every spelling, in every place that takes a path: security.md F-01 to F-04.
+//! Paths that lead outside, in every spelling, in every place that takes a path (F-01 to F-04).
 //!
 //! Each spelling leads to a file that exists and holds the canary, for whoever joins, decodes or normalises it.
 
@@ -196,6 +196,7 @@ fn try_all(arguments: impl Fn(&str) -> (&'static str, Value)) {
     assert!(!log.contains(CANARY), "{log}");
 }
 
+// ASSET-5
 #[test]
 fn f01_f02_f03_f04_the_file_of_get_asset_leads_nowhere_else() {
     try_all(|path| ("get_asset", json!({"skill_path": "ui/react/auth", "file": path})));

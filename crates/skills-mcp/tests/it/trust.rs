@@ -77,6 +77,7 @@ fn ask(client: &mut Client) {
     client.call("get_skill", &json!({"context": "a login with react"}));
 }
 
+// CONFIG-5
 #[test]
 fn e05_a_pushed_commit_turns_no_analytics_on_until_the_operator_agrees() {
     let home = Home::new();
@@ -388,6 +389,7 @@ fn script() -> String {
         .to_owned()
 }
 
+// SCRIPT-12
 #[test]
 fn e04_where_nothing_holds_it_a_repositorys_script_is_refused_and_a_named_directorys_runs_with_a_warning()
  {
@@ -492,6 +494,7 @@ fn e10_the_operator_takes_the_network_from_scripts_that_declare_it() {
 
 // A6
 
+// SCRIPT-4
 #[test]
 fn a06_scripts_that_a_mistake_turned_off_say_so_everywhere() {
     let shop = Workshop::new().script("scripts/x.sh", "", "echo ran\n");

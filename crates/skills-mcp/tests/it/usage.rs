@@ -203,7 +203,7 @@ impl Usage {
     }
 }
 
-/// A batch as seed 000 has it.
+/// A batch as SEND-2 has it.
 pub(crate) fn batch(events: &[Value]) -> String {
     json!({"events": events}).to_string()
 }

@@ -113,6 +113,7 @@ fn ended(child: &mut Child) -> ExitStatus {
 
 // Handshakes and eras.
 
+// ANSWER-7
 #[test]
 fn p04_every_revision_with_a_handshake_is_answered_with_itself() {
     let home = Home::with(ROOT_TREE);
@@ -170,6 +171,7 @@ fn discover_describes_the_server_without_a_handshake() {
     assert_eq!(result.pointer(SERVER_INFO), Some(&json!("skills-mcp")));
 }
 
+// ANSWER-7
 #[test]
 fn stateless_requests_are_answered_without_a_handshake_and_say_who_answers() {
     let home = Home::with(ROOT_TREE);
@@ -478,6 +480,7 @@ fn p04_a_call_without_its_parts_is_malformed() {
     }
 }
 
+// ANSWER-2, GET-1
 #[test]
 fn p04_wrong_arguments_are_malformed_and_the_message_names_them() {
     let home = Home::with(ROOT_TREE);
@@ -524,6 +527,7 @@ fn p04_a_call_without_arguments_is_a_call_with_none() {
     }
 }
 
+// ANSWER-2
 #[test]
 fn p04_an_unknown_tool_is_malformed_and_the_message_names_those_there_are() {
     let home = Home::with(ROOT_TREE);
@@ -584,6 +588,7 @@ fn p09_a_cursor_nobody_gave_is_malformed() {
 
 // Many at once, and the same again.
 
+// ANSWER-4
 #[test]
 fn p05_200_pipelined_calls_are_each_answered_once() {
     let home = Home::with(ROOT_TREE);
@@ -640,6 +645,7 @@ fn varied() -> Vec<Value> {
     messages
 }
 
+// ANSWER-5
 #[test]
 fn the_same_requests_give_the_same_bytes_whatever_the_order_of_files_on_disk() {
     let messages = varied();
@@ -661,6 +667,7 @@ fn the_same_requests_give_the_same_bytes_whatever_the_order_of_files_on_disk() {
     assert_eq!(first, third, "two trees, made in opposite orders");
 }
 
+// ANSWER-5
 #[test]
 fn the_same_request_gives_the_same_bytes_twice() {
     let home = Home::with(ROOT_TREE);
@@ -677,6 +684,7 @@ fn the_same_request_gives_the_same_bytes_twice() {
 
 // Streams and endings.
 
+// ANSWER-6
 #[test]
 fn p08_standard_output_carries_nothing_but_answers() {
     let home = Home::with(ROOT_TREE);
@@ -708,6 +716,7 @@ fn assert_clean_end((status, took, log): (ExitStatus, Duration, String), why: &s
     assert!(log.contains(why), "the log does not say `{why}`: {log}");
 }
 
+// EXIT-1
 #[test]
 fn c09_a_signal_ends_the_server_with_code_0_within_a_second_and_a_line_in_the_log() {
     let home = Home::with(ROOT_TREE);
@@ -724,6 +733,7 @@ fn c09_a_signal_ends_the_server_with_code_0_within_a_second_and_a_line_in_the_lo
     }
 }
 
+// EXIT-1
 #[test]
 fn p07_the_end_of_input_ends_the_server_with_code_0_within_a_second_and_a_line_in_the_log() {
     let home = Home::with(ROOT_TREE);

@@ -264,6 +264,7 @@ mod tests {
         events
     }
 
+    // SEND-5
     #[test]
     fn b05_what_is_unsent_stays_within_its_bound_and_what_goes_is_counted() {
         let home = Home::new();

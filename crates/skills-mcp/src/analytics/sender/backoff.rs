@@ -76,6 +76,7 @@ mod tests {
     const HOUR: u64 = 3_600_000;
     const YEAR: u64 = 365 * 24 * HOUR;
 
+    // SEND-6
     #[test]
     fn b05_waits_grow_to_a_quarter_of_an_hour_and_are_scattered() {
         let mut backoff = Backoff::default();
@@ -109,6 +110,7 @@ mod tests {
         assert!((600..2_000).contains(&tries), "{tries}");
     }
 
+    // SEND-6
     #[test]
     fn b05_the_endpoint_may_ask_for_more_up_to_a_day() {
         let waits = |text: &str| Backoff::default().failed(NOW, 1.0, Some(text)).not_before - NOW;

@@ -1,6 +1,7 @@
-//! Seed 004: the MCP interface over user, project and plugin skills. One test for each scenario, under its name.
+//! The `skill` tool over user, project and plugin skills, from the start of a server to its end: listing, names, content,
+//! refresh, calls at the same time, signals.
 //!
-//! "Internal errors" are tested where one can be planted: beside the handler, in `transport/handler.rs`.
+//! Not here: internal errors, which are tested where one can be planted, beside the handler in `transport/handler.rs`.
 
 #![expect(
     clippy::indexing_slicing,
@@ -73,7 +74,7 @@ fn plugin_folder(home: &Home, plugin: &str, skill: &str) -> String {
 // Initialization.
 
 #[test]
-fn start_mcp_server_on_stdio() {
+fn answer_6_the_server_speaks_on_stdio_and_logs_to_standard_error() {
     let home = everything();
     let mut client = agents_client(&home, &[]);
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
@@ -84,7 +85,7 @@ fn start_mcp_server_on_stdio() {
 }
 
 #[test]
-fn initialize_skill_registry_on_startup() {
+fn source_3_the_log_names_every_source_and_the_number_of_skills() {
     let home = everything();
     let mut client = agents_client(&home, &[]);
     load(&mut client, "user");
@@ -99,8 +100,9 @@ fn initialize_skill_registry_on_startup() {
 
 // The tool.
 
+// SKILL-1
 #[test]
-fn provide_skill_tool_definition() {
+fn listing_2_the_tool_names_every_skill_with_its_description() {
     let home = everything();
     let tools = offered(&mut agents_client(&home, &["--listing", "list"]));
     let tool = tools.iter().find(|tool| tool["name"] == "skill").unwrap();
@@ -114,7 +116,7 @@ fn provide_skill_tool_definition() {
 }
 
 #[test]
-fn dynamic_skill_list_in_description() {
+fn listing_2_the_list_in_the_description_follows_the_catalog() {
     let home = everything();
     let arguments = ["--listing", "list", "--set", "refresh.scan_seconds=1"];
     let mut client = agents_client(&home, &arguments);
@@ -134,8 +136,9 @@ fn dynamic_skill_list_in_description() {
     assert!(text.contains(line), "one line each: {text}");
 }
 
+// SKILL-3
 #[test]
-fn load_skill_by_name() {
+fn skill_2_a_skill_loads_by_its_name() {
     let home = everything();
     let mut client = agents_client(&home, &[]);
     let folder = home.path().join(".claude/skills/user").display().to_string();
@@ -147,7 +150,7 @@ fn load_skill_by_name() {
 }
 
 #[test]
-fn load_skill_by_full_namespaced_name() {
+fn skill_4_a_plugins_skill_loads_by_its_full_name() {
     let home = everything();
     let mut client = agents_client(&home, &[]);
     for (name, plugin, body) in
@@ -161,7 +164,7 @@ fn load_skill_by_full_namespaced_name() {
 }
 
 #[test]
-fn load_skill_by_short_name_unambiguous() {
+fn skill_4_a_plugins_skill_loads_by_a_short_name_that_no_other_has() {
     let home = everything();
     let mut client = agents_client(&home, &[]);
     let folder = plugin_folder(&home, "example-skills", "xlsx");
@@ -172,7 +175,7 @@ fn load_skill_by_short_name_unambiguous() {
 }
 
 #[test]
-fn error_on_ambiguous_short_name() {
+fn skill_6_an_ambiguous_short_name_is_answered_with_the_full_names() {
     let home = everything();
     let mut client = agents_client(&home, &["--set", "refresh.scan_seconds=1"]);
     let text = refused(&mut client, "pdf");
@@ -189,7 +192,7 @@ fn error_on_ambiguous_short_name() {
 }
 
 #[test]
-fn error_on_skill_not_found() {
+fn skill_5_an_unknown_name_is_answered_with_near_ones() {
     let home = everything();
     let mut client = agents_client(&home, &[]);
     for (asked, near) in [
@@ -215,7 +218,7 @@ fn error_on_skill_not_found() {
 // The content.
 
 #[test]
-fn include_base_directory_in_response() {
+fn skill_2_the_base_directory_stands_before_the_file() {
     let home = everything();
     let mut client = agents_client(&home, &[]);
     let text = load(&mut client, "deploy");
@@ -227,7 +230,7 @@ fn include_base_directory_in_response() {
 }
 
 #[test]
-fn preserve_exact_formatting() {
+fn file_5_exact_formatting_is_preserved() {
     let home = everything();
     let text = "---\nname: exact\ndescription: x\n---\n\n# Überschrift\n\n```python\nif x:\n\tprint(\"é\")   \n```\n\n\
         1. one\n   - nested\n\n| a | b |\n|---|---|\n| 技能 | 🦀 |\n\n    indented\n<tag> & \"quotes\" \\n\n\n\n";
@@ -240,7 +243,7 @@ fn preserve_exact_formatting() {
 // Refresh.
 
 #[test]
-fn refresh_on_30_second_interval() {
+fn fresh_3_everything_is_looked_at_every_30_seconds() {
     let home = everything();
     let (code, out, _) = run(&mut agents(&home, &["config", "--json"]));
     let shown: Value = serde_json::from_str(&out).unwrap();
@@ -263,7 +266,7 @@ fn refresh_on_30_second_interval() {
 }
 
 #[test]
-fn detect_new_skills() {
+fn fresh_3_new_skills_are_found() {
     let home = everything();
     let mut client = agents_client(&home, &["--set", "refresh.scan_seconds=1"]);
     refused(&mut client, "fresh");
@@ -278,7 +281,7 @@ fn detect_new_skills() {
 }
 
 #[test]
-fn detect_modified_skills() {
+fn fresh_3_modified_skills_are_found() {
     let home = everything();
     let mut client = agents_client(&home, &["--set", "refresh.scan_seconds=1"]);
     assert!(load(&mut client, "bun").ends_with("Run bun.\n"));
@@ -291,7 +294,7 @@ fn detect_modified_skills() {
 }
 
 #[test]
-fn detect_removed_skills() {
+fn fresh_3_removed_skills_are_gone() {
     let home = everything();
     let mut client = agents_client(&home, &["--set", "refresh.scan_seconds=1"]);
     load(&mut client, "bun");
@@ -312,7 +315,7 @@ fn detect_removed_skills() {
 // Concurrency.
 
 #[test]
-fn handle_multiple_simultaneous_requests() {
+fn answer_4_simultaneous_requests_are_each_answered_right() {
     let home = everything();
     let mut client = agents_client(&home, &[]);
     let names = ["user", "bun", "deploy", "example-skills:pdf", "xlsx", "office:pdf"];
@@ -333,7 +336,7 @@ fn handle_multiple_simultaneous_requests() {
 }
 
 #[test]
-fn handle_requests_during_refresh() {
+fn fresh_5_requests_during_a_refresh_are_answered() {
     let home = everything();
     for number in 0..1500 {
         let name = format!("filler-{number:04}");
@@ -380,7 +383,7 @@ fn replace(folder: &Path, text: &str) {
 }
 
 #[test]
-fn a_hundred_loads_during_rebuilds_are_each_whole_and_from_one_snapshot() {
+fn answer_4_a_hundred_loads_during_rebuilds_are_each_whole_and_from_one_snapshot() {
     let home = Home::new();
     let names: Vec<String> = (0..10).map(|number| format!("skill-{number}")).collect();
     for name in &names {
@@ -453,7 +456,7 @@ fn one_snapshot(client: &mut Client, seen: &mut BTreeSet<usize>) {
 // Errors.
 
 #[test]
-fn invalid_tool_call_parameter() {
+fn skill_1_a_call_without_a_usable_name_is_malformed() {
     let home = everything();
     let mut client = agents_client(&home, &[]);
     for arguments in [json!({}), json!({"name": 1}), json!({"name": ["user"]}), json!({"name": ""})]
@@ -481,7 +484,7 @@ fn signalled(mut client: Client, signal: &str) -> (Option<i32>, String) {
 }
 
 #[test]
-fn handle_sigint() {
+fn exit_1_sigint_ends_the_server() {
     let home = everything();
     let mut client = agents_client(&home, &["--set", "refresh.scan_seconds=1"]);
     load(&mut client, "user");
@@ -491,7 +494,7 @@ fn handle_sigint() {
 }
 
 #[test]
-fn handle_sigterm() {
+fn exit_1_sigterm_ends_the_server() {
     let home = everything();
     let mut client = agents_client(&home, &["--set", "refresh.scan_seconds=1"]);
     load(&mut client, "user");

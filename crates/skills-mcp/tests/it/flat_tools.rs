@@ -1,6 +1,5 @@
-//! Seed 002: `sk mcp-server`, its two tools and their answers, as a client sees them.
-//!
-//! What the design adds (`match`, `limit`, `cursor`, the spelling of names) is tested beside the contract.
+//! `skills_list` and `skills_search` (FLAT-1 to FLAT-8), and `sk mcp-server`, which offers nothing else (SK-1 to SK-5), as
+//! a client sees them.
 
 #![expect(
     clippy::indexing_slicing,
@@ -81,7 +80,7 @@ fn many(count: usize) -> Home {
 // Lifecycle.
 
 #[test]
-fn initialize_is_answered_with_the_contracts_version_name_and_instructions() {
+fn sk_2_initialize_is_answered_with_version_name_and_instructions() {
     let home = Home::with(PROJECT);
     let mut client = Client::spawn(sk(&home, &[]));
     let hello = json!({"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
@@ -101,7 +100,7 @@ fn initialize_is_answered_with_the_contracts_version_name_and_instructions() {
 }
 
 #[test]
-fn a_synthetic_stream_of_frames_gets_valid_replies() {
+fn sk_2_a_synthetic_stream_of_frames_gets_valid_replies() {
     let home = Home::with(PROJECT);
     let frames = [
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}),
@@ -128,8 +127,8 @@ fn a_synthetic_stream_of_frames_gets_valid_replies() {
 
 // The tools.
 
-/// Seed 002's input schemas, without their descriptions.
-fn contract() -> [(&'static str, Value); 2] {
+/// The input schemas, without their descriptions and what was added since.
+fn schemas() -> [(&'static str, Value); 2] {
     [
         (
             "skills.list",
@@ -155,11 +154,11 @@ fn contract() -> [(&'static str, Value); 2] {
 }
 
 #[test]
-fn exactly_two_tools_are_offered_with_the_contracts_schemas() {
+fn sk_3_exactly_two_tools_are_offered_with_their_schemas() {
     let home = Home::with(PROJECT);
     let tools = offered(&mut sk_client(&home, &[]));
     assert_eq!(tools.len(), 2);
-    for (tool, (name, expected)) in tools.iter().zip(contract()) {
+    for (tool, (name, expected)) in tools.iter().zip(schemas()) {
         assert_eq!(tool["name"], name);
         let mut schema = tool["inputSchema"].clone();
         let properties = schema["properties"].as_object_mut().unwrap();
@@ -178,8 +177,9 @@ fn exactly_two_tools_are_offered_with_the_contracts_schemas() {
     }
 }
 
+// SK-3
 #[test]
-fn underscores_are_advertised_on_request_and_either_spelling_is_answered() {
+fn tools_2_underscores_are_advertised_on_request_and_either_spelling_is_answered() {
     let home = Home::with(PROJECT);
     let named = |client: &mut Client| -> Vec<String> {
         offered(client).iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
@@ -207,8 +207,9 @@ fn underscores_are_advertised_on_request_and_either_spelling_is_answered() {
 
 // Listing.
 
+// SK-1
 #[test]
-fn every_skill_md_at_any_depth_is_listed_with_its_places_and_nothing_else_is() {
+fn flat_1_every_skill_md_at_any_depth_is_listed_with_its_places_and_nothing_else_is() {
     let home = Home::with(PROJECT);
     let listed = list(&mut sk_client(&home, &[]), &json!({}));
     let skill = |install: &str, name: &str, description: &str| {
@@ -228,7 +229,7 @@ fn every_skill_md_at_any_depth_is_listed_with_its_places_and_nothing_else_is() {
 }
 
 #[test]
-fn a_skill_md_at_the_root_is_a_bundle_beside_the_others() {
+fn layout_1_a_skill_md_at_the_root_is_a_bundle_beside_the_others() {
     let home = Home::with(PROJECT);
     home.write("skills/SKILL.md", bundle("overview", "What there is", "See the others."));
     let mut client = sk_client(&home, &[]);
@@ -243,7 +244,7 @@ fn a_skill_md_at_the_root_is_a_bundle_beside_the_others() {
 }
 
 #[test]
-fn bundles_of_one_name_in_two_folders_are_both_listed() {
+fn source_6_bundles_of_one_name_in_two_folders_are_both_listed() {
     let home = Home::with(PROJECT);
     home.write("skills/team/git/SKILL.md", bundle("git-flow", "Another flow", "Rebase."));
     let mut client = sk_client(&home, &[]);
@@ -253,7 +254,7 @@ fn bundles_of_one_name_in_two_folders_are_both_listed() {
 }
 
 #[test]
-fn the_body_comes_on_request_and_without_the_front_matter() {
+fn flat_2_the_body_comes_on_request_and_without_the_front_matter() {
     let home = Home::with(PROJECT);
     let mut client = sk_client(&home, &[]);
     let listed = list(&mut client, &json!({"query": "git", "includeBody": true}));
@@ -268,7 +269,7 @@ fn the_body_comes_on_request_and_without_the_front_matter() {
 }
 
 #[test]
-fn the_list_is_filtered_by_install_name_name_or_description_and_by_nothing_else() {
+fn flat_2_the_list_is_filtered_by_install_name_name_or_description_and_by_nothing_else() {
     let home = Home::with(PROJECT);
     let mut client = sk_client(&home, &[]);
     let expected: [(&str, &[&str]); 7] = [
@@ -290,7 +291,7 @@ fn the_list_is_filtered_by_install_name_name_or_description_and_by_nothing_else(
 // Searching.
 
 #[test]
-fn a_search_wants_every_token_somewhere_in_the_skill() {
+fn flat_4_a_search_wants_every_token_somewhere_in_the_skill() {
     let home = Home::with(PROJECT);
     let mut client = sk_client(&home, &[]);
     let expected: [(&str, f64, &[&str]); 8] = [
@@ -321,7 +322,7 @@ fn a_search_wants_every_token_somewhere_in_the_skill() {
 }
 
 #[test]
-fn an_excerpt_is_about_160_characters_around_the_first_match() {
+fn flat_5_an_excerpt_is_about_160_characters_around_the_first_match() {
     let home = Home::new();
     let texts = [
         ("ascii", "before it ".repeat(60), "heron", "behind it ".repeat(60)),
@@ -352,7 +353,7 @@ fn an_excerpt_is_about_160_characters_around_the_first_match() {
 }
 
 #[test]
-fn total_counts_what_is_found_before_the_limit_cuts_it() {
+fn flat_5_total_counts_what_is_found_before_the_limit_cuts_it() {
     let home = many(30);
     let mut client = sk_client(&home, &[]);
     for (arguments, limit) in [
@@ -371,8 +372,9 @@ fn total_counts_what_is_found_before_the_limit_cuts_it() {
     assert_eq!(hits(&all), ["skill-017"]);
 }
 
+// FLAT-5
 #[test]
-fn arguments_out_of_range_are_malformed_and_named() {
+fn answer_2_arguments_out_of_range_are_malformed_and_named() {
     let home = Home::with(PROJECT);
     let mut client = sk_client(&home, &[]);
     let wrong = [
@@ -405,7 +407,7 @@ fn arguments_out_of_range_are_malformed_and_named() {
 // Files as they are.
 
 #[test]
-fn front_matter_that_cannot_be_read_is_skipped_with_a_line_in_the_log() {
+fn file_2_front_matter_that_cannot_be_read_is_skipped_with_a_line_in_the_log() {
     let home = Home::with(PROJECT);
     home.write("skills/broken/SKILL.md", "---\nname: broken\ndescription: [x\n---\nText.\n");
     home.write("skills/nameless/SKILL.md", "---\nname: nameless\n---\nNo description.\n");
@@ -425,7 +427,7 @@ fn front_matter_that_cannot_be_read_is_skipped_with_a_line_in_the_log() {
 }
 
 #[test]
-fn every_call_sees_the_files_as_they_are() {
+fn fresh_1_every_call_sees_the_files_as_they_are() {
     let home = Home::with(PROJECT);
     let mut client = sk_client(&home, &[]);
     assert_eq!(names(&list(&mut client, &json!({}))).len(), 3);
@@ -445,7 +447,7 @@ fn every_call_sees_the_files_as_they_are() {
 }
 
 #[test]
-fn a_missing_default_root_is_served_empty_and_picked_up_when_it_appears() {
+fn sk_5_a_missing_default_root_is_served_empty_and_picked_up_when_it_appears() {
     let home = Home::new();
     let mut client = sk_client(&home, &[]);
     let listed = list(&mut client, &json!({}));
@@ -465,7 +467,7 @@ fn a_missing_default_root_is_served_empty_and_picked_up_when_it_appears() {
 }
 
 #[test]
-fn a_root_that_is_named_must_be_there_and_answers_are_relative_to_the_project() {
+fn sk_1_a_root_that_is_named_must_be_there_and_answers_are_relative_to_the_project() {
     let home = Home::new();
     home.write("packs/team/git/SKILL.md", bundle("git", "A pack", "Text."));
     home.write("file", "not a folder");
@@ -540,7 +542,7 @@ fn violations(schema: &Value, value: &Value, at: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_checker_of_schemas_sees_what_is_wrong() {
+fn flat_8_the_checker_of_schemas_sees_what_is_wrong() {
     let schema = json!({
         "type": "object",
         "properties": {"n": {"type": "integer", "minimum": 1}, "l": {"type": "array", "items": {"type": "string"}}},
@@ -557,7 +559,7 @@ fn the_checker_of_schemas_sees_what_is_wrong() {
 }
 
 #[test]
-fn structured_answers_obey_the_schemas_that_are_advertised() {
+fn flat_8_structured_answers_obey_the_schemas_that_are_advertised() {
     let home = Home::with(PROJECT);
     let mut command = server(&home);
     command.args(["--tools", "flat"]);
@@ -588,7 +590,7 @@ fn structured_answers_obey_the_schemas_that_are_advertised() {
 }
 
 #[test]
-fn the_text_alone_is_enough_to_act_on() {
+fn flat_7_the_text_alone_is_enough_to_act_on() {
     let home = Home::with(PROJECT);
     home.write(
         "skills/odd/SKILL.md",
@@ -617,7 +619,7 @@ fn the_text_alone_is_enough_to_act_on() {
 }
 
 #[test]
-fn a_ranked_search_names_the_terms_the_clause_and_its_confidence() {
+fn flat_6_a_ranked_search_names_the_terms_the_clause_and_its_confidence() {
     let home = Home::with(PROJECT);
     home.write("skills/heron-a/SKILL.md", bundle("heron-a", "Draw a heron in ink", "Text."));
     home.write("skills/heron-b/SKILL.md", bundle("heron-b", "Draw a heron in ink", "Texts."));
@@ -650,8 +652,9 @@ fn a_ranked_search_names_the_terms_the_clause_and_its_confidence() {
     assert_eq!(none["structuredContent"]["total"], 0);
 }
 
+// SK-4
 #[test]
-fn ranked_is_the_default_of_skills_mcp_and_all_of_sk() {
+fn flat_6_ranked_is_the_default_of_skills_mcp_and_all_of_sk() {
     let home = Home::with(PROJECT);
     let question = json!({"query": "why are my postgres tables so large?"});
     let mut sk = sk_client(&home, &[]);
@@ -666,8 +669,9 @@ fn ranked_is_the_default_of_skills_mcp_and_all_of_sk() {
     assert_eq!(result(&mut ours, "skills_search", &all)["structuredContent"]["total"], 0);
 }
 
+// SK-1
 #[test]
-fn skills_mcp_lists_and_finds_tree_skills_by_their_paths_and_sk_does_not() {
+fn flat_1_skills_mcp_lists_and_finds_tree_skills_by_their_paths_and_sk_does_not() {
     let home = Home::with(PROJECT);
     home.write("skills/ui/_index.md", skill("interface", "Rules for interfaces", "Mind it."));
     let mut command = server(&home);
@@ -717,8 +721,9 @@ fn flat(home: &Home) -> Client {
     Client::legacy(command, "2025-11-25")
 }
 
+// SK-4
 #[test]
-fn paging_visits_each_of_120_skills_once() {
+fn flat_3_paging_visits_each_of_120_skills_once() {
     let home = many(120);
     let expected: Vec<String> = (0..120).map(|number| format!("skill-{number:03}")).collect();
     let mut sk = sk_client(&home, &[]);
@@ -732,7 +737,7 @@ fn paging_visits_each_of_120_skills_once() {
 }
 
 #[test]
-fn p09_paging_over_a_changing_catalog_neither_repeats_nor_skips_what_stays() {
+fn flat_3_paging_over_a_changing_catalog_neither_repeats_nor_skips_what_stays() {
     let home = many(120);
     let mut client = sk_client(&home, &[]);
     let first = list(&mut client, &json!({"limit": 50}));
@@ -749,7 +754,7 @@ fn p09_paging_over_a_changing_catalog_neither_repeats_nor_skips_what_stays() {
 }
 
 #[test]
-fn p09_a_cursor_that_nobody_gave_is_malformed() {
+fn flat_3_a_cursor_that_the_server_did_not_give_is_malformed() {
     let home = many(3);
     let mut client = flat(&home);
     let page = result(&mut client, "skills_list", &json!({"limit": 1}));
@@ -767,7 +772,7 @@ fn p09_a_cursor_that_nobody_gave_is_malformed() {
 }
 
 #[test]
-fn the_ranked_index_follows_the_files_too() {
+fn fresh_1_the_ranked_index_follows_the_files_too() {
     let home = Home::with(PROJECT);
     let mut client = sk_client(&home, &[]);
     let ranked = json!({"query": "heron watching at dawn", "match": "ranked"});
