@@ -580,7 +580,7 @@ fn a_run_whose_supervisor_is_killed_is_called_lost_leaves_nobody_and_the_server_
     let arguments = request("scripts/x.sh", &json!({"mark": mark}));
     let id = client.ask("tools/call", json!({"name": "run_script", "arguments": arguments}));
     eventually("it runs", Duration::from_secs(5), || marked(&mark).len() >= 4);
-    let supervisor = children(client.pid()).into_iter().next().unwrap();
+    let supervisor = supervisor(client.pid());
     assert!(Command::new("kill").args(["-9", &supervisor]).status().unwrap().success());
     let answer = client.answer(id).to_string();
     assert!(
@@ -595,12 +595,19 @@ fn a_run_whose_supervisor_is_killed_is_called_lost_leaves_nobody_and_the_server_
     assert!(log.contains("result=\"lost\"") && log.contains("result=\"refused\""), "{log}");
 }
 
-/// The processes a process has started.
-fn children(pid: u32) -> Vec<String> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+/// The supervisor that a server has started; it may have other children, which remove what earlier runs left.
+fn supervisor(server: u32) -> String {
+    let tasks = fs::read_dir(format!("/proc/{server}/task")).unwrap().flatten();
     let lists =
         tasks.map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default());
-    lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+    let children: Vec<String> = lists
+        .flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    let supervises = |child: &&String| {
+        let command = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&command).contains("__supervise")
+    };
+    children.iter().find(supervises).unwrap().clone()
 }
 
 #[test]
