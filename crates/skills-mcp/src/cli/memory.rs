@@ -7,11 +7,11 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is where the server starts itself again")]
 
-/// One pool, no lists per thread, and free memory at the end of the pool goes back from 64 KiB on. Other C libraries than
-/// the one that these are for ignore them.
+/// Two pools, so that two threads that read skills at the start do not wait for each other; no lists per thread; free
+/// memory at the end of a pool goes back from 64 KiB on. Other C libraries than the one that these are for ignore them.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const TUNABLES: &str =
-    "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0:glibc.malloc.trim_threshold=65536";
+    "glibc.malloc.arena_max=2:glibc.malloc.tcache_count=0:glibc.malloc.trim_threshold=65536";
 
 /// Comes back only where there is nothing to do, or where it cannot be done.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
