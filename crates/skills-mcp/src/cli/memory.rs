@@ -1,7 +1,7 @@
 //! Settings of the memory allocator, so that a server gives back what a burst of calls used.
 //!
 //! The C library of most Linux systems keeps freed memory in a pool per thread and in lists per thread within it; one small
-//! piece that is kept in a list holds back all the pages before it. After 1,000 pipelined calls that is 8 MB instead of 2.
+//! piece that is kept in a list holds back all the pages before it. After 1,000 pipelined calls that is 3.6 MB instead of 2.2.
 //! The library takes its settings from a variable, read before any program starts: so the server starts itself once more,
 //! with that variable set, in the same process.
 

@@ -165,32 +165,32 @@ mod tests {
         symlink(home.path().join(".ssh/id_ed25519"), skills.join("key.md")).unwrap();
         symlink(home.path().join(".ssh"), skills.join("keys")).unwrap();
         // What is a skill, where a skill may stand, and what only looks like one.
-        home.write("work/pdf/SKILL.md", "---\ndescription: d\n---\nwhole");
-        home.write("work/pdf/data.txt", "of a skill");
-        home.write("work/team/a/SKILL.md", "---\ndescription: d\n---\nof a team");
-        home.write("work/team/plain.txt", "beside");
-        home.write("work/one.md", "---\nkeywords: [k]\ndescription: d\n---\nalone");
+        home.write("elsewhere/pdf/SKILL.md", "---\ndescription: d\n---\nwhole");
+        home.write("elsewhere/pdf/data.txt", "of a skill");
+        home.write("elsewhere/team/a/SKILL.md", "---\ndescription: d\n---\nof a team");
+        home.write("elsewhere/team/plain.txt", "beside");
+        home.write("elsewhere/one.md", "---\nkeywords: [k]\ndescription: d\n---\nalone");
         home.write("skills/declares.md", "---\nkeywords: [k]\ndescription: d\n---\n");
         home.write("skills/bundle/SKILL.md", "---\ndescription: d\n---\n");
         let link = |name: &str, target: &str| {
             symlink(home.path().join(target), skills.join(name)).unwrap();
         };
-        link("pdf", "work/pdf");
-        link("team", "work/team");
-        link("declares", "work/team");
-        link("assets", "work/team");
-        link("bundle/team", "work/team");
-        link("bundle/pdf", "work/pdf");
-        link("bundle/one.md", "work/one.md");
-        link("one.md", "work/one.md");
-        link("one.txt", "work/one.md");
+        link("pdf", "elsewhere/pdf");
+        link("team", "elsewhere/team");
+        link("declares", "elsewhere/team");
+        link("assets", "elsewhere/team");
+        link("bundle/team", "elsewhere/team");
+        link("bundle/pdf", "elsewhere/pdf");
+        link("bundle/one.md", "elsewhere/one.md");
+        link("one.md", "elsewhere/one.md");
+        link("one.txt", "elsewhere/one.md");
         link("absolute.md", "skills/a.md");
         link("home", "");
         link("disk", "/");
-        symlink("../pdf/data.txt", home.path().join("work/team/aside.txt")).unwrap();
-        symlink("../pdf", home.path().join("work/team/again")).unwrap();
-        symlink("plain.txt", home.path().join("work/team/within.txt")).unwrap();
-        symlink(home.path().join("skills-private/x.md"), home.path().join("work/pdf/out.txt"))
+        symlink("../pdf/data.txt", home.path().join("elsewhere/team/aside.txt")).unwrap();
+        symlink("../pdf", home.path().join("elsewhere/team/again")).unwrap();
+        symlink("plain.txt", home.path().join("elsewhere/team/within.txt")).unwrap();
+        symlink(home.path().join("skills-private/x.md"), home.path().join("elsewhere/pdf/out.txt"))
             .unwrap();
         symlink("loop-b", skills.join("loop-a")).unwrap();
         symlink("loop-a", skills.join("loop-b")).unwrap();
@@ -281,7 +281,7 @@ mod tests {
                 ("one.txt", "<link>"),
                 ("bundle/one.md", "<link>"),
                 // Above.
-                ("home/work/pdf/data.txt", "<link>"),
+                ("home/elsewhere/pdf/data.txt", "<link>"),
                 ("disk/etc/hostname", "<link>"),
             ],
         );
