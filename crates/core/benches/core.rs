@@ -12,7 +12,7 @@ use skills_core::{
     catalog::{Catalog, Delta, Entry, Folder, Intake, Node, Origin, Skill, Stamp},
     document::{Dialect, Parsed},
     relpath::RelPath,
-    resolve::resolve,
+    resolve::{inherited_from, resolve},
     route::{
         Matching, Router,
         ranked::{self, Ranked, Tokenizer},
@@ -148,12 +148,18 @@ fn catalogs(criterion: &mut Criterion) {
         let Some(skill) = catalog.find(DEEP) else { continue };
         assert_eq!(catalog.ancestors(skill).count(), 3);
         group.bench_function(BenchmarkId::new("resolve a skill four deep", size), |bench| {
-            let told: HashMap<&RelPath, &String> = files.iter().map(|(a, b)| (a, b)).collect();
+            let texts: HashMap<&RelPath, &String> = files.iter().map(|(a, b)| (a, b)).collect();
             let read = |skill: &Skill| {
-                let text = told.get(&skill.file).map(|text| text.as_bytes().to_vec());
-                text.and_then(|text| skill.document().text(text)).ok_or(())
+                let text = texts.get(&skill.file).map(|text| text.as_bytes().to_vec());
+                text.and_then(|text| skill.document().text(text))
             };
-            bench.iter(|| resolve(&catalog, black_box(skill), 8_000, read).is_ok());
+            bench.iter(|| {
+                let skill = black_box(skill);
+                let inherited = inherited_from(&catalog, skill);
+                let inherited: Option<Vec<_>> =
+                    inherited.into_iter().map(|skill| Some((skill, read(skill)?))).collect();
+                Some(resolve(skill, &read(skill)?, &inherited?, 8_000).content.tokens)
+            });
         });
         group.bench_function(BenchmarkId::new("find by name", size), |bench| {
             bench.iter(|| catalog.find(black_box(DEEP)).is_some());

@@ -20,14 +20,14 @@ pub struct Composed {
     pub tokens: usize,
 }
 
-/// A skill of the chain with its body, in which no line looks like one of ours.
+/// A skill and its body, in which no line looks like one of our headings.
 #[derive(Debug)]
-pub(super) struct Told<'a> {
+pub(super) struct Section<'a> {
     skill: &'a Skill,
     body: String,
 }
 
-impl<'a> Told<'a> {
+impl<'a> Section<'a> {
     pub(super) fn new(skill: &'a Skill, text: &Text) -> Self {
         Self { skill, body: quoted(text.body()).into_owned() }
     }
@@ -36,27 +36,27 @@ impl<'a> Told<'a> {
 /// Joins the sections, the most general first. Over budget, the skill itself is kept whole first, then its
 /// ancestors from near to far as they fit; one that does not fit keeps its heading and a line that says how to
 /// load it. A skill that does not inherit is its own text, without headings.
-pub(super) fn compose(ancestors: &[Told<'_>], told: &Told<'_>, max_tokens: usize) -> Composed {
-    let whole = whole(ancestors, told);
+pub(super) fn compose(ancestors: &[Section<'_>], own: &Section<'_>, max_tokens: usize) -> Composed {
+    let whole = whole(ancestors, own);
     let tokens = estimate::tokens(&whole);
     if tokens <= max_tokens {
         return Composed { text: whole, truncated: false, tokens };
     }
-    let text = if told.skill.fields().inherit {
-        fitted(ancestors, told, max_tokens)
+    let text = if own.skill.fields().inherit {
+        fitted(ancestors, own, max_tokens)
     } else {
-        cut(told, max_tokens)
+        cut(own, max_tokens)
     };
     let tokens = estimate::tokens(&text);
     Composed { text, truncated: true, tokens }
 }
 
-fn whole(ancestors: &[Told<'_>], told: &Told<'_>) -> String {
-    if !told.skill.fields().inherit {
-        return told.body.clone();
+fn whole(ancestors: &[Section<'_>], own: &Section<'_>) -> String {
+    if !own.skill.fields().inherit {
+        return own.body.clone();
     }
     let sections: Vec<String> =
-        ancestors.iter().chain([told]).map(|one| section(one.skill, &one.body)).collect();
+        ancestors.iter().chain([own]).map(|one| section(one.skill, &one.body)).collect();
     sections.join("\n\n")
 }
 
@@ -64,23 +64,23 @@ fn section(skill: &Skill, content: &str) -> String {
     format!("=== {} (from {}) ===\n\n{content}", skill.path.title(), skill.file)
 }
 
-fn fitted(ancestors: &[Told<'_>], told: &Told<'_>, max_tokens: usize) -> String {
+fn fitted(ancestors: &[Section<'_>], own: &Section<'_>, max_tokens: usize) -> String {
     let stubs: Vec<String> =
         ancestors.iter().map(|above| section(above.skill, &left_out(above))).collect();
     // Every ancestor costs at least its stub and the blank line behind it, so the budget starts from there.
     let reserved: usize = stubs.iter().map(|stub| estimate::tokens(stub) + 1).sum();
-    let own = section(told.skill, &told.body);
-    let own_tokens = estimate::tokens(&own);
+    let own_text = section(own.skill, &own.body);
+    let own_tokens = estimate::tokens(&own_text);
     let mut left = max_tokens.saturating_sub(reserved);
     // The skill itself is cut only where it is over by itself; a few notes above it are worth going over.
-    let own = if own_tokens <= max_tokens {
-        own
+    let own_text = if own_tokens <= max_tokens {
+        own_text
     } else {
-        let heading = estimate::tokens(&section(told.skill, ""));
-        section(told.skill, &cut(told, left.saturating_sub(heading)))
+        let heading = estimate::tokens(&section(own.skill, ""));
+        section(own.skill, &cut(own, left.saturating_sub(heading)))
     };
-    left = left.saturating_sub(estimate::tokens(&own));
-    let mut sections = vec![own];
+    left = left.saturating_sub(estimate::tokens(&own_text));
+    let mut sections = vec![own_text];
     for (above, stub) in ancestors.iter().zip(stubs).rev() {
         let full = section(above.skill, &above.body);
         let extra = estimate::tokens(&full).saturating_sub(estimate::tokens(&stub));
@@ -95,18 +95,18 @@ fn fitted(ancestors: &[Told<'_>], told: &Told<'_>, max_tokens: usize) -> String 
     sections.join("\n\n")
 }
 
-fn left_out(told: &Told<'_>) -> String {
-    let tokens = estimate::tokens(&told.body);
+fn left_out(own: &Section<'_>) -> String {
+    let tokens = estimate::tokens(&own.body);
     format!(
         "{MARK} Left out to stay within the budget: about {tokens} tokens. \
          Load it by its path, \"{}\".",
-        told.skill.identity
+        own.skill.identity
     )
 }
 
 /// As many whole lines of the skill's own text as fit, and a line that says so.
-fn cut(told: &Told<'_>, max_tokens: usize) -> String {
-    let body = &told.body;
+fn cut(own: &Section<'_>, max_tokens: usize) -> String {
+    let body = &own.body;
     let total = estimate::tokens(body);
     let mark = format!(
         "{MARK} Cut here to stay within the budget: this skill is about {total} tokens. \

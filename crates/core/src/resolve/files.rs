@@ -54,18 +54,21 @@ pub fn find_file<'a>(
     skill: &'a Skill,
     file: &RelPath,
 ) -> Option<FoundFile<'a>> {
-    std::iter::once(skill).chain(inherited_from(catalog, skill)).find_map(|owner| {
-        let asset = owner.assets().find(|(asset, _)| asset.file == *file);
-        let asset = asset.map(|(asset, presence)| FoundFile {
-            owner,
-            declared: Declared::Asset(asset),
-            presence,
-        });
-        asset.or_else(|| {
-            let (script, presence) = owner.scripts().find(|(script, _)| script.file == *file)?;
-            Some(FoundFile { owner, declared: Declared::Script(script), presence })
-        })
-    })
+    std::iter::once(skill).chain(inherited_from(catalog, skill).into_iter().rev()).find_map(
+        |owner| {
+            let asset = owner.assets().find(|(asset, _)| asset.file == *file);
+            let asset = asset.map(|(asset, presence)| FoundFile {
+                owner,
+                declared: Declared::Asset(asset),
+                presence,
+            });
+            asset.or_else(|| {
+                let (script, presence) =
+                    owner.scripts().find(|(script, _)| script.file == *file)?;
+                Some(FoundFile { owner, declared: Declared::Script(script), presence })
+            })
+        },
+    )
 }
 
 /// What the ancestors (root first) declare and the skill, or a nearer ancestor, does not declare itself in any way.

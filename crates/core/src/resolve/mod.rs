@@ -1,14 +1,14 @@
 //! A skill → what an agent receives: one text, and the files that come with it.
 //!
-//! In: a catalog, one of its skills, and texts. Out: a [`Resolved`]. Not here: reading the files (the store does), and
-//! how any of it is spelled as JSON (surface).
+//! In: a skill, its text and those it inherits. Out: a [`Resolved`]. Not here: reading the files (the store does), and how
+//! any of it is spelled as JSON (surface).
 
 mod compose;
 mod files;
 mod media;
 
 pub use compose::Composed;
-use compose::Told;
+use compose::Section;
 pub use files::{Declared, FoundFile, Inherited, find_file};
 pub use media::{is_binary, mime_type};
 
@@ -36,20 +36,19 @@ pub struct Resolved<'a> {
     pub inherited_scripts: Vec<Inherited<'a, ScriptDeclaration>>,
 }
 
-/// Resolves a skill; its text is kept within `max_tokens` estimated tokens. `read` gives the texts of the skill and its
-/// ancestors; whatever keeps it from doing so ends the attempt.
-pub fn resolve<'a, E>(
-    catalog: &'a Catalog,
+/// Resolves a skill from its text and those of the skills it [inherits from](inherited_from), in their order. The
+/// composed text is kept within `max_tokens` estimated tokens.
+pub fn resolve<'a>(
     skill: &'a Skill,
+    text: &Text,
+    inherited: &[(&'a Skill, Text)],
     max_tokens: usize,
-    read: impl Fn(&Skill) -> Result<Text, E>,
-) -> Result<Resolved<'a>, E> {
-    let mut ancestors = inherited_from(catalog, skill);
-    ancestors.reverse();
-    let tell = |skill: &'a Skill| Ok(Told::new(skill, &read(skill)?));
-    let above = ancestors.iter().map(|above| tell(above)).collect::<Result<Vec<_>, E>>()?;
-    Ok(Resolved {
-        content: compose::compose(&above, &tell(skill)?, max_tokens),
+) -> Resolved<'a> {
+    let sections: Vec<Section<'_>> =
+        inherited.iter().map(|(skill, text)| Section::new(skill, text)).collect();
+    let ancestors: Vec<&Skill> = inherited.iter().map(|(skill, _)| *skill).collect();
+    Resolved {
+        content: compose::compose(&sections, &Section::new(skill, text), max_tokens),
         assets: present(skill.assets()),
         scripts: present(skill.scripts()),
         inherited_assets: files::inherited(&ancestors, skill, Skill::assets, |asset| &asset.file),
@@ -58,13 +57,12 @@ pub fn resolve<'a, E>(
         }),
         ancestors,
         skill,
-    })
+    }
 }
 
 /// What comes with a skill as a file: what it declares, then what it inherits.
 pub fn files<'a>(catalog: &'a Catalog, skill: &'a Skill) -> Vec<Declared<'a>> {
-    let mut ancestors = inherited_from(catalog, skill);
-    ancestors.reverse();
+    let ancestors = inherited_from(catalog, skill);
     let own = present(skill.assets()).into_iter().map(Declared::Asset);
     let own = own.chain(present(skill.scripts()).into_iter().map(Declared::Script));
     let assets = files::inherited(&ancestors, skill, Skill::assets, |asset| &asset.file);
@@ -74,9 +72,14 @@ pub fn files<'a>(catalog: &'a Catalog, skill: &'a Skill) -> Vec<Declared<'a>> {
     own.chain(assets).chain(scripts).collect()
 }
 
-/// The ancestors whose text and files come along, nearest first. Only the skill's own `inherit` decides.
-fn inherited_from<'a>(catalog: &'a Catalog, skill: &'a Skill) -> Vec<&'a Skill> {
-    if skill.fields().inherit { catalog.ancestors(skill).collect() } else { Vec::new() }
+/// The ancestors whose text and files come along, root first. Only the skill's own `inherit` decides.
+pub fn inherited_from<'a>(catalog: &'a Catalog, skill: &'a Skill) -> Vec<&'a Skill> {
+    if !skill.fields().inherit {
+        return Vec::new();
+    }
+    let mut ancestors: Vec<&Skill> = catalog.ancestors(skill).collect();
+    ancestors.reverse();
+    ancestors
 }
 
 fn present<'a, T>(declared: impl Iterator<Item = (&'a T, Presence)>) -> Vec<&'a T> {

@@ -3,7 +3,6 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashMap},
-    convert::Infallible,
     sync::Arc,
 };
 
@@ -12,7 +11,7 @@ use skills_core::{
     diagnostic::Finding,
     document::{Dialect, Digest, Document, Parsed, Text},
     relpath::RelPath,
-    resolve::{self, Resolved},
+    resolve::{self, Resolved, inherited_from},
 };
 
 /// Files by path, as `skills_testkit::files` gives them.
@@ -113,8 +112,9 @@ pub(crate) fn resolve<'a>(
     skill: &'a Skill,
     max_tokens: usize,
 ) -> Resolved<'a> {
-    let read = |skill: &Skill| Ok::<_, Infallible>(text(skill.document()));
-    resolve::resolve(catalog, skill, max_tokens, read).unwrap()
+    let with_text = |skill: &'a Skill| (skill, text(skill.document()));
+    let inherited: Vec<_> = inherited_from(catalog, skill).into_iter().map(with_text).collect();
+    resolve::resolve(skill, &text(skill.document()), &inherited, max_tokens)
 }
 
 /// A skill file with these keywords.

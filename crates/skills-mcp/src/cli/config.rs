@@ -6,6 +6,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{
     Context, Failure, Output,
+    opened::Opened,
     output::{bold, dim, safe},
 };
 use crate::{
@@ -23,7 +24,7 @@ pub(super) struct Options {
 
 pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
     let mut out = Output::new();
-    let (store, snapshot) = context.opened()?;
+    let Opened { store, snapshot, .. } = context.opened()?;
     if options.json {
         let sources: Vec<Json> = store
             .sources()

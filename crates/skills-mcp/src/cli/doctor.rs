@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     // Its servers below serve, so what they put on record is known here too.
     let store = context.serving_store()?;
     super::sync::at_first(&store)?;
-    context.face()?;
+    context.profile()?;
     let refreshed = store.look_and_watch();
     let tried = [Era::Handshake, Era::Stateless].map(|era| try_out(context, era));
     let rung = Runs::new(&context.environment).rung().map_err(|error| error.to_string());

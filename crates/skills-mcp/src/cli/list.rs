@@ -10,6 +10,7 @@ use skills_core::{
 
 use super::{
     Context, Failure, NO_SOURCE, Output, finding,
+    opened::Opened,
     output::{bold, counted, dim, fitted, safe, with_other_name},
 };
 use crate::{
@@ -31,13 +32,13 @@ pub(super) struct Options {
 
 pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
     let mut out = Output::new();
+    let opened = context.opened()?;
     if options.json && !options.all {
-        let arguments =
-            options.path.as_ref().map_or_else(|| json!({}), |path| json!({"path": path}));
-        out.json_text(&context.call("list_skills", &arguments)?);
+        let path = options.path.iter().map(|path| ("path".to_owned(), json!(path)));
+        out.json_text(&opened.call("list_skills", path.collect())?);
         return Ok(ExitCode::SUCCESS);
     }
-    let (store, snapshot) = context.opened()?;
+    let Opened { store, snapshot, .. } = opened;
     if !store.sources().iter().any(Directory::is_there) {
         return Err(Failure::usage("no source is named", NO_SOURCE));
     }

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use super::{Context, Failure, serve};
-use crate::{source::Directory, store::Store, surface::Face};
+use crate::{source::Directory, store::Store, surface::ServerProfile};
 
 #[derive(clap::Args)]
 pub(super) struct Options {
@@ -41,6 +41,9 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let stack = context.stack()?;
     let skills = Directory::bundles("skills", path).with_policy(&context.link_policy(&stack));
     let store = Store::new(vec![skills], stack);
-    let face = Face { dotted: options.tool_names == Spelling::Dotted, ..Face::sk(project) };
-    serve::serve(context, store, face)
+    let profile = ServerProfile {
+        dotted: options.tool_names == Spelling::Dotted,
+        ..ServerProfile::sk(project)
+    };
+    serve::serve(context, store, profile)
 }

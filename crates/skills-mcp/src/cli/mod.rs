@@ -16,6 +16,7 @@ mod lock_file;
 mod log;
 mod mcp_server;
 mod memory;
+mod opened;
 mod output;
 mod run;
 mod serve;
@@ -32,21 +33,20 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use failure::Failure;
+use opened::Opened;
 use output::Output;
 
 use crate::{
     config::{Environment, Named, Origin, Stack, sources},
-    event::Sink,
     programs::{SearchPath, WritableFolders},
-    removal,
-    script::{self, Caller, Runs},
+    removal, script,
     source::{
         Client, Directory, LinkPolicy, PluginRecords, client, default_directories,
         git::{Installed, Repository},
         installed,
     },
-    store::{Cause, Snapshot, Store},
-    surface::{Budget, Call, Doors, Face, History, ListingStyle, Refusal, Session, TOOLS},
+    store::{Cause, Store},
+    surface::{Budget, History, ListingStyle, ServerProfile, ToolSets},
 };
 
 /// Serves skills to AI coding agents over MCP
@@ -324,62 +324,32 @@ impl Context {
         client(id).map(Some).ok_or_else(known)
     }
 
-    /// What clients are shown.
-    fn face(&self) -> Result<Face, Failure> {
+    /// How the server presents itself to clients.
+    fn profile(&self) -> Result<ServerProfile, Failure> {
         let named = !self.named().is_empty();
-        let mut face = Face::skills_mcp(named, self.environment.directory.clone());
+        let mut profile = ServerProfile::skills_mcp(named, self.environment.directory.clone());
         let tools = self.shared.tools.as_deref().or_else(|| self.environment.get("SKILLS_TOOLS"));
         if let Some(tools) = tools {
-            face.doors = Doors::parse(tools).map_err(|hint| {
+            profile.tool_sets = ToolSets::parse(tools).map_err(|hint| {
                 Failure::usage(format!("--tools or SKILLS_TOOLS is `{tools}`"), hint)
             })?;
         }
         let settings = Stack::read(&self.environment, &self.shared.settings)?.settle(None).settings;
         let home = || self.environment.home.clone();
-        face.history = settings.analytics.tool.then(|| Arc::new(History::new(home())));
-        face.listing = self.shared.listing;
+        profile.history = settings.analytics.tool.then(|| Arc::new(History::new(home())));
+        profile.listing = self.shared.listing;
         let budget = &self.shared.listing_budget;
-        face.budget = Budget::parse(budget)
+        profile.budget = Budget::parse(budget)
             .map_err(|hint| Failure::usage(format!("--listing-budget is `{budget}`"), hint))?;
-        Ok(face)
+        Ok(profile)
     }
 
-    /// A store that has looked.
-    fn opened(&self) -> Result<(Arc<Store>, Arc<Snapshot>), Failure> {
+    /// A store that has read its sources.
+    fn opened(&self) -> Result<Opened<'_>, Failure> {
         let store = Arc::new(self.store()?);
         sync::at_first(&store)?;
         let snapshot = store.refresh(Cause::Start).snapshot;
-        Ok((store, snapshot))
-    }
-
-    /// Calls a tool as an agent would, without telling anybody.
-    fn call(&self, tool: &str, arguments: &serde_json::Value) -> Result<String, Failure> {
-        let (store, snapshot) = self.opened()?;
-        let call = Call {
-            snapshot,
-            store,
-            sink: Sink::silent(),
-            session: Arc::new(Session::default()),
-            face: Arc::new(self.face()?),
-            last_try: true,
-            runs: Arc::new(Runs::new(&self.environment)),
-            caller: Caller::default(),
-        };
-        let tool = TOOLS
-            .iter()
-            .find(|known| known.name == tool)
-            .ok_or_else(|| Failure::bug("no such tool"))?;
-        let arguments = arguments.as_object().cloned().unwrap_or_default();
-        match tool.call(&call, arguments) {
-            Ok(reply) => Ok(reply.text),
-            Err(
-                Refusal::Tool(message)
-                | Refusal::Plain(message)
-                | Refusal::Params(message)
-                | Refusal::Stale(message),
-            ) => Err(Failure::finding(message)),
-            Err(Refusal::Internal(message)) => Err(Failure::bug(message)),
-        }
+        Ok(Opened { context: self, store, snapshot })
     }
 }
 

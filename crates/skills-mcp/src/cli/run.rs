@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use skills_core::diagnostic::escaped;
 
 use super::{
@@ -37,12 +37,15 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
         return explain(context, options, &arguments);
     }
     guard();
-    let mut request =
-        json!({"skill_path": options.path, "file": options.script, "args": arguments});
-    if let (Some(cwd), Some(request)) = (&options.cwd, request.as_object_mut()) {
+    let mut request = Map::from_iter([
+        ("skill_path".to_owned(), json!(options.path)),
+        ("file".to_owned(), json!(options.script)),
+        ("args".to_owned(), json!(arguments)),
+    ]);
+    if let Some(cwd) = &options.cwd {
         request.insert("cwd".to_owned(), json!(cwd.to_string_lossy()));
     }
-    let text = context.call("run_script", &request)?;
+    let text = context.opened()?.call("run_script", request)?;
     let answer: Value =
         serde_json::from_str(&text).map_err(|error| Failure::bug(error.to_string()))?;
     if options.json {
@@ -90,23 +93,19 @@ fn explain(
     options: &Options,
     arguments: &BTreeMap<String, String>,
 ) -> Result<ExitCode, Failure> {
-    let (_, snapshot) = context.opened()?;
+    let opened = context.opened()?;
+    let snapshot = &opened.snapshot;
     let runs = Runs::new(&context.environment);
-    enabled(&snapshot).map_err(|denied| Failure::finding(denied.message))?;
-    let skill = snapshot.catalog.find(&options.path).ok_or_else(|| {
-        Failure::usage(
-            format!("there is no skill `{}`", safe(&options.path)),
-            "`skills-mcp list` draws the tree",
-        )
-    })?;
+    enabled(snapshot).map_err(|denied| Failure::finding(denied.message))?;
+    let skill = opened.skill(&options.path)?;
     let folder = options.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
     let request = Request { file: &options.script, arguments, folder: folder.as_deref() };
-    let plan = climb(&snapshot, runs.ground(), skill, &request)
+    let plan = climb(snapshot, runs.ground(), skill, &request)
         .map_err(|denied| Failure::finding(denied.message))?;
     let facts = facts(&runs, &plan);
     let mut out = Output::new();
     if options.json {
-        let facts: serde_json::Map<String, Value> =
+        let facts: Map<String, Value> =
             facts.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
         out.json(&facts);
         return Ok(ExitCode::SUCCESS);

@@ -13,15 +13,15 @@ use crate::{
     event::Sink,
     script::{self, Runs},
     store::{Store, keep, keep_synced},
-    surface::Face,
+    surface::{Dispatcher, ServerProfile},
     telemetry::Telemetry,
     transport::{self, Handler},
 };
 
 pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
     let store = context.serving_store()?;
-    let face = context.face()?;
-    serve(context, store, face)
+    let profile = context.profile()?;
+    serve(context, store, profile)
 }
 
 /// Threads for what blocks: scripts, looks, calls that read much. A few would do; threads that are not needed end.
@@ -32,8 +32,12 @@ const LEAVE: Duration = Duration::from_millis(900);
 /// Of that, events may take so long to be written and sent.
 const SEND: Duration = Duration::from_millis(500);
 
-/// Serves this store under this face until the client leaves.
-pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitCode, Failure> {
+/// Serves this store with this profile until the client leaves.
+pub(super) fn serve(
+    context: &Context,
+    store: Store,
+    profile: ServerProfile,
+) -> Result<ExitCode, Failure> {
     script::guard();
     let store = Arc::new(store);
     let sources = store.sources();
@@ -42,7 +46,7 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
         let url = source.repository().map(|repository| repository.remote().to_string());
         tracing::info!(source = &**source.name(), path = %source.path().display(), url, "serving");
     }
-    if !face.named && there().next().is_none() {
+    if !profile.named && there().next().is_none() {
         tracing::warn!(
             "no source is named and no agent's directory is there, so there are no skills: {NO_SOURCE}"
         );
@@ -73,8 +77,9 @@ pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitC
         tokio::spawn(send_left(Arc::clone(&store), recorder.clone()));
         tokio::spawn(follow_settings(Arc::clone(&store), recorder.clone()));
         let runs = Runs::new(&context.environment);
-        let handler = Handler::new(Arc::clone(&store), sink, face, runs);
-        transport::serve(handler.watched(telemetry.clone())).await
+        let dispatcher =
+            Dispatcher::new(Arc::clone(&store), profile, runs, sink, telemetry.clone());
+        transport::serve(Handler::new(dispatcher)).await
     });
     store.stop_syncing();
     telemetry.close();
@@ -104,7 +109,7 @@ async fn send_left(store: Arc<Store>, recorder: Recorder) {
     let _ = tokio::task::spawn_blocking(move || recorder.send_left()).await;
 }
 
-/// Tells whoever sends events when what holds may have changed, also where no event does.
+/// Tells the recorder when the settings may have changed, also where no event comes.
 async fn follow_settings(store: Arc<Store>, recorder: Recorder) {
     let mut generations = store.generations();
     while generations.changed().await.is_ok() {

@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
-use skills_core::resolve::{Resolved, resolve};
+use serde::Deserialize;
+use serde_json::{Map, json};
+use skills_core::estimate;
 
 use super::{
     Context, Failure, Output,
@@ -23,29 +24,17 @@ pub(super) struct Options {
 }
 
 pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+    let opened = context.opened()?;
+    let skill = opened.skill(&options.path)?;
+    let request = Map::from_iter([("skill_path".to_owned(), json!(&*skill.identity))]);
+    let answer = opened.call("get_skill", request)?;
     let mut out = Output::new();
     if options.json {
-        out.json_text(&context.call("get_skill", &json!({"skill_path": options.path}))?);
+        out.json_text(&answer);
         return Ok(ExitCode::SUCCESS);
     }
-    let (_, snapshot) = context.opened()?;
-    let catalog = &snapshot.catalog;
-    let skill = catalog.find(&options.path).ok_or_else(|| {
-        let near = catalog.near(&options.path).join(", ");
-        let hint = if near.is_empty() {
-            "`skills-mcp list` draws the tree".to_owned()
-        } else {
-            format!("did you mean {near}?")
-        };
-        Failure::usage(format!("there is no skill `{}`", safe(&options.path)), hint)
-    })?;
-    let max_tokens = snapshot.settings().content.max_tokens;
-    let resolved = resolve(catalog, skill, max_tokens, |skill| {
-        snapshot.text(skill).map_err(|error| {
-            let message = format!("{} {error}", safe(skill.file.as_str()));
-            Failure::usage(message, "somebody changes it; try again")
-        })
-    })?;
+    let answer: Received =
+        serde_json::from_str(&answer).map_err(|error| Failure::bug(error.to_string()))?;
     out.line(format!(
         "{}  {}",
         bold(&safe(&with_other_name(&skill.identity, Some(skill)))),
@@ -53,15 +42,16 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     ));
     out.line(dim(&format!(
         "about {} tokens; keywords: {}",
-        resolved.content.tokens,
+        estimate::tokens(&answer.content),
         safe(&skill.fields().keywords.join(", "))
     )));
     out.line("");
-    out.line(safe(&resolved.content.text));
-    files(&mut out, &resolved);
+    out.line(safe(&answer.content));
+    files(&mut out, "Assets", &answer.assets, &answer.inherited_assets);
+    files(&mut out, "Scripts", &answer.scripts, &answer.inherited_scripts);
     if options.files {
         out.heading("Files");
-        for file in snapshot.files(skill) {
+        for file in opened.snapshot.files(skill) {
             let digest = file
                 .digest
                 .map_or_else(|error| error.to_string(), |digest| format!("sha256:{digest}"));
@@ -71,41 +61,37 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-fn files(out: &mut Output, resolved: &Resolved<'_>) {
-    let own_assets = resolved
-        .assets
-        .iter()
-        .map(|asset| (asset.file.as_str(), asset.kind.word(), &asset.description, None));
-    let assets = resolved.inherited_assets.iter().map(|found| {
-        let asset = found.declaration;
-        (asset.file.as_str(), asset.kind.word(), &asset.description, Some(&found.from.identity))
-    });
-    let own_scripts = resolved
-        .scripts
-        .iter()
-        .map(|script| (script.file.as_str(), script.execution.word(), &script.description, None));
-    let scripts = resolved.inherited_scripts.iter().map(|found| {
-        let script = found.declaration;
-        (
-            script.file.as_str(),
-            script.execution.word(),
-            &script.description,
-            Some(&found.from.identity),
-        )
-    });
-    let groups = [
-        ("Assets", own_assets.chain(assets).collect::<Vec<_>>()),
-        ("Scripts", own_scripts.chain(scripts).collect()),
-    ];
-    for (title, rows) in groups.into_iter().filter(|(_, rows)| !rows.is_empty()) {
-        out.heading(title);
-        for (file, kind, description, from) in rows {
-            let from = from.map(|from| format!(", from {}", safe(from))).unwrap_or_default();
-            out.line(format!(
-                "  {}  {}",
-                safe(file),
-                dim(&format!("({kind}{from}) {}", safe(description)))
-            ));
-        }
+/// What an agent receives: the answer of `get_skill`.
+#[derive(Deserialize)]
+struct Received {
+    content: String,
+    assets: Vec<ReceivedFile>,
+    scripts: Vec<ReceivedFile>,
+    inherited_assets: Vec<ReceivedFile>,
+    inherited_scripts: Vec<ReceivedFile>,
+}
+
+/// An asset or a script.
+#[derive(Deserialize)]
+struct ReceivedFile {
+    file: String,
+    description: String,
+    #[serde(alias = "type", alias = "execution")]
+    kind: String,
+    from: Option<String>,
+}
+
+fn files(out: &mut Output, title: &str, own: &[ReceivedFile], inherited: &[ReceivedFile]) {
+    if own.is_empty() && inherited.is_empty() {
+        return;
+    }
+    out.heading(title);
+    for ReceivedFile { file, description, kind, from } in own.iter().chain(inherited) {
+        let from = from.as_ref().map(|from| format!(", from {}", safe(from))).unwrap_or_default();
+        out.line(format!(
+            "  {}  {}",
+            safe(file),
+            dim(&format!("({}{from}) {}", safe(kind), safe(description)))
+        ));
     }
 }

@@ -104,7 +104,7 @@ fn asked_for(
     context: &Context,
     wanted: Option<&str>,
 ) -> Result<(Arc<Store>, Vec<Asking>), Failure> {
-    let (store, _) = context.opened()?;
+    let store = context.opened()?.store;
     let asking = all(&store, wanted);
     if !asking.is_empty() {
         return Ok((store, asking));
@@ -128,7 +128,7 @@ fn asked_for(
         ));
     };
     let other = Context { environment: context.environment.clone(), shared };
-    let (store, _) = other.opened()?;
+    let store = other.opened()?.store;
     let asking = all(&store, None);
     Ok((store, asking))
 }

@@ -27,10 +27,10 @@ pub(super) struct Options {
 }
 
 pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
-    let (_, snapshot) = context.opened()?;
+    let snapshot = context.opened()?.snapshot;
     let catalog = &snapshot.catalog;
     let ranking = snapshot.search(&options.request, options.limit);
-    let verdict = snapshot.router.route(catalog, &options.request, &snapshot.settings().matching);
+    let verdict = snapshot.route(&options.request);
     let keywords = Keywords::of(catalog, &options.request, &verdict);
     let mut out = Output::new();
     if options.json {

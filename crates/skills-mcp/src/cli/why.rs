@@ -21,7 +21,7 @@ pub(super) struct Options {
 }
 
 pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
-    let (_, snapshot) = context.opened()?;
+    let snapshot = context.opened()?.snapshot;
     let catalog = &snapshot.catalog;
     let skills: Vec<&Skill> = match catalog.named(&options.name) {
         Named::One(skill) => vec![skill],

@@ -12,7 +12,7 @@ use skills_core::{
     document::{Dialect, Parsed, Text},
     relpath::RelPath,
     route::{
-        Router,
+        Router, Verdict,
         ranked::{self, Entry, Ranked, Ranking, Tokenizer},
     },
 };
@@ -218,6 +218,11 @@ impl Snapshot {
         let same =
             |(root, followed): (&SourceRoot, &Followed)| root.identity == followed.identity();
         self.roots.len() == followed.len() && self.roots.iter().zip(followed).all(same)
+    }
+
+    /// What the keyword formula makes of a request.
+    pub fn route(&self, request: &str) -> Verdict {
+        self.router.route(&self.catalog, request, &self.settings().matching)
     }
 
     /// The skills that a request most likely means.

@@ -18,7 +18,7 @@ use skills_core::{
 };
 use tokio::{task::spawn_blocking, time::sleep};
 
-use super::{Cause, Store};
+use super::{Cause, Snapshot, Store};
 use crate::{
     config::{Git, read_optional},
     source::{
@@ -184,8 +184,8 @@ impl Store {
     }
 
     /// What there is to say instead of an answer, while nothing has come of any repository yet.
-    pub fn first_sync(&self) -> Option<String> {
-        let empty = self.current.load().as_ref().is_none_or(|current| current.catalog.is_empty());
+    pub fn first_sync(&self, snapshot: &Snapshot) -> Option<String> {
+        let empty = snapshot.catalog.is_empty();
         let (_, _, repository) = self
             .repositories()
             .find(|(_, _, repository)| empty && repository.serving().is_none())?;

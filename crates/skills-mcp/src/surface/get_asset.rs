@@ -12,7 +12,7 @@ use skills_core::{
     resolve::{self, Declared, find_file, is_binary, mime_type},
 };
 
-use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments, refusal};
+use super::{Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments};
 use crate::{
     event::{AssetServed, Event},
     store::ContentError,
@@ -20,7 +20,7 @@ use crate::{
 
 pub(super) const TOOL: Tool = Tool {
     name: "get_asset",
-    door: Door::Tree,
+    tool_set: ToolSet::Tree,
     title: "Get an asset or script",
     description: "Return the content of an asset or script of a skill. Use the file paths that get_skill returned.",
     read_only: true,
@@ -67,7 +67,7 @@ enum Content {
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: Input = arguments::read(arguments)?;
     let catalog = &call.snapshot.catalog;
-    let skill = refusal::skill(catalog, &input.skill_path)?;
+    let skill = call.skill(&input.skill_path)?;
     let file = RelPath::parse(&input.file).map_err(|escape| {
         Refusal::tool(format!(
             "Path traversal refused for '{:.200}': {escape}. Use a file that get_skill returned.",

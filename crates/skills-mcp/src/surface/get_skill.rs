@@ -6,19 +6,19 @@ use serde_json::{Map, Value};
 use skills_core::{
     catalog::{Skill, SkillId},
     document::{Argument, AssetDeclaration, ScriptDeclaration},
-    resolve::{Resolved, is_binary, resolve},
+    resolve::is_binary,
     route::{Hit, Verdict},
 };
 
-use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments, refusal};
+use super::{Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments};
 use crate::{
-    event::{Ambiguous, Event, NoMatch, SkillServed, Told},
+    event::{Ambiguous, Event, NoMatch},
     store::ContentError,
 };
 
 pub(super) const TOOL: Tool = Tool {
     name: "get_skill",
-    door: Door::Tree,
+    tool_set: ToolSet::Tree,
     title: "Get the skill for a task",
     description: "Find the skill that fits a task and return its instructions, with the rules it inherits and the \
         assets and scripts that come with it. Describe the task in a few words. Several candidates: call again with \
@@ -154,7 +154,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let catalog = &call.snapshot.catalog;
     match (input.skill_path.as_deref(), input.context.as_deref()) {
         (Some(path), context) => {
-            let skill = refusal::skill(catalog, path)?;
+            let skill = call.skill(path)?;
             serve(call, skill, How::Asked, context, input.include_assets)
         }
         (None, None) => Err(Refusal::Params(
@@ -173,8 +173,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
 }
 
 fn route(call: &Call, context: &str, include_assets: bool) -> Result<Reply, Refusal> {
-    let snapshot = &call.snapshot;
-    match snapshot.router.route(&snapshot.catalog, context, &snapshot.settings().matching) {
+    match call.snapshot.route(context) {
         Verdict::NoMatch { closest } => no_match(call, context, closest.as_ref()),
         Verdict::Ambiguous(hits) => ambiguous(call, context, &hits),
         Verdict::Match(hit) => {
@@ -249,10 +248,7 @@ fn serve(
     include_assets: bool,
 ) -> Result<Reply, Refusal> {
     let hit = how.hit();
-    let snapshot = &call.snapshot;
-    let max_tokens = snapshot.settings().content.max_tokens;
-    let resolved =
-        resolve(&snapshot.catalog, skill, max_tokens, |skill| refusal::text(call, skill))?;
+    let resolved = call.resolve(skill)?;
     let matched = hit.map(|hit| hit.matched.as_slice()).unwrap_or_default();
     let reply = Reply::json(&One {
         skill_path: &skill.identity,
@@ -286,23 +282,11 @@ fn serve(
             .map(|found| script_shape(found.declaration, Some(&found.from.identity)))
             .collect(),
     })?;
-    call.sink.tell(|| served(call, &resolved, hit, context));
+    call.sink.tell(|| {
+        let tokens = resolved.content.tokens;
+        call.skill_served(skill, &resolved.ancestors, tokens, context, hit)
+    });
     Ok(reply)
-}
-
-fn served(call: &Call, resolved: &Resolved<'_>, hit: Option<&Hit>, context: Option<&str>) -> Told {
-    let skill = resolved.skill;
-    Event::SkillServed(SkillServed {
-        context: context.map(str::to_owned),
-        skill_path: skill.identity.to_string(),
-        score: hit.map(|hit| hit.score.rounded()),
-        matched_keywords: hit.map(|hit| hit.matched.clone()).unwrap_or_default(),
-        was_ambiguous: call.session.chose(&skill.identity),
-        inherited_from: resolved.ancestors.iter().map(|above| above.identity.to_string()).collect(),
-        content_length_tokens: resolved.content.tokens as u64,
-        was_shown: call.session.was_shown(&skill.identity),
-    })
-    .about(call.snapshot.version(skill))
 }
 
 fn asset_shape<'a>(

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skills_core::catalog::{Presence, TreeNode};
 
-use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments, refusal};
+use super::{Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments};
 
 pub(super) const TOOL: Tool = Tool {
     name: "list_skills",
-    door: Door::Tree,
+    tool_set: ToolSet::Tree,
     title: "List skills",
     description: "List the tree of skills with descriptions and keywords, to see what there is.",
     read_only: true,
@@ -52,9 +52,9 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let catalog = &call.snapshot.catalog;
     let tree = match &input.path {
         None => catalog.tree(),
-        Some(path) => catalog
-            .subtree(path)
-            .ok_or_else(|| Refusal::Tool(refusal::not_found("Path", path, catalog)))?,
+        Some(path) => {
+            catalog.subtree(path).ok_or_else(|| Refusal::Tool(call.not_found("Path", path)))?
+        }
     };
     Reply::json(&Output { tree: node(&tree) })
 }

@@ -10,7 +10,7 @@ use skills_core::{
     estimate,
 };
 
-use super::{Face, ListingStyle, skills_search};
+use super::{ListingStyle, ServerProfile, skills_search};
 
 /// A shortened description is about this long.
 const SHORT_CHARS: usize = 90;
@@ -132,8 +132,8 @@ fn note(shown: usize, of: usize, others: &str) -> String {
 }
 
 /// How to come by the others, where a search is offered.
-pub(super) fn others(face: &Face) -> String {
-    format!("find the others with {}.", face.called(&skills_search::TOOL))
+pub(super) fn others(profile: &ServerProfile) -> String {
+    format!("find the others with {}.", profile.tool_name(&skills_search::TOOL))
 }
 
 fn lines(lines: impl Iterator<Item = String>) -> String {
@@ -235,7 +235,7 @@ mod tests {
         );
         let entries = entries((0..50).map(|n| entry(&format!("skill-{n:02}"), &long)).collect());
         let all = estimate::tokens(&entries.whole(ListingStyle::List));
-        let others = others(&Face::skills_mcp(false, "/".into()));
+        let others = others(&ServerProfile::skills_mcp(false, "/".into()));
         let mut last = usize::MAX;
         for share in [100, 60, 30, 10, 2] {
             let room = all * share / 100 + 60;

@@ -1,19 +1,21 @@
-//! How the catalog looks to an agent: tools, their schemas and their words. One tool, one file.
+//! What an agent sees of the catalog: tools, their schemas and their words. One tool, one file.
 //!
-//! A tool is a value in a table; listing, schemas, snapshots and docs derive from it. Which of them a client is
-//! offered, and under which names, is its [`Face`]. In: a [`Call`] with one snapshot for its whole life. Out: a
-//! [`Reply`] or a [`Refusal`]. Not here: the protocol's own types (transport has them), and how anything is found
-//! or read.
+//! A tool is data and one function; lists, schemas, snapshots and docs derive from the table. A call goes one way:
+//! [`Dispatcher::call`] looks the tool up in the [`Registry`], the [`AdvertisedTool`] checks the arguments against its schema, and
+//! [`Tool::run`] answers over one snapshot with a [`Reply`] or a [`Refusal`]. Not here: the protocol's own types (transport has
+//! them), and how anything is found or read.
 
 mod arguments;
-mod face;
+mod call;
+mod dispatch;
 mod get_asset;
 mod get_skill;
 mod list_skills;
 mod listing;
-mod menu;
+mod profile;
 mod refresh_skills;
 mod refusal;
+mod registry;
 mod report_usage;
 mod run_script;
 mod session;
@@ -22,24 +24,22 @@ mod skill_stats;
 mod skills_list;
 mod skills_search;
 mod summary;
+mod tool_list;
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
-pub use face::{Budget, Door, Doors, Face, ListingStyle, Match, Tells};
-pub use menu::{Listed, Menu, Offered};
+pub use call::Call;
+pub use dispatch::{Dispatcher, ToolRequest};
+pub use profile::{Budget, ListingStyle, Match, NotifyOn, ServerProfile, ToolSet, ToolSets};
 pub use refusal::Refusal;
+pub use registry::{AdvertisedTool, Registry};
 pub use run_script::AUDIT;
 use serde_json::{Map, Value};
 pub use session::Session;
 pub use skill_stats::History;
+pub use tool_list::ToolList;
 
-use crate::{
-    event::Sink,
-    script::{Caller, Runs},
-    store::{Snapshot, Store},
-};
-
-/// Every tool there is, by door, in the order they are listed.
+/// Every tool there is, by tool set, in the order they are listed.
 pub const TOOLS: &[Tool] = &[
     get_skill::TOOL,
     list_skills::TOOL,
@@ -56,11 +56,11 @@ pub const TOOLS: &[Tool] = &[
 /// One tool.
 #[derive(Clone, Copy)]
 pub struct Tool {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// The door it stands in.
-    pub door: Door,
-    /// What people are shown.
+    /// The tool set it belongs to.
+    pub tool_set: ToolSet,
+    /// The title that people are shown.
     pub title: &'static str,
     /// What a model reads to choose it; the `skill` tool adds its listing.
     pub description: &'static str,
@@ -68,7 +68,7 @@ pub struct Tool {
     pub read_only: bool,
     /// Whether calling it twice is the same as calling it once.
     pub idempotent: bool,
-    /// Whether it may change or reach what lies outside this server, so that clients may want to ask somebody first.
+    /// Whether it may change or reach what is outside this server, so that clients may want to ask their user first.
     pub dangerous: bool,
     /// The schema of its arguments.
     pub input: fn() -> Map<String, Value>,
@@ -76,7 +76,7 @@ pub struct Tool {
     pub output: Option<fn() -> Map<String, Value>>,
     /// How long a call may keep the thread that it runs on.
     pub blocking: fn(&Call, &Map<String, Value>) -> Blocking,
-    /// What it does.
+    /// Answers a call whose arguments were checked.
     pub run: fn(&Call, Map<String, Value>) -> Result<Reply, Refusal>,
 }
 
@@ -100,21 +100,6 @@ impl fmt::Debug for Tool {
 }
 
 impl Tool {
-    /// Checks the arguments against the schema, then runs the tool.
-    pub fn call(&self, call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
-        arguments::check(self.name, &(self.input)(), &arguments)?;
-        self.answer(call, arguments)
-    }
-
-    /// Runs the tool, if there is anything to run it on yet.
-    fn answer(&self, call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
-        match call.store.first_sync().filter(|_| self.name != refresh_skills::NAME) {
-            None => (self.run)(call, arguments),
-            Some(first) if self.door == Door::Tree => Err(Refusal::Tool(first)),
-            Some(first) => Err(Refusal::Plain(first)),
-        }
-    }
-
     /// Whether a client may mean this tool by a name. Dots and underscores are the same to us: some clients refuse
     /// the ones, some contracts ask for them.
     pub fn answers_to(&self, name: &str) -> bool {
@@ -123,29 +108,8 @@ impl Tool {
 
     /// The name with a dot, of the tools whose contract has one.
     pub fn dotted(&self) -> Option<String> {
-        (self.door == Door::Flat).then(|| self.name.replace('_', "."))
+        (self.tool_set == ToolSet::Flat).then(|| self.name.replace('_', "."))
     }
-}
-
-/// One call: what it may look at and tell.
-#[derive(Debug, Clone)]
-pub struct Call {
-    /// The catalog and settings, the same from start to end.
-    pub snapshot: Arc<Snapshot>,
-    /// For the one tool that looks again.
-    pub store: Arc<Store>,
-    /// Where events go.
-    pub sink: Sink,
-    /// What this caller did before, where that is known.
-    pub session: Arc<Session>,
-    /// What the caller is shown.
-    pub face: Arc<Face>,
-    /// A text that is not what was indexed is served as it is now: it changes faster than we look.
-    pub last_try: bool,
-    /// For the one tool that runs something.
-    pub runs: Arc<Runs>,
-    /// Who waits for the answer.
-    pub caller: Caller,
 }
 
 /// What a tool answers.

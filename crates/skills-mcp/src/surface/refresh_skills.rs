@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments};
+use super::{Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments};
 use crate::{
     event::{Event, Refresh},
     store::{Cause, Outcome, Urgency},
@@ -21,7 +21,7 @@ pub(super) const NAME: &str = "refresh_skills";
 
 pub(super) const TOOL: Tool = Tool {
     name: NAME,
-    door: Door::Tree,
+    tool_set: ToolSet::Tree,
     title: "Refresh skills",
     description: "Read the skills again from their source, after they were changed.",
     read_only: false,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use skills_core::diagnostic::escaped;
 
-use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments, refusal};
+use super::{Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments};
 use crate::{
     analytics::REPEATEDLY_USELESS,
     event::{Event, SkillFeedback},
@@ -13,7 +13,7 @@ use crate::{
 
 pub(super) const TOOL: Tool = Tool {
     name: "report_usage",
-    door: Door::Tree,
+    tool_set: ToolSet::Tree,
     title: "Report whether a skill helped",
     description: "Say whether a skill that was served helped, after using it.",
     read_only: false,
@@ -43,7 +43,7 @@ struct Input {
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: Input = arguments::read(arguments)?;
-    let skill = refusal::skill(&call.snapshot.catalog, &input.skill_path)?;
+    let skill = call.skill(&input.skill_path)?;
     let path = &*skill.identity;
     let comment: Option<String> =
         input.comment.map(|comment| comment.chars().take(MAX_COMMENT_CHARS).collect());

@@ -12,7 +12,7 @@ use skills_core::{
     catalog::Skill, diagnostic::escaped, document::Execution, relpath::RelPath, resolve::find_file,
 };
 
-use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments, refusal};
+use super::{Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments};
 use crate::{
     config::SandboxMode,
     event::{Event, ScriptExecuted},
@@ -21,7 +21,7 @@ use crate::{
 
 pub(super) const TOOL: Tool = Tool {
     name: "run_script",
-    door: Door::Tree,
+    tool_set: ToolSet::Tree,
     title: "Run a script",
     description: "Run a skill's script on the server; only those get_skill lists with execution: server. Fetch the others with get_asset and run them yourself.",
     read_only: false,
@@ -88,13 +88,12 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         Refusal::Tool(denied.message)
     };
     enabled(&call.snapshot).map_err(refused)?;
-    let skill =
-        refusal::skill(&call.snapshot.catalog, &input.skill_path).inspect_err(|refusal| {
-            if let Refusal::Tool(message) = refusal {
-                let execution = Execution::Server;
-                audit.refused(&Denied { message: message.clone(), execution });
-            }
-        })?;
+    let skill = call.skill(&input.skill_path).inspect_err(|refusal| {
+        if let Refusal::Tool(message) = refusal {
+            let execution = Execution::Server;
+            audit.refused(&Denied { message: message.clone(), execution });
+        }
+    })?;
     let request = Request { file: &input.file, arguments: &given, folder: input.cwd.as_deref() };
     let plan = climb(&call.snapshot, call.runs.ground(), skill, &request).map_err(refused)?;
     let started = || audit.started(skill, &plan);
@@ -102,7 +101,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let (outcome, notes) = ran.map_err(|error| {
         let message = format!("Script '{}' {error}. {}.", plan.file, error.hint());
         // The next try sees what is there then; only the last one is a refusal.
-        if matches!(error, RunError::Changed(_)) && !call.last_try {
+        if matches!(error, RunError::Changed(_)) && !call.accept_changed {
             return Refusal::Stale(message);
         }
         let result = if matches!(error, RunError::Lost(_)) { "lost" } else { "refused" };

@@ -3,21 +3,18 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use skills_core::{
-    catalog::{Catalog, Kind, Named, Skill},
-    resolve::resolve,
-};
+use skills_core::catalog::{Catalog, Kind, Named, Skill};
 
 use super::{
-    Blocking, Budget, Call, Door, Face, ListingStyle, Refusal, Reply, Tool, arguments,
+    Blocking, Budget, Call, ListingStyle, Refusal, Reply, ServerProfile, Tool, ToolSet, arguments,
     listing::{self, Entries, Entry},
-    refusal, skills_search,
+    skills_search,
 };
-use crate::event::{Ambiguous, Event, NoMatch, SkillServed};
+use crate::event::{Ambiguous, Event, NoMatch};
 
 pub(super) const TOOL: Tool = Tool {
     name: "skill",
-    door: Door::Skill,
+    tool_set: ToolSet::Skill,
     title: "Load Skill",
     description: "Load a skill by name to get specialized instructions.",
     read_only: true,
@@ -45,40 +42,44 @@ struct Input {
 }
 
 /// The description with every skill in it.
-pub(super) fn description(face: &Face, entries: &Entries) -> String {
-    match face.budget {
-        Budget::Tokens(0) => without_listing(face),
+pub(super) fn description(profile: &ServerProfile, entries: &Entries) -> String {
+    match profile.budget {
+        Budget::Tokens(0) => without_listing(profile),
         Budget::Tokens(_) | Budget::Unlimited => {
-            framed(face, entries, &entries.whole(face.listing))
+            framed(profile, entries, &entries.whole(profile.listing))
         }
     }
 }
 
 /// The description without any skill, to know what it costs.
-pub(super) fn frame(face: &Face, entries: &Entries) -> String {
-    if face.budget == Budget::Tokens(0) { without_listing(face) } else { framed(face, entries, "") }
+pub(super) fn frame(profile: &ServerProfile, entries: &Entries) -> String {
+    if profile.budget == Budget::Tokens(0) {
+        without_listing(profile)
+    } else {
+        framed(profile, entries, "")
+    }
 }
 
 /// The description with as many skills as `room` tokens hold.
-pub(super) fn shortened(face: &Face, entries: &Entries, room: usize) -> String {
-    if face.budget == Budget::Tokens(0) {
-        return without_listing(face);
+pub(super) fn shortened(profile: &ServerProfile, entries: &Entries, room: usize) -> String {
+    if profile.budget == Budget::Tokens(0) {
+        return without_listing(profile);
     }
-    let others = listing::others(face);
-    framed(face, entries, &entries.fitted(face.listing, room, &others))
+    let others = listing::others(profile);
+    framed(profile, entries, &entries.fitted(profile.listing, room, &others))
 }
 
-pub(super) fn without_listing(face: &Face) -> String {
-    format!("Load a skill by name; find names with {}.", face.called(&skills_search::TOOL))
+pub(super) fn without_listing(profile: &ServerProfile) -> String {
+    format!("Load a skill by name; find names with {}.", profile.tool_name(&skills_search::TOOL))
 }
 
-fn framed(face: &Face, entries: &Entries, list: &str) -> String {
-    match face.listing {
+fn framed(profile: &ServerProfile, entries: &Entries, list: &str) -> String {
+    match profile.listing {
         ListingStyle::List => format!("{}\n\nAvailable skills:\n{list}", TOOL.description),
         ListingStyle::Xml => {
             // Skills that are not in the list are not out of reach.
-            let cut = list.is_empty() || list.ends_with(&listing::others(face));
-            let finder = face.called(&skills_search::TOOL);
+            let cut = list.is_empty() || list.ends_with(&listing::others(profile));
+            let finder = profile.tool_name(&skills_search::TOOL);
             template(&examples(entries), list, (cut && !entries.is_empty()).then_some(&finder))
         }
     }
@@ -138,7 +139,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     match catalog.named(&input.name) {
         Named::One(skill) => load(call, skill),
         Named::Several(skills) => {
-            call.sink.tell(|| several(call, &input.name, &skills));
+            call.sink.tell(|| ambiguous(call, &input.name, &skills));
             let names: Vec<&str> = skills.iter().map(|skill| &*skill.label).collect();
             let message = format!(
                 "Skill '{:.200}' is ambiguous.\n\nUse one of the full names: {}",
@@ -148,7 +149,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
             Err(Refusal::Plain(message))
         }
         Named::Nobody => {
-            call.sink.tell(|| nobody(call, &input.name));
+            call.sink.tell(|| no_match(call, &input.name));
             Err(Refusal::Plain(not_found(catalog, &input.name)))
         }
     }
@@ -159,17 +160,17 @@ fn cut(asked: &str) -> String {
     asked.chars().take(MAX_ASKED_CHARS).collect()
 }
 
-fn several(call: &Call, asked: &str, skills: &[&Skill]) -> Event {
+fn ambiguous(call: &Call, asked: &str, skills: &[&Skill]) -> Event {
     let candidates: Vec<String> = skills.iter().map(|skill| skill.identity.to_string()).collect();
     call.session.offered(&candidates);
     Event::Ambiguous(Ambiguous { context: Some(cut(asked)), candidates })
 }
 
-fn nobody(call: &Call, asked: &str) -> Event {
+fn no_match(call: &Call, asked: &str) -> Event {
     call.session.offered(&[]);
     let catalog = &call.snapshot.catalog;
     let nearest = catalog.near_labels(asked).into_iter().next();
-    // Events call a skill by its identity, whichever door it was asked for at.
+    // Events name a skill by its identity, whichever tool was called.
     let identity = nearest.and_then(|label| match catalog.named(label) {
         Named::One(skill) => Some(skill.identity.to_string()),
         Named::Several(_) | Named::Nobody => None,
@@ -184,21 +185,12 @@ fn nobody(call: &Call, asked: &str) -> Event {
 fn load(call: &Call, skill: &Skill) -> Result<Reply, Refusal> {
     let base = call.snapshot.place(skill);
     let (content, inherited_from) = match skill.kind {
-        Kind::Bundle => (refusal::text(call, skill)?.into_whole(), Vec::new()),
+        Kind::Bundle => (call.text(skill)?.into_whole(), Vec::new()),
         Kind::Tree => tree(call, skill)?,
     };
     call.sink.tell(|| {
-        Event::SkillServed(SkillServed {
-            context: None,
-            skill_path: skill.identity.to_string(),
-            score: None,
-            matched_keywords: Vec::new(),
-            was_ambiguous: call.session.chose(&skill.identity),
-            inherited_from: inherited_from.iter().map(|above| above.identity.to_string()).collect(),
-            content_length_tokens: skills_core::estimate::tokens(&content) as u64,
-            was_shown: call.session.was_shown(&skill.identity),
-        })
-        .about(call.snapshot.version(skill))
+        let tokens = skills_core::estimate::tokens(&content);
+        call.skill_served(skill, &inherited_from, tokens, None, None)
     });
     Ok(Reply::text(format!("Loading: {}\nBase directory: {base}\n\n{content}", skill.label)))
 }
@@ -206,9 +198,7 @@ fn load(call: &Call, skill: &Skill) -> Result<Reply, Refusal> {
 /// A tree skill's composed text, and where its files are: its own below the base directory, inherited ones elsewhere.
 fn tree<'a>(call: &'a Call, skill: &'a Skill) -> Result<(String, Vec<&'a Skill>), Refusal> {
     let snapshot = &call.snapshot;
-    let max_tokens = snapshot.settings().content.max_tokens;
-    let resolved =
-        resolve(&snapshot.catalog, skill, max_tokens, |skill| refusal::text(call, skill))?;
+    let resolved = call.resolve(skill)?;
     let own =
         resolved.assets.iter().map(|a| &a.file).chain(resolved.scripts.iter().map(|s| &s.file));
     let assets = resolved.inherited_assets.iter().map(|a| (a.from, &a.declaration.file));
@@ -219,7 +209,7 @@ fn tree<'a>(call: &'a Call, skill: &'a Skill) -> Result<(String, Vec<&'a Skill>)
     }));
     let mut text = resolved.content.text;
     if !files.is_empty() {
-        let by_tool = call.face.doors.open(Door::Tree, snapshot, call.face.named);
+        let by_tool = call.profile.offers(ToolSet::Tree, snapshot);
         let fetch = if by_tool {
             format!("; get_asset with skill_path \"{}\" fetches any of them", skill.identity)
         } else {

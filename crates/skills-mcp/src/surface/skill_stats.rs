@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use skills_core::{diagnostic::one_line, estimate};
 
-use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments};
+use super::{Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments};
 use crate::{
     analytics::{
         archive::{Period, lines::Lines},
@@ -25,7 +25,7 @@ use crate::{
 
 pub(super) const TOOL: Tool = Tool {
     name: "skill_stats",
-    door: Door::Maintainer,
+    tool_set: ToolSet::Maintainer,
     title: "Say how skills are used",
     description: "For maintainers of skills: what was used, what helped, what was missing and what to fix first.",
     read_only: true,
@@ -89,7 +89,7 @@ impl History {
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: Input = arguments::read(arguments)?;
     let settings = &call.snapshot.settings().analytics;
-    let history = call.face.history.as_ref().and_then(|history| history.lines(settings));
+    let history = call.profile.history.as_ref().and_then(|history| history.lines(settings));
     let Some(lines) = history else {
         return Err(Refusal::Plain("No history of events is kept here.".to_owned()));
     };

@@ -7,13 +7,12 @@ use serde_json::{Map, Value, json};
 use skills_core::catalog::Skill;
 
 use super::{
-    Blocking, Call, Door, Refusal, Reply, Tool, arguments, listing::one_line, refusal,
-    summary::Summary,
+    Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments, listing::one_line, summary::Summary,
 };
 
 pub(super) const TOOL: Tool = Tool {
     name: "skills_list",
-    door: Door::Flat,
+    tool_set: ToolSet::Flat,
     title: "List skills",
     description: "List skills with their metadata.",
     read_only: true,
@@ -55,14 +54,14 @@ fn output() -> Map<String, Value> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Output {
-    skills: Vec<Listed>,
+    skills: Vec<ListedSkill>,
     total: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
 
 #[derive(Serialize)]
-struct Listed {
+struct ListedSkill {
     #[serde(flatten)]
     summary: Summary,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,21 +86,21 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let rest = skills
         .into_iter()
         .filter(|skill| after.as_deref().is_none_or(|after| *skill.identity > *after));
-    let limit = input.limit.or(call.face.page).unwrap_or(usize::MAX);
+    let limit = input.limit.or(call.profile.page).unwrap_or(usize::MAX);
     let mut page: Vec<&Skill> = rest.take(limit.saturating_add(1)).collect();
     let more = page.len() > limit;
     page.truncate(limit);
     let next_cursor = page.last().filter(|_| more).map(|last| encode(&last.identity));
     let listed = |skill: &&Skill| {
         if !input.include_body {
-            return Ok(Listed { summary: Summary::of(call, skill), body: None });
+            return Ok(ListedSkill { summary: Summary::of(call, skill), body: None });
         }
-        let (skill, text) = refusal::told(call, skill)?;
+        let (skill, text) = call.skill_and_text(skill)?;
         let body = Some(text.body().to_owned());
-        Ok(Listed { summary: Summary::of(call, &skill), body })
+        Ok(ListedSkill { summary: Summary::of(call, &skill), body })
     };
-    let skills = page.iter().map(listed).collect::<Result<Vec<Listed>, Refusal>>()?;
-    let line = |listed: &Listed| {
+    let skills = page.iter().map(listed).collect::<Result<Vec<ListedSkill>, Refusal>>()?;
+    let line = |listed: &ListedSkill| {
         format!("- {}: {}", one_line(listed.summary.name()), one_line(listed.summary.description()))
     };
     let mut lines = vec![format!("{} of {total} skills", skills.len())];
@@ -132,7 +131,7 @@ fn decode(call: &Call, cursor: &str) -> Result<String, Refusal> {
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     let after = text.as_deref().and_then(|text| text.strip_prefix(MARK)).map(str::to_owned);
     after.ok_or_else(|| {
-        let name = call.face.called(&TOOL);
+        let name = call.profile.tool_name(&TOOL);
         Refusal::Params(format!("{name}: 'cursor' is none that {name} gave"))
     })
 }

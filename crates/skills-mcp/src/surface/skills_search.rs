@@ -12,7 +12,7 @@ use skills_core::{
 };
 
 use super::{
-    Blocking, Call, Door, Match, Refusal, Reply, Tool, arguments,
+    Blocking, Call, Match, Refusal, Reply, Tool, ToolSet, arguments,
     listing::one_line,
     summary::{Summary, haystack},
 };
@@ -22,9 +22,12 @@ use crate::{
     store::clause_of,
 };
 
+/// Its name: the tool that finds what the `skill` tool's listing has no room for.
+pub(super) const NAME: &str = "skills_search";
+
 pub(super) const TOOL: Tool = Tool {
-    name: "skills_search",
-    door: Door::Flat,
+    name: NAME,
+    tool_set: ToolSet::Flat,
     title: "Search skills",
     description: "Find skills for a task.",
     read_only: true,
@@ -95,7 +98,7 @@ struct Hit {
 fn blocking(call: &Call, arguments: &Map<String, Value>) -> Blocking {
     let ranked = match arguments.get("match") {
         Some(matching) => matching == "ranked",
-        None => call.face.matching == Match::Ranked,
+        None => call.profile.matching == Match::Ranked,
     };
     if ranked { Blocking::ShortRead } else { Blocking::LongRead }
 }
@@ -108,7 +111,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         );
         return Err(Refusal::Plain(message));
     }
-    let output = match input.matching.unwrap_or(call.face.matching) {
+    let output = match input.matching.unwrap_or(call.profile.matching) {
         Match::All => all(call, input),
         Match::Ranked => ranked(call, input),
     };

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use skills_core::catalog::{Kind, Skill};
 
-use super::{Call, Door};
+use super::{Call, ToolSet};
 
 /// One skill.
 #[derive(Serialize)]
@@ -13,7 +13,7 @@ pub(super) struct Summary {
     meta: Meta,
     skill_path: String,
     skill_file: String,
-    /// What it is loaded by, where a tool that loads is offered.
+    /// What it is loaded by, where a tool that loads it is offered.
     #[serde(skip_serializing_if = "Option::is_none")]
     load_name: Option<String>,
 }
@@ -36,9 +36,9 @@ impl Summary {
             Kind::Bundle => skill.path.to_string(),
             Kind::Tree => skill.identity.to_string(),
         };
-        let open = |door| call.face.doors.open(door, &call.snapshot, call.face.named);
-        let loads = open(Door::Skill) || open(Door::Tree);
-        let (skill_path, skill_file) = call.snapshot.locate(skill, &call.face.project);
+        let offers = |tool_set| call.profile.offers(tool_set, &call.snapshot);
+        let loads = offers(ToolSet::Skill) || offers(ToolSet::Tree);
+        let (skill_path, skill_file) = call.snapshot.locate(skill, &call.profile.project);
         Self {
             install_name,
             meta: Meta { name, description: skill.fields().description.clone() },

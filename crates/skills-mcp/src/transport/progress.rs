@@ -1,4 +1,4 @@
-//! What a client is told while a call runs: how long it has been running, where it asked to hear of that.
+//! [`Progressing`]: a call that may take long. Its client may cancel it, and is notified of its progress where it asked for that.
 
 use rmcp::{
     RoleServer,
@@ -9,31 +9,38 @@ use tokio::sync::mpsc;
 
 use crate::script::{Caller, Progress};
 
-/// What is told while a call runs, and under which token.
-pub(super) type Told = Option<(ProgressToken, mpsc::UnboundedReceiver<Progress>)>;
-
-/// Who asks: may take the request back, and hears of progress where a token came with it.
-pub(super) fn caller(context: &RequestContext<RoleServer>) -> (Caller, Told) {
-    let cancelled = context.ct.clone();
-    let Some(token) = context.meta.get_progress_token() else {
-        return (Caller { cancelled, progress: None }, None);
-    };
-    let (progress, told) = mpsc::unbounded_channel();
-    (Caller { cancelled, progress: Some(progress) }, Some((token, told)))
+/// A call whose client may cancel it and may want to know of its progress.
+pub(super) struct Progressing<'a> {
+    /// The client, as the surface knows it.
+    pub(super) caller: Caller,
+    peer: &'a Peer<RoleServer>,
+    /// What the call reports, and the token that its client gave for that.
+    reports: Option<(ProgressToken, mpsc::UnboundedReceiver<Progress>)>,
 }
 
-/// Waits for the answer and passes on what is told before it; nothing is told behind it.
-pub(super) async fn answered_meanwhile<T>(
-    running: impl Future<Output = T>,
-    told: Told,
-    context: &RequestContext<RoleServer>,
-) -> T {
-    let mut running = std::pin::pin!(running);
-    let Some((token, mut told)) = told else { return running.await };
-    loop {
-        tokio::select! {
-            answer = &mut running => return answer,
-            Some(progress) = told.recv() => notify(&context.peer, &token, progress).await,
+impl<'a> Progressing<'a> {
+    /// The call of this request.
+    pub(super) fn new(context: &'a RequestContext<RoleServer>) -> Self {
+        let cancelled = context.ct.clone();
+        let (progress, reports) = match context.meta.get_progress_token() {
+            Some(token) => {
+                let (sender, receiver) = mpsc::unbounded_channel();
+                (Some(sender), Some((token, receiver)))
+            }
+            None => (None, None),
+        };
+        Self { caller: Caller { cancelled, progress }, peer: &context.peer, reports }
+    }
+
+    /// Waits for the answer and passes on what is reported before it; no report follows the answer.
+    pub(super) async fn until<T>(self, answer: impl Future<Output = T>) -> T {
+        let mut answer = std::pin::pin!(answer);
+        let Some((token, mut reports)) = self.reports else { return answer.await };
+        loop {
+            tokio::select! {
+                answer = &mut answer => return answer,
+                Some(progress) = reports.recv() => notify(self.peer, &token, progress).await,
+            }
         }
     }
 }
@@ -43,6 +50,6 @@ async fn notify(peer: &Peer<RoleServer>, token: &ProgressToken, progress: Progre
     let param = ProgressNotificationParam::new(token.clone(), seconds)
         .with_total(of)
         .with_message(format!("running for {seconds} s of at most {of} s"));
-    // A client that has gone is noticed by the answer.
+    // A client that has gone is noticed when the answer is sent.
     let _ = peer.notify_progress(param).await;
 }

@@ -1,21 +1,17 @@
-//! The one resource there is: what `skill_stats` says, for clients that attach what they read. Offered where the tool is.
-
-use std::time::Instant;
+//! The one resource: what the tool `skill_stats` answers, for clients that attach resources. Offered where the tool is.
 
 use rmcp::{
     ErrorData, RoleServer,
-    model::{
-        CacheScope, JsonObject, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
-    },
+    model::{CacheScope, ListResourcesResult, ReadResourceResult, Resource, ResourceContents},
     service::RequestContext,
 };
 
 use super::{
-    handler::{Asked, FIXED_TTL_MS, Handler, answered, not_offered},
-    progress::caller,
+    encode,
+    handler::{FIXED_TTL_MS, Handler, not_offered},
 };
 
-/// What it is called.
+/// Its address.
 const URI: &str = "stats://skills";
 const MIME_TYPE: &str = "application/json";
 /// The tool that says the same.
@@ -50,10 +46,8 @@ impl Handler {
             let message = format!("there is no resource '{uri:.200}'; there is {URI}");
             return Err(ErrorData::resource_not_found(message, None));
         }
-        let asked = Asked { at: Instant::now(), context };
-        let (caller, _) = caller(context);
-        let (_, reply) = self.answer(TOOL, JsonObject::new(), caller, &asked).await?;
-        let text = reply.map_err(answered)?.text;
+        let reply = self.call(TOOL, serde_json::Map::new(), context).await;
+        let text = reply.map_err(encode::error)?.text;
         let contents = ResourceContents::text(text, URI).with_mime_type(MIME_TYPE);
         let read = ReadResourceResult::new(vec![contents]);
         Ok(read.with_ttl_ms(0).with_cache_scope(CacheScope::Private))

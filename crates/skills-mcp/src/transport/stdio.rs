@@ -8,7 +8,7 @@ use std::{
 use rmcp::{ServiceExt as _, service::ServerInitializeError, transport::stdio_pipes};
 use tokio_util::sync::CancellationToken;
 
-use super::{Handler, Lines, shutdown, watched::Watched};
+use super::{Handler, Lines, shutdown, traced::Traced};
 
 /// How long calls in flight may take to end once the client has gone.
 const GRACE: Duration = Duration::from_millis(700);
@@ -40,16 +40,16 @@ pub async fn serve(handler: Handler) -> (Ended, Instant) {
     let lines = Lines::new(input, output);
     let stop = CancellationToken::new();
     let ended = lines.ended();
-    let announcer = handler.announcer.clone();
+    let notifier = handler.notifier.clone();
     let mut serving = tokio::spawn(run(handler, lines, stop.clone()));
     let why = tokio::select! {
-        never = announcer.run() => match never {},
+        never = notifier.run() => match never {},
         _ = &mut serving => Ended::Input,
         () = ended.cancelled() => Ended::Input,
         name = signal => Ended::Signal(name),
     };
     let when = Instant::now();
-    announcer.close();
+    notifier.close();
     if matches!(why, Ended::Signal(_)) {
         stop.cancel();
     }
@@ -66,7 +66,7 @@ where
     W: tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
     loop {
-        match Watched(handler.clone()).serve_with_ct(lines.clone(), stop.clone()).await {
+        match Traced(handler.clone()).serve_with_ct(lines.clone(), stop.clone()).await {
             Ok(service) => {
                 if let Err(error) = service.waiting().await {
                     tracing::error!("serving failed: {error}");

@@ -350,7 +350,7 @@ fn tools_of_both_kinds_are_offered_where_a_named_source_holds_both() {
     assert!(names.contains(&"get_skill") && names.contains(&"skill"), "{names:?}");
     let only_tree = Home::with(ROOT_TREE);
     let tools = offered(&mut client(&only_tree));
-    assert!(tools.iter().all(|tool| tool["name"] != "skill"), "no bundles, no door for them");
+    assert!(tools.iter().all(|tool| tool["name"] != "skill"), "no bundles, no tool for them");
 }
 
 // LAYOUT-6

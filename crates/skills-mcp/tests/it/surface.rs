@@ -1,4 +1,4 @@
-//! What an agent is told, word for word, and the events that fall out of its calls.
+//! What an agent sees, word for word, and the events of its calls.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use skills_mcp::{
     config::{Environment, NamedSource, Stack, Trust},
     event::Sink,
-    script::{Caller, Runs},
+    script::Runs,
     source::Directory,
     store::{Cause, Store},
-    surface::{Call, Face, Refusal, Session, TOOLS},
+    surface::{Dispatcher, Refusal, ServerProfile, TOOLS, ToolRequest},
+    telemetry::Telemetry,
 };
 use skills_testkit::{Client, Home};
 
@@ -41,52 +42,42 @@ fn schemas_take_nothing_they_do_not_name() {
     }
 }
 
-/// The tools in this very process, with somebody listening.
-struct Desk {
-    call: Call,
-    told: Arc<Mutex<Vec<Value>>>,
+/// The tools in this very process, and the events of their calls.
+struct Calls {
+    dispatcher: Dispatcher,
+    events: Arc<Mutex<Vec<Value>>>,
     _home: Home,
 }
 
-impl Desk {
+impl Calls {
     fn new() -> Self {
         let home = Home::with(ROOT_TREE);
         let named = NamedSource { name: "team".into(), path: home.skills(), origin: "--dir" };
         let source = Directory::open(&named, Trust::Named).unwrap();
-        let store = Arc::new(Store::new(vec![source], Stack::default()));
-        let snapshot = store.refresh(Cause::Start).snapshot;
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let listener = Arc::clone(&told);
+        let environment = Environment::default();
+        let stack = Stack::read(&environment, &["analytics.enabled=true".to_owned()]).unwrap();
+        let store = Arc::new(Store::new(vec![source], stack));
+        store.refresh(Cause::Start);
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let listener = Arc::clone(&events);
         let sink = Sink::new("dev-ada", move |event| {
             listener.lock().unwrap().push(serde_json::to_value(event).unwrap());
         });
-        Self {
-            call: Call {
-                snapshot,
-                store,
-                sink,
-                session: Arc::new(Session::default()),
-                face: Arc::new(Face::skills_mcp(true, home.path().into())),
-                last_try: false,
-                runs: Arc::new(
-                    Runs::new(&Environment::default())
-                        .supervised_by(env!("CARGO_BIN_EXE_skills-mcp").into()),
-                ),
-                caller: Caller::default(),
-            },
-            told,
-            _home: home,
-        }
+        let profile = ServerProfile::skills_mcp(true, home.path().into());
+        let runs = Runs::new(&environment).supervised_by(env!("CARGO_BIN_EXE_skills-mcp").into());
+        let dispatcher = Dispatcher::new(store, profile, runs, sink, Telemetry::default());
+        Self { dispatcher, events, _home: home }
     }
 
     fn call(&self, tool: &str, arguments: &Value) -> Result<String, Refusal> {
-        let tool = TOOLS.iter().find(|known| known.name == tool).unwrap();
-        tool.call(&self.call, arguments.as_object().unwrap().clone()).map(|reply| reply.text)
+        let request = ToolRequest::new(tool, arguments.as_object().unwrap().clone());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(self.dispatcher.call(request)).map(|reply| reply.text)
     }
 
-    /// The events since the last look, their time and place checked and taken out.
+    /// The events since this was called last, their time and place checked and taken out.
     fn events(&self) -> Vec<Value> {
-        let mut events = std::mem::take(&mut *self.told.lock().unwrap());
+        let mut events = std::mem::take(&mut *self.events.lock().unwrap());
         for event in &mut events {
             let event = event.as_object_mut().unwrap();
             let timestamp = event.remove("timestamp").unwrap();
@@ -96,6 +87,8 @@ impl Desk {
                 "{timestamp}"
             );
             assert_eq!(event.remove("server_id").unwrap(), "dev-ada");
+            assert!(event.remove("tool").unwrap().is_string());
+            assert!(event.remove("latency_us").unwrap().is_u64());
             let number = event.remove("event_id").unwrap();
             assert_eq!(number.as_str().unwrap().len(), 36, "{number}");
             let digest = event.remove("skill_digest");
@@ -109,22 +102,24 @@ impl Desk {
 }
 
 #[test]
-fn event_3_every_tool_tells_its_event() {
-    let desk = Desk::new();
-    desk.call("get_skill", &json!({"context": "nginx"})).unwrap();
-    desk.call("get_skill", &json!({"context": "login session"})).unwrap();
-    desk.call("get_skill", &json!({"skill_path": "ui/react/auth"})).unwrap();
-    desk.call("get_skill", &json!({"context": "react hook component"})).unwrap();
-    desk.call("get_asset", &json!({"skill_path": "ui/react/auth", "file": "assets/A.tsx"}))
+fn event_3_every_tool_records_its_event() {
+    let calls = Calls::new();
+    calls.call("get_skill", &json!({"context": "nginx"})).unwrap();
+    calls.call("get_skill", &json!({"context": "login session"})).unwrap();
+    calls.call("get_skill", &json!({"skill_path": "ui/react/auth"})).unwrap();
+    calls.call("get_skill", &json!({"context": "react hook component"})).unwrap();
+    calls
+        .call("get_asset", &json!({"skill_path": "ui/react/auth", "file": "assets/A.tsx"}))
         .unwrap();
-    desk.call(
-        "report_usage",
-        &json!({"skill_path": "api/auth", "useful": false, "comment": "no SSO"}),
-    )
-    .unwrap();
-    desk.call("refresh_skills", &json!({})).unwrap();
+    calls
+        .call(
+            "report_usage",
+            &json!({"skill_path": "api/auth", "useful": false, "comment": "no SSO"}),
+        )
+        .unwrap();
+    calls.call("refresh_skills", &json!({})).unwrap();
     let chain = json!(["_root", "ui/_index", "ui/react/_index"]);
-    let mut events = desk.events();
+    let mut events = calls.events();
     for event in &mut events {
         if let Some(tokens) = event["data"].get_mut("content_length_tokens") {
             assert!(tokens.as_u64().unwrap() > 20, "{tokens}");
@@ -159,46 +154,47 @@ fn event_3_every_tool_tells_its_event() {
 
 #[test]
 fn what_is_refused_is_not_counted_as_served() {
-    let desk = Desk::new();
+    let calls = Calls::new();
     assert!(matches!(
-        desk.call("get_skill", &json!({"skill_path": "nope"})),
+        calls.call("get_skill", &json!({"skill_path": "nope"})),
         Err(Refusal::Tool(_))
     ));
     assert!(matches!(
-        desk.call("get_asset", &json!({"skill_path": "api/auth", "file": "../x"})),
+        calls.call("get_asset", &json!({"skill_path": "api/auth", "file": "../x"})),
         Err(Refusal::Tool(_))
     ));
-    assert!(matches!(desk.call("get_skill", &json!({})), Err(Refusal::Params(_))));
+    assert!(matches!(calls.call("get_skill", &json!({})), Err(Refusal::Params(_))));
     assert!(matches!(
-        desk.call("report_usage", &json!({"skill_path": "nope", "useful": true})),
+        calls.call("report_usage", &json!({"skill_path": "nope", "useful": true})),
         Err(Refusal::Tool(_))
     ));
-    assert_eq!(desk.events(), Vec::<Value>::new());
+    assert_eq!(calls.events(), Vec::<Value>::new());
 }
 
 // REPORT-1
 #[test]
 fn b10_a_comment_is_capped() {
-    let desk = Desk::new();
-    desk.call(
-        "report_usage",
-        &json!({"skill_path": "api/auth", "useful": true, "comment": "x".repeat(10_000_000)}),
-    )
-    .unwrap();
-    assert_eq!(desk.events()[0]["data"]["comment"].as_str().unwrap().len(), 4_000);
+    let calls = Calls::new();
+    calls
+        .call(
+            "report_usage",
+            &json!({"skill_path": "api/auth", "useful": true, "comment": "x".repeat(10_000_000)}),
+        )
+        .unwrap();
+    assert_eq!(calls.events()[0]["data"]["comment"].as_str().unwrap().len(), 4_000);
 }
 
 // EVENT-4
 #[test]
 fn choosing_counts_as_ambiguous_only_right_after_the_offer() {
-    let desk = Desk::new();
-    let was_ambiguous = || desk.events().last().unwrap()["data"]["was_ambiguous"].clone();
-    desk.call("get_skill", &json!({"skill_path": "api/auth"})).unwrap();
+    let calls = Calls::new();
+    let was_ambiguous = || calls.events().last().unwrap()["data"]["was_ambiguous"].clone();
+    calls.call("get_skill", &json!({"skill_path": "api/auth"})).unwrap();
     assert_eq!(was_ambiguous(), false);
-    desk.call("get_skill", &json!({"context": "login session"})).unwrap();
-    desk.call("get_skill", &json!({"skill_path": "ui/_index"})).unwrap();
+    calls.call("get_skill", &json!({"context": "login session"})).unwrap();
+    calls.call("get_skill", &json!({"skill_path": "ui/_index"})).unwrap();
     assert_eq!(was_ambiguous(), false, "it was not among the candidates");
-    desk.call("get_skill", &json!({"skill_path": "api/auth"})).unwrap();
+    calls.call("get_skill", &json!({"skill_path": "api/auth"})).unwrap();
     assert_eq!(was_ambiguous(), false, "the offer is forgotten");
 }
 

@@ -15,6 +15,7 @@ use std::{
 use super::{
     Context, Failure, Output,
     collect::archive_address,
+    opened::Opened,
     output::{aside, counted, safe},
 };
 use crate::{
@@ -163,7 +164,7 @@ pub(super) fn history(
 
 /// What there is to serve, where a source is named or there; and the settings that go with it.
 fn shelf(context: &Context) -> Result<(Option<Shelf>, Analytics), Failure> {
-    let (store, snapshot) = context.opened()?;
+    let Opened { store, snapshot, .. } = context.opened()?;
     let there = store.sources().iter().any(Directory::is_there);
     let settings = snapshot.settings().analytics.clone();
     Ok((there.then(|| Shelf::of(&snapshot)), settings))

@@ -1,18 +1,17 @@
-//! [`Announcer`]: tells clients that what they were shown has changed.
+//! [`Notifier`]: notifies clients that a list they can ask for has changed.
 //!
-//! One for a server. It waits for another snapshot, then for quiet, and compares what clients could ask for before and
-//! after; only a difference they could see is worth a word. Clients with a handshake are told once they are
-//! initialized, later ones on their `subscriptions/listen` streams. Where nobody listens nothing is compared. Not here: what
-//! brings changes about (the store).
+//! One for a server. It waits for another snapshot, then until changes stop, and compares what the lists say before and
+//! after; only a difference is worth a notification. Clients with a handshake get it once they are initialized, later ones
+//! on their `subscriptions/listen` streams. Where no client listens nothing is compared. Not here: what brings changes
+//! about (the store).
 
 use std::{
     collections::BTreeMap,
     convert::Infallible,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
-use arc_swap::ArcSwapOption;
 use rmcp::{
     ErrorData, Peer, RoleServer,
     model::{
@@ -31,8 +30,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    store::{Snapshot, Store},
-    surface::{Face, Menu, Tells},
+    store::Snapshot,
+    surface::{Dispatcher, NotifyOn},
 };
 
 /// So long nothing more must change before a change is told.
@@ -40,11 +39,11 @@ const QUIET: Duration = Duration::from_millis(500);
 /// Where changes never end, they are told all the same after this.
 const LONGEST: Duration = Duration::from_secs(5);
 /// A client that reads this slowly is not waited for. What it was sent stays on its way.
-const PATIENCE: Duration = Duration::from_secs(1);
+const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 /// So many streams may be open at once.
 const MAX_STREAMS: usize = 1_024;
 
-/// A list clients can ask for and be told of. What is served beside tools joins here.
+/// A list that clients can ask for and be notified of. What is served beside tools joins here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum List {
     Tools,
@@ -66,9 +65,9 @@ impl List {
     }
 
     /// The same for two snapshots only where clients that ask read the same.
-    fn digest(self, menu: &Menu, snapshot: &Arc<Snapshot>) -> [u8; 32] {
+    fn digest(self, dispatcher: &Dispatcher, snapshot: &Arc<Snapshot>) -> [u8; 32] {
         match self {
-            Self::Tools => menu.listed(snapshot).digest(),
+            Self::Tools => dispatcher.tool_list(snapshot).digest(),
         }
     }
 
@@ -90,26 +89,6 @@ impl List {
     }
 }
 
-/// What clients have seen, or have been told to look at.
-#[derive(Debug)]
-struct Seen {
-    snapshot: Arc<Snapshot>,
-    /// What each list said, once somebody had to know.
-    digests: OnceLock<BTreeMap<List, [u8; 32]>>,
-}
-
-impl Seen {
-    fn new(snapshot: Arc<Snapshot>) -> Self {
-        Self { snapshot, digests: OnceLock::new() }
-    }
-
-    fn digests(&self, menu: &Menu) -> &BTreeMap<List, [u8; 32]> {
-        self.digests.get_or_init(|| {
-            List::ALL.into_iter().map(|list| (list, list.digest(menu, &self.snapshot))).collect()
-        })
-    }
-}
-
 /// How often each list has changed, and why the last time. A stream that missed one of two changes still learns which
 /// lists are not what they were.
 #[derive(Debug, Clone, Default)]
@@ -118,16 +97,34 @@ struct Changes {
     reason: Arc<str>,
 }
 
-/// Tells clients what has changed. Clones share everything.
+/// What each list says over a snapshot.
+#[derive(Debug)]
+struct ListDigests {
+    over: Weak<Snapshot>,
+    digests: BTreeMap<List, [u8; 32]>,
+}
+
+impl ListDigests {
+    fn new(dispatcher: &Dispatcher, snapshot: &Arc<Snapshot>) -> Self {
+        let digest = |list: List| (list, list.digest(dispatcher, snapshot));
+        let digests = List::ALL.into_iter().map(digest).collect();
+        Self { over: Arc::downgrade(snapshot), digests }
+    }
+
+    fn is_over(&self, snapshot: &Arc<Snapshot>) -> bool {
+        std::ptr::eq(self.over.as_ptr(), Arc::as_ptr(snapshot))
+    }
+}
+
+/// Notifies the clients of one server. Clones share everything.
 #[derive(Debug, Clone)]
-pub(super) struct Announcer(Arc<Inner>);
+pub(super) struct Notifier(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    store: Arc<Store>,
-    face: Arc<Face>,
-    menu: Arc<Menu>,
-    seen: ArcSwapOption<Seen>,
+    dispatcher: Arc<Dispatcher>,
+    /// What the lists said when they were compared last.
+    compared: Mutex<Option<ListDigests>>,
     /// Clients with a handshake that are initialized.
     peers: Mutex<Vec<Peer<RoleServer>>>,
     /// Every open stream holds a receiver.
@@ -135,35 +132,23 @@ struct Inner {
     closing: CancellationToken,
 }
 
-impl Announcer {
-    pub(super) fn new(store: Arc<Store>, face: Arc<Face>, menu: Arc<Menu>) -> Self {
+impl Notifier {
+    pub(super) fn new(dispatcher: Arc<Dispatcher>) -> Self {
         Self(Arc::new(Inner {
-            store,
-            face,
-            menu,
-            seen: ArcSwapOption::empty(),
+            dispatcher,
+            compared: Mutex::default(),
             peers: Mutex::default(),
             changes: watch::Sender::default(),
             closing: CancellationToken::new(),
         }))
     }
 
-    /// A client is about to be answered from this snapshot. If it is the first, the next is compared with it, however
-    /// soon that comes.
-    pub(super) fn saw(&self, snapshot: &Arc<Snapshot>) {
-        let Inner { seen, .. } = &*self.0;
-        if seen.load().is_none() {
-            let none: Option<Arc<Seen>> = None;
-            seen.compare_and_swap(&none, Some(Arc::new(Seen::new(Arc::clone(snapshot)))));
-        }
-    }
-
-    /// A client says that its handshake is over. Only now may it be told anything.
+    /// Adds a client whose handshake is over. Only now may it be notified.
     pub(super) fn initialized(&self, peer: Peer<RoleServer>) {
-        // A stray word from a client without a handshake, which listens on streams or not at all.
+        // A stray notification from a client without a handshake, which listens on streams or not at all.
         let Some(info) = peer.peer_info() else { return };
         let mut peers = self.peers();
-        // Whoever says it twice is told once.
+        // A client that says it twice is notified once.
         peers.retain(|other| other.peer_info().is_none_or(|known| !Arc::ptr_eq(&known, &info)));
         peers.push(peer);
     }
@@ -185,19 +170,19 @@ impl Announcer {
     }
 
     async fn forward(&self, mut changes: watch::Receiver<Changes>, context: &SubscriptionContext) {
-        let mut told = changes.borrow_and_update().times.clone();
+        let mut sent = changes.borrow_and_update().times.clone();
         let request = context.request_context();
         while changes.changed().await.is_ok() {
             let Changes { times, reason } = changes.borrow_and_update().clone();
             let wanted =
-                |list: &List| times.get(list) != told.get(list) && list.wanted(context.accepted());
+                |list: &List| times.get(list) != sent.get(list) && list.wanted(context.accepted());
             for list in List::ALL.into_iter().filter(wanted) {
-                let notification = list.notification(self.said(&reason), Some(&request.id));
+                let notification = list.notification(self.shown(&reason), Some(&request.id));
                 if request.peer.send_notification(notification).await.is_err() {
                     return;
                 }
             }
-            told = times;
+            sent = times;
         }
     }
 
@@ -206,29 +191,30 @@ impl Announcer {
         self.0.closing.cancel();
     }
 
-    /// Announces for as long as it is polled.
+    /// Notifies for as long as it is polled.
     pub(super) async fn run(&self) -> Infallible {
-        let mut generations = self.0.store.generations();
-        // The first snapshot is nothing new to anybody, but whatever follows it is. (The store is ours too and holds
-        // the sender, so that waiting ends only with another snapshot.)
+        let Inner { dispatcher, .. } = &*self.0;
+        let mut generations = dispatcher.store().generations();
+        // The first snapshot is new to no client, but whatever follows it is. (The store is ours too and holds the sender,
+        // so that waiting ends only with another snapshot.)
         let _ = generations.wait_for(|generation| *generation > 0).await;
-        self.saw(&self.0.store.snapshot().await);
+        dispatcher.mark_seen(&dispatcher.store().snapshot().await);
         loop {
             let _ = generations.changed().await;
             quiet(&mut generations, QUIET, LONGEST).await;
-            self.announce().await;
+            self.notify_of_changes().await;
         }
     }
 
-    /// Compares, and tells whoever listens.
-    async fn announce(&self) {
-        let Inner { store, menu, face, seen, .. } = &*self.0;
-        let now = Arc::new(Seen::new(store.snapshot().await));
-        let before = seen.swap(Some(Arc::clone(&now)));
-        let another = |before: &Arc<Seen>| !Arc::ptr_eq(&before.snapshot, &now.snapshot);
-        let Some(before) = before.filter(another).filter(|_| self.is_heard()) else { return };
-        let (menu, tells) = (Arc::clone(menu), face.tells);
-        let compared = spawn_blocking(move || compare(&before, &now, &menu, tells)).await;
+    /// Compares what clients have seen with what is there now, and notifies those that listen of a difference.
+    async fn notify_of_changes(&self) {
+        let Inner { dispatcher, .. } = &*self.0;
+        let now = dispatcher.store().snapshot().await;
+        let before = dispatcher.seen.swap(Some(Arc::clone(&now)));
+        let another = before.filter(|before| !Arc::ptr_eq(before, &now));
+        let Some(before) = another.filter(|_| self.has_listeners()) else { return };
+        let inner = Arc::clone(&self.0);
+        let compared = spawn_blocking(move || inner.compare(&before, &now)).await;
         let Ok((lists, reason)) = compared else {
             tracing::error!("comparing what clients see failed");
             return;
@@ -237,19 +223,19 @@ impl Announcer {
             tracing::debug!(reason, "nothing a list shows has changed");
             return;
         }
-        self.tell(&lists, reason).await;
+        self.notify(&lists, reason).await;
     }
 
-    async fn tell(&self, lists: &[List], reason: String) {
+    async fn notify(&self, lists: &[List], reason: String) {
         let peers = std::mem::take(&mut *self.peers());
         let streams = self.0.changes.receiver_count();
         let names: Vec<&str> = lists.iter().map(|list| list.method()).collect();
         tracing::info!(reason, clients = peers.len(), streams, "sent {}", names.join(", "));
         let mut sending = JoinSet::new();
         for peer in peers {
-            let said: Vec<ServerNotification> =
-                lists.iter().map(|list| list.notification(self.said(&reason), None)).collect();
-            sending.spawn(async move { send(&peer, said).await.then_some(peer) });
+            let notifications: Vec<ServerNotification> =
+                lists.iter().map(|list| list.notification(self.shown(&reason), None)).collect();
+            sending.spawn(async move { send(&peer, notifications).await.then_some(peer) });
         }
         self.0.changes.send_modify(|changes| {
             for list in lists {
@@ -263,12 +249,12 @@ impl Announcer {
         }
     }
 
-    /// The reason as clients are told it: not at all, but where a contract says so.
-    fn said<'a>(&self, reason: &'a str) -> Option<&'a str> {
-        (self.0.face.tells == Tells::Files).then_some(reason)
+    /// The reason as clients see it: only where their contract has one.
+    fn shown<'a>(&self, reason: &'a str) -> Option<&'a str> {
+        (self.0.dispatcher.profile().notify_on == NotifyOn::Files).then_some(reason)
     }
 
-    fn is_heard(&self) -> bool {
+    fn has_listeners(&self) -> bool {
         let mut peers = self.peers();
         peers.retain(|peer| !peer.is_transport_closed());
         !peers.is_empty() || self.0.changes.receiver_count() > 0
@@ -280,9 +266,9 @@ impl Announcer {
 }
 
 /// Sends these one after the other; whether the client can still be reached.
-async fn send(peer: &Peer<RoleServer>, said: Vec<ServerNotification>) -> bool {
-    for notification in said {
-        if matches!(timeout(PATIENCE, peer.send_notification(notification)).await, Ok(Err(_))) {
+async fn send(peer: &Peer<RoleServer>, notifications: Vec<ServerNotification>) -> bool {
+    for notification in notifications {
+        if matches!(timeout(SEND_TIMEOUT, peer.send_notification(notification)).await, Ok(Err(_))) {
             return false;
         }
     }
@@ -301,18 +287,24 @@ async fn quiet(generations: &mut watch::Receiver<u64>, quiet: Duration, longest:
     }
 }
 
-/// The lists that are not what they were, and why.
-fn compare(before: &Seen, now: &Seen, menu: &Menu, tells: Tells) -> (Vec<List>, String) {
-    let delta = Delta::between(&before.snapshot.catalog, &now.snapshot.catalog);
-    let (was, is) = (before.digests(menu), now.digests(menu));
-    let files = before.snapshot.changes() != now.snapshot.changes();
-    let differs = |list: &List| {
-        was.get(list) != is.get(list) || (tells == Tells::Files && (files || !delta.is_empty()))
-    };
-    (List::ALL.into_iter().filter(differs).collect(), reason(&delta, files))
+impl Inner {
+    /// The lists that are not what they were, and why.
+    fn compare(&self, before: &Arc<Snapshot>, now: &Arc<Snapshot>) -> (Vec<List>, String) {
+        let dispatcher = &*self.dispatcher;
+        let delta = Delta::between(&before.catalog, &now.catalog);
+        let mut compared = self.compared.lock().unwrap_or_else(PoisonError::into_inner);
+        let was = compared.take().filter(|compared| compared.is_over(before));
+        let was = was.unwrap_or_else(|| ListDigests::new(dispatcher, before));
+        let is = compared.insert(ListDigests::new(dispatcher, now));
+        let files = before.changes() != now.changes();
+        let by_file =
+            dispatcher.profile().notify_on == NotifyOn::Files && (files || !delta.is_empty());
+        let differs = |list: &List| was.digests.get(list) != is.digests.get(list) || by_file;
+        (List::ALL.into_iter().filter(differs).collect(), reason(&delta, files))
+    }
 }
 
-/// How many skills came, went and changed. Their names are somebody else's words.
+/// How many skills were added, removed and changed. Their names are not ours to repeat.
 fn reason(delta: &Delta, files: bool) -> String {
     let kinds = [
         (delta.added.len(), "added"),

@@ -1,4 +1,4 @@
-//! [`Watched`]: a handler whose every request is told to telemetry, also those that it never sees.
+//! [`Traced`]: a handler whose every request is reported to telemetry, also those that the SDK answers before the handler.
 
 use std::borrow::Cow;
 
@@ -14,17 +14,17 @@ use crate::{
     telemetry::{Asked, OTHER, Outcome},
 };
 
-/// A handler and whoever watches it.
+/// A handler, and telemetry around it.
 #[derive(Debug, Clone)]
-pub(super) struct Watched(pub(super) Handler);
+pub(super) struct Traced(pub(super) Handler);
 
-impl Service<RoleServer> for Watched {
+impl Service<RoleServer> for Traced {
     async fn handle_request(
         &self,
         request: ClientRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        let watch = self.0.telemetry.watch(|| self.asked(&request, &context));
+        let watch = self.0.dispatcher.telemetry().watch(|| self.asked(&request, &context));
         let answer = watch.over(self.0.handle_request(request, context)).await;
         watch.answered(|| outcome(&answer));
         answer
@@ -47,7 +47,7 @@ impl Service<RoleServer> for Watched {
     }
 }
 
-impl Watched {
+impl Traced {
     fn asked<'a>(
         &self,
         request: &'a ClientRequest,

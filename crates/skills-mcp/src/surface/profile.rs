@@ -1,4 +1,4 @@
-//! [`Face`]: what one kind of client is shown. `skills-mcp` and `sk mcp-server` differ in nothing else.
+//! [`ServerProfile`]: how the server presents itself. `skills-mcp` and `sk mcp-server` differ in nothing else.
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
@@ -7,42 +7,46 @@ use crate::store::Snapshot;
 
 /// A set of tools that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum ToolSet {
     /// `get_skill` and its companions.
     Tree,
     /// The one `skill` tool.
     Skill,
     /// `skills_list` and `skills_search`.
     Flat,
-    /// `skill_stats`, for those who look after skills. No client opens it: the operator does.
+    /// `skill_stats`, for those who look after skills. The operator offers it, never a client.
     Maintainer,
 }
 
-impl Door {
-    /// Every door that a client may be told to use, with the word for it.
+impl ToolSet {
+    /// Every tool set that `--tools` may name, with its name.
     pub const ALL: &'static [(&'static str, Self)] =
         &[("tree", Self::Tree), ("skill", Self::Skill), ("flat", Self::Flat)];
 }
 
-/// Which doors are open.
+/// Which tool sets are offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Doors {
+pub enum ToolSets {
     /// As the sources suggest: the tree for a named source, `skill` where there are bundles or nothing is named.
-    Fitting,
+    Automatic,
     /// These.
-    Chosen(Vec<Door>),
+    Chosen(Vec<ToolSet>),
 }
 
-impl Doors {
+impl ToolSets {
     /// Reads `tree,skill,flat` or `all`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut chosen = Vec::new();
         for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
-            match Door::ALL.iter().find(|(name, _)| *name == word) {
-                Some((_, door)) => chosen.push(*door),
-                None if word == "all" => chosen.extend(Door::ALL.iter().map(|(_, door)| *door)),
+            match ToolSet::ALL.iter().find(|(name, _)| *name == word) {
+                Some((_, tool_set)) => chosen.push(*tool_set),
+                None if word == "all" => {
+                    chosen.extend(ToolSet::ALL.iter().map(|(_, tool_set)| *tool_set));
+                }
                 None => {
-                    return Err(format!("there is no door `{word}`; use tree, skill, flat or all"));
+                    return Err(format!(
+                        "there is no tool set `{word}`; use tree, skill, flat or all"
+                    ));
                 }
             }
         }
@@ -53,14 +57,14 @@ impl Doors {
         }
     }
 
-    /// Whether this door is open over this catalog.
-    pub(super) fn open(&self, door: Door, snapshot: &Snapshot, named: bool) -> bool {
+    /// Whether this tool set is offered over this catalog.
+    fn offers(&self, tool_set: ToolSet, snapshot: &Snapshot, named: bool) -> bool {
         let has_bundles = || snapshot.catalog.bundles() > 0;
-        match (self, door) {
-            (Self::Chosen(doors), _) => doors.contains(&door),
-            (Self::Fitting, Door::Tree) => named,
-            (Self::Fitting, Door::Skill) => !named || has_bundles(),
-            (Self::Fitting, Door::Flat | Door::Maintainer) => false,
+        match (self, tool_set) {
+            (Self::Chosen(tool_sets), _) => tool_sets.contains(&tool_set),
+            (Self::Automatic, ToolSet::Tree) => named,
+            (Self::Automatic, ToolSet::Skill) => !named || has_bundles(),
+            (Self::Automatic, ToolSet::Flat | ToolSet::Maintainer) => false,
         }
     }
 }
@@ -96,7 +100,7 @@ pub enum ListingStyle {
     List,
 }
 
-/// How `skills_search` matches unless told otherwise.
+/// How `skills_search` matches where the call does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Match {
@@ -106,23 +110,23 @@ pub enum Match {
     Ranked,
 }
 
-/// What a client is told of by itself.
+/// What a client is notified of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tells {
-    /// That a list it can ask for says something else.
+pub enum NotifyOn {
+    /// A change of a list that it can ask for.
     Lists,
-    /// That any file of a source has changed, and why (SK-6), though the tools name no skill.
+    /// A change of any file of a source, with its reason (SK-6), though the tools name no skill.
     Files,
 }
 
-/// What a client is shown.
+/// How the server presents itself to clients.
 #[derive(Debug, Clone)]
-pub struct Face {
+pub struct ServerProfile {
     /// What the server calls itself.
     pub server: &'static str,
-    /// Which tools.
-    pub doors: Doors,
-    /// Whether somebody named a source.
+    /// Which tools it offers.
+    pub tool_sets: ToolSets,
+    /// Whether the operator named a source.
     pub named: bool,
     /// Whether the flat tools' names have a dot.
     pub dotted: bool,
@@ -134,11 +138,11 @@ pub struct Face {
     pub matching: Match,
     /// How many skills `skills_list` shows at once by default; all, where this is `None`.
     pub page: Option<usize>,
-    /// Paths in flat answers are relative to this folder, where they lie below it.
+    /// Paths in flat answers are relative to this folder, where they are below it.
     pub project: PathBuf,
-    /// What it is told of.
-    pub tells: Tells,
-    /// The history it may ask for; none, where the operator does not say so.
+    /// What clients are notified of.
+    pub notify_on: NotifyOn,
+    /// The history that `skill_stats` reports on; none, where the operator does not offer it.
     pub history: Option<Arc<History>>,
 }
 
@@ -148,12 +152,12 @@ const TREE_INSTRUCTIONS: &str = "Team skills: instructions, templates and script
 const SKILL_INSTRUCTIONS: &str = "Skills: instructions for the task at hand. Before starting a task, see whether a skill \
     fits it, load it with the skill tool and follow it.";
 
-impl Face {
-    /// The face of `skills-mcp`.
+impl ServerProfile {
+    /// The profile of `skills-mcp`.
     pub fn skills_mcp(named: bool, project: PathBuf) -> Self {
         Self {
             server: "skills-mcp",
-            doors: Doors::Fitting,
+            tool_sets: ToolSets::Automatic,
             named,
             dotted: false,
             listing: ListingStyle::Xml,
@@ -161,34 +165,38 @@ impl Face {
             matching: Match::Ranked,
             page: Some(50),
             project,
-            tells: Tells::Lists,
+            notify_on: NotifyOn::Lists,
             history: None,
         }
     }
 
-    /// What a tool is called here: every text that names one asks this.
-    pub(super) fn called(&self, tool: &Tool) -> Cow<'static, str> {
+    /// The name of a tool in this profile. Every text that names a tool takes it from here.
+    pub(super) fn tool_name(&self, tool: &Tool) -> Cow<'static, str> {
         let dotted = tool.dotted().filter(|_| self.dotted);
         dotted.map_or(Cow::Borrowed(tool.name), Cow::Owned)
     }
 
-    /// Whether this door is open over this catalog.
-    pub(super) fn opens(&self, door: Door, snapshot: &Snapshot) -> bool {
-        match door {
-            Door::Maintainer => self.history.is_some(),
-            Door::Tree | Door::Skill | Door::Flat => self.doors.open(door, snapshot, self.named),
+    /// Whether this tool set is offered over this catalog.
+    pub(super) fn offers(&self, tool_set: ToolSet, snapshot: &Snapshot) -> bool {
+        match tool_set {
+            ToolSet::Maintainer => self.history.is_some(),
+            ToolSet::Tree | ToolSet::Skill | ToolSet::Flat => {
+                self.tool_sets.offers(tool_set, snapshot, self.named)
+            }
         }
     }
 
-    /// What clients are told about the whole server, in the names of the tools they see.
+    /// The server's instructions for clients, with the names of the tools that they see.
     pub fn instructions(&self) -> String {
-        let open = |door| match &self.doors {
-            Doors::Fitting => door == if self.named { Door::Tree } else { Door::Skill },
-            Doors::Chosen(doors) => doors.contains(&door),
+        let offers = |tool_set| match &self.tool_sets {
+            ToolSets::Automatic => {
+                tool_set == if self.named { ToolSet::Tree } else { ToolSet::Skill }
+            }
+            ToolSets::Chosen(tool_sets) => tool_sets.contains(&tool_set),
         };
-        if open(Door::Tree) {
+        if offers(ToolSet::Tree) {
             TREE_INSTRUCTIONS.to_owned()
-        } else if open(Door::Skill) {
+        } else if offers(ToolSet::Skill) {
             SKILL_INSTRUCTIONS.to_owned()
         } else {
             self.flat_instructions()
@@ -196,7 +204,8 @@ impl Face {
     }
 
     fn flat_instructions(&self) -> String {
-        let (list, search) = (self.called(&skills_list::TOOL), self.called(&skills_search::TOOL));
+        let (list, search) =
+            (self.tool_name(&skills_list::TOOL), self.tool_name(&skills_search::TOOL));
         match self.matching {
             Match::All => {
                 format!("Prefer {list} for exhaustive metadata and {search} for targeted lookups.")
@@ -208,15 +217,15 @@ impl Face {
         }
     }
 
-    /// The face of `sk mcp-server` (SK-2 to SK-4).
+    /// The profile of `sk mcp-server` (SK-2 to SK-4).
     pub fn sk(project: PathBuf) -> Self {
         Self {
             server: "sk-mcp",
-            doors: Doors::Chosen(vec![Door::Flat]),
+            tool_sets: ToolSets::Chosen(vec![ToolSet::Flat]),
             dotted: true,
             matching: Match::All,
             page: None,
-            tells: Tells::Files,
+            notify_on: NotifyOn::Files,
             ..Self::skills_mcp(true, project)
         }
     }

@@ -1,0 +1,129 @@
+//! [`Call`]: what a tool works with, from its first line to its last, and what every tool looks up in it.
+
+use std::{borrow::Cow, sync::Arc};
+
+use skills_core::{
+    catalog::{Catalog, Named, Skill},
+    document::Text,
+    resolve::{Resolved, inherited_from, resolve},
+    route::Hit,
+};
+
+use super::{Refusal, ServerProfile, Session};
+use crate::{
+    event::{Event, Sink, SkillServed, Told},
+    script::{Caller, Runs},
+    store::{ContentError, Snapshot, Store},
+};
+
+/// No name is longer, and comparing names takes time in their length.
+const MAX_NAME_CHARS: usize = 200;
+
+/// One call of a tool.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The catalog and settings, the same from start to end.
+    pub snapshot: Arc<Snapshot>,
+    /// For the one tool that refreshes.
+    pub store: Arc<Store>,
+    /// Where events go.
+    pub sink: Sink,
+    /// What this client did before.
+    pub session: Arc<Session>,
+    /// How the server presents itself to the client.
+    pub profile: Arc<ServerProfile>,
+    /// For the one tool that runs something.
+    pub runs: Arc<Runs>,
+    /// Who waits for the answer.
+    pub caller: Caller,
+    /// Whether a text that changed since it was indexed is served as it is now. Set on the last of several tries: the
+    /// file changes faster than it is indexed.
+    pub accept_changed: bool,
+}
+
+impl Call {
+    /// The catalog.
+    pub(super) fn catalog(&self) -> &Catalog {
+        &self.snapshot.catalog
+    }
+
+    /// The skill of this name, or a refusal with the full names of those that share it, else with near names.
+    pub(super) fn skill(&self, name: &str) -> Result<&Skill, Refusal> {
+        let catalog = self.catalog();
+        catalog.find(name).ok_or_else(|| match catalog.named(name) {
+            Named::Several(skills) => {
+                let names: Vec<&str> = skills.iter().map(|skill| &*skill.identity).collect();
+                let names = names.join(", ");
+                Refusal::Tool(format!("Skill '{name:.200}' is ambiguous. Use one of: {names}."))
+            }
+            Named::One(_) | Named::Nobody => Refusal::Tool(self.not_found("Skill", name)),
+        })
+    }
+
+    /// `Skill 'x' not found. Did you mean: a, b? Use list_skills to see what there is.`
+    pub(super) fn not_found(&self, what: &str, name: &str) -> String {
+        let name: String = name.chars().take(MAX_NAME_CHARS).collect();
+        let near = self.catalog().near(&name);
+        let near = if near.is_empty() {
+            String::new()
+        } else {
+            format!(" Did you mean: {}?", near.join(", "))
+        };
+        format!("{what} '{name}' not found.{near} Use list_skills to see what there is.")
+    }
+
+    /// A skill's text.
+    pub(super) fn text(&self, skill: &Skill) -> Result<Text, Refusal> {
+        self.skill_and_text(skill).map(|(_, text)| text)
+    }
+
+    /// A skill and its text, both of one moment.
+    pub(super) fn skill_and_text<'a>(
+        &self,
+        skill: &'a Skill,
+    ) -> Result<(Cow<'a, Skill>, Text), Refusal> {
+        let read = match self.snapshot.text(skill) {
+            Err(ContentError::Changed) if self.accept_changed => {
+                self.snapshot.newest(skill).map(|(skill, text)| (Cow::Owned(skill), text))
+            }
+            text => text.map(|text| (Cow::Borrowed(skill), text)),
+        };
+        read.map_err(|error| {
+            Refusal::Stale(format!(
+                "Skill '{}' cannot be read now: its file {error}. Try again in a moment.",
+                skill.identity
+            ))
+        })
+    }
+
+    /// The event of a skill that was served: how it was asked for, and the hit that found it, where words did.
+    pub(super) fn skill_served(
+        &self,
+        skill: &Skill,
+        ancestors: &[&Skill],
+        tokens: usize,
+        context: Option<&str>,
+        hit: Option<&Hit>,
+    ) -> Told {
+        Event::SkillServed(SkillServed {
+            context: context.map(str::to_owned),
+            skill_path: skill.identity.to_string(),
+            score: hit.map(|hit| hit.score.rounded()),
+            matched_keywords: hit.map(|hit| hit.matched.clone()).unwrap_or_default(),
+            was_ambiguous: self.session.chose(&skill.identity),
+            inherited_from: ancestors.iter().map(|above| above.identity.to_string()).collect(),
+            content_length_tokens: tokens as u64,
+            was_shown: self.session.was_shown(&skill.identity),
+        })
+        .about(self.snapshot.version(skill))
+    }
+
+    /// Everything an agent receives with a skill.
+    pub(super) fn resolve<'a>(&'a self, skill: &'a Skill) -> Result<Resolved<'a>, Refusal> {
+        let with_text = |skill: &'a Skill| Ok((skill, self.text(skill)?));
+        let inherited = inherited_from(self.catalog(), skill).into_iter().map(with_text);
+        let inherited = inherited.collect::<Result<Vec<_>, Refusal>>()?;
+        let max_tokens = self.snapshot.settings().content.max_tokens;
+        Ok(resolve(skill, &self.text(skill)?, &inherited, max_tokens))
+    }
+}

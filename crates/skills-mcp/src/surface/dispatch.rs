@@ -1,0 +1,294 @@
+//! [`Dispatcher`]: one call of a tool, from its decoded request to a reply.
+//!
+//! It takes a fresh snapshot, looks the tool up, and runs it on the thread that its kind of work needs; once more where a text that
+//! the tool needs is being written. Clients' calls and those of commands (`show`, `run`) come this way. Not here: what
+//! a tool does (its file), decoding and encoding (transport).
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use arc_swap::ArcSwapOption;
+use serde_json::{Map, Value};
+use skills_core::diagnostic::escaped;
+use tokio::{sync::Semaphore, task::spawn_blocking};
+
+use super::{
+    AdvertisedTool, Blocking, Call, Refusal, Registry, Reply, ServerProfile, Session, ToolList,
+};
+use crate::{
+    event::{Behalf, Sink},
+    script::{Caller, Runs},
+    store::{Cause, Snapshot, Store},
+    telemetry::{self, Telemetry},
+};
+
+/// So many calls run at once; more wait for their turn.
+const MAX_RUNNING_CALLS: usize = 32;
+/// So many of them read much: more would not be quicker, and each keeps a thread.
+const MAX_LONG_READS: usize = 4;
+/// A text that is being written is asked for so often, with this pause in between.
+const MAX_STALE_RETRIES: usize = 5;
+const STALE_RETRY_PAUSE: Duration = Duration::from_millis(5);
+/// Where refreshing takes long and the writing never stops, the text is asked for once more after this and not again.
+const STALE_RETRY_TIME: Duration = Duration::from_millis(100);
+
+/// A call as it was decoded.
+#[derive(Debug)]
+pub struct ToolRequest<'a> {
+    /// The tool's name as the client wrote it.
+    pub tool: &'a str,
+    /// The arguments, not checked yet.
+    pub arguments: Map<String, Value>,
+    /// Name and version of the client, where it gave them.
+    pub client: Option<(String, String)>,
+    /// Who waits for the answer.
+    pub caller: Caller,
+    /// When the request came.
+    pub received: Instant,
+}
+
+impl<'a> ToolRequest<'a> {
+    /// A request of this process itself.
+    pub fn new(tool: &'a str, arguments: Map<String, Value>) -> Self {
+        let received = Instant::now();
+        Self { tool, arguments, client: None, caller: Caller::default(), received }
+    }
+}
+
+/// Calls tools for one connection.
+#[derive(Debug)]
+pub struct Dispatcher {
+    store: Arc<Store>,
+    sink: Sink,
+    telemetry: Telemetry,
+    session: Arc<Session>,
+    profile: Arc<ServerProfile>,
+    registry: Arc<Registry>,
+    runs: Arc<Runs>,
+    running: Semaphore,
+    long_reads: Semaphore,
+    /// The snapshot that clients have seen: the first one a call was answered from, until a notifier puts a later one here.
+    pub seen: ArcSwapOption<Snapshot>,
+}
+
+impl Dispatcher {
+    /// A dispatcher over this store.
+    pub fn new(
+        store: Arc<Store>,
+        profile: ServerProfile,
+        runs: Runs,
+        sink: Sink,
+        telemetry: Telemetry,
+    ) -> Self {
+        let profile = Arc::new(profile);
+        Self {
+            store,
+            sink,
+            telemetry,
+            session: Arc::default(),
+            registry: Arc::new(Registry::new(Arc::clone(&profile))),
+            profile,
+            runs: Arc::new(runs),
+            running: Semaphore::new(MAX_RUNNING_CALLS),
+            long_reads: Semaphore::new(MAX_LONG_READS),
+            seen: ArcSwapOption::empty(),
+        }
+    }
+
+    /// How the server presents itself.
+    pub fn profile(&self) -> &ServerProfile {
+        &self.profile
+    }
+
+    /// The store that calls are answered from.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// The telemetry of this connection.
+    pub fn telemetry(&self) -> &Telemetry {
+        &self.telemetry
+    }
+
+    /// The tool list over a snapshot.
+    pub fn tool_list(&self, snapshot: &Arc<Snapshot>) -> Arc<ToolList> {
+        self.registry.tool_list(snapshot)
+    }
+
+    /// A snapshot with every change that was on disk when the request came, to answer a client from.
+    pub async fn snapshot(&self) -> Arc<Snapshot> {
+        let snapshot = self.store.fresh().await;
+        self.mark_seen(&snapshot);
+        snapshot
+    }
+
+    /// Remembers the first snapshot that clients see, so that whatever follows it is compared with it, however soon.
+    pub fn mark_seen(&self, snapshot: &Arc<Snapshot>) {
+        if self.seen.load().is_none() {
+            let none: Option<Arc<Snapshot>> = None;
+            self.seen.compare_and_swap(&none, Some(Arc::clone(snapshot)));
+        }
+    }
+
+    /// Answers one call.
+    pub async fn call(&self, request: ToolRequest<'_>) -> Result<Reply, Refusal> {
+        let closed = |error: tokio::sync::AcquireError| Refusal::Internal(error.to_string());
+        let _turn = self.running.acquire().await.map_err(closed)?;
+        let started = Instant::now();
+        let mut tries = 0;
+        loop {
+            let snapshot = self.snapshot().await;
+            let Some(tool) = self.registry.find(request.tool, &snapshot) else {
+                let names = self.tool_list(&snapshot).names().join(", ");
+                let message = format!("unknown tool '{:.200}'; there are {names}", request.tool);
+                return Err(Refusal::Params(message));
+            };
+            let last_try =
+                tries == MAX_STALE_RETRIES || (tries > 0 && started.elapsed() > STALE_RETRY_TIME);
+            let call = self.context(&request, tool, snapshot, last_try);
+            let reply = self.run(tool, call, request.arguments.clone()).await;
+            if matches!(reply, Err(Refusal::Stale(_))) && !last_try {
+                tries += 1;
+                self.wait_for_writer().await;
+                continue;
+            }
+            if last_try && !matches!(reply, Err(Refusal::Stale(_))) {
+                // The catalog still has the text before this one; the next call should not find that out again.
+                drop(self.refresh());
+            }
+            if let Err(Refusal::Tool(message)) = &reply {
+                tracing::debug!(tool = tool.tool.name, "refused: {}", escaped(message));
+            }
+            return reply;
+        }
+    }
+
+    /// Waits for a file that is being written: the watch reports it once it is closed; where nothing is watched, the
+    /// store has to look.
+    async fn wait_for_writer(&self) {
+        tokio::time::sleep(STALE_RETRY_PAUSE).await;
+        if !self.store.is_told() {
+            let _ = self.refresh().await;
+        }
+    }
+
+    fn refresh(&self) -> tokio::task::JoinHandle<crate::store::Refreshed> {
+        let store = Arc::clone(&self.store);
+        spawn_blocking(move || store.refresh(Cause::Call))
+    }
+
+    fn context(
+        &self,
+        request: &ToolRequest<'_>,
+        tool: &AdvertisedTool,
+        snapshot: Arc<Snapshot>,
+        last_try: bool,
+    ) -> Call {
+        Call {
+            sink: self.sink(request, tool, &snapshot),
+            snapshot,
+            store: Arc::clone(&self.store),
+            session: Arc::clone(&self.session),
+            profile: Arc::clone(&self.profile),
+            runs: Arc::clone(&self.runs),
+            caller: request.caller.clone(),
+            accept_changed: last_try,
+        }
+    }
+
+    /// Where the events of one call go: to the recorder where analytics are on, else to telemetry alone.
+    fn sink(&self, request: &ToolRequest<'_>, tool: &AdvertisedTool, snapshot: &Snapshot) -> Sink {
+        let analytics = &snapshot.settings().analytics;
+        let sink = if analytics.enabled { self.sink.clone() } else { self.telemetry.sink() };
+        sink.on_behalf(|| {
+            let client = request.client.as_ref().map(|(name, version)| (&**name, &**version));
+            Behalf::new(tool.tool.name, client, request.received, analytics.context)
+        })
+    }
+
+    /// Runs a tool: short calls where they stand, so that they cost no change of threads; the others on a thread of the
+    /// blocking pool, few at a time. A panic ends the call and nothing else.
+    async fn run(
+        &self,
+        tool: &Arc<AdvertisedTool>,
+        call: Call,
+        arguments: Map<String, Value>,
+    ) -> Result<Reply, Refusal> {
+        let panicked = || Err(Refusal::Internal(format!("{} failed: a panic", tool.name)));
+        let _turn = match tool.blocking(&call, &arguments) {
+            Blocking::Never | Blocking::ShortRead => {
+                let run = || tool.call(&call, arguments);
+                return catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| panicked());
+            }
+            Blocking::LongRead => self.long_reads.acquire().await.ok(),
+            Blocking::Script => None,
+        };
+        let running = Arc::clone(tool);
+        let work = telemetry::carried(move || running.call(&call, arguments));
+        spawn_blocking(work).await.unwrap_or_else(|_| panicked())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::{Environment, Stack},
+        surface::{Tool, ToolSet},
+    };
+
+    type Arguments = Map<String, Value>;
+    type Run = fn(&Call, Arguments) -> Result<Reply, Refusal>;
+
+    const fn tool(blocking: fn(&Call, &Arguments) -> Blocking, run: Run) -> Tool {
+        Tool {
+            name: "planted",
+            tool_set: ToolSet::Tree,
+            title: "",
+            description: "",
+            read_only: true,
+            idempotent: true,
+            dangerous: false,
+            input: Arguments::new,
+            output: None,
+            blocking,
+            run,
+        }
+    }
+
+    static TOOLS: [Tool; 4] = [
+        tool(|_, _| Blocking::LongRead, |_, _| panic!("on purpose")),
+        tool(|_, _| Blocking::Never, |_, _| panic!("on purpose")),
+        tool(|_, _| Blocking::LongRead, |_, _| Ok(Reply::text("still here"))),
+        tool(|_, _| Blocking::Never, |_, _| Ok(Reply::text("still here"))),
+    ];
+
+    // ANSWER-8
+    #[tokio::test(flavor = "multi_thread")]
+    async fn c06_a_panic_in_one_call_is_answered_and_the_server_lives() {
+        let store = Arc::new(Store::new(Vec::new(), Stack::default()));
+        let snapshot = store.refresh(Cause::Start).snapshot;
+        let runs = Runs::new(&Environment::default());
+        let profile = ServerProfile::skills_mcp(true, "/".into());
+        let dispatcher =
+            Dispatcher::new(store, profile, runs, Sink::silent(), Telemetry::default());
+        for (number, tool) in TOOLS.iter().enumerate() {
+            let advertised = Arc::new(AdvertisedTool {
+                tool,
+                name: tool.name.into(),
+                description: "".into(),
+                input: Arguments::new(),
+            });
+            let request = ToolRequest::new("planted", Arguments::new());
+            let call = dispatcher.context(&request, &advertised, Arc::clone(&snapshot), false);
+            let ran = dispatcher.run(&advertised, call, Arguments::new()).await;
+            match number {
+                0 | 1 => assert!(matches!(ran, Err(Refusal::Internal(_))), "{ran:?}"),
+                _ => assert_eq!(ran, Ok(Reply::text("still here"))),
+            }
+        }
+    }
+}

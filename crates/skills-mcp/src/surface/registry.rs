@@ -1,0 +1,155 @@
+//! [`Registry`]: the tools of one server profile, looked up by name; and [`AdvertisedTool`], one of them as clients see it.
+
+use std::{
+    borrow::Cow,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Blocking, Call, Match, Refusal, Reply, ServerProfile, TOOLS, Tool, ToolList, ToolSet,
+    arguments, refresh_skills, skills_search,
+};
+use crate::store::Snapshot;
+
+/// The tools of a server profile.
+///
+/// A call needs only its tool, whatever the number of skills. The tool list describes every skill, so it is made when a client
+/// asks for it, once for each snapshot.
+#[derive(Debug)]
+pub struct Registry {
+    pub(super) profile: Arc<ServerProfile>,
+    /// Every tool in this profile's words, before any listing of skills.
+    pub(super) tools: Vec<Arc<AdvertisedTool>>,
+    /// The tool list that was made last, and over which snapshot.
+    latest: Mutex<Option<(Weak<Snapshot>, Arc<ToolList>)>>,
+}
+
+impl Registry {
+    /// The registry of this profile.
+    pub fn new(profile: Arc<ServerProfile>) -> Self {
+        let tools = TOOLS.iter().map(|tool| Arc::new(AdvertisedTool::new(tool, &profile)));
+        Self { tools: tools.collect(), profile, latest: Mutex::default() }
+    }
+
+    /// The tool of this name, where its tool set is offered.
+    pub(super) fn find(&self, name: &str, snapshot: &Snapshot) -> Option<&Arc<AdvertisedTool>> {
+        let offers = |tool_set| self.profile.offers(tool_set, snapshot);
+        // `skills_search` joins the `skill` tool when the listing does not fit. Whether it fits is not worth finding out
+        // for a call, so it is served beside `skill` always.
+        let is_served = |tool: &Tool| {
+            offers(tool.tool_set) || (tool.name == skills_search::NAME && offers(ToolSet::Skill))
+        };
+        let named = self.tools.iter().find(|advertised| advertised.tool.answers_to(name));
+        named.filter(|advertised| is_served(advertised.tool))
+    }
+
+    /// The tool list over a snapshot.
+    pub fn tool_list(&self, snapshot: &Arc<Snapshot>) -> Arc<ToolList> {
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*latest {
+            Some((over, list)) if std::ptr::eq(over.as_ptr(), Arc::as_ptr(snapshot)) => {
+                Arc::clone(list)
+            }
+            _ => {
+                let list = Arc::new(ToolList::new(self, snapshot));
+                *latest = Some((Arc::downgrade(snapshot), Arc::clone(&list)));
+                list
+            }
+        }
+    }
+}
+
+/// A tool as clients see it.
+#[derive(Debug, Clone)]
+pub struct AdvertisedTool {
+    /// The tool.
+    pub tool: &'static Tool,
+    /// Its name in this profile.
+    pub name: Cow<'static, str>,
+    /// Its description in this profile.
+    pub description: Cow<'static, str>,
+    /// The schema of its arguments in this profile.
+    pub input: Map<String, Value>,
+}
+
+impl AdvertisedTool {
+    fn new(tool: &'static Tool, profile: &ServerProfile) -> Self {
+        let name = profile.tool_name(tool);
+        let is_word_search = profile.matching == Match::All && tool.name == skills_search::NAME;
+        let description = if is_word_search {
+            "Keyword search across install name, metadata, and SKILL.md body."
+        } else {
+            tool.description
+        };
+        let mut input = (tool.input)();
+        let query = input
+            .get_mut("properties")
+            .and_then(|all| all.get_mut("query"))
+            .and_then(Value::as_object_mut);
+        if let Some(query) = query.filter(|_| is_word_search) {
+            query.insert(
+                "description".to_owned(),
+                json!("Keywords to match (all whitespace-separated tokens must be present)"),
+            );
+        }
+        Self { tool, name, description: Cow::Borrowed(description), input }
+    }
+
+    /// Whether `destructiveHint` is part of its annotations. A flat tool that only reads needs none, and every word
+    /// costs every client.
+    pub fn has_destructive_hint(&self) -> bool {
+        self.tool.tool_set != ToolSet::Flat
+    }
+
+    /// How long this call keeps its thread, as things are: a short read from a remote disk, or from an index that is not
+    /// ready, is a long one.
+    pub(super) fn blocking(&self, call: &Call, arguments: &Map<String, Value>) -> Blocking {
+        let blocking = (self.tool.blocking)(call, arguments);
+        let slow = || call.snapshot.is_slow() || !call.snapshot.is_indexed();
+        if blocking == Blocking::ShortRead && slow() { Blocking::LongRead } else { blocking }
+    }
+
+    /// Checks the arguments against the schema that clients were shown, then runs the tool, if there are skills to run it
+    /// on: before the first sync of a repository only `refresh_skills` runs.
+    pub(super) fn call(
+        &self,
+        call: &Call,
+        arguments: Map<String, Value>,
+    ) -> Result<Reply, Refusal> {
+        arguments::check(&self.name, &self.input, &arguments)?;
+        match call.store.first_sync(&call.snapshot) {
+            Some(message) if self.tool.name != refresh_skills::NAME => {
+                Err(match self.tool.tool_set {
+                    ToolSet::Tree => Refusal::Tool(message),
+                    ToolSet::Skill | ToolSet::Flat | ToolSet::Maintainer => Refusal::Plain(message),
+                })
+            }
+            Some(_) | None => (self.tool.run)(call, arguments),
+        }
+    }
+
+    /// The tool as `tools/list` has it.
+    pub fn json(&self) -> Value {
+        let mut shown = json!({
+            "name": self.name,
+            "title": self.tool.title,
+            "description": self.description,
+            "inputSchema": self.input,
+            "annotations": {
+                "readOnlyHint": self.tool.read_only,
+                "idempotentHint": self.tool.idempotent,
+                "openWorldHint": self.tool.dangerous,
+            },
+        });
+        let annotations = shown.pointer_mut("/annotations").and_then(Value::as_object_mut);
+        if let Some(annotations) = annotations.filter(|_| self.has_destructive_hint()) {
+            annotations.insert("destructiveHint".to_owned(), json!(self.tool.dangerous));
+        }
+        if let (Some(output), Some(shown)) = (self.tool.output, shown.as_object_mut()) {
+            shown.insert("outputSchema".to_owned(), Value::Object(output()));
+        }
+        shown
+    }
+}

@@ -1,0 +1,93 @@
+//! [`ToolList`]: what `tools/list` says over one snapshot, and how its cost in tokens is kept within the budget.
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use skills_core::estimate;
+
+use super::{
+    AdvertisedTool, Budget, Registry, Tool, ToolSet, listing::Entries, skill, skills_search,
+};
+use crate::store::Snapshot;
+
+/// The tools a client is offered over one snapshot, in their order, each with its description.
+#[derive(Debug, Clone)]
+pub struct ToolList(pub Vec<AdvertisedTool>);
+
+impl ToolList {
+    pub(super) fn new(registry: &Registry, snapshot: &Snapshot) -> Self {
+        let profile = &*registry.profile;
+        let offers = |tool_set| profile.offers(tool_set, snapshot);
+        let tools = |wanted: &dyn Fn(&Tool) -> bool| -> Vec<AdvertisedTool> {
+            let wanted = registry.tools.iter().filter(|advertised| wanted(advertised.tool));
+            wanted.map(|advertised| AdvertisedTool::clone(advertised)).collect()
+        };
+        let mut list = Self(tools(&|tool| offers(tool.tool_set)));
+        if !offers(ToolSet::Skill) {
+            return list;
+        }
+        let room = match profile.budget {
+            Budget::Tokens(budget) => Some(budget),
+            Budget::Unlimited => None,
+        };
+        let entries = Entries::of(&snapshot.catalog, room);
+        list.describe(skill::frame(profile, &entries), Budget::Unlimited);
+        let fits = match profile.budget {
+            Budget::Unlimited => true,
+            Budget::Tokens(budget) => {
+                entries.fits(profile.listing, budget.saturating_sub(list.tokens()))
+            }
+        };
+        if fits && list.describe(skill::description(profile, &entries), profile.budget) {
+            return list;
+        }
+        // Skills that are not listed are found by searching.
+        if !offers(ToolSet::Flat) {
+            list.0.extend(tools(&|tool| tool.name == skills_search::NAME));
+        }
+        let bare = skill::frame(profile, &entries);
+        list.describe(bare, Budget::Unlimited);
+        let Budget::Tokens(budget) = profile.budget else { return list };
+        if list.tokens() > budget {
+            // Not even the words around a listing fit: say it in one sentence.
+            list.describe(skill::without_listing(profile), Budget::Unlimited);
+            return list;
+        }
+        let mut room = budget.saturating_sub(list.tokens());
+        // Lines are estimated one by one, and together they may cost a little more.
+        while !list.describe(skill::shortened(profile, &entries, room), profile.budget) && room > 0
+        {
+            room = room.saturating_sub(list.tokens().saturating_sub(budget));
+        }
+        list
+    }
+
+    /// Gives the `skill` tool this description; whether the whole list then stays within the budget.
+    fn describe(&mut self, description: String, budget: Budget) -> bool {
+        let skill = self.0.iter_mut().find(|advertised| advertised.tool.tool_set == ToolSet::Skill);
+        let Some(skill) = skill else { return true };
+        skill.description = description.into();
+        match budget {
+            Budget::Unlimited => true,
+            Budget::Tokens(tokens) => self.tokens() <= tokens,
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({"tools": self.0.iter().map(AdvertisedTool::json).collect::<Vec<_>>()})
+    }
+
+    /// Estimated tokens of the whole list, schemas included.
+    pub fn tokens(&self) -> usize {
+        estimate::tokens(&self.json().to_string())
+    }
+
+    /// The same for two lists only where clients read the same in both.
+    pub fn digest(&self) -> [u8; 32] {
+        Sha256::digest(self.json().to_string()).into()
+    }
+
+    /// The names of the tools.
+    pub fn names(&self) -> Vec<&str> {
+        self.0.iter().map(|advertised| &*advertised.name).collect()
+    }
+}

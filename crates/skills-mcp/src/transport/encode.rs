@@ -1,0 +1,62 @@
+//! The surface's values → the SDK's types.
+
+use std::sync::Arc;
+
+use rmcp::{
+    ErrorData,
+    model::{CallToolResult, ContentBlock, ToolAnnotations},
+};
+
+use crate::surface::{AdvertisedTool, Refusal, Reply};
+
+/// The result of a call: what a model can act on is a tool result, the rest a JSON-RPC error.
+pub(super) fn result(answer: Result<Reply, Refusal>) -> Result<CallToolResult, ErrorData> {
+    let failed = |text: String| CallToolResult::error(vec![ContentBlock::text(text)]);
+    match answer {
+        Ok(reply) => {
+            let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
+            result.structured_content = reply.structured;
+            Ok(result)
+        }
+        Err(Refusal::Tool(message)) => Ok(failed(Refusal::text(&message))),
+        Err(Refusal::Plain(message) | Refusal::Stale(message)) => Ok(failed(message)),
+        Err(refusal @ (Refusal::Params(_) | Refusal::Internal(_))) => Err(error(refusal)),
+    }
+}
+
+/// A refusal as a JSON-RPC error.
+pub(super) fn error(refusal: Refusal) -> ErrorData {
+    match refusal {
+        Refusal::Params(message)
+        | Refusal::Tool(message)
+        | Refusal::Plain(message)
+        | Refusal::Stale(message) => ErrorData::invalid_params(message, None),
+        Refusal::Internal(message) => {
+            tracing::error!("{message}");
+            ErrorData::internal_error(message, None)
+        }
+    }
+}
+
+/// A tool as `tools/list` has it.
+pub(super) fn tool(advertised: &AdvertisedTool) -> rmcp::model::Tool {
+    let tool = advertised.tool;
+    let mut annotations = ToolAnnotations::new()
+        .read_only(tool.read_only)
+        .idempotent(tool.idempotent)
+        .open_world(tool.dangerous);
+    if advertised.has_destructive_hint() {
+        annotations = annotations.destructive(tool.dangerous);
+    }
+    let encoded = rmcp::model::Tool::new(
+        advertised.name.clone(),
+        advertised.description.clone(),
+        Arc::new(advertised.input.clone()),
+    )
+    .with_title(tool.title)
+    .with_annotations(annotations);
+    match tool.output {
+        Some(output) => encoded.with_raw_output_schema(Arc::new(output())),
+        None => encoded,
+    }
+}
