@@ -24,7 +24,7 @@ use crate::{
     after_help = "Off loopback it asks for a token: set COLLECT_TOKEN (several, separated by \
     commas, while one replaces another), and put something that speaks TLS in front of it."
 )]
-pub(super) struct Options {
+pub(super) struct CollectOptions {
     /// Where to listen; port 0 is any that is free, and the one it is is printed
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8787")]
     listen: String,
@@ -45,7 +45,7 @@ pub(super) struct Options {
     hosts: Vec<String>,
 }
 
-pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context, options: &CollectOptions) -> Result<ExitCode, Failure> {
     let listen = listen_address(&options.listen)?;
     let tokens = Tokens::parse(&secret("COLLECT_TOKEN").unwrap_or_default())?;
     let door = Arc::new(Door::new(listen, &options.hosts, tokens)?);

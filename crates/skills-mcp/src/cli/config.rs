@@ -16,13 +16,13 @@ use crate::{
 };
 
 #[derive(clap::Args)]
-pub(super) struct Options {
+pub(super) struct ConfigOptions {
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode, Failure> {
     let mut out = Output::new();
     let Opened { store, snapshot, .. } = context.opened()?;
     if options.json {

@@ -23,7 +23,7 @@ use crate::{
     after_help = "Off loopback it asks for a token: set COLLECT_TOKEN, and put something that \
     speaks TLS in front of it."
 )]
-pub(super) struct Options {
+pub(super) struct DashboardOptions {
     /// Where to listen; port 0 is any that is free, and the one it is is printed
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     listen: String,
@@ -39,7 +39,7 @@ pub(super) struct Options {
     hosts: Vec<String>,
 }
 
-pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context, options: &DashboardOptions) -> Result<ExitCode, Failure> {
     let store = context.store()?;
     // Where no source is there, nobody can say what is missing from it.
     let known = store.sources().iter().any(Directory::is_there);
@@ -54,7 +54,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
 
 async fn show(
     context: &Context,
-    options: &Options,
+    options: &DashboardOptions,
     store: Option<Arc<Store>>,
 ) -> Result<(), Failure> {
     let listen = listen_address(&options.listen)?;
@@ -78,7 +78,7 @@ async fn show(
     Ok(())
 }
 
-async fn archive(context: &Context, options: &Options) -> Result<Archive, Failure> {
+async fn archive(context: &Context, options: &DashboardOptions) -> Result<Archive, Failure> {
     if let Some(store) = &options.store {
         return Ok(Archive::look(&archive_address(store)?).await?);
     }

@@ -11,7 +11,7 @@ use super::{
 use crate::transport::{Client, Era};
 
 #[derive(clap::Args)]
-pub(super) struct Options {
+pub(super) struct DemoOptions {
     /// What the agent is asked to do
     #[arg(default_value = "Create a React login component with authentication")]
     task: String,
@@ -26,7 +26,7 @@ pub(super) struct Options {
 /// So many lines of each section are shown unless the whole is asked for.
 const SHOWN_LINES: usize = 4;
 
-pub(super) fn run(options: &Options) -> Result<ExitCode, Failure> {
+pub(super) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
     let program = std::env::current_exe()?;
     let folder = example::unpack()
         .map_err(|error| Failure::environment(format!("the example cannot be written: {error}")))?;

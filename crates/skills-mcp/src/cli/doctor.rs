@@ -26,13 +26,13 @@ use crate::{
 };
 
 #[derive(clap::Args)]
-pub(super) struct Options {
+pub(super) struct DoctorOptions {
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context, options: &DoctorOptions) -> Result<ExitCode, Failure> {
     // Its servers below serve, so what they put on record is known here too.
     let store = context.serving_store()?;
     super::sync::at_first(&store)?;
@@ -82,7 +82,7 @@ impl Examined {
         self.refreshed.snapshot.count(Severity::Error) == 0 && self.tried.iter().all(Result::is_ok)
     }
 
-    /// The sources there are, by number; agents' directories may be missing, and nobody wants to hear of it.
+    /// The sources there are, by number; agents' directories that are missing are not worth a line.
     fn there(&self) -> Vec<(usize, Directory)> {
         let sources = self.store.sources();
         let there = sources.iter().enumerate().filter(|(_, source)| source.is_there());

@@ -19,7 +19,7 @@ use crate::{
 };
 
 #[derive(clap::Args)]
-pub(super) struct Options {
+pub(super) struct ListOptions {
     /// Only this part of the tree, such as `ui`
     path: Option<String>,
     /// Show what is not served too, and why
@@ -30,7 +30,7 @@ pub(super) struct Options {
     json: bool,
 }
 
-pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context, options: &ListOptions) -> Result<ExitCode, Failure> {
     let mut out = Output::new();
     let opened = context.opened()?;
     if options.json && !options.all {

@@ -1,6 +1,6 @@
 //! `skills.lock`: source, commit and a digest per skill, so that a build takes what was reviewed and nothing else.
 
-#![expect(clippy::disallowed_methods, reason = "the file is written where somebody asked for it")]
+#![expect(clippy::disallowed_methods, reason = "the operator names the file that is written")]
 
 use std::{
     collections::{BTreeMap, HashMap},

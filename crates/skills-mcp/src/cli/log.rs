@@ -11,9 +11,9 @@ use tracing_subscriber::{
 use super::Failure;
 use crate::surface::AUDIT;
 
-/// What a server says unless told otherwise.
+/// What a server logs by default.
 pub(super) const SERVING: Level = Level::INFO;
-/// What other commands say unless told otherwise: they print what they find.
+/// What other commands log by default: they print what they find.
 pub(super) const OTHERWISE: Level = Level::ERROR;
 
 /// Starts the log at the level asked for.
@@ -31,7 +31,7 @@ pub(super) fn start(asked: Option<&str>, default: Level) -> Result<(), Failure> 
     // The SDK's own chatter is of interest only when everything is, and below INFO it repeats whole requests, in which
     // arguments of scripts may be secrets.
     let ours = filter_fn(move |line| {
-        // What runs leaves a trail, also where a command says little else, unless somebody asked for less.
+        // A script that runs leaves a trail, also where a command logs little else, unless the operator set the level.
         trail && line.target() == AUDIT && *line.level() <= Level::INFO
             || *line.level() <= level
                 && (line.target().starts_with("skills")

@@ -6,7 +6,7 @@ use super::{Context, Failure, serve};
 use crate::{source::Directory, store::Store, surface::ServerProfile};
 
 #[derive(clap::Args)]
-pub(super) struct Options {
+pub(super) struct McpServerOptions {
     /// The folder of bundles
     #[arg(long, value_name = "PATH")]
     root: Option<PathBuf>,
@@ -23,7 +23,7 @@ enum Spelling {
     Underscore,
 }
 
-pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context, options: &McpServerOptions) -> Result<ExitCode, Failure> {
     let project = context.environment.directory.clone();
     let path = project.join(options.root.as_deref().unwrap_or("skills".as_ref()));
     let there = path.is_dir();

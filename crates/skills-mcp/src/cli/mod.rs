@@ -123,35 +123,35 @@ enum Command {
     /// Serve MCP on standard input and output (the default)
     Serve,
     /// Draw the tree of skills
-    List(list::Options),
+    List(list::ListOptions),
     /// Show what an agent receives with a skill
-    Show(show::Options),
+    Show(show::ShowOptions),
     /// Search as an agent would, and say what decided
-    Try(try_out::Options),
+    Try(try_out::TryOutOptions),
     /// Run a script of a skill as `run_script` would
-    Run(run::Options),
+    Run(run::RunOptions),
     /// Say which copy of a skill is served, and over which others
-    Why(why::Options),
+    Why(why::WhyOptions),
     /// Show every setting and where it comes from
-    Config(config::Options),
+    Config(config::ConfigOptions),
     /// Check sources, content, settings and the protocol
-    Doctor(doctor::Options),
+    Doctor(doctor::DoctorOptions),
     /// Show what each source asks for, and agree to it
-    Trust(trust::Options),
+    Trust(trust::TrustOptions),
     /// Fetch the repositories now
-    Sync(sync::Options),
+    Sync(sync::SyncOptions),
     /// Say at which commit each repository is, and what changed
-    Status(status::Options),
+    Status(status::StatusOptions),
     /// Say what was used, what helped and what was missing
-    Stats(stats::Options),
+    Stats(stats::StatsOptions),
     /// See what an agent sees, on an example that comes along
-    Demo(demo::Options),
+    Demo(demo::DemoOptions),
     /// Show what was used, what helped and what was missing, as a page in a browser
-    Dashboard(dashboard::Options),
+    Dashboard(dashboard::DashboardOptions),
     /// Take events from many servers over HTTP, keep and count them
-    Collect(collect::Options),
+    Collect(collect::CollectOptions),
     /// Serve a project's bundles through skills.list and skills.search
-    McpServer(mcp_server::Options),
+    McpServer(mcp_server::McpServerOptions),
 }
 
 /// Runs the program of this name with the process's own arguments.
@@ -270,7 +270,7 @@ impl Context {
             directories?.into_iter().map(|directory| directory.with_policy(&policy)).collect();
         let settled = stack.settle(None);
         let git = Arc::new(Installed::new(&self.environment, &settled.settings.scripts.roots));
-        // What nobody has said yet the content may say.
+        // What the operator does not set the content may set.
         let said = settled
             .values
             .iter()

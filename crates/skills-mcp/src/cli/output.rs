@@ -60,7 +60,7 @@ pub(super) fn aside(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
-/// Asks a person for a yes; where nobody sits at a terminal the answer is no, and nothing is asked.
+/// Asks a person for a yes; without a terminal the answer is no, and nothing is asked.
 pub(super) fn confirmed(question: &str) -> bool {
     if !stdin().is_terminal() || !stdout().is_terminal() {
         return false;
@@ -81,7 +81,7 @@ pub(super) fn dim(text: &str) -> String {
     format!("\u{1b}[2m{text}\u{1b}[0m")
 }
 
-/// Somebody else's text, harmless: control and invisible characters are spelled out, lines stay lines.
+/// A text that we did not write, made harmless: control and invisible characters are spelled out, lines stay lines.
 pub(super) fn safe(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {

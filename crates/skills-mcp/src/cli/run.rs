@@ -12,7 +12,7 @@ use super::{
 use crate::script::{Folder, NetworkAccess, Plan, Request, Runs, climb, enabled, guard};
 
 #[derive(clap::Args)]
-pub(super) struct Options {
+pub(super) struct RunOptions {
     /// The skill, such as `deploy/docker`
     path: String,
     /// The script as the skill declares it, such as `scripts/setup-docker.sh`
@@ -31,7 +31,7 @@ pub(super) struct Options {
     json: bool,
 }
 
-pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context, options: &RunOptions) -> Result<ExitCode, Failure> {
     let arguments = arguments(&options.arguments)?;
     if options.explain {
         return explain(context, options, &arguments);
@@ -90,7 +90,7 @@ fn arguments(pairs: &[String]) -> Result<BTreeMap<String, String>, Failure> {
 
 fn explain(
     context: &Context,
-    options: &Options,
+    options: &RunOptions,
     arguments: &BTreeMap<String, String>,
 ) -> Result<ExitCode, Failure> {
     let opened = context.opened()?;

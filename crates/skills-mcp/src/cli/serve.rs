@@ -24,13 +24,13 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
     serve(context, store, profile)
 }
 
-/// Threads for what blocks: scripts, looks, calls that read much. A few would do; threads that are not needed end.
-const MAX_THREADS: usize = 64;
+/// Threads for what blocks: scripts, refreshes, calls that read much. A few would do; threads that are not needed end.
+const MAX_BLOCKING_THREADS: usize = 64;
 
-/// Whoever has left is not kept waiting for longer.
-const LEAVE: Duration = Duration::from_millis(900);
+/// A client that has left does not wait longer for this process to end.
+const EXIT_TIMEOUT: Duration = Duration::from_millis(900);
 /// Of that, events may take so long to be written and sent.
-const SEND: Duration = Duration::from_millis(500);
+const EVENTS_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Serves this store with this profile until the client leaves.
 pub(super) fn serve(
@@ -67,7 +67,7 @@ pub(super) fn serve(
     });
     // One client's messages and short calls have one thread, so that none of them changes threads; what blocks has others.
     let runtime = tokio::runtime::Builder::new_current_thread()
-        .max_blocking_threads(MAX_THREADS)
+        .max_blocking_threads(MAX_BLOCKING_THREADS)
         .enable_all()
         .build()?;
     let (ended, when) = runtime.block_on(async {
@@ -84,7 +84,7 @@ pub(super) fn serve(
     store.stop_syncing();
     telemetry.close();
     recorder.settings_changed();
-    recorder.close((when + LEAVE).min(Instant::now() + SEND));
+    recorder.close((when + EXIT_TIMEOUT).min(Instant::now() + EVENTS_TIMEOUT));
     tracing::info!(late = store.late(), "stopped: {ended}");
     // A read of standard input may still block a thread, and nothing is left to wait for.
     runtime.shutdown_background();
@@ -98,14 +98,14 @@ fn sweep() {
     }
 }
 
-/// Sends what others have left, once it is known whether to.
+/// Sends what earlier servers left, once the settings say whether to.
 async fn send_left(store: Arc<Store>, recorder: Recorder) {
     let snapshot = store.snapshot().await;
     let analytics = &snapshot.settings().analytics;
     if !analytics.enabled || analytics.endpoint.is_none() {
         return;
     }
-    // Whatever is not looked at before the end is looked at by whoever comes next.
+    // What is not sent before the end the next server sends.
     let _ = tokio::task::spawn_blocking(move || recorder.send_left()).await;
 }
 

@@ -12,7 +12,7 @@ use super::{
 };
 
 #[derive(clap::Args)]
-pub(super) struct Options {
+pub(super) struct ShowOptions {
     /// The skill, such as `ui/react/auth`
     path: String,
     /// List every file of its folder, with size and digest
@@ -23,7 +23,7 @@ pub(super) struct Options {
     json: bool,
 }
 
-pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context, options: &ShowOptions) -> Result<ExitCode, Failure> {
     let opened = context.opened()?;
     let skill = opened.skill(&options.path)?;
     let request = Map::from_iter([("skill_path".to_owned(), json!(&*skill.identity))]);

@@ -1,4 +1,4 @@
-//! `status`: of each repository its commit, its age, how it stands to the remote, and what changed since somebody last asked.
+//! `status`: of each repository its commit, its age, how it stands to the remote, and what changed since `status` was last asked.
 
 use std::{process::ExitCode, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 #[derive(clap::Args)]
-pub(super) struct Options {
+pub(super) struct StatusOptions {
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -24,20 +24,20 @@ pub(super) struct Options {
     offline: bool,
 }
 
-/// The remote is given this long to say where it is.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// The remote has this long to name its commit.
+const REMOTE_TIMEOUT: Duration = Duration::from_secs(15);
 /// So many files are named one by one.
-const SHOWN: usize = 20;
+const MAX_LISTED_FILES: usize = 20;
 
 /// What is known of one repository.
-struct Seen {
+struct RepositoryStatus {
     name: String,
     url: String,
     wanted: String,
     commit: Option<String>,
     age: Option<Duration>,
     last_sync: Option<String>,
-    /// Where the remote is, or why nobody knows.
+    /// The commit of the remote, or why it is not known.
     remote: Option<Result<Option<String>, String>>,
     edits: Vec<String>,
     since: Option<String>,
@@ -45,35 +45,37 @@ struct Seen {
     trouble: Option<(String, String)>,
 }
 
-pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context, options: &StatusOptions) -> Result<ExitCode, Failure> {
     let store = context.store()?;
-    let seen: Vec<Seen> = store
+    let seen: Vec<RepositoryStatus> = store
         .repositories()
-        .map(|(_, source, repository)| Seen::of(&store, source, repository, options.offline))
+        .map(|(_, source, repository)| {
+            RepositoryStatus::of(&store, source, repository, options.offline)
+        })
         .collect();
     if seen.is_empty() {
         return Err(Failure::usage("no repository is named", NO_REPOSITORY));
     }
     let mut out = Output::new();
     if options.json {
-        out.json(&json!({"sources": seen.iter().map(Seen::json).collect::<Vec<_>>()}));
+        out.json(&json!({"sources": seen.iter().map(RepositoryStatus::json).collect::<Vec<_>>()}));
     } else {
         for seen in &seen {
             seen.print(&mut out);
         }
     }
-    let well = |seen: &Seen| seen.commit.is_some() && seen.edits.is_empty();
+    let well = |seen: &RepositoryStatus| seen.commit.is_some() && seen.edits.is_empty();
     Ok(ExitCode::from(u8::from(!seen.iter().all(well))))
 }
 
-impl Seen {
+impl RepositoryStatus {
     fn of(store: &Store, source: &Directory, repository: &Repository, offline: bool) -> Self {
         let state = repository.state();
         let commit = repository.commit();
         let generation = commit.as_deref().and_then(|commit| repository.generation(commit));
         let branch = state.branch.clone().unwrap_or_else(|| store.git_settings(source).branch);
         let edits = generation.as_ref().map(|generation| repository.edits(generation));
-        let remote = (!offline).then(|| repository.remote_head(&branch, PATIENCE));
+        let remote = (!offline).then(|| repository.remote_head(&branch, REMOTE_TIMEOUT));
         let since = repository.see().filter(|since| Some(since) != commit.as_ref());
         let before = since.as_deref().and_then(|since| repository.generation(since));
         let changed = before
@@ -156,8 +158,11 @@ impl Seen {
                 return;
             }
             out.line(format!("  {title}"));
-            files.iter().take(SHOWN).for_each(|file| out.line(format!("    {}", safe(file))));
-            if let Some(more) = files.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+            files
+                .iter()
+                .take(MAX_LISTED_FILES)
+                .for_each(|file| out.line(format!("    {}", safe(file))));
+            if let Some(more) = files.len().checked_sub(MAX_LISTED_FILES).filter(|more| *more > 0) {
                 out.line(format!("    and {more} more"));
             }
         };

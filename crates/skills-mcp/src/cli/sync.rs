@@ -17,7 +17,7 @@ use crate::{
 };
 
 #[derive(clap::Args)]
-pub(super) struct Options {
+pub(super) struct SyncOptions {
     /// Write source, commit and digest of every skill to skills.lock in this directory
     #[arg(long, conflicts_with = "locked")]
     lock: bool,
@@ -26,7 +26,7 @@ pub(super) struct Options {
     locked: bool,
 }
 
-pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context, options: &SyncOptions) -> Result<ExitCode, Failure> {
     let store = context.store()?;
     if store.repositories().next().is_none() {
         return Err(Failure::usage("no repository is named", NO_REPOSITORY));
@@ -90,7 +90,7 @@ pub(super) fn at_first(store: &Store) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Syncs, with git's own progress where somebody watches.
+/// Syncs, with git's own progress on a terminal.
 fn fetched(store: &Store, urgency: Urgency<'_>) -> Vec<Outcome> {
     let watched = stderr().is_terminal();
     let progress = |line: &str| {

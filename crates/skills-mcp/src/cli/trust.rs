@@ -16,7 +16,7 @@ use crate::{
 };
 
 #[derive(clap::Args)]
-pub(super) struct Options {
+pub(super) struct TrustOptions {
     /// Only this source: its name, its folder or its URL
     source: Option<String>,
     /// Agree to what is asked for now
@@ -71,7 +71,7 @@ impl State {
     }
 }
 
-pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context, options: &TrustOptions) -> Result<ExitCode, Failure> {
     let (store, mut asking) = asked_for(context, options.source.as_deref())?;
     let mut out = Output::new();
     let decided = options.yes || options.revoke;

@@ -15,7 +15,7 @@ use super::{
 use crate::store::clause_of;
 
 #[derive(clap::Args)]
-pub(super) struct Options {
+pub(super) struct TryOutOptions {
     /// The request, in a sentence
     request: String,
     /// How many candidates
@@ -26,7 +26,7 @@ pub(super) struct Options {
     json: bool,
 }
 
-pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context, options: &TryOutOptions) -> Result<ExitCode, Failure> {
     let snapshot = context.opened()?.snapshot;
     let catalog = &snapshot.catalog;
     let ranking = snapshot.search(&options.request, options.limit);

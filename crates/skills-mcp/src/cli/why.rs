@@ -12,7 +12,7 @@ use super::{
 use crate::store::Snapshot;
 
 #[derive(clap::Args)]
-pub(super) struct Options {
+pub(super) struct WhyOptions {
     /// The skill's name
     name: String,
     /// Print JSON
@@ -20,13 +20,13 @@ pub(super) struct Options {
     json: bool,
 }
 
-pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context, options: &WhyOptions) -> Result<ExitCode, Failure> {
     let snapshot = context.opened()?.snapshot;
     let catalog = &snapshot.catalog;
     let skills: Vec<&Skill> = match catalog.named(&options.name) {
         Named::One(skill) => vec![skill],
         Named::Several(skills) => skills,
-        Named::Nobody => return Err(nobody(&snapshot, &options.name)),
+        Named::Nobody => return Err(not_found(&snapshot, &options.name)),
     };
     let mut out = Output::new();
     if options.json {
@@ -61,7 +61,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-fn nobody(snapshot: &Snapshot, name: &str) -> Failure {
+fn not_found(snapshot: &Snapshot, name: &str) -> Failure {
     let skipped = snapshot.diagnostics().into_iter().find(|diagnostic| {
         let named = diagnostic
             .file

@@ -8,7 +8,7 @@ use super::Refusal;
 
 /// The schema of an argument type: an object that takes nothing it does not name.
 pub(super) fn schema<T: JsonSchema>() -> Map<String, Value> {
-    // `uint` and `double` are formats of nobody's but the library's.
+    // `uint` and `double` are formats that only the library knows.
     let plain = RecursiveTransform(|schema: &mut Schema| drop(schema.remove("format")));
     let mut settings = SchemaSettings::draft2020_12().with_transform(plain);
     settings.meta_schema = None;

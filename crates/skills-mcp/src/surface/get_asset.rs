@@ -26,7 +26,7 @@ pub(super) const TOOL: Tool = Tool {
     read_only: true,
     idempotent: true,
     dangerous: false,
-    input: arguments::schema::<Input>,
+    input: arguments::schema::<GetAssetInput>,
     output: None,
     blocking: |_, _| Blocking::ShortRead,
     run,
@@ -34,7 +34,7 @@ pub(super) const TOOL: Tool = Tool {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct GetAssetInput {
     /// The skill, as `get_skill` returned it
     skill_path: String,
     /// The file, such as "assets/template.tsx"
@@ -42,7 +42,7 @@ struct Input {
 }
 
 #[derive(Serialize)]
-struct Output<'a> {
+struct GetAssetOutput<'a> {
     skill_path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     resolved_from: Option<&'a str>,
@@ -65,7 +65,7 @@ enum Content {
 }
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
-    let input: Input = arguments::read(arguments)?;
+    let input: GetAssetInput = arguments::read(arguments)?;
     let catalog = &call.snapshot.catalog;
     let skill = call.skill(&input.skill_path)?;
     let file = RelPath::parse(&input.file).map_err(|escape| {
@@ -146,7 +146,7 @@ fn answer(
         Ok(text) => (Content::Text(text), None),
         Err(bytes) => (Content::Base64(STANDARD.encode(bytes)), Some(mime_type(file.as_str()))),
     };
-    let reply = Reply::json(&Output {
+    let reply = Reply::json(&GetAssetOutput {
         skill_path: &skill.identity,
         resolved_from: is_inherited.then_some(&*found.owner.identity),
         file: file.as_str(),
@@ -176,7 +176,7 @@ fn missing(file: &RelPath, owner: &Skill) -> String {
     )
 }
 
-/// A file nobody declares, with what there is instead.
+/// A file that no skill on the way declares, with those that are.
 fn unknown(catalog: &Catalog, skill: &Skill, file: &RelPath) -> String {
     let files: Vec<String> = match skill.kind {
         Kind::Bundle => catalog

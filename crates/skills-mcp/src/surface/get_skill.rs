@@ -26,7 +26,7 @@ pub(super) const TOOL: Tool = Tool {
     read_only: true,
     idempotent: true,
     dangerous: false,
-    input: arguments::schema::<Input>,
+    input: arguments::schema::<GetSkillInput>,
     output: None,
     blocking: |_, _| Blocking::ShortRead,
     run,
@@ -37,7 +37,7 @@ const MAX_CONTEXT_CHARS: usize = 20_000;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct GetSkillInput {
     /// The task, in a few words
     #[schemars(with = "String")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,7 +150,7 @@ struct Arg<'a> {
 }
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
-    let input: Input = arguments::read(arguments)?;
+    let input: GetSkillInput = arguments::read(arguments)?;
     let catalog = &call.snapshot.catalog;
     match (input.skill_path.as_deref(), input.context.as_deref()) {
         (Some(path), context) => {

@@ -15,7 +15,7 @@ pub(super) const TOOL: Tool = Tool {
     read_only: true,
     idempotent: true,
     dangerous: false,
-    input: arguments::schema::<Input>,
+    input: arguments::schema::<ListSkillsInput>,
     output: None,
     blocking: |_, _| Blocking::Never,
     run,
@@ -23,7 +23,7 @@ pub(super) const TOOL: Tool = Tool {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct ListSkillsInput {
     /// Only this part of the tree, such as "ui"
     #[schemars(with = "String")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ struct Input {
 }
 
 #[derive(Serialize)]
-struct Output<'a> {
+struct ListSkillsOutput<'a> {
     tree: Node<'a>,
 }
 
@@ -48,7 +48,7 @@ struct Node<'a> {
 }
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
-    let input: Input = arguments::read(arguments)?;
+    let input: ListSkillsInput = arguments::read(arguments)?;
     let catalog = &call.snapshot.catalog;
     let tree = match &input.path {
         None => catalog.tree(),
@@ -56,7 +56,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
             catalog.subtree(path).ok_or_else(|| Refusal::Tool(call.not_found("Path", path)))?
         }
     };
-    Reply::json(&Output { tree: node(&tree) })
+    Reply::json(&ListSkillsOutput { tree: node(&tree) })
 }
 
 fn node<'a>(tree: &'a TreeNode<'_>) -> Node<'a> {

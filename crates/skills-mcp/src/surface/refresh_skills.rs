@@ -1,4 +1,4 @@
-//! `refresh_skills`: sync repositories, and look at the sources again, now.
+//! `refresh_skills`: syncs repositories and refreshes every source, now.
 
 use std::{
     sync::{Arc, mpsc},
@@ -27,7 +27,7 @@ pub(super) const TOOL: Tool = Tool {
     read_only: false,
     idempotent: true,
     dangerous: false,
-    input: arguments::schema::<Input>,
+    input: arguments::schema::<RefreshSkillsInput>,
     output: None,
     blocking: |_, _| Blocking::LongRead,
     run,
@@ -35,10 +35,10 @@ pub(super) const TOOL: Tool = Tool {
 
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
-struct Input {}
+struct RefreshSkillsInput {}
 
 /// A client is not kept waiting longer than this.
-const PATIENCE: Duration = Duration::from_mins(1);
+const SYNC_WAIT_TIMEOUT: Duration = Duration::from_mins(1);
 
 fn run(call: &Call, _: Map<String, Value>) -> Result<Reply, Refusal> {
     if call.store.repositories().next().is_some() {
@@ -69,7 +69,7 @@ fn run(call: &Call, _: Map<String, Value>) -> Result<Reply, Refusal> {
     }))
 }
 
-/// Syncs, then looks at everything.
+/// Syncs, then refreshes everything.
 fn from_git(call: &Call) -> Result<Reply, Refusal> {
     let outcomes = match synced(call) {
         Ok(outcomes) => outcomes,
@@ -93,7 +93,7 @@ fn from_git(call: &Call) -> Result<Reply, Refusal> {
     }
     let changed =
         |outcome: &Outcome| outcome.result.as_ref().map_or(0, |synced| synced.changed.len());
-    let answer = Answer {
+    let answer = GitRefresh {
         success: troubles.is_empty(),
         commit_hash: outcomes.iter().find_map(|outcome| outcome.repository.commit()),
         files_changed: outcomes.iter().map(changed).sum(),
@@ -123,23 +123,24 @@ fn from_git(call: &Call) -> Result<Reply, Refusal> {
 fn synced(call: &Call) -> Result<Vec<Outcome>, String> {
     let (done, waiting) = mpsc::channel();
     let store = Arc::clone(&call.store);
-    // On a thread of its own, which goes on where we cannot wait.
+    // On a thread of its own, which goes on when the client has waited long enough.
     thread::spawn(move || {
         let _ = done.send(store.sync(Urgency::Now, None));
     });
     let served = "its result is served as soon as it is there";
-    match waiting.recv_timeout(PATIENCE) {
+    match waiting.recv_timeout(SYNC_WAIT_TIMEOUT) {
         Ok(Some(outcomes)) => Ok(outcomes),
         Ok(None) => Err(format!("A sync is already running; {served}.")),
-        Err(_) => {
-            Err(format!("The sync is still running after {} s; {served}.", PATIENCE.as_secs()))
-        }
+        Err(_) => Err(format!(
+            "The sync is still running after {} s; {served}.",
+            SYNC_WAIT_TIMEOUT.as_secs()
+        )),
     }
 }
 
 /// The answer of REPORT-4, and what is wrong where something is.
 #[derive(Serialize)]
-struct Answer {
+struct GitRefresh {
     success: bool,
     commit_hash: Option<String>,
     files_changed: usize,

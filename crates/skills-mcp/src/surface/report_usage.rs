@@ -19,7 +19,7 @@ pub(super) const TOOL: Tool = Tool {
     read_only: false,
     idempotent: false,
     dangerous: false,
-    input: arguments::schema::<Input>,
+    input: arguments::schema::<ReportUsageInput>,
     output: None,
     blocking: |_, _| Blocking::Never,
     run,
@@ -30,7 +30,7 @@ const MAX_COMMENT_CHARS: usize = 4_000;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct ReportUsageInput {
     /// The skill, as `get_skill` returned it
     skill_path: String,
     /// Whether it helped
@@ -42,7 +42,7 @@ struct Input {
 }
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
-    let input: Input = arguments::read(arguments)?;
+    let input: ReportUsageInput = arguments::read(arguments)?;
     let skill = call.skill(&input.skill_path)?;
     let path = &*skill.identity;
     let comment: Option<String> =

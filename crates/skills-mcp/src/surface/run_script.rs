@@ -1,4 +1,4 @@
-//! `run_script`: runs a script that a skill declares for the server, and tells what came of it.
+//! `run_script`: runs a script that a skill declares for the server, and reports how it ended.
 //!
 //! Every run leaves two lines in the log, at its start and at its end, every refusal one, and each one event: who was asked for what, with the names of the
 //! arguments and never their values.
@@ -27,7 +27,7 @@ pub(super) const TOOL: Tool = Tool {
     read_only: false,
     idempotent: false,
     dangerous: true,
-    input: arguments::schema::<Input>,
+    input: arguments::schema::<RunScriptInput>,
     output: None,
     blocking: |_, _| Blocking::Script,
     run,
@@ -35,7 +35,7 @@ pub(super) const TOOL: Tool = Tool {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct RunScriptInput {
     /// The skill, as `get_skill` returned it
     skill_path: String,
     /// The script, such as "scripts/check.sh"
@@ -50,7 +50,7 @@ struct Input {
 }
 
 #[derive(Serialize)]
-struct Output<'a> {
+struct RunScriptOutput<'a> {
     success: bool,
     exit_code: i32,
     stdout: String,
@@ -74,7 +74,7 @@ fn is_false(flag: &bool) -> bool {
 }
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
-    let input: Input = arguments::read(arguments)?;
+    let input: RunScriptInput = arguments::read(arguments)?;
     let given = texts(&input.args).inspect_err(|refusal| {
         if let Refusal::Params(message) = refusal {
             let names = input.args.keys().map(|name| (name.clone(), String::new())).collect();
@@ -129,8 +129,8 @@ fn answer<'a>(
     plan: &'a Plan<'_>,
     outcome: &Outcome,
     note: Option<String>,
-) -> Output<'a> {
-    Output {
+) -> RunScriptOutput<'a> {
+    RunScriptOutput {
         success: outcome.success(),
         exit_code: outcome.exit_code,
         stdout: outcome.stdout.text(),
@@ -156,7 +156,7 @@ struct Audit<'a> {
     given: &'a BTreeMap<String, String>,
 }
 
-/// Names that nobody declared may be anything; no declared one is longer, and no script has more.
+/// Names of arguments that no script declares may be anything; no declared one is longer, and no script has more.
 const MAX_NAME_CHARS: usize = 100;
 const MAX_NAMES: usize = 50;
 
@@ -166,7 +166,7 @@ impl Audit<'_> {
         self.given.keys().take(MAX_NAMES).map(name).collect()
     }
 
-    /// Before anything happens, so that there is a trail even where nobody lives to tell the end.
+    /// Before anything happens, so that there is a trail even where the server does not live to see the end.
     fn started(&self, skill: &Skill, plan: &Plan<'_>) {
         tracing::info!(
             target: AUDIT,

@@ -1,7 +1,7 @@
 //! [`Session`]: the little that is remembered about one caller between calls.
 //!
-//! Nothing an answer depends on: only what statistics want to know. Where callers cannot be told apart, each
-//! call has a session of its own.
+//! No answer depends on it: only statistics want to know. Where clients cannot be distinguished, each call has a session of
+//! its own.
 
 use std::{
     collections::{HashMap, VecDeque},

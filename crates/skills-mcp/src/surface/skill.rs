@@ -20,7 +20,7 @@ pub(super) const TOOL: Tool = Tool {
     read_only: true,
     idempotent: true,
     dangerous: false,
-    input: arguments::schema::<Input>,
+    input: arguments::schema::<SkillInput>,
     output: None,
     blocking: |_, _| Blocking::ShortRead,
     run,
@@ -35,7 +35,7 @@ const MAX_EXAMPLE_BYTES: usize = 64;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct SkillInput {
     /// Name of the skill to load (case-insensitive)
     #[schemars(length(min = 1))]
     name: String,
@@ -134,7 +134,7 @@ fn examples(entries: &Entries) -> String {
 }
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
-    let input: Input = arguments::read(arguments)?;
+    let input: SkillInput = arguments::read(arguments)?;
     let catalog = &call.snapshot.catalog;
     match catalog.named(&input.name) {
         Named::One(skill) => load(call, skill),

@@ -31,22 +31,22 @@ pub(super) const TOOL: Tool = Tool {
     read_only: true,
     idempotent: true,
     dangerous: false,
-    input: arguments::schema::<Input>,
+    input: arguments::schema::<SkillStatsInput>,
     output: None,
     blocking: |_, _| Blocking::LongRead,
     run,
 };
 
 /// Rows of each list, where they fit.
-const ROWS: usize = 10;
+const MAX_ROWS: usize = 10;
 /// An answer has no more tokens than about this.
-const MAX_TOKENS: usize = 1_500;
-/// Of a request so much is shown.
-const MAX_CHARS: usize = 100;
+const MAX_ANSWER_TOKENS: usize = 1_500;
+/// Of a text so much is shown.
+const MAX_TEXT_CHARS: usize = 100;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct SkillStatsInput {
     /// The last so many days
     #[schemars(range(min = 1, max = 365))]
     #[serde(default = "thirty")]
@@ -61,7 +61,7 @@ fn thirty() -> u64 {
     30
 }
 
-/// The history of this machine, for whoever may ask for it.
+/// The history of this machine.
 #[derive(Debug)]
 pub struct History {
     home: Option<PathBuf>,
@@ -87,7 +87,7 @@ impl History {
 }
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
-    let input: Input = arguments::read(arguments)?;
+    let input: SkillStatsInput = arguments::read(arguments)?;
     let settings = &call.snapshot.settings().analytics;
     let history = call.profile.history.as_ref().and_then(|history| history.lines(settings));
     let Some(lines) = history else {
@@ -102,8 +102,9 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         report = report.narrowed(skill);
     }
     // Rows go until it fits.
-    let fits = |rows: &usize| estimate::tokens(&short(&report, *rows).to_string()) <= MAX_TOKENS;
-    let rows = (2..=ROWS).rev().find(fits).unwrap_or(1);
+    let fits =
+        |rows: &usize| estimate::tokens(&short(&report, *rows).to_string()) <= MAX_ANSWER_TOKENS;
+    let rows = (2..=MAX_ROWS).rev().find(fits).unwrap_or(1);
     let said = short(&report, rows).to_string();
     Ok(Reply::text(said))
 }
@@ -151,12 +152,12 @@ fn short(report: &Report, rows: usize) -> Value {
     })
 }
 
-/// Somebody else's text as one short line.
+/// A text that we did not write, as one short line.
 fn cut(text: &str) -> String {
     let line = one_line(text);
-    if line.chars().count() <= MAX_CHARS {
+    if line.chars().count() <= MAX_TEXT_CHARS {
         return line;
     }
-    let kept: String = line.chars().take(MAX_CHARS - 1).collect();
+    let kept: String = line.chars().take(MAX_TEXT_CHARS - 1).collect();
     format!("{}…", kept.trim_end())
 }

@@ -18,7 +18,7 @@ pub(super) const TOOL: Tool = Tool {
     read_only: true,
     idempotent: true,
     dangerous: false,
-    input: arguments::schema::<Input>,
+    input: arguments::schema::<SkillsListInput>,
     output: Some(output),
     blocking,
     run,
@@ -26,7 +26,7 @@ pub(super) const TOOL: Tool = Tool {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Input {
+struct SkillsListInput {
     /// Optional substring filter applied to install name, meta.name, or description
     #[schemars(with = "String")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,7 +53,7 @@ fn output() -> Map<String, Value> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Output {
+struct SkillsListOutput {
     skills: Vec<ListedSkill>,
     total: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,7 +75,7 @@ fn blocking(_: &Call, arguments: &Map<String, Value>) -> Blocking {
 }
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
-    let input: Input = arguments::read(arguments)?;
+    let input: SkillsListInput = arguments::read(arguments)?;
     let catalog = &call.snapshot.catalog;
     let after = input.cursor.as_deref().map(|cursor| decode(call, cursor)).transpose()?;
     let mut skills: Vec<&Skill> =
@@ -108,7 +108,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     lines.extend(
         next_cursor.iter().map(|cursor| format!("More: call again with cursor \"{cursor}\".")),
     );
-    Reply::structured(lines.join("\n"), &Output { skills, total, next_cursor })
+    Reply::structured(lines.join("\n"), &SkillsListOutput { skills, total, next_cursor })
 }
 
 fn matches(skill: &Skill, query: Option<&str>) -> bool {

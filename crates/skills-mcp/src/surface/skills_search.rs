@@ -33,7 +33,7 @@ pub(super) const TOOL: Tool = Tool {
     read_only: true,
     idempotent: true,
     dangerous: false,
-    input: arguments::schema::<Input>,
+    input: arguments::schema::<SkillsSearchInput>,
     output: Some(output),
     blocking,
     run,
@@ -41,7 +41,7 @@ pub(super) const TOOL: Tool = Tool {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct SkillsSearchInput {
     /// The task, or keywords
     #[schemars(length(min = 1))]
     query: String,
@@ -71,7 +71,7 @@ fn output() -> Map<String, Value> {
 }
 
 #[derive(Serialize)]
-struct Output {
+struct SkillsSearchOutput {
     query: String,
     limit: usize,
     total: usize,
@@ -104,7 +104,7 @@ fn blocking(call: &Call, arguments: &Map<String, Value>) -> Blocking {
 }
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
-    let input: Input = arguments::read(arguments)?;
+    let input: SkillsSearchInput = arguments::read(arguments)?;
     if input.query.chars().nth(MAX_QUERY_CHARS).is_some() {
         let message = format!(
             "The query is over {MAX_QUERY_CHARS} characters. Say what is looked for in a sentence."
@@ -132,7 +132,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     Ok(reply)
 }
 
-fn searched(call: &Call, output: Output) -> Event {
+fn searched(call: &Call, output: SkillsSearchOutput) -> Event {
     let shown = || output.results.iter().map(|hit| &hit.identity);
     call.session.showed(shown());
     Event::SkillSearched(SkillSearched {
@@ -144,7 +144,7 @@ fn searched(call: &Call, output: Output) -> Event {
 }
 
 /// FLAT-4: every word of the query must occur somewhere.
-fn all(call: &Call, input: Input) -> Output {
+fn all(call: &Call, input: SkillsSearchInput) -> SkillsSearchOutput {
     let lowered = input.query.to_lowercase();
     let mut tokens: Vec<&str> = lowered.split_ascii_whitespace().collect();
     tokens.sort_unstable();
@@ -171,10 +171,16 @@ fn all(call: &Call, input: Input) -> Output {
         clause: None,
     };
     let results = found.iter().take(input.limit).map(hit).collect();
-    Output { total: found.len(), limit: input.limit, confident: None, results, query: input.query }
+    SkillsSearchOutput {
+        total: found.len(),
+        limit: input.limit,
+        confident: None,
+        results,
+        query: input.query,
+    }
 }
 
-fn ranked(call: &Call, input: Input) -> Output {
+fn ranked(call: &Call, input: SkillsSearchInput) -> SkillsSearchOutput {
     let ranking = call.snapshot.search(&input.query, input.limit);
     let hit = |hit: ranked::Hit| {
         let skill = call.snapshot.catalog.skill(SkillId::at(hit.entry))?;
@@ -189,7 +195,7 @@ fn ranked(call: &Call, input: Input) -> Output {
         })
     };
     let results = ranking.hits.into_iter().filter_map(hit).collect();
-    Output {
+    SkillsSearchOutput {
         total: ranking.total,
         limit: input.limit,
         confident: Some(ranking.confident),

@@ -22,7 +22,7 @@ use thiserror::Error;
 use tokio::process::{Child, Command};
 
 /// A server that has not answered by then has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+const SERVER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Which kind of client to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub enum ClientError {
         error: std::io::Error,
     },
     /// It did not answer in time.
-    #[error("the server did not answer within {} s", PATIENCE.as_secs())]
+    #[error("the server did not answer within {} s", SERVER_TIMEOUT.as_secs())]
     Slow,
     /// It answered something else.
     #[error("{0}")]
@@ -164,7 +164,7 @@ impl Client {
 async fn in_time<T, E: std::fmt::Display>(
     answer: impl Future<Output = Result<T, E>>,
 ) -> Result<T, ClientError> {
-    match tokio::time::timeout(PATIENCE, answer).await {
+    match tokio::time::timeout(SERVER_TIMEOUT, answer).await {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(ClientError::Protocol(error.to_string())),
         Err(_) => Err(ClientError::Slow),

@@ -38,7 +38,7 @@ pub struct Lines<R, W> {
     output: Arc<Mutex<W>>,
     ended: CancellationToken,
     in_flight: InFlight,
-    /// Requests that are answered only when somebody ends them.
+    /// Requests that are answered only when the client or the server ends them.
     streams: Arc<watch::Sender<HashSet<RequestId>>>,
     /// The answer to a malformed line, on its way. A task of its own, because the SDK may abandon
     /// [`Transport::receive`] at any moment, and half a line must not be left behind.
@@ -98,7 +98,7 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
 }
 
 impl<R, W> Lines<R, W> {
-    /// Notes which streams a client opens and cancels; nobody answers those it cancels.
+    /// Notes which streams a client opens and cancels; those it cancels get no answer.
     fn follow(&self, message: &ClientJsonRpcMessage) {
         match message {
             ClientJsonRpcMessage::Request(JsonRpcRequest { id, request, .. }) => {
@@ -207,7 +207,7 @@ where
                 let _ = answering.await;
                 self.answering = None;
             }
-            // Nobody is left to answer once an answer could not be written, though the input may stay open.
+            // Once an answer could not be written no client is left to answer, though the input may stay open.
             let line = tokio::select! {
                 line = async { self.input.lock().await.next(&self.in_flight).await } => line,
                 () = self.ended.cancelled() => break,
@@ -284,7 +284,7 @@ fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Problem> {
     let id = object.get("id").cloned();
     match serde_json::from_value(value) {
         Ok(message) => Ok(Some(message)),
-        // A notification we do not know, or a stray response: nobody waits for an answer.
+        // A notification we do not know, or a stray response: neither has an answer.
         Err(_) if id.is_none() || !has_method => Ok(None),
         Err(error) => {
             let id = id.and_then(|id| serde_json::from_value::<RequestId>(id).ok());

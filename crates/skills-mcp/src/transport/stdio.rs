@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Handler, Lines, shutdown, traced::Traced};
 
 /// How long calls in flight may take to end once the client has gone.
-const GRACE: Duration = Duration::from_millis(700);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// Why serving ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub async fn serve(handler: Handler) -> (Ended, Instant) {
     if matches!(why, Ended::Signal(_)) {
         stop.cancel();
     }
-    if !serving.is_finished() && tokio::time::timeout(GRACE, serving).await.is_err() {
+    if !serving.is_finished() && tokio::time::timeout(SHUTDOWN_TIMEOUT, serving).await.is_err() {
         tracing::warn!("leaving with calls in flight");
     }
     (why, when)

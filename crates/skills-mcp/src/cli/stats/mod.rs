@@ -30,7 +30,7 @@ use crate::{
 };
 
 #[derive(clap::Args)]
-pub(super) struct Options {
+pub(super) struct StatsOptions {
     /// The last so many days, today included
     #[arg(long, value_name = "N", default_value = "30", value_parser = clap::value_parser!(u64).range(1..=3_660), conflicts_with_all = ["since", "until"])]
     days: u64,
@@ -69,7 +69,7 @@ const WIDEST: usize = 160;
 /// So many events of one skill are told.
 const TOLD: usize = 10;
 
-pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context, options: &StatsOptions) -> Result<ExitCode, Failure> {
     let today = clock::today();
     let period = options.period(today)?;
     let asked = if let Some(url) = &options.from {
@@ -109,7 +109,7 @@ struct Asked {
 
 fn asked(
     context: &Context,
-    options: &Options,
+    options: &StatsOptions,
     period: Period,
     today: i64,
 ) -> Result<Asked, Failure> {
@@ -170,7 +170,7 @@ fn shelf(context: &Context) -> Result<(Option<Shelf>, Analytics), Failure> {
     Ok((there.then(|| Shelf::of(&snapshot)), settings))
 }
 
-impl Options {
+impl StatsOptions {
     fn period(&self, today: i64) -> Result<Period, Failure> {
         let day = |flag: &str, text: &str| {
             let millis = clock::millis_of(&format!("{text}T00:00:00Z"));
