@@ -152,7 +152,7 @@ impl Handler {
                 tries += 1;
                 tokio::time::sleep(MOMENT).await;
                 // Whoever changes it will be heard of once it is whole, unless nobody tells of changes.
-                if !self.store.is_told() {
+                if !self.store.is_watched() {
                     let _ = spawn_blocking(look).await;
                 }
                 continue;
