@@ -1,7 +1,8 @@
 //! An intake → the next catalog. Never fails: what cannot be served becomes a diagnostic.
 //!
-//! A catalog is always made from the one before, and the first from an empty one; so there is one way to build, and it
-//! costs what changed.
+//! In two steps: [`Catalog::update`] says which files have to be read, [`Catalog::with`] takes what they say. A catalog is
+//! always made from the one before, and the first from an empty one; so there is one way to build, and it costs what
+//! changed.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -11,7 +12,7 @@ use std::{
 use super::{
     Catalog, Delta, Entry, Intake, Kind, Origin, Presence, Scope, Skill, SkillId, SkillPath,
     Source,
-    layout::{Differences, Role},
+    layout::{Assigned, Differences, Role},
     lookup::Name,
     name::bundle_name,
     settle::Holders,
@@ -25,19 +26,40 @@ use crate::{
     sorted::Sorted,
 };
 
+/// What a scan of one source changes in a catalog.
+#[derive(Debug)]
+pub struct SourceUpdate<'a> {
+    number: usize,
+    intake: &'a Intake,
+    differences: Differences,
+    files: Vec<(RelPath, Dialect)>,
+}
+
+impl SourceUpdate<'_> {
+    /// The files that have to be read.
+    pub fn files(&self) -> &[(RelPath, Dialect)] {
+        &self.files
+    }
+}
+
 impl Catalog {
-    /// The catalog after a source has been looked at again, and what that changed. `number` is the source's place
-    /// among the sources; one behind the last is a new one. `read` gives what the wanted files say, in their order.
-    pub fn with(
-        &self,
-        number: usize,
-        intake: &Intake,
-        read: impl FnOnce(&[(RelPath, Dialect)]) -> Vec<Arc<Parsed>>,
-    ) -> (Self, Delta) {
+    /// What the scan of a source changes. `number` is the source's place among the sources; one behind the last is a new
+    /// one.
+    pub fn update<'a>(&self, number: usize, intake: &'a Intake) -> SourceUpdate<'a> {
+        let old = self.sources.get(number).map(|source| &source.root);
+        let differences = Differences::between(old, &intake.root, intake.scope);
+        let wanted =
+            |(file, assigned): &(RelPath, Assigned)| Some((file.clone(), assigned.role?.dialect()));
+        let files = differences.files.iter().filter_map(wanted).collect();
+        SourceUpdate { number, intake, differences, files }
+    }
+
+    /// The catalog after an update of this one, and what that changed. `parsed` is what the update's files say, in their
+    /// order.
+    pub fn with(&self, update: SourceUpdate<'_>, parsed: Vec<Arc<Parsed>>) -> (Self, Delta) {
+        let SourceUpdate { number, intake, differences, .. } = update;
         let mut next = self.clone();
         let before = self.sources.get(number);
-        let old = before.map(|source| &source.root);
-        let differences = Differences::between(old, &intake.root, intake.scope);
         let mut source = Source {
             name: Arc::clone(&intake.source),
             origin: intake.origin.clone(),
@@ -45,7 +67,7 @@ impl Catalog {
             walked: Arc::clone(&intake.walked),
             held: before.map(|source| source.held.clone()).unwrap_or_default(),
         };
-        let mut files = held(&mut source.held, differences.files, read);
+        let mut files = held(&mut source.held, differences.files, parsed);
         if before.is_some() {
             files.extend(owners(&source.held, &differences.folders));
         }
@@ -76,12 +98,13 @@ impl Catalog {
             let nothing = Intake {
                 source: Arc::clone(&source.name),
                 origin: source.origin.clone(),
-                // What was looked for in it was no more than this, so all of it goes.
+                // The scope of what was in it was no larger, so all of it goes.
                 scope: Scope::All,
                 root: Arc::default(),
                 walked: Arc::default(),
             };
-            let (mut next, change) = catalog.with(last, &nothing, |_| Vec::new());
+            let update = catalog.update(last, &nothing);
+            let (mut next, change) = catalog.with(update, Vec::new());
             next.sources.truncate(last);
             (catalog, delta) = (next, delta.and(change));
         }
@@ -191,7 +214,7 @@ impl Catalog {
         files: &BTreeSet<RelPath>,
         skills: &BTreeSet<SkillId>,
     ) -> Vec<Diagnostic> {
-        let (new, old) = (self.told(number, files, skills), before.told(number, files, skills));
+        let (new, old) = (self.found(number, files, skills), before.found(number, files, skills));
         let old: HashSet<&Diagnostic> = old.iter().collect();
         let mut news: Vec<Diagnostic> =
             new.iter().filter(|diagnostic| !old.contains(diagnostic)).cloned().collect();
@@ -200,54 +223,50 @@ impl Catalog {
     }
 
     /// What is wrong with these files and skills, and with walking their source.
-    fn told(
+    fn found(
         &self,
         number: usize,
         files: &BTreeSet<RelPath>,
         skills: &BTreeSet<SkillId>,
     ) -> Vec<Diagnostic> {
-        let mut told = Vec::new();
+        let mut found = Vec::new();
         if let Some(source) = self.sources.get(number) {
             let walked = source.walked.iter();
-            told.extend(walked.map(|(file, finding)| finding.clone().in_file(&source.name, file)));
+            found.extend(walked.map(|(file, finding)| finding.clone().in_file(&source.name, file)));
             for file in files {
                 let held = source.held.find(|held| held.file.cmp(file));
                 let findings = held.iter().flat_map(|held| held.findings()).cloned();
-                told.extend(findings.map(|finding| finding.in_file(&source.name, file.as_str())));
+                found.extend(findings.map(|finding| finding.in_file(&source.name, file.as_str())));
             }
         }
         for skill in skills.iter().filter_map(|id| self.numbered(*id)) {
             if let Some(source) = self.sources.get(skill.source) {
                 let findings = skill.findings().cloned();
-                told.extend(
+                found.extend(
                     findings.map(|finding| finding.in_file(&source.name, skill.file.as_str())),
                 );
             }
         }
-        told
+        found
     }
 }
 
-/// Reads what is wanted and keeps it; the files that are not what they were.
+/// Keeps what was read; the files that are not what they were.
 fn held(
     held: &mut Sorted<Arc<Held>>,
-    differences: Vec<(RelPath, super::layout::Assigned)>,
-    read: impl FnOnce(&[(RelPath, Dialect)]) -> Vec<Arc<Parsed>>,
+    differences: Vec<(RelPath, Assigned)>,
+    parsed: Vec<Arc<Parsed>>,
 ) -> BTreeSet<RelPath> {
-    let wanted: Vec<(RelPath, Dialect)> = differences
-        .iter()
-        .filter_map(|(file, assigned)| Some((file.clone(), assigned.role?.dialect())))
-        .collect();
-    let mut texts = if wanted.is_empty() { Vec::new() } else { read(&wanted) }.into_iter();
+    let mut parsed = parsed.into_iter();
     let mut files = BTreeSet::new();
     let mut new = Vec::new();
-    // A folder and a file may be told of under the same path, if one has just taken the other's place.
+    // A folder and a file may have the same path, if one has just taken the other's place.
     let mut assigned: BTreeMap<RelPath, Held> = BTreeMap::new();
-    for (file, super::layout::Assigned { role, findings }) in differences {
-        let parsed = role.and_then(|_| texts.next());
+    for (file, Assigned { role, findings }) in differences {
+        let parsed = role.and_then(|_| parsed.next());
         let held = Held::new(file.clone(), role, findings, parsed);
-        let told = |held: &Held| held.role.is_some() || !held.layout.is_empty();
-        if told(&held) || !assigned.get(&file).is_some_and(told) {
+        let matters = |held: &Held| held.role.is_some() || !held.layout.is_empty();
+        if matters(&held) || !assigned.get(&file).is_some_and(matters) {
             assigned.insert(file, held);
         }
     }

@@ -8,7 +8,7 @@ use std::{
 use skills_core::{
     catalog::{Origin, Scope, Stamp},
     diagnostic::{Code, Finding},
-    document::{Dialect, Parsed},
+    document::{Dialect, Parsed, Text},
     relpath::RelPath,
 };
 use thiserror::Error;
@@ -294,23 +294,22 @@ impl Directory {
     }
 }
 
-/// What a skill's file says, or why it cannot be read.
-pub fn read_skill(root: &Root, file: &RelPath, dialect: Dialect) -> Parsed {
-    match root.read(file, MAX_SKILL_BYTES) {
-        Ok(bytes) => Parsed::read(bytes, dialect),
-        Err(error @ DiskError::TooLarge { .. }) => Parsed::unread(
+/// What a skill's file says, with its text; or why it cannot be read.
+pub fn read_skill(root: &Root, file: &RelPath, dialect: Dialect) -> (Parsed, Option<Text>) {
+    let finding = match root.read(file, MAX_SKILL_BYTES) {
+        Ok(bytes) => return Parsed::with_text(bytes, dialect),
+        Err(error @ DiskError::TooLarge { .. }) => {
             Finding::whole(Code::FileTooLarge, error.to_string())
-                .hint("split it into smaller skills, or move data to assets"),
-        ),
+                .hint("split it into smaller skills, or move data to assets")
+        }
         Err(error @ (DiskError::Link(_) | DiskError::NotSkill)) => {
-            Parsed::unread(Finding::whole(Code::LinkRefused, error.to_string()).hint(LINK_REFUSED))
+            Finding::whole(Code::LinkRefused, error.to_string()).hint(LINK_REFUSED)
         }
-        Err(error @ DiskError::NotRegular) => {
-            Parsed::unread(Finding::whole(Code::NotRegular, error.to_string()))
-        }
-        Err(error @ (DiskError::NotFound | DiskError::Io(_))) => Parsed::unread(
+        Err(error @ DiskError::NotRegular) => Finding::whole(Code::NotRegular, error.to_string()),
+        Err(error @ (DiskError::NotFound | DiskError::Io(_))) => {
             Finding::whole(Code::Unreadable, error.to_string())
-                .hint("mend its permissions, or move it away"),
-        ),
-    }
+                .hint("mend its permissions, or move it away")
+        }
+    };
+    (Parsed::unread(finding), None)
 }

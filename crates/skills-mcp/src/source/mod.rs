@@ -4,6 +4,7 @@
 //! a catalog knows, and word of what changes. Not here: which file is a skill (core), when to look again (store).
 
 mod assemble;
+mod bodies;
 mod clients;
 mod directory;
 mod disk;
@@ -18,6 +19,7 @@ mod scanned;
 mod walk;
 mod watch;
 
+pub use bodies::{Bodies, Slab};
 pub use clients::{AgentDirectory, CLIENTS, Client, client, default_directories};
 pub use directory::{Directory, MAX_SKILL_BYTES, SourceError, read_skill};
 pub use disk::{DiskError, Identity, LinkPolicy, Links, Root, held_secrets, identity, is_secret};

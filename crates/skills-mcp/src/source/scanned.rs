@@ -16,6 +16,7 @@ use skills_core::{
 };
 
 use super::{
+    bodies::{Bodies, BodyWriter},
     directory::{Directory, SourceError, read_skill},
     disk::{DiskError, Identity, Links, Listed, Root, identity},
     git::Repository,
@@ -340,19 +341,17 @@ impl ScannedSource {
         }
     }
 
-    /// What these files say.
-    pub fn read(&self, files: &[(RelPath, Dialect)]) -> Vec<Arc<Parsed>> {
-        map(
-            files,
-            || (),
-            |(), (file, dialect)| {
-                let parsed = match &self.root {
-                    Some(root) => read_skill(root, file, *dialect),
-                    None => Parsed::gone(),
-                };
-                Arc::new(parsed)
-            },
-        )
+    /// What these files say; of skills, `bodies` keeps what the index needs.
+    pub fn read(&self, files: &[(RelPath, Dialect)], bodies: &Bodies) -> Vec<Arc<Parsed>> {
+        let read = |bodies: &mut BodyWriter<'_>, (file, dialect): &(RelPath, Dialect)| {
+            let Some(root) = &self.root else { return Arc::new(Parsed::gone()) };
+            let (parsed, text) = read_skill(root, file, *dialect);
+            if let (Some(skill), Some(text)) = (&parsed.skill, text) {
+                bodies.keep(skill.document.digest(), text.body());
+            }
+            Arc::new(parsed)
+        };
+        map(files, || bodies.writer(), read)
     }
 }
 

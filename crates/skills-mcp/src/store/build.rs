@@ -1,20 +1,22 @@
 //! Makes the next snapshot of what the scans found: catalog, router, settings, and the index where it was ready.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use skills_core::{
     catalog::{Catalog, Delta},
     diagnostic::{Code, Diagnostic, Finding},
 };
 
-use super::{LivePlugins, Snapshot, refresher::Refresher, snapshot::SourceRoot};
+use super::{
+    LivePlugins, Snapshot,
+    index::{Index, MAX_INDEXED_AT_ONCE, Unindexed},
+    refresher::Refresher,
+    snapshot::SourceRoot,
+};
 use crate::{
     config::{Settled, Waiting},
-    source::{Directory, ScannedSource},
+    source::{Bodies, Directory, ScannedSource},
 };
-
-/// An index that is ready stays ready if at most so many skills have changed: a call may be waiting.
-const MAX_INDEXED_AT_ONCE: usize = 256;
 
 impl Refresher {
     /// The next snapshot, and what changed; the one before, if nothing is different. `replaced` is the first source that is
@@ -27,7 +29,9 @@ impl Refresher {
         scanned: &[usize],
         steady: bool,
     ) -> (Arc<Snapshot>, Delta) {
-        let (catalog, delta) = self.next_catalog(before.map(Arc::as_ref), replaced, scanned);
+        let bodies = Bodies::default();
+        let (catalog, delta) =
+            self.next_catalog(before.map(Arc::as_ref), replaced, scanned, &bodies);
         // Before the settings are read: what is written meanwhile is found to be different the next time.
         let configs: Vec<_> = self.sources.iter().map(Directory::config_stamps).collect();
         let consent = self.stack.consent_stamp();
@@ -60,11 +64,16 @@ impl Refresher {
             changes: scanned.changes(),
         };
         let roots = self.sources.iter().zip(&self.scanned).zip(configs).map(root).collect();
-        let ranked = OnceLock::new();
-        let snapshot = Snapshot { catalog, router, settled, roots, consent, ranked };
-        let ready = before.and_then(|before| before.ranked.get());
-        if let Some(ranked) = ready.filter(|_| delta.numbers.len() <= MAX_INDEXED_AT_ONCE) {
-            snapshot.index_after(ranked, numbers());
+        let ready = before.and_then(|before| before.ready_index());
+        let is_ready = ready.is_some();
+        let unindexed = match ready {
+            Some(base) => Unindexed { base: base.clone(), changed: numbers().collect(), bodies },
+            None => Unindexed { bodies, ..Unindexed::all(&catalog) },
+        };
+        let index = Index::new(unindexed);
+        let snapshot = Snapshot { catalog, router, settled, roots, consent, index };
+        if is_ready && delta.numbers.len() <= MAX_INDEXED_AT_ONCE {
+            snapshot.ranked();
         }
         (Arc::new(snapshot), delta)
     }
@@ -75,6 +84,7 @@ impl Refresher {
         before: Option<&Snapshot>,
         replaced: Option<usize>,
         scanned: &[usize],
+        bodies: &Bodies,
     ) -> (Catalog, Delta) {
         let mut catalog = before.map(|before| before.catalog.clone()).unwrap_or_default();
         let mut delta = Delta::default();
@@ -87,8 +97,10 @@ impl Refresher {
             else {
                 continue;
             };
-            let (next, change) =
-                catalog.with(*number, &scanned.intake(source), |files| scanned.read(files));
+            let intake = scanned.intake(source);
+            let update = catalog.update(*number, &intake);
+            let parsed = scanned.read(update.files(), bodies);
+            let (next, change) = catalog.with(update, parsed);
             catalog = next;
             delta = delta.and(change);
         }

@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::Arc,
 };
 
 use sha2::{Digest as _, Sha256};
@@ -11,10 +11,11 @@ use skills_core::{
     diagnostic::{Diagnostic, escaped},
     document::{Dialect, Parsed, Text},
     relpath::RelPath,
-    route::{Router, ranked::Ranked},
+    route::Router,
 };
 use thiserror::Error;
 
+use super::index::Index;
 use crate::{
     config::{FileStamp, Settings, Settled},
     event::Version,
@@ -59,7 +60,7 @@ pub struct Snapshot {
     pub(super) roots: Vec<SourceRoot>,
     /// Which state of the record of consent the settings are of.
     pub(super) consent: Option<FileStamp>,
-    pub(super) ranked: OnceLock<Ranked>,
+    pub(super) index: Index,
 }
 
 /// Where a source's files are.

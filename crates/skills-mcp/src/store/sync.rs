@@ -17,7 +17,6 @@ use std::{
 
 use skills_core::{
     catalog::{Catalog, Intake},
-    document::Parsed,
     yaml,
 };
 use tokio::{task::spawn_blocking, time::sleep};
@@ -204,10 +203,10 @@ impl Store {
                 walked: generation.manifest().left_out().into(),
             };
             let number = number.min(catalog.sources().len());
-            let (_, delta) = catalog.with(number, &intake, |files| {
-                let read = |file: &(_, _)| Arc::new(read_skill(&root, &file.0, file.1));
-                files.iter().map(read).collect::<Vec<Arc<Parsed>>>()
-            });
+            let update = catalog.update(number, &intake);
+            let read = |(file, dialect): &_| Arc::new(read_skill(&root, file, *dialect).0);
+            let parsed = update.files().iter().map(read).collect();
+            let (_, delta) = catalog.with(update, parsed);
             tracing::debug!(changed = delta.numbers.len(), "a generation can be indexed");
             Ok(())
         };
