@@ -98,7 +98,7 @@ impl Catalog {
             let nothing = Intake {
                 source: Arc::clone(&source.name),
                 origin: source.origin.clone(),
-                // The scope of what was in it was no larger, so all of it goes.
+                // What was looked for in it was no more than this, so all of it goes.
                 scope: Scope::All,
                 root: Arc::default(),
                 walked: Arc::default(),
@@ -214,7 +214,7 @@ impl Catalog {
         files: &BTreeSet<RelPath>,
         skills: &BTreeSet<SkillId>,
     ) -> Vec<Diagnostic> {
-        let (new, old) = (self.found(number, files, skills), before.found(number, files, skills));
+        let (new, old) = (self.told(number, files, skills), before.told(number, files, skills));
         let old: HashSet<&Diagnostic> = old.iter().collect();
         let mut news: Vec<Diagnostic> =
             new.iter().filter(|diagnostic| !old.contains(diagnostic)).cloned().collect();
@@ -223,31 +223,31 @@ impl Catalog {
     }
 
     /// What is wrong with these files and skills, and with walking their source.
-    fn found(
+    fn told(
         &self,
         number: usize,
         files: &BTreeSet<RelPath>,
         skills: &BTreeSet<SkillId>,
     ) -> Vec<Diagnostic> {
-        let mut found = Vec::new();
+        let mut told = Vec::new();
         if let Some(source) = self.sources.get(number) {
             let walked = source.walked.iter();
-            found.extend(walked.map(|(file, finding)| finding.clone().in_file(&source.name, file)));
+            told.extend(walked.map(|(file, finding)| finding.clone().in_file(&source.name, file)));
             for file in files {
                 let held = source.held.find(|held| held.file.cmp(file));
                 let findings = held.iter().flat_map(|held| held.findings()).cloned();
-                found.extend(findings.map(|finding| finding.in_file(&source.name, file.as_str())));
+                told.extend(findings.map(|finding| finding.in_file(&source.name, file.as_str())));
             }
         }
         for skill in skills.iter().filter_map(|id| self.numbered(*id)) {
             if let Some(source) = self.sources.get(skill.source) {
                 let findings = skill.findings().cloned();
-                found.extend(
+                told.extend(
                     findings.map(|finding| finding.in_file(&source.name, skill.file.as_str())),
                 );
             }
         }
-        found
+        told
     }
 }
 
@@ -260,13 +260,13 @@ fn held(
     let mut parsed = parsed.into_iter();
     let mut files = BTreeSet::new();
     let mut new = Vec::new();
-    // A folder and a file may have the same path, if one has just taken the other's place.
+    // A folder and a file may be told of under the same path, if one has just taken the other's place.
     let mut assigned: BTreeMap<RelPath, Held> = BTreeMap::new();
     for (file, Assigned { role, findings }) in differences {
         let parsed = role.and_then(|_| parsed.next());
         let held = Held::new(file.clone(), role, findings, parsed);
-        let matters = |held: &Held| held.role.is_some() || !held.layout.is_empty();
-        if matters(&held) || !assigned.get(&file).is_some_and(matters) {
+        let told = |held: &Held| held.role.is_some() || !held.layout.is_empty();
+        if told(&held) || !assigned.get(&file).is_some_and(told) {
             assigned.insert(file, held);
         }
     }

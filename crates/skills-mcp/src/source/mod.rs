@@ -1,7 +1,7 @@
-//! Where skills come from, and the one door to their files.
+//! Where skills come from: the only module that reads their files.
 //!
-//! In: directories and repositories somebody named. Out: [`Intake`](skills_core::catalog::Intake)s for the catalog, bytes of files that
-//! a catalog knows, and word of what changes. Not here: which file is a skill (core), when to look again (store).
+//! In: directories and repositories that the operator named. Out: [`Intake`](skills_core::catalog::Intake)s for the catalog,
+//! bytes of files that a catalog knows, and events of changes. Not here: which file is a skill (core), when to scan (store).
 
 mod assemble;
 mod bodies;

@@ -14,7 +14,7 @@ use skills_core::catalog::Stamp;
 use super::{Plugins, clients::real, disk::stamp_of};
 use crate::config::Environment;
 
-/// What the administrator of the machine settled.
+/// The settings of the machine's administrator.
 const MANAGED: &str = if cfg!(target_os = "macos") {
     "/Library/Application Support/ClaudeCode/managed-settings.json"
 } else if cfg!(windows) {
@@ -90,7 +90,7 @@ impl PluginRecords {
         &self.stamps
     }
 
-    /// The plugins that the records tell of now.
+    /// The plugins that are installed and enabled now.
     pub fn read(&mut self) -> Plugins {
         // Before they are read: what is written meanwhile is found to be different the next time.
         self.stamps =

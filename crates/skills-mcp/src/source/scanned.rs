@@ -245,7 +245,7 @@ impl ScannedSource {
             let (false, Some(above)) = (inside, above) else { continue };
             let was_folder = above.own_folder(path.name()).is_some();
             let was_there = was_folder || above.own_file(path.name()).is_some();
-            let listed = root.look(path).filter(|listed| !is_passed_by(path, listed));
+            let listed = root.look(path).filter(|listed| !is_ignored(path, listed));
             // A file that came and went in between is no change.
             self.changes += u64::from(was_there || listed.is_some());
             let is_folder = matches!(listed, Some(Listed::Folder { .. }));
@@ -356,7 +356,7 @@ impl ScannedSource {
 }
 
 /// Whether a path leads to or through a tool's own folder; a file may be called as it likes.
-fn is_passed_by(path: &RelPath, listed: &Listed) -> bool {
+fn is_ignored(path: &RelPath, listed: &Listed) -> bool {
     let is_folder = matches!(listed, Listed::Folder { .. });
     path.folder().segments().any(is_skipped) || (is_folder && is_skipped(path.name()))
 }

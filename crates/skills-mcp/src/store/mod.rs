@@ -165,7 +165,7 @@ impl Store {
             Ok(None) => known,
             Err(_) => {
                 let late = self.late.fetch_add(1, Ordering::Relaxed) + 1;
-                tracing::warn!(late, "answered before all changes were taken in");
+                tracing::warn!(late, "answered before all changes were published");
                 self.snapshot().await
             }
         }

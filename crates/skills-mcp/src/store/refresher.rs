@@ -124,7 +124,7 @@ impl Refresher {
         self.publisher.begin();
         let changes = self.watch.as_mut().map(Watch::drain).unwrap_or_default();
         if changes.lost {
-            tracing::info!("too many changes to tell of; looking at everything");
+            tracing::info!("the watch queue overflowed; scanning everything");
         }
         let before = self.publisher.load();
         let before = before.as_ref().map(|before| &before.snapshot);

@@ -51,7 +51,7 @@ impl Refresher {
         match (&self.watch, &self.unwatched) {
             (Some(watch), _) if missing.is_empty() => Ok(watch.len()),
             (Some(_), _) => Err(unwatched(&missing.join("; "))),
-            (None, why) => Err(unwatched(why.as_deref().unwrap_or("nobody asked for it"))),
+            (None, why) => Err(unwatched(why.as_deref().unwrap_or("no watch was asked for"))),
         }
     }
 
@@ -176,7 +176,7 @@ impl Refresher {
 
 fn unwatched(why: &str) -> String {
     format!(
-        "the system does not tell of changes ({}); directories are looked at again when a call comes a second after the last look",
+        "changes are not watched ({}); directories are scanned again when a call comes a second after the last scan",
         escaped(why)
     )
 }

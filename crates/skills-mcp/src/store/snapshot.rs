@@ -73,7 +73,7 @@ pub(super) struct SourceRoot {
     pub(super) identity: Option<Identity>,
     /// What its configuration looked like.
     pub(super) config: [Option<Stamp>; 2],
-    /// Whether it lies on a disk of another machine.
+    /// Whether it is on a network file system.
     pub(super) remote: bool,
     /// The commit it is, where it comes from a repository.
     pub(super) commit: Option<Arc<str>>,
@@ -170,7 +170,7 @@ impl Snapshot {
         self.roots.iter().map(|source| source.changes).sum()
     }
 
-    /// Whether a skill lies in a directory that the operator named, and not in a repository, a plugin or a client's
+    /// Whether a skill is in a directory that the operator named, and not in a repository, a plugin or a client's
     /// directory.
     pub fn is_in_named_directory(&self, skill: &Skill) -> bool {
         let origin = self.catalog.sources().get(skill.source).map(|source| &source.origin);
@@ -222,7 +222,7 @@ impl Snapshot {
         shown(&self.absolute(skill, &folder))
     }
 
-    /// Where a file of a skill's resource folder lies.
+    /// Where a file of a skill's resource folder is.
     pub fn path_of(&self, skill: &Skill, file: &RelPath) -> String {
         let path = skill.resource(file).unwrap_or_else(|| file.clone());
         shown(&self.absolute(skill, &path))
@@ -276,7 +276,7 @@ impl Snapshot {
         text.lines().nth(index).map(|line| line.trim_start_matches('\u{feff}').to_owned())
     }
 
-    /// Where a source lies.
+    /// Where a source is.
     pub fn source_path(&self, number: usize) -> PathBuf {
         self.roots.get(number).map(|source| source.path.clone()).unwrap_or_default()
     }
