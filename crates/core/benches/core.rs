@@ -109,9 +109,9 @@ fn parsed(files: &[(RelPath, String)]) -> Texts {
 /// The next catalog of the one source.
 fn looked(catalog: &Catalog, root: &Arc<Folder>, texts: &Texts) -> (Catalog, Delta) {
     let intake = Intake::new("main".into(), Origin::Named, Arc::clone(root));
-    catalog.with(0, &intake, |wanted| {
-        wanted.iter().filter_map(|(file, _)| texts.get(file).cloned()).collect()
-    })
+    let update = catalog.update(0, &intake);
+    let parsed = update.files().iter().filter_map(|(file, _)| texts.get(file).cloned()).collect();
+    catalog.with(update, parsed)
 }
 
 fn document(criterion: &mut Criterion) {

@@ -1,7 +1,8 @@
 //! An intake → the next catalog. Never fails: what cannot be served becomes a diagnostic.
 //!
-//! A catalog is always made from the one before, and the first from an empty one; so there is one way to build, and it
-//! costs what changed.
+//! In two steps: [`Catalog::update`] says which files have to be read, [`Catalog::with`] takes what they say. A catalog is
+//! always made from the one before, and the first from an empty one; so there is one way to build, and it costs what
+//! changed.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -11,7 +12,7 @@ use std::{
 use super::{
     Catalog, Delta, Entry, Intake, Kind, Origin, Presence, Scope, Skill, SkillId, SkillPath,
     Source,
-    layout::{Differences, Role},
+    layout::{Assigned, Differences, Role},
     lookup::Name,
     name::bundle_name,
     settle::Holders,
@@ -25,19 +26,40 @@ use crate::{
     sorted::Sorted,
 };
 
+/// What a scan of one source changes in a catalog.
+#[derive(Debug)]
+pub struct SourceUpdate<'a> {
+    number: usize,
+    intake: &'a Intake,
+    differences: Differences,
+    files: Vec<(RelPath, Dialect)>,
+}
+
+impl SourceUpdate<'_> {
+    /// The files that have to be read.
+    pub fn files(&self) -> &[(RelPath, Dialect)] {
+        &self.files
+    }
+}
+
 impl Catalog {
-    /// The catalog after a source has been looked at again, and what that changed. `number` is the source's place
-    /// among the sources; one behind the last is a new one. `read` gives what the wanted files say, in their order.
-    pub fn with(
-        &self,
-        number: usize,
-        intake: &Intake,
-        read: impl FnOnce(&[(RelPath, Dialect)]) -> Vec<Arc<Parsed>>,
-    ) -> (Self, Delta) {
+    /// What the scan of a source changes. `number` is the source's place among the sources; one behind the last is a new
+    /// one.
+    pub fn update<'a>(&self, number: usize, intake: &'a Intake) -> SourceUpdate<'a> {
+        let old = self.sources.get(number).map(|source| &source.root);
+        let differences = Differences::between(old, &intake.root, intake.scope);
+        let wanted =
+            |(file, assigned): &(RelPath, Assigned)| Some((file.clone(), assigned.role?.dialect()));
+        let files = differences.files.iter().filter_map(wanted).collect();
+        SourceUpdate { number, intake, differences, files }
+    }
+
+    /// The catalog after an update of this one, and what that changed. `parsed` is what the update's files say, in their
+    /// order.
+    pub fn with(&self, update: SourceUpdate<'_>, parsed: Vec<Arc<Parsed>>) -> (Self, Delta) {
+        let SourceUpdate { number, intake, differences, .. } = update;
         let mut next = self.clone();
         let before = self.sources.get(number);
-        let old = before.map(|source| &source.root);
-        let differences = Differences::between(old, &intake.root, intake.scope);
         let mut source = Source {
             name: Arc::clone(&intake.source),
             origin: intake.origin.clone(),
@@ -45,7 +67,7 @@ impl Catalog {
             walked: Arc::clone(&intake.walked),
             held: before.map(|source| source.held.clone()).unwrap_or_default(),
         };
-        let mut files = held(&mut source.held, differences.files, read);
+        let mut files = held(&mut source.held, differences.files, parsed);
         if before.is_some() {
             files.extend(owners(&source.held, &differences.folders));
         }
@@ -81,7 +103,8 @@ impl Catalog {
                 root: Arc::default(),
                 walked: Arc::default(),
             };
-            let (mut next, change) = catalog.with(last, &nothing, |_| Vec::new());
+            let update = catalog.update(last, &nothing);
+            let (mut next, change) = catalog.with(update, Vec::new());
             next.sources.truncate(last);
             (catalog, delta) = (next, delta.and(change));
         }
@@ -228,23 +251,19 @@ impl Catalog {
     }
 }
 
-/// Reads what is wanted and keeps it; the files that are not what they were.
+/// Keeps what was read; the files that are not what they were.
 fn held(
     held: &mut Sorted<Arc<Held>>,
-    differences: Vec<(RelPath, super::layout::Assigned)>,
-    read: impl FnOnce(&[(RelPath, Dialect)]) -> Vec<Arc<Parsed>>,
+    differences: Vec<(RelPath, Assigned)>,
+    parsed: Vec<Arc<Parsed>>,
 ) -> BTreeSet<RelPath> {
-    let wanted: Vec<(RelPath, Dialect)> = differences
-        .iter()
-        .filter_map(|(file, assigned)| Some((file.clone(), assigned.role?.dialect())))
-        .collect();
-    let mut texts = if wanted.is_empty() { Vec::new() } else { read(&wanted) }.into_iter();
+    let mut parsed = parsed.into_iter();
     let mut files = BTreeSet::new();
     let mut new = Vec::new();
     // A folder and a file may be told of under the same path, if one has just taken the other's place.
     let mut assigned: BTreeMap<RelPath, Held> = BTreeMap::new();
-    for (file, super::layout::Assigned { role, findings }) in differences {
-        let parsed = role.and_then(|_| texts.next());
+    for (file, Assigned { role, findings }) in differences {
+        let parsed = role.and_then(|_| parsed.next());
         let held = Held::new(file.clone(), role, findings, parsed);
         let told = |held: &Held| held.role.is_some() || !held.layout.is_empty();
         if told(&held) || !assigned.get(&file).is_some_and(told) {

@@ -9,7 +9,7 @@ use super::{Catalog, Skill, SkillId};
 use crate::diagnostic::Diagnostic;
 
 /// Identities of skills that came, went, or are not what they were, each sorted.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delta {
     /// New ones.
     pub added: Vec<Arc<str>>,

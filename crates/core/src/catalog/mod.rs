@@ -19,6 +19,7 @@ mod tree;
 
 use std::sync::Arc;
 
+pub use build::SourceUpdate;
 pub use delta::Delta;
 pub use folder::{Entry, Folder, Node, Stamp};
 pub use intake::{Intake, Origin};

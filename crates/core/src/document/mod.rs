@@ -106,20 +106,26 @@ pub struct Parsed {
 impl Parsed {
     /// Reads a file's bytes as a skill of this dialect. Never fails: the worst file is one finding.
     pub fn read(bytes: Vec<u8>, dialect: Dialect) -> Self {
+        Self::with_text(bytes, dialect).0
+    }
+
+    /// The same, and the text where the file is a skill: what else needs it need not read the file again.
+    pub fn with_text(bytes: Vec<u8>, dialect: Dialect) -> (Self, Option<Text>) {
         let mut findings = Vec::new();
         let digest = Digest::from(Sha256::digest(&bytes));
         let draft = decode(bytes).and_then(|text| read(text, dialect, &mut findings));
         let draft = draft.map_err(|finding| findings.push(finding)).ok();
-        let skill = draft.and_then(|Draft { text, body, front }| {
+        let read = draft.and_then(|Draft { text, body, front }| {
             let fields = fields::read(&front, dialect, &mut findings)?;
             findings.extend(hidden(&text));
             findings.extend(forged(&text));
             let has_name = front.get("name").is_some();
-            let document = Document { digest, body, has_name };
-            Some(Arc::new(SkillDocument { document, fields }))
+            let document = Document { digest, body: body.clone(), has_name };
+            Some((Arc::new(SkillDocument { document, fields }), Text { whole: text, body }))
         });
+        let (skill, text) = read.unzip();
         findings.shrink_to_fit();
-        Self { skill, findings }
+        (Self { skill, findings }, text)
     }
 
     /// Whether both say the same, and have the same wrong with them.

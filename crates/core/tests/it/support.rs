@@ -68,12 +68,12 @@ pub(crate) fn entry(text: &str) -> Entry {
 
 /// The catalog after a source has been looked at.
 pub(crate) fn looked(catalog: &Catalog, number: usize, given: &Given) -> (Catalog, Delta) {
-    catalog.with(number, &given.intake, |wanted| {
-        let read = |(file, dialect): &(RelPath, Dialect)| {
-            Arc::new(parse(given.texts[file.as_str()].clone().into_bytes(), *dialect))
-        };
-        wanted.iter().map(read).collect()
-    })
+    let update = catalog.update(number, &given.intake);
+    let read = |(file, dialect): &(RelPath, Dialect)| {
+        Arc::new(parse(given.texts[file.as_str()].clone().into_bytes(), *dialect))
+    };
+    let parsed = update.files().iter().map(read).collect();
+    catalog.with(update, parsed)
 }
 
 /// The catalog of these intakes, the first-named first.

@@ -21,7 +21,7 @@ use crate::{
         Directory,
         git::{GitError, Installed},
     },
-    store::{Refreshed, Snapshot, Store},
+    store::{Cause, Refreshed, Snapshot, Store},
     transport::{Client, ClientError, Era, Tried},
 };
 
@@ -37,7 +37,8 @@ pub(super) fn run(context: &Context, options: &DoctorOptions) -> Result<ExitCode
     let store = context.serving_store()?;
     super::sync::at_first(&store)?;
     context.profile()?;
-    let refreshed = store.look_and_watch();
+    store.watch();
+    let refreshed = store.refresh(Cause::Start);
     let tried = [Era::Handshake, Era::Stateless].map(|era| try_out(context, era));
     let rung = Runs::new(&context.environment).rung().map_err(|error| error.to_string());
     let analytics = &refreshed.snapshot.settings().analytics;

@@ -304,11 +304,11 @@ impl Context {
             .into_iter()
             .map(|directory| Directory::agents(directory).with_policy(&policy))
             .collect();
-        let store = Store::new(directories, stack);
         if native.is_some_and(|client| client.claude_plugins) {
-            return Ok(store);
+            return Ok(Store::new(directories, stack));
         }
-        Ok(store.with_plugins(PluginRecords::new(&self.environment)))
+        let records = PluginRecords::new(&self.environment);
+        Ok(Store::with_plugins(directories, records, stack))
     }
 
     fn native(&self) -> Result<Option<&'static Client>, Failure> {

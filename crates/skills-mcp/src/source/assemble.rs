@@ -1,5 +1,5 @@
-//! Makes one listing of the folders that a walk looked at, level by level. What stayed the same is shared with the listing
-//! before. Not here: looking at them.
+//! Makes one listing of the folders that a walk visited, level by level. What stayed the same is shared with the listing
+//! before. Not here: the walk.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub(super) type File = (Arc<str>, Entry);
 /// A folder by its name.
 type Below = (Arc<str>, Arc<Folder>);
 
-/// A folder that was looked at.
+/// A folder that was visited.
 pub(super) struct Visited {
     pub(super) identity: Identity,
     pub(super) parent: usize,

@@ -1,4 +1,4 @@
-//! [`Directory`]: one folder of skills that somebody named, or the one that a repository's pointer leads to.
+//! [`Directory`]: one folder of skills that the operator named, or the one that a repository's pointer leads to.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,7 +8,7 @@ use std::{
 use skills_core::{
     catalog::{Origin, Scope, Stamp},
     diagnostic::{Code, Finding},
-    document::{Dialect, Parsed},
+    document::{Dialect, Parsed, Text},
     relpath::RelPath,
 };
 use thiserror::Error;
@@ -25,7 +25,7 @@ use crate::config::{ContentConfig, NamedSource, ServedContent, Trust};
 /// A skill's file may be this large.
 pub const MAX_SKILL_BYTES: usize = 1024 * 1024;
 
-/// More than this is no configuration.
+/// A larger `config.yaml` is not read.
 const MAX_CONFIG_BYTES: usize = 256 * 1024;
 
 /// A folder of skills.
@@ -33,16 +33,16 @@ const MAX_CONFIG_BYTES: usize = 256 * 1024;
 pub struct Directory {
     name: Arc<str>,
     path: PathBuf,
-    /// The folder that the operator named, which consent is for: which folder in it is meant is content's to say.
+    /// The folder that the operator named, which consent is for: content decides which folder in it is meant.
     consented: PathBuf,
-    /// The folder that links may not leave, and the source's place below it.
+    /// The folder that links may not leave, and the source's path below it.
     boundary: PathBuf,
     inside: RelPath,
     links: Links,
     policy: Arc<LinkPolicy>,
     origin: Origin,
     scope: Scope,
-    /// Nobody is surprised if it is not there.
+    /// Whether it may be missing.
     optional: bool,
     /// The repository whose current generation it is.
     repository: Option<Arc<Repository>>,
@@ -59,7 +59,7 @@ pub enum SourceError {
         /// Where it should be.
         path: PathBuf,
     },
-    /// It is there, but closed to us.
+    /// It is there, but cannot be read.
     #[error("{}: {error}", path.display())]
     Closed {
         /// Where it is.
@@ -70,13 +70,13 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// The way out.
+    /// What to do.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Missing { .. } => {
                 "create it, or name another one; `skills-mcp demo` shows an example"
             }
-            Self::Closed { .. } => "mend its permissions, or name another directory",
+            Self::Closed { .. } => "fix its permissions, or name another directory",
         }
     }
 }
@@ -177,12 +177,12 @@ impl Directory {
         &self.name
     }
 
-    /// Where it lies.
+    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether there is anything to look at.
+    /// Whether there is anything to scan.
     pub fn is_there(&self) -> bool {
         self.repository.is_some() || self.path.is_dir() || self.path.is_symlink()
     }
@@ -192,7 +192,7 @@ impl Directory {
         &self.origin
     }
 
-    /// What is looked for in it.
+    /// Which kinds of skills it may hold.
     pub fn scope(&self) -> Scope {
         self.scope
     }
@@ -207,8 +207,8 @@ impl Directory {
 
     /// Opens the folder. There is none where an optional folder is not there.
     pub(super) fn root(&self) -> Result<Option<(Root, Identity)>, SourceError> {
-        // Before it is opened: of a folder that is replaced meanwhile we then hold the new one under the old one's
-        // identity, and look again.
+        // Before it is opened: if the folder is replaced meanwhile, the new one has the old one's identity here, and is
+        // scanned again.
         let before = self.identity();
         let opened = Root::within(&self.boundary, self.inside.clone(), self.links)
             .map(|root| root.with_policy(Arc::clone(&self.policy)));
@@ -219,8 +219,8 @@ impl Directory {
         }
     }
 
-    /// What there is to say if it is not there. A link to nowhere is a disk that is not mounted, or a checkout that
-    /// moved: somebody should hear of it.
+    /// The error if it is not there and should be. A link to nowhere is a disk that is not mounted, or a checkout that moved,
+    /// also where the directory may be missing.
     pub fn missed(&self) -> Option<SourceError> {
         let matters = !self.optional || self.path.is_symlink();
         (matters && self.identity().is_none()).then(|| self.closed(DiskError::NotFound))
@@ -230,14 +230,14 @@ impl Directory {
         SourceError::Closed { path: self.path.clone(), error }
     }
 
-    /// What its `config.yaml` looks like, wherever it may lie: not the same once it changed.
+    /// The stamps of its `config.yaml`, in each place where one may be: they differ once it has changed.
     pub fn config_stamps(&self) -> [Option<Stamp>; 2] {
         self.config_places().map(|place| stamp_of(&place?))
     }
 
     /// In the folder, or beside it where the folder is called `skills`.
     fn config_places(&self) -> [Option<PathBuf>; 2] {
-        // Only somebody's own choice is trusted with settings.
+        // Only directories that the operator named may have settings.
         if self.scope == Scope::Bundles {
             return [None, None];
         }
@@ -268,7 +268,7 @@ impl Directory {
     /// Its `config.yaml`.
     pub fn config(&self) -> Option<ContentConfig> {
         for file in self.config_places().into_iter().flatten() {
-            // A link could make any file's text a message of ours.
+            // Through a link any file's text could become part of a message.
             if self.links != Links::Follow && file.is_symlink() {
                 let text =
                     Err("a symbolic link is not followed under SKILLS_TRUST=strict".to_owned());
@@ -281,7 +281,7 @@ impl Directory {
     }
 
     /// What a `config.yaml` says, where there is one. A link must stay in the file's folder, or lead where the operator
-    /// allows it: any file's text could become a message of ours.
+    /// allows it: any file's text could become part of a message.
     fn config_text(&self, file: &Path) -> Option<Result<String, String>> {
         let name = RelPath::parse("config.yaml").ok()?;
         let folder = Root::open(file.parent()?, self.links)
@@ -294,23 +294,22 @@ impl Directory {
     }
 }
 
-/// What a skill's file says, or why it cannot be read.
-pub fn read_skill(root: &Root, file: &RelPath, dialect: Dialect) -> Parsed {
-    match root.read(file, MAX_SKILL_BYTES) {
-        Ok(bytes) => Parsed::read(bytes, dialect),
-        Err(error @ DiskError::TooLarge { .. }) => Parsed::unread(
+/// What a skill's file says, with its text; or why it cannot be read.
+pub fn read_skill(root: &Root, file: &RelPath, dialect: Dialect) -> (Parsed, Option<Text>) {
+    let finding = match root.read(file, MAX_SKILL_BYTES) {
+        Ok(bytes) => return Parsed::with_text(bytes, dialect),
+        Err(error @ DiskError::TooLarge { .. }) => {
             Finding::whole(Code::FileTooLarge, error.to_string())
-                .hint("split it into smaller skills, or move data to assets"),
-        ),
+                .hint("split it into smaller skills, or move data to assets")
+        }
         Err(error @ (DiskError::Link(_) | DiskError::NotSkill)) => {
-            Parsed::unread(Finding::whole(Code::LinkRefused, error.to_string()).hint(LINK_REFUSED))
+            Finding::whole(Code::LinkRefused, error.to_string()).hint(LINK_REFUSED)
         }
-        Err(error @ DiskError::NotRegular) => {
-            Parsed::unread(Finding::whole(Code::NotRegular, error.to_string()))
-        }
-        Err(error @ (DiskError::NotFound | DiskError::Io(_))) => Parsed::unread(
+        Err(error @ DiskError::NotRegular) => Finding::whole(Code::NotRegular, error.to_string()),
+        Err(error @ (DiskError::NotFound | DiskError::Io(_))) => {
             Finding::whole(Code::Unreadable, error.to_string())
-                .hint("mend its permissions, or move it away"),
-        ),
-    }
+                .hint("fix its permissions, or move it away")
+        }
+    };
+    (Parsed::unread(finding), None)
 }

@@ -1,7 +1,7 @@
 //! Which folder a named directory or repository stands for: people name the repository as often as the folder in it.
 //!
 //! One rule for both: where `skills/` holds skills and nothing beside it does, `skills/` is meant. A `config.yaml` beside
-//! it says so too, before there are any. Bounded: what lies deeper or beyond a number of files is not looked for. Not
+//! it says so too, before there are any. Bounded: deeper folders and files beyond a number are not considered. Not
 //! here: what is a skill (core), and what git has of a commit.
 
 use std::path::{Path, PathBuf};
@@ -18,16 +18,16 @@ use super::{
 
 /// The folder that may be meant.
 const CONTENT: &str = "skills/";
-/// What lies beside the folder, or in it where the whole directory is meant.
+/// It is beside the folder, or in it where the whole directory is meant.
 const CONFIG: &str = "config.yaml";
-/// So many files and folders of a directory are looked at.
+/// So many files and folders of a directory are considered.
 const MAX_ENTRIES: usize = 5_000;
 /// And none deeper than this.
 const MAX_DEPTH: usize = 6;
 /// So many Markdown files are read to find a skill.
-const MAX_READ: usize = 200;
+const MAX_READ_FILES: usize = 200;
 /// So many of them at once.
-const READ_AT_ONCE: usize = 20;
+const READ_BATCH: usize = 20;
 /// None that is larger.
 pub(super) const MAX_BYTES: usize = 1024 * 1024;
 
@@ -36,9 +36,8 @@ pub(super) fn means_content_folder<'a>(
     paths: impl Iterator<Item = &'a str>,
     texts: impl Fn(&[&str]) -> Vec<Vec<u8>>,
 ) -> bool {
-    let is_seen = |path: &&str| {
-        path.split('/').count() <= MAX_DEPTH + 1 && !path.split('/').any(is_passed_by)
-    };
+    let is_seen =
+        |path: &&str| path.split('/').count() <= MAX_DEPTH + 1 && !path.split('/').any(is_ignored);
     let (inside, beside): (Vec<&str>, Vec<&str>) =
         paths.filter(is_seen).partition(|path| path.starts_with(CONTENT));
     let says_so = beside.contains(&CONFIG) && !inside.is_empty();
@@ -55,10 +54,10 @@ fn hold_skill(paths: &[&str], texts: impl Fn(&[&str]) -> Vec<Vec<u8>>) -> bool {
     }
     let is_markdown = |path: &&str| Path::new(path).extension().is_some_and(|last| last == "md");
     let mut read: Vec<&str> = paths.iter().copied().filter(is_markdown).collect();
-    read.truncate(MAX_READ);
+    read.truncate(MAX_READ_FILES);
     let is_skill = |text: Vec<u8>| Parsed::read(text, Dialect::Tree).skill.is_some();
     // A few at a time: most often the first says enough.
-    read.chunks(READ_AT_ONCE).any(|paths| texts(paths).into_iter().any(is_skill))
+    read.chunks(READ_BATCH).any(|paths| texts(paths).into_iter().any(is_skill))
 }
 
 /// The folder that a named one stands for. Links lead no further than they will when it is served.
@@ -87,7 +86,7 @@ fn files(root: &Root) -> Vec<RelPath> {
             let Ok(listing) = root.list(folder, None) else { continue };
             for (name, listed) in listing.entries {
                 entries += 1;
-                let name = name.to_str().filter(|name| !is_passed_by(name));
+                let name = name.to_str().filter(|name| !is_ignored(name));
                 let path = name.and_then(|name| folder.child(name).ok());
                 match (path, listed) {
                     _ if entries > MAX_ENTRIES => return files,
@@ -102,8 +101,8 @@ fn files(root: &Root) -> Vec<RelPath> {
     files
 }
 
-/// Tools' own folders and hidden ones, in which no skill is looked for.
-fn is_passed_by(name: &str) -> bool {
+/// Tools' own folders and hidden ones, which are skipped.
+fn is_ignored(name: &str) -> bool {
     name.starts_with('.') || is_skipped(name)
 }
 
@@ -141,7 +140,7 @@ mod tests {
         assert!(means(&[leaf, readme, ("src/main.rs", "x"), ("docs/guide.md", "plain")]));
         assert!(means(&[leaf, readme, ("config.yaml", "")]));
         assert!(means(&[("skills/notes.txt", "x"), ("config.yaml", "")]), "it says so");
-        // Hidden folders are not looked into, and tools' own neither.
+        // Hidden folders are skipped, and tools' own too.
         assert!(means(&[
             leaf,
             (".claude/skills/x/SKILL.md", "x"),

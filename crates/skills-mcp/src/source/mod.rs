@@ -1,27 +1,31 @@
-//! Where skills come from, and the one door to their files.
+//! Where skills come from: the only module that reads their files.
 //!
-//! In: directories and repositories somebody named. Out: [`Intake`](skills_core::catalog::Intake)s for the catalog, bytes of files that
-//! a catalog knows, and word of what changes. Not here: which file is a skill (core), when to look again (store).
+//! In: directories and repositories that the operator named. Out: [`Intake`](skills_core::catalog::Intake)s for the catalog,
+//! bytes of files that a catalog knows, and events of changes. Not here: which file is a skill (core), when to scan (store).
 
 mod assemble;
+mod bodies;
 mod clients;
 mod directory;
 mod disk;
-mod follow;
 pub mod git;
 mod hint;
 mod layout;
+mod link_targets;
 mod parallel;
 mod plugin_records;
 mod plugins;
+mod scanned;
 mod walk;
 mod watch;
 
+pub use bodies::{Bodies, Slab};
 pub use clients::{AgentDirectory, CLIENTS, Client, client, default_directories};
 pub use directory::{Directory, MAX_SKILL_BYTES, SourceError, read_skill};
 pub use disk::{DiskError, Identity, LinkPolicy, Links, Root, held_secrets, identity, is_secret};
-pub use follow::{Followed, Look};
+pub use link_targets::LinkTargets;
 pub use parallel::map;
-pub use plugin_records::PluginRecords;
+pub use plugin_records::{PluginRecords, RecordStamps};
 pub use plugins::{Plugin, Plugins, installed};
-pub use watch::{Changes, Queue, Watch};
+pub use scanned::{ScanScope, ScannedSource};
+pub use watch::{Queue, QueuedChanges, Watch};

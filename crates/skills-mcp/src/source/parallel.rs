@@ -1,4 +1,4 @@
-//! Many small things of one kind, done on every core.
+//! The same work on many small items, on every core.
 
 use std::{
     num::NonZero,
@@ -6,12 +6,12 @@ use std::{
     thread,
 };
 
-/// Fewer than this are not worth a second thread.
-const FEW: usize = 64;
-/// A thread takes so many at a time.
-const HANDFUL: usize = 32;
+/// Fewer items than this are not worth a second thread.
+const MIN_PARALLEL_ITEMS: usize = 64;
+/// A thread takes so many items at a time.
+const CHUNK_ITEMS: usize = 32;
 /// More threads than this would only wait for the disk, or for each other.
-const MOST: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// What `make` gives for each item, in their order. Each thread prepares itself once.
 pub fn map<T: Sync, U: Send, S>(
@@ -19,34 +19,34 @@ pub fn map<T: Sync, U: Send, S>(
     prepare: impl Fn() -> S + Sync,
     make: impl Fn(&mut S, &T) -> U + Sync,
 ) -> Vec<U> {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get).min(MOST);
-    let threads = if items.len() < FEW { 1 } else { cores };
+    let cores = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
+    let threads = if items.len() < MIN_PARALLEL_ITEMS { 1 } else { cores };
     let next = AtomicUsize::new(0);
     let work = || {
         let mut prepared = prepare();
         let mut done = Vec::new();
         loop {
-            let first = next.fetch_add(HANDFUL, Ordering::Relaxed);
+            let first = next.fetch_add(CHUNK_ITEMS, Ordering::Relaxed);
             let Some(rest) = items.get(first..).filter(|rest| !rest.is_empty()) else {
                 return done;
             };
-            let handful = rest.iter().take(HANDFUL);
-            done.push((first, handful.map(|item| make(&mut prepared, item)).collect::<Vec<U>>()));
+            let chunk = rest.iter().take(CHUNK_ITEMS);
+            done.push((first, chunk.map(|item| make(&mut prepared, item)).collect::<Vec<U>>()));
         }
     };
     let mut parts = thread::scope(|scope| {
-        // Where there is no room for another thread, those that there are do it.
+        // If no thread can be started, the others do its work.
         let another = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
         let others: Vec<_> = (1..threads).filter_map(another).collect();
         let mut parts = work();
         for other in others {
-            // A thread that panics takes the whole look with it, as it would have alone.
+            // A thread that panics takes its caller with it, as if the caller had done the work.
             parts.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
         parts
     });
     parts.sort_unstable_by_key(|(first, _)| *first);
-    parts.into_iter().flat_map(|(_, handful)| handful).collect()
+    parts.into_iter().flat_map(|(_, chunk)| chunk).collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use serde_json::{Map, Value};
@@ -13,7 +14,7 @@ use skills_core::catalog::Stamp;
 use super::{Plugins, clients::real, disk::stamp_of};
 use crate::config::Environment;
 
-/// What the administrator of the machine settled.
+/// The settings of the machine's administrator.
 const MANAGED: &str = if cfg!(target_os = "macos") {
     "/Library/Application Support/ClaudeCode/managed-settings.json"
 } else if cfg!(windows) {
@@ -32,9 +33,24 @@ pub struct PluginRecords {
     /// The start directory, links resolved.
     here: PathBuf,
     /// What each record looked like before it was read.
-    stamps: Vec<Option<Stamp>>,
+    stamps: RecordStamps,
     /// What each file said when it could be read.
     last: HashMap<PathBuf, Map<String, Value>>,
+}
+
+/// The records, and what each looked like when it was last read.
+#[derive(Debug, Clone, Default)]
+pub struct RecordStamps(Arc<[(PathBuf, Option<Stamp>)]>);
+
+impl RecordStamps {
+    /// Whether the records were read, and every one looks as it did then.
+    pub fn are_same(&self) -> bool {
+        let same = |(file, before): &(PathBuf, Option<Stamp>)| match (before, stamp_of(file)) {
+            (Some(before), Some(now)) => before.is_same(now),
+            (before, now) => before.is_none() && now.is_none(),
+        };
+        !self.0.is_empty() && self.0.iter().all(same)
+    }
 }
 
 impl PluginRecords {
@@ -59,7 +75,7 @@ impl PluginRecords {
             record: folder.map(|folder| folder.join("installed_plugins.json")),
             settings: layers.into_iter().flatten().collect(),
             here: real(&environment.directory),
-            stamps: Vec::new(),
+            stamps: RecordStamps::default(),
             last: HashMap::new(),
         }
     }
@@ -69,19 +85,16 @@ impl PluginRecords {
         self.record.iter().chain(&self.settings)
     }
 
-    /// Whether every record looks as it did when it was last read.
-    pub fn are_same(&self) -> bool {
-        let same = |(file, before): (&PathBuf, &Option<Stamp>)| match (before, stamp_of(file)) {
-            (Some(before), Some(now)) => before.is_same(now),
-            (before, now) => before.is_none() && now.is_none(),
-        };
-        !self.stamps.is_empty() && self.files().zip(&self.stamps).all(same)
+    /// What each record looked like when it was last read.
+    pub fn stamps(&self) -> &RecordStamps {
+        &self.stamps
     }
 
-    /// The plugins that the records tell of now.
+    /// The plugins that are installed and enabled now.
     pub fn read(&mut self) -> Plugins {
         // Before they are read: what is written meanwhile is found to be different the next time.
-        self.stamps = self.files().map(|file| stamp_of(file)).collect();
+        self.stamps =
+            RecordStamps(self.files().map(|file| (file.clone(), stamp_of(file))).collect());
         let mut plugins = Plugins { last: std::mem::take(&mut self.last), ..Plugins::default() };
         if let Some(record) = &self.record {
             plugins.take(record, &self.settings, &self.here);

@@ -2,7 +2,7 @@
 //!
 //! Taken from Claude Code's own records and never from a listing of its cache, where old versions stay for weeks.
 //! What is missing is silent, what is broken costs itself and a finding; a record that was good before counts as it was.
-//! Not here: reading the skills, when to look again, and what else a plugin may hold.
+//! Not here: reading the skills, when to read the records, and what else a plugin may hold.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -49,9 +49,9 @@ pub struct Plugin {
     pub name: Arc<str>,
     /// `plugin@marketplace`, as in `enabledPlugins`.
     pub id: String,
-    /// Where it lies; its links may not leave this folder.
+    /// Where it is; its links may not leave this folder.
     pub root: PathBuf,
-    /// The folders to look for bundles in, none inside another; each may be a bundle itself.
+    /// The folders that may hold bundles, none inside another; each may be a bundle itself.
     pub skills: Vec<PathBuf>,
 }
 
@@ -194,7 +194,7 @@ impl Plugins {
             if folders.iter().any(|other| folder.starts_with(other)) {
                 continue;
             }
-            // Whatever lies below it would be found twice.
+            // Each folder below it would be scanned twice.
             folders.retain(|other| !other.starts_with(&folder));
             folders.push(folder);
         }
@@ -233,7 +233,7 @@ impl Plugins {
         self.stays_inside(root, &folder).then_some(folder)
     }
 
-    /// Whether links on the way to a path of the plugin stay in the plugin. The door to files checks again.
+    /// Whether links on the way to a path of the plugin stay in the plugin. Opening a file checks again.
     fn stays_inside(&mut self, root: &Path, path: &Path) -> bool {
         let inside = path.canonicalize().map_or(true, |path| path.starts_with(real(root)));
         if !inside {
@@ -475,7 +475,7 @@ mod tests {
             assert_eq!(plugins.enabled.len() + plugins.disabled.len(), 1);
             plugins.disabled.is_empty()
         };
-        // From the lowest to the highest; each stays behind with the contrary of what lies below it.
+        // From the lowest to the highest; each says the contrary of the one below it.
         let mut below = false;
         for file in [
             SETTINGS,
@@ -564,7 +564,7 @@ mod tests {
         let manifest = |value: &Value| write(&home, "cache/pdf/.claude-plugin/plugin.json", value);
         manifest(&json!({"name": "paper", "skills": "./more/"}));
         assert_eq!(served(&home, &read(&home)), one("paper", &["pdf/skills", "pdf/more"]));
-        // Nothing is looked into twice.
+        // No folder is scanned twice.
         manifest(&json!({"skills": ["./skills/fill", "deep/er", "./deep", "more", "./more"]}));
         assert_eq!(
             served(&home, &read(&home)),

@@ -1,7 +1,7 @@
 //! Lists a source: every folder and file below its root, bounded, in an order of its own.
 //!
-//! Level by level, each level on every core. A folder that looks as it did is not read again; what comes out shares
-//! with the listing before all that stayed the same.
+//! Level by level, each level on every core. A folder with the same stamp is not listed again; the result shares with the
+//! listing before all that stayed the same.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,13 +23,13 @@ use super::{
     watch::{Descriptor, Queue},
 };
 
-/// Deeper folders are not looked at. Answers nest as deep as folders do, and clients have limits of their own.
+/// Deeper folders are not scanned. Answers nest as deep as folders do, and clients have limits of their own.
 const MAX_DEPTH: usize = 256;
-/// More entries than this are not looked at.
+/// More entries than this are not scanned.
 const MAX_ENTRIES: usize = 500_000;
 /// And of these, no more than this through links.
 const MAX_LINKED_ENTRIES: usize = 100_000;
-/// One folder is looked at this often through links, whatever links lead to it: links between folders multiply.
+/// One folder is scanned at most this often through links: links between folders multiply.
 const MAX_VISITS: u32 = 16;
 /// Tools' own folders, large and without skills.
 const SKIPPED: &[&str] = &[".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"];
@@ -45,12 +45,12 @@ pub(super) struct Walked {
     pub(super) links: Vec<(RelPath, Option<Identity>)>,
     /// Why not all of it is watched.
     pub(super) unwatched: Option<io::Error>,
-    /// Whether folders were reached through links, links lead nowhere, or not all was looked at: then a part cannot be
-    /// looked at by itself.
+    /// Whether folders were reached through links, links lead nowhere, or not all was scanned: then a part cannot be scanned
+    /// by itself.
     pub(super) whole_only: bool,
 }
 
-/// A folder that is to be looked at.
+/// A folder to scan.
 struct Visit {
     path: RelPath,
     /// What it held the last time.
@@ -61,9 +61,9 @@ struct Visit {
     linked: bool,
 }
 
-/// What looking at a folder came to.
-enum Looked {
-    /// It looks as it did; its files were glanced at.
+/// What the scan of a folder came to.
+enum ScannedFolder {
+    /// It has the same stamp; these are its files.
     Same(Identity, Vec<File>),
     Read(Listing),
     Refused(DiskError),
@@ -81,26 +81,26 @@ pub(super) fn walk(
         vec![Visit { path: path.clone(), before: before.cloned(), parent: 0, linked: false }];
     let mut levels: Vec<Vec<Visited>> = Vec::new();
     while !level.is_empty() {
-        let looked = map(&level, || (), |(), visit| look(root, queue, visit));
+        let scanned = map(&level, || (), |(), visit| scan_folder(root, queue, visit));
         let mut visited = Vec::with_capacity(level.len());
         let mut below = Vec::new();
-        for (visit, looked) in level.into_iter().zip(looked) {
-            // Where it starts must be readable; everything below may fail by itself.
+        for (visit, scanned) in level.into_iter().zip(scanned) {
+            // The first folder must be readable; each one below may fail by itself.
             if levels.is_empty()
-                && let Looked::Refused(error) = looked
+                && let ScannedFolder::Refused(error) = scanned
             {
                 return Err(error);
             }
             let number = visited.len();
             let parent = visit.parent;
-            let taken = walk.take(&visit, looked, number, &levels, &mut below);
-            if taken.is_none()
+            let added = walk.add(&visit, scanned, number, &levels, &mut below);
+            if added.is_none()
                 && let Some(above) = levels.last_mut().and_then(|above| above.get_mut(parent))
             {
-                // Looked at anew the next time, to say it again or to find it mended.
+                // Scanned again the next time, to repeat the finding or to find it fixed.
                 above.stamp = Stamp::UNSURE;
             }
-            visited.extend(taken);
+            visited.extend(added);
         }
         levels.push(visited);
         level = below;
@@ -109,16 +109,16 @@ pub(super) fn walk(
     Ok(walk.walked)
 }
 
-/// Looks at one folder, on whatever thread.
-fn look(root: &Root, queue: Option<&Queue>, visit: &Visit) -> Looked {
+/// Scans one folder, on any thread.
+fn scan_folder(root: &Root, queue: Option<&Queue>, visit: &Visit) -> ScannedFolder {
     if let Some(before) = &visit.before
         && let Some(glance) = root.glance(&visit.path)
         && glance.stamp.is_same(before.stamp)
         && let Some(files) = glanced(root, &visit.path, before)
     {
-        return Looked::Same(glance.identity, files);
+        return ScannedFolder::Same(glance.identity, files);
     }
-    root.list(&visit.path, queue).map_or_else(Looked::Refused, Looked::Read)
+    root.list(&visit.path, queue).map_or_else(ScannedFolder::Refused, ScannedFolder::Read)
 }
 
 /// The files of a folder that holds the same names as before; none if one of them is not there.
@@ -138,8 +138,8 @@ struct Walk<'a> {
     entries: usize,
     /// Of these, through links.
     linked: usize,
-    /// That there are too many.
-    said_so: bool,
+    /// Whether there is a finding that there are too many.
+    is_over_reported: bool,
     visits: HashMap<Identity, u32>,
     /// Names that many files have, once each.
     names: HashSet<Arc<str>>,
@@ -153,17 +153,17 @@ impl<'a> Walk<'a> {
             walked: Walked::default(),
             entries: 0,
             linked: 0,
-            said_so: false,
+            is_over_reported: false,
             visits: HashMap::new(),
             names: HashSet::new(),
         }
     }
 
-    /// Takes what one folder held; `below` are the folders to visit next.
-    fn take(
+    /// Adds what one folder held; `below` are the folders to visit next.
+    fn add(
         &mut self,
         visit: &Visit,
-        looked: Looked,
+        scanned: ScannedFolder,
         number: usize,
         levels: &[Vec<Visited>],
         below: &mut Vec<Visit>,
@@ -177,8 +177,8 @@ impl<'a> Walk<'a> {
             before: visit.before.clone(),
             name,
         };
-        let listing = match looked {
-            Looked::Same(identity, files) => {
+        let listing = match scanned {
+            ScannedFolder::Same(identity, files) => {
                 let before = visit.before.as_ref()?;
                 visited.identity = identity;
                 self.entries += files.len() + before.folders().len();
@@ -195,11 +195,11 @@ impl<'a> Walk<'a> {
                 }
                 return Some(visited);
             }
-            Looked::Refused(error) => {
+            ScannedFolder::Refused(error) => {
                 self.refused(visit.path.as_str(), &error);
                 return None;
             }
-            Looked::Read(listing) => listing,
+            ScannedFolder::Read(listing) => listing,
         };
         if let Some((code, message)) = self.met_before(visit, &listing, levels) {
             self.found(visit.path.as_str(), code, message);
@@ -230,7 +230,7 @@ impl<'a> Walk<'a> {
         Some(visited)
     }
 
-    /// Whether a folder lies too deep, or was met before.
+    /// Whether a folder is too deep, or was visited before.
     fn met_before(
         &mut self,
         visit: &Visit,
@@ -238,7 +238,7 @@ impl<'a> Walk<'a> {
         levels: &[Vec<Visited>],
     ) -> Option<(Code, String)> {
         if visit.path.segments().count() >= MAX_DEPTH {
-            let message = format!("lies deeper than {MAX_DEPTH} folders; not looked at");
+            let message = format!("lies deeper than {MAX_DEPTH} folders; not scanned");
             return Some((Code::TooDeep, message));
         }
         if !visit.linked {
@@ -278,7 +278,7 @@ impl<'a> Walk<'a> {
         match listed {
             Listed::File { bytes, stamp, linked } => {
                 if linked {
-                    // The folder looks the same when what its link leads to does not.
+                    // The folder's stamp does not change with the target of its link.
                     visited.stamp = Stamp::UNSURE;
                     let watch = self.queue.and_then(|queue| self.root.watch(&path, queue));
                     // What we may not read cannot be watched, and is not served either.
@@ -293,7 +293,7 @@ impl<'a> Walk<'a> {
                 visited.files.push((name, Entry::Regular { bytes, stamp }));
             }
             Listed::Special => {
-                // Whoever wants to read it will be told what it is.
+                // Reading it fails with a message.
                 visited.stamp = Stamp::UNSURE;
                 visited.files.push((self.name(path.name()), Entry::Special));
             }
@@ -322,28 +322,28 @@ impl<'a> Walk<'a> {
                 if matches!(error, DiskError::NotSkill) {
                     self.watch_refused(&path);
                 }
-                // What was not there a moment ago may be by now, and then somebody has to look again.
+                // What was missing a moment ago may be there by now; then the link's target differs at the next comparison.
                 self.link(&path, !matches!(error, DiskError::NotFound));
                 self.refused(path.as_str(), &error);
             }
         }
     }
 
-    /// Whether there are too many entries; said once.
+    /// Whether there are too many entries; reported once.
     fn is_over(&mut self, visit: &Visit) -> bool {
         self.entries += 1;
         self.linked += usize::from(visit.linked);
         let message = if self.entries > MAX_ENTRIES {
-            format!("more than {MAX_ENTRIES} files and folders; the rest is not looked at")
+            format!("more than {MAX_ENTRIES} files and folders; the rest is not scanned")
         } else if visit.linked && self.linked > MAX_LINKED_ENTRIES {
             format!(
-                "links lead to more than {MAX_LINKED_ENTRIES} files and folders; the rest is not looked at"
+                "links lead to more than {MAX_LINKED_ENTRIES} files and folders; the rest is not scanned"
             )
         } else {
             return false;
         };
-        if !self.said_so {
-            self.said_so = true;
+        if !self.is_over_reported {
+            self.is_over_reported = true;
             self.found("", Code::TooMany, message);
             self.walked.whole_only = true;
         }
@@ -358,7 +358,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What is no skill yet may become one. That it cannot be watched costs nothing but that.
+    /// Watches what is no skill yet and may become one. If it cannot be watched, nothing else depends on it.
     fn watch_refused(&mut self, path: &RelPath) {
         let Some(queue) = self.queue else { return };
         for (path, watch) in self.root.watch_refused(path, queue) {
@@ -394,7 +394,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether a folder of this name is passed by.
+/// Whether a folder of this name is skipped.
 pub(super) fn is_skipped(name: &str) -> bool {
     SKIPPED.contains(&name)
 }

@@ -1,112 +1,124 @@
-//! What we know now: the current [`Snapshot`], replaced whole and never changed.
+//! The current [`Snapshot`], replaced whole and never changed, and what keeps it up to date.
 //!
-//! The first look runs beside the handshake, and calls wait for it. After that whoever asks for a [fresh](Store::fresh)
-//! snapshot gets every change that was on disk before: where the system tells of changes the queue is empty, or is
-//! emptied first; elsewhere sources are looked at anew once a second. One look runs at a time; a source that fails
-//! keeps what it gave last. Not here: how sources read, what a call does.
+//! [`Store`] is a handle: it answers calls from what is published, and sends requests to the [`refresher`], which alone
+//! scans, watches and publishes. The first refresh runs beside the handshake, and calls wait for it. A
+//! [fresh](Store::fresh) snapshot has every change that was on disk before; where nothing is watched, a second before. A
+//! source that fails keeps what it gave last. Not here: how sources are read, what a call does.
 
-mod keep;
-mod look;
+mod build;
+mod debounce;
+mod index;
 mod plugins;
+mod publisher;
+mod refresher;
 mod report;
+mod request;
+mod scan;
+mod schedule;
 mod snapshot;
-mod state;
 mod sync;
 
 use std::{
+    panic::resume_unwind,
     sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Sender, channel},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use arc_swap::{ArcSwap, ArcSwapOption};
-pub use keep::keep;
+pub use debounce::Debouncer;
+pub use index::clause_of;
 use plugins::LivePlugins;
+use publisher::{Publisher, UNWATCHED_SCAN_INTERVAL};
+use refresher::Refresher;
 pub use report::{Cause, Refreshed};
-pub use snapshot::{ContentError, SkillFile, Snapshot, clause_of, hex};
+use request::{RefreshRequest, RefreshScope, Reply};
+pub use schedule::keep;
+pub use snapshot::{ContentError, SkillFile, Snapshot, hex};
+use sync::SyncState;
 pub use sync::{Fetched, Outcome, Urgency, keep_synced};
-use tokio::{sync::watch, task::spawn_blocking, time::timeout};
+use tokio::{
+    sync::{oneshot, watch},
+    time::timeout,
+};
 
 use crate::{
     config::{ConsentFile, Pins, Settings, Settled, Stack},
-    source::{Directory, PluginRecords, Queue},
+    source::{Directory, PluginRecords},
 };
-
-/// A call waits this long, if need be, for sources of which nobody tells to be looked at.
-const LOOK: Duration = Duration::from_secs(1);
-/// Sources of which nobody tells are looked at again by a call that comes this long after the last look.
-const STALE: Duration = Duration::from_secs(1);
 
 /// The sources and what they hold.
 #[derive(Debug)]
 pub struct Store {
     /// The sources that stay the same, first-named first.
-    sources: Vec<Directory>,
-    /// These, and after them the plugins' that are installed and enabled.
-    serving: ArcSwap<Vec<Directory>>,
-    stack: Stack,
-    current: ArcSwapOption<Snapshot>,
-    /// How many snapshots there have been.
-    generations: watch::Sender<u64>,
-    /// Held by the look that runs, with what each source gave last.
-    state: Mutex<state::State>,
-    /// Where the system tells of changes; none where it does not.
-    queue: ArcSwapOption<Queue>,
-    /// Whether the system tells of changes in all sources.
-    told: AtomicBool,
-    /// Whose turn it is to look for a call.
-    turn: Arc<tokio::sync::Mutex<()>>,
-    /// How many calls were answered before all changes were taken in.
+    fixed: Vec<Directory>,
+    /// All sources as they were when the store was made.
+    first: Arc<Vec<Directory>>,
+    stack: Arc<Stack>,
+    publisher: Arc<Publisher>,
+    /// The refresher ends when this is dropped.
+    requests: Sender<RefreshRequest>,
+    /// How many calls were answered before all changes were published.
     late: AtomicU64,
-    /// Held by the sync that runs.
-    syncing: Mutex<()>,
-    /// Whether that sync is taking in what it fetched.
-    taking_in: AtomicBool,
+    syncing: SyncState,
 }
 
 impl Store {
-    /// A store that has not looked yet, and looks when it is told to.
+    /// A store that has not scanned its sources yet.
     pub fn new(sources: Vec<Directory>, stack: Stack) -> Self {
-        Self {
-            serving: ArcSwap::from_pointee(sources.clone()),
-            sources,
-            stack,
-            current: ArcSwapOption::empty(),
-            generations: watch::Sender::new(0),
-            state: Mutex::default(),
-            queue: ArcSwapOption::empty(),
-            told: AtomicBool::new(false),
-            turn: Arc::default(),
-            late: AtomicU64::new(0),
-            syncing: Mutex::default(),
-            taking_in: AtomicBool::new(false),
-        }
+        Self::start(sources, None, stack)
     }
 
-    /// The same, with the plugins that these records tell of: at any time, so they are read again when they change.
-    #[must_use]
-    pub fn with_plugins(mut self, records: PluginRecords) -> Self {
-        let mut plugins = LivePlugins::new(records);
-        self.serving.store(Arc::new(plugins.read(&self.sources)));
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        state.plugins = Some(plugins);
-        self
+    /// The same with plugins, which may come and go: these records are read again when they change.
+    pub fn with_plugins(sources: Vec<Directory>, records: PluginRecords, stack: Stack) -> Self {
+        Self::start(sources, Some(records), stack)
+    }
+
+    fn start(sources: Vec<Directory>, records: Option<PluginRecords>, stack: Stack) -> Self {
+        let (sender, requests) = channel();
+        let (store, refresher) = Self::parts(sources, records, stack, sender);
+        refresher.start(requests);
+        store
+    }
+
+    fn parts(
+        sources: Vec<Directory>,
+        records: Option<PluginRecords>,
+        stack: Stack,
+        requests: Sender<RefreshRequest>,
+    ) -> (Self, Refresher) {
+        let (stack, publisher) = (Arc::new(stack), Arc::new(Publisher::new()));
+        let fixed = sources.clone();
+        let refresher =
+            Refresher::new(sources, records, Arc::clone(&stack), Arc::clone(&publisher));
+        let store = Self {
+            fixed,
+            first: Arc::clone(&refresher.sources),
+            stack,
+            publisher,
+            requests,
+            late: AtomicU64::new(0),
+            syncing: SyncState::default(),
+        };
+        (store, refresher)
     }
 
     /// The sources of this moment, first-named first.
     pub fn sources(&self) -> Arc<Vec<Directory>> {
-        self.serving.load_full()
+        let published = self.publisher.load();
+        published
+            .map_or_else(|| Arc::clone(&self.first), |published| Arc::clone(&published.sources))
     }
 
     /// The current snapshot; waits for the first one.
     pub async fn snapshot(&self) -> Arc<Snapshot> {
         loop {
-            if let Some(snapshot) = self.current.load_full() {
+            if let Some(snapshot) = self.known() {
                 return snapshot;
             }
-            // The sender lives in `self`, so waiting can only end with a value.
+            // The publisher lives as long as the store, so that the wait ends only with a snapshot.
             let _ = self.generations().wait_for(|generation| *generation > 0).await;
         }
     }
@@ -131,87 +143,89 @@ impl Store {
         self.stack.settle(source.served().as_ref()).pins
     }
 
-    /// The current snapshot, if there is one yet. Nobody looks or waits.
+    /// The published snapshot, if there is one yet, current or not. Does not wait.
     pub fn known(&self) -> Option<Arc<Snapshot>> {
-        self.current.load_full()
+        self.publisher.snapshot()
     }
 
-    /// A snapshot with every change that was on disk when it was asked for, or a second before where nobody tells of
-    /// changes. Waiting for that has an end, and is counted when it comes to it.
-    pub async fn fresh(self: &Arc<Self>) -> Arc<Snapshot> {
-        if let Some(snapshot) = self.up_to_date().or_else(|| self.behind_a_sync()) {
+    /// A snapshot with every change that was on disk when it was asked for, or a second before where nothing is watched.
+    /// A call that would wait longer than `refresh.patience_ms` gets the last snapshot, and is counted as late.
+    pub async fn fresh(&self) -> Arc<Snapshot> {
+        let current = self.publisher.current(&self.stack);
+        if let Some(snapshot) = current.or_else(|| self.known_during_sync()) {
             return snapshot;
         }
         let known = self.snapshot().await;
         let patience = Duration::from_millis(known.settings().refresh.patience_ms);
-        let told = self.told.load(Ordering::Relaxed);
-        let patience = if told { patience } else { patience.max(LOOK) };
-        match timeout(patience, self.caught_up()).await {
-            Ok(Some(snapshot)) => snapshot,
-            // It panicked, and was logged by whoever catches panics; what we have is what we have.
+        let watched = self.publisher.load().is_some_and(|published| published.watched);
+        let patience = if watched { patience } else { patience.max(UNWATCHED_SCAN_INTERVAL) };
+        match timeout(patience, self.refreshed(RefreshScope::Changes, Cause::Call)).await {
+            Ok(Some(refreshed)) => refreshed.snapshot,
+            // The refresh panicked; the last snapshot is all there is.
             Ok(None) => known,
             Err(_) => {
                 let late = self.late.fetch_add(1, Ordering::Relaxed) + 1;
-                tracing::warn!(late, "answered before all changes were taken in");
+                tracing::warn!(late, "answered before all changes were published");
                 self.snapshot().await
             }
         }
     }
 
-    /// Takes in what has changed. Those who wait for the same look wait here, not each on a thread of its own; and the
-    /// next look starts when this one has ended, whoever has stopped waiting for it.
-    async fn caught_up(self: &Arc<Self>) -> Option<Arc<Snapshot>> {
-        let turn = Arc::clone(&self.turn).lock_owned().await;
-        if let Some(snapshot) = self.up_to_date() {
-            return Some(snapshot);
-        }
-        let store = Arc::clone(self);
-        let looking = spawn_blocking(move || {
-            let _turn = turn;
-            store.catch_up(Cause::Call)
-        });
-        looking.await.ok()
-    }
-
-    /// The current snapshot, if nothing has changed since. Asks the queue first and who is at work last: what is not in
-    /// the queue any more is with them.
-    fn up_to_date(&self) -> Option<Arc<Snapshot>> {
-        let told = self.queue.load().as_ref().is_some_and(|queue| queue.waiting() > 0);
-        if told {
-            return None;
-        }
-        let state = self.state.try_lock().ok()?;
-        let known = state.is_current(Instant::now())
-            && state.has_same_links()
-            && state.plugins.as_ref().is_none_or(LivePlugins::are_same);
-        drop(state);
-        let snapshot = self.current.load_full()?;
-        let in_place = || snapshot.is_in_place(&self.serving.load(), self.stack.consent_stamp());
-        (known && in_place()).then_some(snapshot)
-    }
-
-    /// The current snapshot, while the sync of this very server takes in what it fetched: a commit is there when it is
-    /// indexed, and nobody waits for that. Only where nothing but repositories is served; a change in a directory is
-    /// waited for.
-    fn behind_a_sync(&self) -> Option<Arc<Snapshot>> {
-        let alone = || self.sources.iter().all(|source| source.repository().is_some());
-        let taking_in = self.taking_in.load(Ordering::Acquire) && alone();
-        self.current.load_full().filter(|_| taking_in)
-    }
-
-    /// How many calls were answered before all changes were taken in.
+    /// How many calls were answered before all changes were published.
     pub fn late(&self) -> u64 {
         self.late.load(Ordering::Relaxed)
     }
 
-    /// Whether the system tells of changes.
-    pub fn is_told(&self) -> bool {
-        self.queue.load().is_some()
+    /// Whether the kernel reports changes.
+    pub fn is_watched(&self) -> bool {
+        self.publisher.queue().is_some()
     }
 
-    /// How many snapshots there have been, zero before the first: whoever waits on it hears of each new one.
+    /// How many snapshots were published, zero before the first. Each new one wakes those who wait on it.
     pub fn generations(&self) -> watch::Receiver<u64> {
-        self.generations.subscribe()
+        self.publisher.generations()
+    }
+
+    /// Watches the sources from now on, if the system can.
+    pub fn watch(&self) {
+        // Without a refresher nothing is watched.
+        let _ = self.requests.send(RefreshRequest::Watch);
+    }
+
+    /// How many folders are watched, or why not all are.
+    pub fn watching(&self) -> Result<usize, String> {
+        self.ask(RefreshRequest::WatchState).unwrap_or_else(|| Err("it was stopped".to_owned()))
+    }
+
+    /// Refreshes everything, and blocks until that is published.
+    pub fn refresh(&self, cause: Cause) -> Refreshed {
+        self.refresh_blocking(RefreshScope::All, cause)
+    }
+
+    fn refresh_blocking(&self, scope: RefreshScope, cause: Cause) -> Refreshed {
+        let refreshed = self.ask(|reply| RefreshRequest::Refresh { scope, cause, reply });
+        // A refresh that panics takes its caller with it, as if the caller had refreshed by itself.
+        refreshed.unwrap_or_else(|| resume_unwind(Box::new("the refresh panicked")))
+    }
+
+    /// Refreshes, and waits until that is published; none if the refresh panicked.
+    async fn refreshed(&self, scope: RefreshScope, cause: Cause) -> Option<Refreshed> {
+        let (sender, refreshed) = oneshot::channel();
+        // A call that does not wait any longer needs no answer.
+        let reply: Reply<Refreshed> = Box::new(move |answer| drop(sender.send(answer)));
+        self.requests.send(RefreshRequest::Refresh { scope, cause, reply }).ok()?;
+        refreshed.await.ok()
+    }
+
+    /// Sends a request, and blocks until it is answered; none if the refresher panicked.
+    fn ask<T: Send + 'static>(
+        &self,
+        request: impl FnOnce(Reply<T>) -> RefreshRequest,
+    ) -> Option<T> {
+        let (sender, answer) = channel();
+        let reply: Reply<T> = Box::new(move |answer| drop(sender.send(answer)));
+        self.requests.send(request(reply)).ok()?;
+        answer.recv().ok()
     }
 }
 
@@ -223,29 +237,21 @@ mod tests {
         source::git::{Installed, Repository},
     };
 
-    /// Whether a call is answered without waiting while a look at what a sync has fetched goes on: a call that waits runs into
-    /// its limit, and is counted as late.
-    async fn is_answered_at_once(sources: Vec<Directory>, taking_in: bool) -> bool {
-        let store = Arc::new(Store::new(sources, Stack::default()));
-        store.refresh(Cause::Start);
-        store.taking_in.store(taking_in, Ordering::Release);
-        let looking = Arc::clone(&store);
-        let (begun, begins) = tokio::sync::oneshot::channel();
-        let (end, ends) = std::sync::mpsc::channel::<()>();
-        let look = spawn_blocking(move || {
-            let _state = looking.state.lock().unwrap();
-            begun.send(()).unwrap();
-            ends.recv().unwrap();
-        });
-        begins.await.unwrap();
+    /// Whether a call is answered without waiting while a refresh goes on: a call that waits runs into its limit, and is
+    /// counted as late.
+    async fn is_answered_at_once(sources: Vec<Directory>, publishing: bool) -> bool {
+        // Requests are never answered.
+        let (requests, _waiting) = channel();
+        let (store, mut refresher) = Store::parts(sources, None, Stack::default(), requests);
+        refresher.refresh(RefreshScope::All, Cause::Start);
+        store.syncing.publishing.store(publishing, Ordering::Release);
+        store.publisher.begin();
         store.fresh().await;
-        end.send(()).unwrap();
-        look.await.unwrap();
         store.late() == 0
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_what_a_sync_takes_in_but_for_what_changed_in_a_directory() {
+    async fn calls_wait_for_a_change_in_a_directory_and_not_for_what_a_sync_fetched() {
         let home = tempfile::tempdir().unwrap();
         let url = format!("file://{}", home.path().join("remote").display());
         let named = NamedRepository { name: "team".into(), url, origin: "--repo" };

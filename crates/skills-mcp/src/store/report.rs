@@ -1,4 +1,4 @@
-//! What a look came to, and what the log says of it.
+//! What a refresh came to, and what the log says of it.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -9,19 +9,19 @@ use skills_core::{
 
 use super::Snapshot;
 
-/// Why somebody looks again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Why there is a refresh; of several causes the last of this list is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// The server starts.
-    Start,
+    /// The watch has reported a change, or a sync has fetched one.
+    Change,
+    /// A call needs every change.
+    Call,
+    /// The interval is over.
+    Periodic,
     /// A call of `refresh_skills`.
     Asked,
-    /// A call that wants to see every change.
-    Call,
-    /// The system tells of a change.
-    Told,
-    /// The time has come.
-    Periodic,
+    /// The server starts.
+    Start,
 }
 
 impl fmt::Display for Cause {
@@ -30,14 +30,14 @@ impl fmt::Display for Cause {
             Self::Start => "start",
             Self::Asked => "refresh_skills",
             Self::Call => "call",
-            Self::Told => "change",
+            Self::Change => "change",
             Self::Periodic => "periodic",
         })
     }
 }
 
-/// What a look came to.
-#[derive(Debug)]
+/// What a refresh came to.
+#[derive(Debug, Clone)]
 pub struct Refreshed {
     /// The new snapshot.
     pub snapshot: Arc<Snapshot>,
@@ -49,8 +49,8 @@ pub struct Refreshed {
     pub failures: Vec<String>,
 }
 
-/// So many diagnostics are written to the log one by one; the rest is a number.
-const LOGGED: usize = 20;
+/// So many diagnostics are logged one by one; the rest is a number.
+const MAX_LOGGED: usize = 20;
 
 impl Snapshot {
     /// Everything that is wrong with the content, its configuration included.
@@ -69,14 +69,9 @@ impl Snapshot {
 }
 
 impl Refreshed {
-    /// Nobody had to look.
-    pub(super) fn unchanged(snapshot: Arc<Snapshot>) -> Self {
-        Self { snapshot, delta: Delta::default(), took: Duration::ZERO, failures: Vec::new() }
-    }
-
     pub(super) fn log(&self, cause: Cause, before: Option<&Snapshot>) {
         let Self { snapshot, delta, took, .. } = self;
-        // A look that nobody asked for and that finds nothing new is not worth a line.
+        // A refresh that was not asked for and finds nothing new is not logged.
         let asked = matches!(cause, Cause::Start | Cause::Asked);
         if asked || !delta.is_empty() {
             tracing::info!(
@@ -91,16 +86,16 @@ impl Refreshed {
                 "indexed"
             );
         }
-        // What was said at the last look is not said again.
+        // What the last refresh logged is not logged again.
         let said = before.map(|before| before.settled.diagnostics.as_slice()).unwrap_or_default();
         let settled = snapshot.settled.diagnostics.iter().filter(|found| !said.contains(found));
         let worth = |diagnostic: &&Diagnostic| diagnostic.finding.code.severity() != Severity::Info;
         let news: Vec<&Diagnostic> = settled.chain(&delta.found).filter(worth).collect();
-        for diagnostic in news.iter().take(LOGGED) {
+        for diagnostic in news.iter().take(MAX_LOGGED) {
             let hint = escaped(diagnostic.finding.hint.as_deref().unwrap_or_default());
             tracing::warn!(hint, "{}", snapshot.described(diagnostic));
         }
-        if let Some(more) = news.len().checked_sub(LOGGED).filter(|more| *more > 0) {
+        if let Some(more) = news.len().checked_sub(MAX_LOGGED).filter(|more| *more > 0) {
             tracing::warn!("{more} more; `skills-mcp doctor` lists all of them");
         }
         let said = before.map(|before| before.settled.notices.as_slice()).unwrap_or_default();

@@ -2,26 +2,24 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::Arc,
 };
 
 use sha2::{Digest as _, Sha256};
 use skills_core::{
-    catalog::{Catalog, Folder, Kind, Origin, Skill, SkillId, Stamp},
+    catalog::{Catalog, Folder, Kind, Origin, Skill, Stamp},
     diagnostic::{Diagnostic, escaped},
     document::{Dialect, Parsed, Text},
     relpath::RelPath,
-    route::{
-        Router, Verdict,
-        ranked::{self, Entry, Ranked, Ranking, Tokenizer},
-    },
+    route::{Router, Verdict},
 };
 use thiserror::Error;
 
+use super::index::Index;
 use crate::{
     config::{FileStamp, Settings, Settled},
     event::Version,
-    source::{Directory, DiskError, Followed, Identity, MAX_SKILL_BYTES, Root, map},
+    source::{Directory, DiskError, Identity, MAX_SKILL_BYTES, Root, ScannedSource},
 };
 
 /// Larger files have no digest.
@@ -47,8 +45,6 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The ranked index is made in so many steps.
-const PARTS: usize = 5;
 /// A diagnostic's line is shown from files up to this size.
 const MAX_SHOWN_BYTES: usize = 1024 * 1024;
 
@@ -64,7 +60,7 @@ pub struct Snapshot {
     pub(super) roots: Vec<SourceRoot>,
     /// Which state of the record of consent the settings are of.
     pub(super) consent: Option<FileStamp>,
-    pub(super) ranked: OnceLock<Ranked>,
+    pub(super) index: Index,
 }
 
 /// Where a source's files are.
@@ -77,7 +73,7 @@ pub(super) struct SourceRoot {
     pub(super) identity: Option<Identity>,
     /// What its configuration looked like.
     pub(super) config: [Option<Stamp>; 2],
-    /// Whether it lies on a disk of another machine.
+    /// Whether it is on a network file system.
     pub(super) remote: bool,
     /// The commit it is, where it comes from a repository.
     pub(super) commit: Option<Arc<str>>,
@@ -174,7 +170,7 @@ impl Snapshot {
         self.roots.iter().map(|source| source.changes).sum()
     }
 
-    /// Whether a skill lies in a directory that the operator named, and not in a repository, a plugin or a client's
+    /// Whether a skill is in a directory that the operator named, and not in a repository, a plugin or a client's
     /// directory.
     pub fn is_in_named_directory(&self, skill: &Skill) -> bool {
         let origin = self.catalog.sources().get(skill.source).map(|source| &source.origin);
@@ -213,84 +209,16 @@ impl Snapshot {
             && self.roots.iter().zip(now).all(|(root, now)| is_same_config(&root.config, now))
     }
 
-    /// Whether its files are read from the folders that are followed now.
-    pub(super) fn is_rooted_in(&self, followed: &[Followed]) -> bool {
+    /// Whether its files are read from the folders that are served now.
+    pub(super) fn is_rooted_in(&self, scanned: &[ScannedSource]) -> bool {
         let same =
-            |(root, followed): (&SourceRoot, &Followed)| root.identity == followed.identity();
-        self.roots.len() == followed.len() && self.roots.iter().zip(followed).all(same)
+            |(root, scanned): (&SourceRoot, &ScannedSource)| root.identity == scanned.identity();
+        self.roots.len() == scanned.len() && self.roots.iter().zip(scanned).all(same)
     }
 
     /// What the keyword formula makes of a request.
     pub fn route(&self, request: &str) -> Verdict {
         self.router.route(&self.catalog, request, &self.settings().matching)
-    }
-
-    /// The skills that a request most likely means.
-    pub fn search(&self, query: &str, limit: usize) -> Ranking {
-        let mut ranking = self.ranked().search(query, limit);
-        // Numbers are given as skills come; what is as good as another goes by its place.
-        let place = |hit: &ranked::Hit| {
-            let skill = self.catalog.skill(SkillId::at(hit.entry));
-            skill.map(|skill| (skill.source, skill.kind, &skill.path))
-        };
-        ranking
-            .hits
-            .sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b))));
-        ranking
-    }
-
-    /// Whether the ranked index is ready.
-    pub fn is_indexed(&self) -> bool {
-        self.ranked.get().is_some()
-    }
-
-    /// The ranked index. Built beside the first calls; whoever needs it earlier waits for it.
-    pub(super) fn ranked(&self) -> &Ranked {
-        self.ranked.get_or_init(|| {
-            let numbers: Vec<SkillId> = (0..self.catalog.end()).map(SkillId::at).collect();
-            // In parts, so that never more than a part of the entries is in memory.
-            numbers.chunks(numbers.len().div_ceil(PARTS).max(1)).fold(
-                Ranked::default(),
-                |ranked, part| {
-                    let entries = map(part, Tokenizer::new, |tokenizer, number| {
-                        (number.index(), self.entry(*number, tokenizer))
-                    });
-                    ranked.with(entries).merged()
-                },
-            )
-        })
-    }
-
-    /// Makes the index from the one before: these skills changed since.
-    pub(super) fn index_after(&self, before: &Ranked, changed: impl Iterator<Item = SkillId>) {
-        let mut tokenizer = Tokenizer::new();
-        let changed = changed.map(|number| (number.index(), self.entry(number, &mut tokenizer)));
-        // Nobody else has seen this snapshot yet.
-        let _ = self.ranked.set(before.with(changed));
-    }
-
-    /// The same snapshot with an index that was made over an earlier one.
-    pub(super) fn indexed_by(&self, ranked: &Ranked, over: &Self) -> Self {
-        let Self { catalog, router, settled, roots, consent, .. } = self;
-        let next = Self {
-            catalog: catalog.clone(),
-            router: router.clone(),
-            settled: Arc::clone(settled),
-            roots: roots.clone(),
-            consent: *consent,
-            ranked: OnceLock::new(),
-        };
-        next.index_after(ranked, catalog.changed_since(&over.catalog).into_iter());
-        next
-    }
-
-    /// A skill as the index takes it; without its text where that cannot be read now, until somebody tells of it.
-    fn entry(&self, number: SkillId, tokenizer: &mut Tokenizer) -> Option<Arc<Entry>> {
-        let skill = self.catalog.skill(number)?;
-        let text = self.text(skill).ok();
-        let body = text.as_ref().map(Text::body).unwrap_or_default();
-        let clauses = clauses(skill);
-        Some(Arc::new(Entry::read(&ranked::Text { body, ..offered(skill, &clauses) }, tokenizer)))
     }
 
     /// The folder a skill's files are in, as an agent would name it: its resource folder, else its file's.
@@ -299,7 +227,7 @@ impl Snapshot {
         shown(&self.absolute(skill, &folder))
     }
 
-    /// Where a file of a skill's resource folder lies.
+    /// Where a file of a skill's resource folder is.
     pub fn path_of(&self, skill: &Skill, file: &RelPath) -> String {
         let path = skill.resource(file).unwrap_or_else(|| file.clone());
         shown(&self.absolute(skill, &path))
@@ -353,7 +281,7 @@ impl Snapshot {
         text.lines().nth(index).map(|line| line.trim_start_matches('\u{feff}').to_owned())
     }
 
-    /// Where a source lies.
+    /// Where a source is.
     pub fn source_path(&self, number: usize) -> PathBuf {
         self.roots.get(number).map(|source| source.path.clone()).unwrap_or_default()
     }
@@ -375,24 +303,4 @@ fn is_same_config(before: &[Option<Stamp>; 2], now: &[Option<Stamp>; 2]) -> bool
 fn shown(path: &Path) -> String {
     let shown = path.to_string_lossy().replace('\\', "/");
     if shown.is_empty() { ".".to_owned() } else { shown }
-}
-
-/// The clause of a skill that a search found it by.
-pub fn clause_of(skill: &Skill, number: usize) -> Option<String> {
-    offered(skill, &clauses(skill)).clause(number).map(str::to_owned)
-}
-
-fn clauses(skill: &Skill) -> Vec<String> {
-    let fields = skill.fields();
-    fields.phrases.iter().chain(&fields.keywords).cloned().collect()
-}
-
-/// What a skill offers to be found by, beside its text.
-fn offered<'a>(skill: &'a Skill, clauses: &'a [String]) -> ranked::Text<'a> {
-    let fields = skill.fields();
-    let name = match skill.kind {
-        Kind::Bundle => fields.name.as_deref().unwrap_or(skill.path.name()),
-        Kind::Tree => &skill.identity,
-    };
-    ranked::Text { name, description: &fields.description, body: "", clauses }
 }

@@ -1,24 +1,27 @@
-//! Syncs repositories beside the calls: at the start, every interval, and when somebody asks.
+//! Syncs repositories beside the calls: at the start, every interval, and on request.
 //!
-//! A generation is indexed before it becomes current, so that one that cannot be is never served; then the pointer moves, and
-//! the next look finds another folder in the source's place, as it would with any directory. Not here: how a sync works (source).
+//! A generation is checked before it becomes current, so that one that cannot be indexed is never served; then the pointer
+//! moves, and the next refresh finds another folder in the source's place, as it would with any directory. Not here: how a
+//! sync works (source).
 
 use std::{
     collections::HashMap,
     hash::{BuildHasher as _, Hasher as _, RandomState},
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, TryLockError, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use skills_core::{
     catalog::{Catalog, Intake},
-    document::Parsed,
     yaml,
 };
 use tokio::{task::spawn_blocking, time::sleep};
 
-use super::{Cause, Snapshot, Store};
+use super::{Cause, Snapshot, Store, request::RefreshScope};
 use crate::{
     config::{Git, read_optional},
     source::{
@@ -29,9 +32,9 @@ use crate::{
 };
 
 /// A repository without any generation is tried again after this long, and then after twice as long each time.
-const SOON: Duration = Duration::from_secs(15);
-/// A sync that waits for another process's is in no hurry.
-const PATIENCE: Duration = Duration::from_mins(10);
+const FIRST_RETRY_INTERVAL: Duration = Duration::from_secs(15);
+/// How long a sync waits for one of another process.
+const SYNC_LOCK_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// How urgent a sync is.
 #[derive(Debug, Clone, Copy)]
@@ -53,41 +56,69 @@ pub struct Outcome {
     pub result: Result<Synced, GitError>,
 }
 
-/// Who hears how a fetch gets on.
+/// Called with the progress of a fetch.
 pub type Fetched<'a> = Option<&'a (dyn Fn(&str) + Sync)>;
+
+/// Whether a sync runs, and how far it is.
+#[derive(Debug, Default)]
+pub(super) struct SyncState {
+    running: AtomicBool,
+    /// What was fetched is checked, and becomes current or is being published.
+    pub(super) publishing: AtomicBool,
+}
+
+/// A sync that runs, until it is dropped.
+struct Running<'a>(&'a AtomicBool);
+
+impl<'a> Running<'a> {
+    /// None if a sync runs already.
+    fn begin(running: &'a AtomicBool) -> Option<Self> {
+        (!running.swap(true, Ordering::AcqRel)).then_some(Self(running))
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
 
 impl Store {
     /// The repositories among the sources, with their numbers.
     pub fn repositories(&self) -> impl Iterator<Item = (usize, &Directory, &Arc<Repository>)> {
-        let sources = self.sources.iter().enumerate();
+        let sources = self.fixed.iter().enumerate();
         sources.filter_map(|(number, source)| Some((number, source, source.repository()?)))
     }
 
-    /// Syncs every repository, one after the other, and looks at what came; none if a sync runs already.
+    /// Syncs every repository, one after the other, and publishes what each fetched; none if a sync runs already.
     pub fn sync(&self, urgency: Urgency<'_>, progress: Fetched<'_>) -> Option<Vec<Outcome>> {
-        let _turn = match self.syncing.try_lock() {
-            Ok(turn) => turn,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
+        let _running = Running::begin(&self.syncing.running)?;
         let outcomes: Vec<Outcome> = self
             .repositories()
             .map(|(number, source, repository)| Outcome {
                 repository: Arc::clone(repository),
                 result: self.sync_one(number, source, repository, urgency, progress),
             })
-            .inspect(|_| self.take_in())
+            .inspect(|_| self.publish_fetched())
             .collect();
         outcomes.iter().for_each(Outcome::log);
         Some(outcomes)
     }
 
-    /// Looks at what a sync put in a source's place, before the next one starts.
-    fn take_in(&self) {
-        if self.current.load().is_some() {
-            self.catch_up(Cause::Told);
+    /// Publishes what a sync put in a source's place, before the next one starts.
+    fn publish_fetched(&self) {
+        if self.known().is_some() {
+            self.refresh_blocking(RefreshScope::Changes, Cause::Change);
         }
-        self.taking_in.store(false, Ordering::Release);
+        self.syncing.publishing.store(false, Ordering::Release);
+    }
+
+    /// The last snapshot, while a sync of this server publishes what it fetched: a commit is served once it is indexed, and
+    /// no call waits for that. Only where all sources are repositories; calls wait for a change in a directory.
+    pub(super) fn known_during_sync(&self) -> Option<Arc<Snapshot>> {
+        let only_repositories = || self.fixed.iter().all(|source| source.repository().is_some());
+        let publishing = self.syncing.publishing.load(Ordering::Acquire) && only_repositories();
+        self.known().filter(|_| publishing)
     }
 
     fn sync_one(
@@ -102,7 +133,7 @@ impl Store {
         let check = |generation: &Generation| {
             self.check(number, source, generation)?;
             // What comes next is the pointer's move.
-            self.taking_in.store(true, Ordering::Release);
+            self.syncing.publishing.store(true, Ordering::Release);
             Ok(())
         };
         let (fresh_for, commit) = match urgency {
@@ -117,7 +148,7 @@ impl Store {
             commit,
             sparse: git.sparse_checkout,
             fresh_for,
-            patience: PATIENCE,
+            patience: SYNC_LOCK_TIMEOUT,
             timeout: Duration::from_secs(git.timeout_seconds),
             max_total_bytes: git.max_total_bytes,
             check: &check,
@@ -160,7 +191,7 @@ impl Store {
         let index = || {
             let root = Root::open(&generation.content(), Links::Refuse)
                 .map_err(|error| error.to_string())?;
-            let before = self.current.load_full();
+            let before = self.known();
             let empty = Catalog::default();
             let catalog = before.as_ref().map_or(&empty, |before| &before.catalog);
             let listed = catalog.sources().get(number).map(|known| Arc::clone(&known.root));
@@ -172,10 +203,10 @@ impl Store {
                 walked: generation.manifest().left_out().into(),
             };
             let number = number.min(catalog.sources().len());
-            let (_, delta) = catalog.with(number, &intake, |files| {
-                let read = |file: &(_, _)| Arc::new(read_skill(&root, &file.0, file.1));
-                files.iter().map(read).collect::<Vec<Arc<Parsed>>>()
-            });
+            let update = catalog.update(number, &intake);
+            let read = |(file, dialect): &_| Arc::new(read_skill(&root, file, *dialect).0);
+            let parsed = update.files().iter().map(read).collect();
+            let (_, delta) = catalog.with(update, parsed);
             tracing::debug!(changed = delta.numbers.len(), "a generation can be indexed");
             Ok(())
         };
@@ -216,12 +247,12 @@ impl Store {
             let late = interval.mul_f64(0.1) * u32::try_from(chance).unwrap_or(0) / 1_000;
             interval.saturating_sub(age.unwrap_or_default()) + late
         };
-        let rest = self.repositories().map(left).min().unwrap_or(PATIENCE);
-        let soon = SOON * 2_u32.saturating_pow(failures.min(10));
+        let rest = self.repositories().map(left).min().unwrap_or(SYNC_LOCK_TIMEOUT);
+        let soon = FIRST_RETRY_INTERVAL * 2_u32.saturating_pow(failures.min(10));
         if bare { rest.min(soon) } else { rest }
     }
 
-    /// Whether nobody wants syncs but those that are asked for.
+    /// Whether repositories are synced on request only.
     fn is_only_asked(&self) -> bool {
         let enabled = |(_, source, _): (usize, &Directory, &Arc<Repository>)| {
             self.settled(source).settings.refresh.enabled
@@ -239,7 +270,7 @@ pub async fn keep_synced(store: Arc<Store>) {
     loop {
         let syncing = Arc::clone(&store);
         let synced = spawn_blocking(move || {
-            // What somebody asked for meanwhile is as good.
+            // A sync that was requested meanwhile is as good.
             let outcomes = syncing.sync(Urgency::Periodic, None).unwrap_or_default();
             outcomes.iter().all(|outcome| outcome.result.is_ok())
         });

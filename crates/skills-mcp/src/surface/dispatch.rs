@@ -170,7 +170,7 @@ impl Dispatcher {
     /// store has to look.
     async fn wait_for_writer(&self) {
         tokio::time::sleep(STALE_RETRY_PAUSE).await;
-        if !self.store.is_told() {
+        if !self.store.is_watched() {
             let _ = self.refresh().await;
         }
     }

@@ -25,19 +25,18 @@ use skills_core::catalog::Delta;
 use tokio::{
     sync::watch,
     task::{JoinSet, spawn_blocking},
-    time::{Instant, sleep_until, timeout},
+    time::timeout,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    store::Snapshot,
+    store::{Debouncer, Snapshot},
     surface::{Dispatcher, NotifyOn},
 };
 
-/// So long nothing more must change before a change is told.
-const QUIET: Duration = Duration::from_millis(500);
-/// Where changes never end, they are told all the same after this.
-const LONGEST: Duration = Duration::from_secs(5);
+/// Clients are notified once changes have stopped.
+const NOTIFY_DEBOUNCE: Debouncer =
+    Debouncer { delay: Duration::from_millis(500), max_delay: Duration::from_secs(5) };
 /// A client that reads this slowly is not waited for. What it was sent stays on its way.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 /// So many streams may be open at once.
@@ -201,7 +200,12 @@ impl Notifier {
         dispatcher.mark_seen(&dispatcher.store().snapshot().await);
         loop {
             let _ = generations.changed().await;
-            quiet(&mut generations, QUIET, LONGEST).await;
+            let another = || {
+                generations.mark_unchanged();
+                let mut next = generations.clone();
+                async move { next.changed().await.is_ok() }
+            };
+            NOTIFY_DEBOUNCE.wait(another).await;
             self.notify_of_changes().await;
         }
     }
@@ -275,18 +279,6 @@ async fn send(peer: &Peer<RoleServer>, notifications: Vec<ServerNotification>) -
     true
 }
 
-/// Waits until nothing has changed for a while, or changes have gone on for too long.
-async fn quiet(generations: &mut watch::Receiver<u64>, quiet: Duration, longest: Duration) {
-    let latest = Instant::now() + longest;
-    loop {
-        let until = latest.min(Instant::now() + quiet);
-        tokio::select! {
-            () = sleep_until(until) => return,
-            _ = generations.changed() => {}
-        }
-    }
-}
-
 impl Inner {
     /// The lists that are not what they were, and why.
     fn compare(&self, before: &Arc<Snapshot>, now: &Arc<Snapshot>) -> (Vec<List>, String) {
@@ -327,25 +319,6 @@ fn reason(delta: &Delta, files: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[tokio::test]
-    async fn changes_that_never_end_are_told_all_the_same() {
-        let changes = watch::Sender::new(0_u64);
-        let mut generations = changes.subscribe();
-        let storm = async {
-            loop {
-                changes.send_modify(|generation| *generation += 1);
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        };
-        let waited = quiet(&mut generations, Duration::from_mins(1), Duration::from_millis(50));
-        let waited = timeout(skills_testkit::LIMIT, waited);
-        tokio::select! {
-            waited = waited => assert!(waited.is_ok(), "the storm is waited out"),
-            () = storm => {}
-        }
-        assert!(*generations.borrow() > 1, "there was a storm");
-    }
 
     #[test]
     fn a_reason_counts_and_names_nobody() {

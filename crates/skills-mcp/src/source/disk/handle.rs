@@ -4,7 +4,7 @@
 
 use std::{
     ffi::OsStr,
-    io::{self, Read as _},
+    io,
     os::{
         fd::{AsRawFd as _, OwnedFd},
         unix::ffi::OsStrExt as _,
@@ -13,8 +13,9 @@ use std::{
 };
 
 use rustix::{
+    buffer::spare_capacity,
     fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat2, readlink},
-    io::Errno,
+    io::{Errno, read, retry_on_intr},
 };
 
 use super::{DiskError, link::View};
@@ -62,13 +63,20 @@ pub(super) fn bytes_of(file: OwnedFd, limit: usize) -> Result<Vec<u8>, DiskError
     if bytes > cap {
         return Err(DiskError::TooLarge { limit, bytes });
     }
-    let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
-    // One byte more than allowed, to notice a file that grows.
-    std::fs::File::from(file).take(cap + 1).read_to_end(&mut content)?;
-    if content.len() > limit {
-        return Err(DiskError::TooLarge { limit, bytes: content.len() as u64 });
+    let size = usize::try_from(bytes).unwrap_or(0);
+    // Room for one byte more, so that one read shows that the file ends there, or that it has grown.
+    let mut content = Vec::with_capacity(size + 1);
+    loop {
+        let room = content.capacity() - content.len();
+        let read = retry_on_intr(|| read(&file, spare_capacity(&mut content))).map_err(said)?;
+        if content.len() > limit {
+            return Err(DiskError::TooLarge { limit, bytes: content.len() as u64 });
+        }
+        if read == 0 || (read < room && content.len() >= size) {
+            return Ok(content);
+        }
+        content.reserve(1);
     }
-    Ok(content)
 }
 
 /// A folder's handle, open for its path or for reading.

@@ -5,6 +5,7 @@ use std::{
     collections::HashMap,
     ffi::OsStr,
     io,
+    mem::MaybeUninit,
     os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
@@ -12,7 +13,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, fstatfs, statat},
+    fs::{AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat, fstat, fstatfs, statat},
     io::Errno,
 };
 use skills_core::{catalog::Stamp, document::Dialect, relpath::RelPath};
@@ -38,6 +39,9 @@ pub struct Root {
     /// root was opened for: with links that leave it, every change opens the root anew.
     standing: Mutex<HashMap<RelPath, bool>>,
 }
+
+/// A folder is listed in pieces of this size.
+const LISTING_BUFFER_BYTES: usize = 8 * 1024;
 
 /// So many folders right below the target of a refused link are watched, and the target itself.
 const MAX_WATCHED_BELOW: usize = 32;
@@ -78,7 +82,9 @@ impl Root {
         let watch = queue.map(|queue| queue.add(&folder));
         let found = fstat(&folder).map_err(said)?;
         let mut entries = Vec::new();
-        for entry in Dir::read_from(&folder).map_err(said)? {
+        let mut buffer = [MaybeUninit::uninit(); LISTING_BUFFER_BYTES];
+        let mut listing = RawDir::new(&folder, &mut buffer);
+        while let Some(entry) = listing.next() {
             let entry = entry.map_err(said)?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             if name == "." || name == ".." {

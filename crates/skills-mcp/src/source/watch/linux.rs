@@ -1,4 +1,4 @@
-//! The queue on Linux: `inotify`, asked for exactly what matters. Reading is no event, so looking around causes none.
+//! The queue on Linux: `inotify`, asked for exactly what matters. Reading is no event, so a scan causes none.
 
 use std::{
     ffi::OsStr,
@@ -16,9 +16,9 @@ use rustix::{
     io::Errno,
 };
 
-use super::{Descriptor, Told, What};
+use super::{Descriptor, WatchEvent, WatchEventKind};
 
-/// A file that is still being written says nothing until it is closed: half a file is nobody's. `ATTRIB` is for
+/// A file that is being written is reported when it is closed, so that half a file is not read. `ATTRIB` is for
 /// permissions, and for a link's target that an editor replaces.
 const CHANGES: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::CLOSE_WRITE)
@@ -30,7 +30,7 @@ const CHANGES: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::ATTRIB)
     .union(WatchFlags::EXCL_UNLINK);
 
-/// The events that have not been looked at.
+/// The events that were not read yet.
 #[derive(Debug)]
 pub struct Queue(OwnedFd);
 
@@ -51,7 +51,7 @@ impl Queue {
         usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
-    /// Watches an open folder or file. By its handle, so that it is the one that was looked at.
+    /// Watches an open folder or file. By its handle, so that it is the one that was listed.
     pub(in crate::source) fn add(&self, place: &OwnedFd) -> io::Result<Descriptor> {
         let path = format!("/proc/self/fd/{}", place.as_raw_fd());
         Ok(inotify::add_watch(&self.0, path, CHANGES)?)
@@ -77,27 +77,27 @@ impl Queue {
     }
 
     /// Takes out everything that waits.
-    pub(super) fn drain(&self) -> Vec<Told> {
+    pub(super) fn drain(&self) -> Vec<WatchEvent> {
         let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
         let mut reader = Reader::new(&self.0, &mut buffer);
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         loop {
             match reader.next() {
                 Ok(event) => {
                     let flags = event.events();
                     let what = if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
-                        What::Overflow
+                        WatchEventKind::Overflow
                     } else if flags.contains(ReadFlags::IGNORED) {
-                        What::Unwatched
+                        WatchEventKind::Unwatched
                     } else {
-                        event.file_name().map_or(What::Itself, |name| {
-                            What::Named(OsStr::from_bytes(name.to_bytes()).to_os_string())
+                        event.file_name().map_or(WatchEventKind::Itself, |name| {
+                            WatchEventKind::Named(OsStr::from_bytes(name.to_bytes()).to_os_string())
                         })
                     };
-                    told.push(Told { watch: event.wd(), what });
+                    events.push(WatchEvent { watch: event.wd(), what });
                 }
                 Err(Errno::INTR) => {}
-                Err(_) => return told,
+                Err(_) => return events,
             }
         }
     }

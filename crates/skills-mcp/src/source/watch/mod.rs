@@ -1,8 +1,8 @@
-//! [`Watch`]: what the system tells of changes in the folders that sources are in.
+//! [`Watch`]: the kernel's notices of changes in the folders of the sources.
 //!
-//! The kernel puts a change into the queue before the call that makes it returns; so whoever finds the queue empty
-//! knows of every change made before. Nothing is written to a disk to find that out. What is told is a hint: which
-//! names to look at again, never what they hold. Not here: looking (walk), and what is done where nobody tells (store).
+//! The kernel queues an event before the call that makes the change returns; so if the queue is empty, every change made
+//! before is known. Nothing is written to a disk to find that out. An event says which names to scan again, never what they
+//! hold. Not here: scanning (`scanned`, `walk`), and what is done without a watch (store).
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -26,16 +26,16 @@ use skills_core::relpath::RelPath;
 /// The number of one watch.
 pub(super) type Descriptor = i32;
 
-/// One event, as the system tells it.
+/// One event, as the kernel reports it.
 #[derive(Debug)]
-struct Told {
+struct WatchEvent {
     watch: Descriptor,
-    what: What,
+    what: WatchEventKind,
 }
 
 #[derive(Debug)]
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nobody tells there"))]
-enum What {
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no events there"))]
+enum WatchEventKind {
     /// Something happened to what has this name in the watched folder.
     Named(OsString),
     /// Something happened to what is watched itself.
@@ -47,24 +47,24 @@ enum What {
 }
 
 /// Which folder or file a watch is for: a source, by number, and the path below its root.
-type Place = (usize, RelPath);
+type WatchedPath = (usize, RelPath);
 
 /// Everything that is watched.
 #[derive(Debug)]
 pub struct Watch {
     queue: Arc<Queue>,
-    places: HashMap<Descriptor, Place>,
-    by_place: BTreeMap<Place, Descriptor>,
+    places: HashMap<Descriptor, WatchedPath>,
+    by_place: BTreeMap<WatchedPath, Descriptor>,
     /// Links may lead to one folder from several places; the further ones are here.
-    further: HashMap<Descriptor, Vec<Place>>,
+    further: HashMap<Descriptor, Vec<WatchedPath>>,
 }
 
 /// What the queue held.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// Paths to look at again, by source.
-    pub paths: BTreeSet<Place>,
-    /// Nobody knows what else changed.
+pub struct QueuedChanges {
+    /// Paths to scan again, by source.
+    pub paths: BTreeSet<WatchedPath>,
+    /// Events were lost, so that anything may have changed.
     pub lost: bool,
 }
 
@@ -130,7 +130,7 @@ impl Watch {
     }
 
     /// A watch is not for this place any more; where it was for no other, there is none.
-    fn release(&mut self, watch: Descriptor, place: &Place) {
+    fn release(&mut self, watch: Descriptor, place: &WatchedPath) {
         let mut further = self.further.remove(&watch).unwrap_or_default();
         further.retain(|other| other != place);
         if self.places.get(&watch) == Some(place) {
@@ -150,7 +150,7 @@ impl Watch {
     pub fn forget(&mut self, source: usize, path: &RelPath) {
         let inside = |other: &RelPath| is_at_or_below(other, path);
         let from = (source, path.clone());
-        let gone: Vec<(Place, Descriptor)> = self
+        let gone: Vec<(WatchedPath, Descriptor)> = self
             .by_place
             .range(from..)
             .take_while(|((other, below), _)| {
@@ -167,27 +167,29 @@ impl Watch {
     }
 
     /// Takes everything out of the queue.
-    pub fn drain(&mut self) -> Changes {
-        let mut changes = Changes::default();
-        for Told { watch, what } in self.queue.drain() {
-            if matches!(what, What::Overflow) {
+    pub fn drain(&mut self) -> QueuedChanges {
+        let mut changes = QueuedChanges::default();
+        for WatchEvent { watch, what } in self.queue.drain() {
+            if matches!(what, WatchEventKind::Overflow) {
                 changes.lost = true;
                 continue;
             }
             let further = self.further.get(&watch).into_iter().flatten();
             let places = self.places.get(&watch).into_iter().chain(further);
             for (source, path) in places {
-                let told = match &what {
-                    // A name that we cannot use is found out about by looking at its folder.
-                    What::Named(name) => name
+                let changed = match &what {
+                    // A name that cannot be used is a finding of its folder.
+                    WatchEventKind::Named(name) => name
                         .to_str()
                         .and_then(|name| path.child(name).ok())
                         .unwrap_or_else(|| path.clone()),
-                    What::Itself | What::Unwatched | What::Overflow => path.clone(),
+                    WatchEventKind::Itself
+                    | WatchEventKind::Unwatched
+                    | WatchEventKind::Overflow => path.clone(),
                 };
-                changes.paths.insert((*source, told));
+                changes.paths.insert((*source, changed));
             }
-            if matches!(what, What::Unwatched) {
+            if matches!(what, WatchEventKind::Unwatched) {
                 let further = self.further.remove(&watch).unwrap_or_default();
                 for place in self.places.remove(&watch).into_iter().chain(further) {
                     // Another watch may be there by now.

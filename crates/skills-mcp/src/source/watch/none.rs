@@ -1,8 +1,8 @@
-//! No queue: these systems do not say what changed in an order that could be relied on, so sources are looked at anew.
+//! No queue: these systems do not say what changed in an order that could be relied on, so sources are scanned again.
 
 use std::{io, path::Path};
 
-use super::{Descriptor, Told};
+use super::{Descriptor, WatchEvent};
 
 /// A queue that cannot be opened.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Queue {
         match *self {}
     }
 
-    pub(super) fn drain(&self) -> Vec<Told> {
+    pub(super) fn drain(&self) -> Vec<WatchEvent> {
         match *self {}
     }
 }

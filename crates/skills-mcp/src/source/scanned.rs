@@ -1,4 +1,6 @@
-//! [`Followed`]: a directory as it was found last, kept up to date by looking again at all of it or at what changed.
+//! [`ScannedSource`]: a directory as the last scan found it, kept up to date by scanning all of it or only what changed.
+//!
+//! Not here: when to scan (store), and how folders are walked (`walk`).
 
 use std::{
     io,
@@ -14,53 +16,52 @@ use skills_core::{
 };
 
 use super::{
+    bodies::{Bodies, BodyWriter},
     directory::{Directory, SourceError, read_skill},
     disk::{DiskError, Identity, Links, Listed, Root, identity},
     git::Repository,
+    link_targets::LinkTargets,
     parallel::map,
     walk::{Walked, is_skipped, walk},
     watch::{Watch, is_at_or_below},
 };
 
-/// So many links of a source are looked at before each answer; the rest, when everything is.
-const MAX_LINKS: usize = 256;
-
-/// How to look again.
+/// How much of a source to scan.
 #[derive(Debug, Clone, Copy)]
-pub enum Look<'a> {
-    /// At everything.
-    Whole,
-    /// At these paths, which ascend.
-    At(&'a [RelPath]),
+pub enum ScanScope<'a> {
+    /// Everything.
+    All,
+    /// These paths, in ascending order.
+    Paths(&'a [RelPath]),
 }
 
 /// A directory, and what was found in it.
 #[derive(Debug, Default)]
-pub struct Followed {
+pub struct ScannedSource {
     /// The open folder; none where there is nothing to read.
     root: Option<Arc<Root>>,
     identity: Option<Identity>,
-    /// Where it lies, if that is not always the same place.
+    /// Where it is, if that is not always the same place.
     place: Option<PathBuf>,
-    /// Which commit it is, where it comes from a repository.
+    /// Its commit, if it comes from a repository.
     commit: Option<Arc<str>>,
     folder: Arc<Folder>,
     findings: Vec<(String, Finding)>,
     /// The links in it, and what each leads to.
     links: Vec<(RelPath, Option<Identity>)>,
-    /// A part of it cannot be looked at by itself.
+    /// Whether a part of it cannot be scanned by itself.
     whole_only: bool,
     /// Whether everything in it is watched.
     watched: bool,
-    /// Why it cannot be; it is not tried again.
+    /// Why it cannot be watched; it is not tried again.
     unwatchable: Option<String>,
-    /// Whether it lies on a disk of another machine.
+    /// Whether it is on a network file system.
     remote: bool,
-    /// How many changes were seen in it: of any file, be it a skill's or not.
+    /// How many changes of any file in it were seen.
     changes: u64,
 }
 
-impl Followed {
+impl ScannedSource {
     /// The open folder; none where there is nothing to read.
     pub fn root(&self) -> Option<&Arc<Root>> {
         self.root.as_ref()
@@ -71,77 +72,75 @@ impl Followed {
         self.identity
     }
 
-    /// Where it lies.
+    /// Where it is.
     pub fn place<'a>(&'a self, directory: &'a Directory) -> &'a Path {
         self.place.as_deref().unwrap_or(directory.path())
     }
 
-    /// Which commit it is, where it comes from a repository.
+    /// Its commit, if it comes from a repository.
     pub fn commit(&self) -> Option<&Arc<str>> {
         self.commit.as_ref()
     }
 
-    /// Whether somebody tells of every change in it. Nothing is watched where there is nothing.
+    /// Whether every change in it is reported. An empty place needs no watch.
     pub fn is_watched(&self) -> bool {
         self.watched || self.root.is_none()
     }
 
-    /// How many changes were seen in it: of any file, be it a skill's or not. It never goes down.
+    /// How many changes of any file in it were seen. The count never goes down.
     pub fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Whether it lies on a disk of another machine.
+    /// Whether it is on a network file system.
     pub fn is_remote(&self) -> bool {
         self.remote
     }
 
-    /// Whether its links lead where they did. Nobody tells of a target that appears, or of a link or folder on the way
-    /// to one that is replaced.
-    pub fn has_same_links(&self) -> bool {
-        let Some(root) = self.root.as_ref().filter(|_| self.watched) else { return true };
-        let nowhere = self.links.iter().filter(|(_, leads)| leads.is_none());
-        let somewhere = self.links.iter().filter(|(_, leads)| leads.is_some());
-        let mut links = nowhere.chain(somewhere).take(MAX_LINKS);
-        links.all(|(path, leads)| root.leads(path) == *leads)
+    /// The links whose targets have to be compared, because the watch does not report all their changes.
+    pub fn link_targets(&self) -> LinkTargets {
+        match self.root.as_ref().filter(|_| self.watched && !self.links.is_empty()) {
+            Some(root) => LinkTargets::new(root, &self.links),
+            None => LinkTargets::default(),
+        }
     }
 
-    /// Why nobody tells of its changes, where that cannot be had.
+    /// Why its changes are not reported, if they cannot be.
     pub fn unwatchable(&self) -> Option<&str> {
         self.unwatchable.as_deref()
     }
 
-    /// Nobody watches it any more.
-    pub fn unwatched(&mut self) {
+    /// The watch has ended.
+    pub fn stop_watching(&mut self) {
         self.watched = false;
     }
 
-    /// Looks again. What it held stays where it cannot be read at all.
-    pub fn look(
+    /// Scans it again. If it cannot be read at all, what it held stays.
+    pub fn scan(
         &mut self,
         directory: &Directory,
         number: usize,
-        how: Look<'_>,
+        scope: ScanScope<'_>,
         mut watch: Option<&mut Watch>,
     ) -> Result<Option<io::Error>, SourceError> {
         if let Some(repository) = directory.repository() {
-            return self.look_at_generation(directory, repository);
+            return self.scan_generation(directory, repository);
         }
-        match how {
-            Look::At(paths) if !self.whole_only && self.root.is_some() => {
+        match scope {
+            ScanScope::Paths(paths) if !self.whole_only && self.root.is_some() => {
                 if paths.iter().all(|path| !path.is_root()) {
-                    let trouble = self.look_at(number, paths, watch.as_deref_mut());
+                    let trouble = self.scan_paths(number, paths, watch.as_deref_mut());
                     if !self.whole_only {
                         return Ok(trouble);
                     }
                 }
             }
-            Look::At(_) | Look::Whole => {}
+            ScanScope::Paths(_) | ScanScope::All => {}
         }
-        self.look_whole(directory, number, watch)
+        self.scan_all(directory, number, watch)
     }
 
-    fn look_whole(
+    fn scan_all(
         &mut self,
         directory: &Directory,
         number: usize,
@@ -162,8 +161,8 @@ impl Followed {
         }
         let queue = watch.as_ref().map(|watch| Arc::clone(watch.queue()));
         let queue = queue.filter(|_| self.unwatchable.is_none());
-        // Another folder in its place has nothing to do with what was there; and what is not watched yet has to be
-        // listed to be.
+        // Another folder in its place has nothing in common with what was there; and a folder has to be listed to be
+        // watched.
         let same = !another && (self.watched || queue.is_none());
         if let (false, Some(watch)) = (same, &mut watch) {
             watch.forget(number, &RelPath::root());
@@ -201,14 +200,14 @@ impl Followed {
         }
     }
 
-    /// Takes the generation that is current. It never changes, so only another one is looked at, and nothing is watched.
-    fn look_at_generation(
+    /// Takes the current generation. A generation never changes, so it is not scanned again and not watched.
+    fn scan_generation(
         &mut self,
         directory: &Directory,
         repository: &Repository,
     ) -> Result<Option<io::Error>, SourceError> {
         let Some(generation) = repository.serve() else {
-            // The pointer may be there and lead nowhere: then what was read last is as good as it gets.
+            // If the pointer is there and leads nowhere, what was read last is kept.
             if repository.identity().is_none() {
                 *self = Self { changes: self.changes + 1, ..Self::default() };
             }
@@ -230,8 +229,8 @@ impl Followed {
         Ok(None)
     }
 
-    /// Looks at single names. Each is what it is now: a file is read again, a folder walked.
-    fn look_at(
+    /// Scans single names: a file is read again, a folder walked.
+    fn scan_paths(
         &mut self,
         number: usize,
         paths: &[RelPath],
@@ -246,8 +245,8 @@ impl Followed {
             let (false, Some(above)) = (inside, above) else { continue };
             let was_folder = above.own_folder(path.name()).is_some();
             let was_there = was_folder || above.own_file(path.name()).is_some();
-            let listed = root.look(path).filter(|listed| !is_passed_by(path, listed));
-            // A file that came and went in between is not worth a word.
+            let listed = root.look(path).filter(|listed| !is_ignored(path, listed));
+            // A file that came and went in between is no change.
             self.changes += u64::from(was_there || listed.is_some());
             let is_folder = matches!(listed, Some(Listed::Folder { .. }));
             let shown = escaped(path.as_str());
@@ -265,12 +264,12 @@ impl Followed {
                     continue;
                 }
                 Some(Listed::File { bytes, linked: false, .. }) => {
-                    // Somebody told of it, so it is read again, whatever its times say.
+                    // The watch reported it, so it is read again, whatever its times say.
                     let entry = Entry::Regular { bytes, stamp: Stamp::UNSURE };
                     Arc::make_mut(&mut self.folder).put(path, Some(Node::File(entry)));
                     continue;
                 }
-                // Named like a skill's file, it is told of.
+                // A folder named like a skill's file is a finding of its folder's walk.
                 Some(Listed::Folder { linked: false }) => SkillPath::of_file(path).is_none(),
                 // Whatever is out of the ordinary is found by walking the folder that it is in.
                 Some(
@@ -283,12 +282,12 @@ impl Followed {
             let walked_path = if plain { path.clone() } else { path.folder() };
             let mut result = self.rewalk(&root, number, &walked_path, watch.as_deref_mut());
             if plain && !matches!(result, Ok(_) | Err(DiskError::NotFound)) {
-                // Closed to us, which is said of it in the folder that it is in.
+                // Not readable, which is a finding of the walk of its folder.
                 result = self.rewalk(&root, number, &path.folder(), watch.as_deref_mut());
             }
             match result {
                 Ok(unwatched) => trouble = trouble.or(unwatched),
-                // Gone between looking and walking: the next event tells.
+                // Removed meanwhile: the next event reports it.
                 Err(_) => Arc::make_mut(&mut self.folder).put(path, None),
             }
             if is_folder && plain {
@@ -342,24 +341,22 @@ impl Followed {
         }
     }
 
-    /// What these files say.
-    pub fn read(&self, files: &[(RelPath, Dialect)]) -> Vec<Arc<Parsed>> {
-        map(
-            files,
-            || (),
-            |(), (file, dialect)| {
-                let parsed = match &self.root {
-                    Some(root) => read_skill(root, file, *dialect),
-                    None => Parsed::gone(),
-                };
-                Arc::new(parsed)
-            },
-        )
+    /// What these files say; of skills, `bodies` keeps what the index needs.
+    pub fn read(&self, files: &[(RelPath, Dialect)], bodies: &Bodies) -> Vec<Arc<Parsed>> {
+        let read = |bodies: &mut BodyWriter<'_>, (file, dialect): &(RelPath, Dialect)| {
+            let Some(root) = &self.root else { return Arc::new(Parsed::gone()) };
+            let (parsed, text) = read_skill(root, file, *dialect);
+            if let (Some(skill), Some(text)) = (&parsed.skill, text) {
+                bodies.keep(skill.document.digest(), text.body());
+            }
+            Arc::new(parsed)
+        };
+        map(files, || bodies.writer(), read)
     }
 }
 
 /// Whether a path leads to or through a tool's own folder; a file may be called as it likes.
-fn is_passed_by(path: &RelPath, listed: &Listed) -> bool {
+fn is_ignored(path: &RelPath, listed: &Listed) -> bool {
     let is_folder = matches!(listed, Listed::Folder { .. });
     path.folder().segments().any(is_skipped) || (is_folder && is_skipped(path.name()))
 }

@@ -1,4 +1,4 @@
-//! Random edits of a real folder: what is kept up by what the system tells equals what a look from nothing finds.
+//! Random edits of a real folder: what is kept up to date by watch events equals what a scan from nothing finds.
 
 use std::{collections::BTreeMap, fs, os::unix::fs::symlink, path::Path};
 
@@ -10,7 +10,7 @@ use skills_core::{
 };
 use skills_mcp::{
     config::{NamedSource, Trust},
-    source::{Directory, Followed, Look, Watch},
+    source::{Directory, ScanScope, ScannedSource, Watch},
 };
 use skills_testkit::Home;
 
@@ -57,7 +57,7 @@ fn apply(root: &Path, edit: &Edit) {
 /// Every folder and file by path, of a file its size; and what was said.
 type Seen = (BTreeMap<String, Option<u64>>, Vec<(String, Finding)>);
 
-fn seen(followed: &Followed, directory: &Directory) -> Seen {
+fn seen(scanned: &ScannedSource, directory: &Directory) -> Seen {
     fn collect(folder: &Folder, path: &str, seen: &mut BTreeMap<String, Option<u64>>) {
         for (name, entry) in folder.files() {
             let bytes = match entry {
@@ -72,19 +72,19 @@ fn seen(followed: &Followed, directory: &Directory) -> Seen {
         }
     }
     let mut all = BTreeMap::new();
-    let intake = followed.intake(directory);
+    let intake = scanned.intake(directory);
     collect(&intake.root, "", &mut all);
     let mut findings = intake.walked.to_vec();
     findings.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.message.cmp(&b.1.message)));
     (all, findings)
 }
 
-fn take_in(followed: &mut Followed, directory: &Directory, watch: &mut Watch) {
+fn scan_changes(scanned: &mut ScannedSource, directory: &Directory, watch: &mut Watch) {
     let changes = watch.drain();
     let paths: Vec<RelPath> = changes.paths.into_iter().map(|(_, path)| path).collect();
     if !paths.is_empty() {
-        let looked = followed.look(directory, 0, Look::At(&paths), Some(watch));
-        assert!(matches!(looked, Ok(None)), "{looked:?}");
+        let result = scanned.scan(directory, 0, ScanScope::Paths(&paths), Some(watch));
+        assert!(matches!(result, Ok(None)), "{result:?}");
     }
 }
 
@@ -92,26 +92,26 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn what_is_told_of_comes_to_what_is_there(script in prop::collection::vec(
+    fn scans_of_watch_events_find_what_is_there(script in prop::collection::vec(
         prop::collection::vec(edit(), 1..5), 1..10,
     )) {
         let home = Home::with("//- first.md\nx\n");
         let named = NamedSource { name: "main".into(), path: home.skills(), origin: "--dir" };
         let directory = Directory::open(&named, Trust::Named).unwrap();
         let mut watch = Watch::open().unwrap();
-        let mut followed = Followed::default();
-        followed.look(&directory, 0, Look::Whole, Some(&mut watch)).unwrap();
+        let mut scanned = ScannedSource::default();
+        scanned.scan(&directory, 0, ScanScope::All, Some(&mut watch)).unwrap();
         for batch in script {
             for edit in &batch {
                 apply(&home.skills(), edit);
             }
-            take_in(&mut followed, &directory, &mut watch);
-            let mut fresh = Followed::default();
-            fresh.look(&directory, 0, Look::Whole, None).unwrap();
+            scan_changes(&mut scanned, &directory, &mut watch);
+            let mut fresh = ScannedSource::default();
+            fresh.scan(&directory, 0, ScanScope::All, None).unwrap();
             let expected = seen(&fresh, &directory);
-            prop_assert_eq!(&seen(&followed, &directory), &expected, "after {:?}", batch);
-            // A look at everything that knows what was there finds the same.
-            fresh.look(&directory, 0, Look::Whole, None).unwrap();
+            prop_assert_eq!(&seen(&scanned, &directory), &expected, "after {:?}", batch);
+            // A scan of everything that knows what was there finds the same.
+            fresh.scan(&directory, 0, ScanScope::All, None).unwrap();
             prop_assert_eq!(&seen(&fresh, &directory), &expected);
         }
     }

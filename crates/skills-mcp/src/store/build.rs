@@ -1,0 +1,149 @@
+//! Makes the next snapshot of what the scans found: catalog, router, settings, and the index where it was ready.
+
+use std::sync::Arc;
+
+use skills_core::{
+    catalog::{Catalog, Delta},
+    diagnostic::{Code, Diagnostic, Finding},
+};
+
+use super::{
+    LivePlugins, Snapshot,
+    index::{Index, MAX_INDEXED_AT_ONCE, Unindexed},
+    refresher::Refresher,
+    snapshot::SourceRoot,
+};
+use crate::{
+    config::{Settled, Waiting},
+    source::{Bodies, Directory, ScannedSource},
+};
+
+impl Refresher {
+    /// The next snapshot, and what changed; the one before, if nothing is different. `replaced` is the first source that is
+    /// another one now, `scanned` are the sources that were scanned; `steady` says that nothing else can have changed the
+    /// settings.
+    pub(super) fn next_snapshot(
+        &self,
+        before: Option<&Arc<Snapshot>>,
+        replaced: Option<usize>,
+        scanned: &[usize],
+        steady: bool,
+    ) -> (Arc<Snapshot>, Delta) {
+        let bodies = Bodies::default();
+        let (catalog, delta) =
+            self.next_catalog(before.map(Arc::as_ref), replaced, scanned, &bodies);
+        // Before the settings are read: what is written meanwhile is found to be different the next time.
+        let configs: Vec<_> = self.sources.iter().map(Directory::config_stamps).collect();
+        let consent = self.stack.consent_stamp();
+        let settled = self.settle(before.map(Arc::as_ref), steady);
+        let same = |before: &&Arc<Snapshot>| {
+            let sources = catalog.sources().iter().zip(before.catalog.sources());
+            Arc::ptr_eq(&before.settled, &settled)
+                && before.catalog.sources().len() == catalog.sources().len()
+                && sources
+                    .into_iter()
+                    .all(|(a, b)| Arc::ptr_eq(&a.root, &b.root) && a.has_same_walk(b))
+                && delta.numbers.is_empty()
+                && delta.found.is_empty()
+                && before.is_rooted_in(&self.scanned)
+                && before.has_configurations(&configs, consent)
+        };
+        if let Some(before) = before.filter(same) {
+            return (Arc::clone(before), delta);
+        }
+        let numbers = || delta.numbers.iter().copied();
+        let router = before.map(|before| before.router.clone()).unwrap_or_default();
+        let router = router.with(&catalog, numbers());
+        let root = |((source, scanned), config): ((&Directory, &ScannedSource), _)| SourceRoot {
+            path: scanned.place(source).to_owned(),
+            root: scanned.root().cloned(),
+            identity: scanned.identity(),
+            config,
+            remote: scanned.is_remote(),
+            commit: scanned.commit().cloned(),
+            changes: scanned.changes(),
+        };
+        let roots = self.sources.iter().zip(&self.scanned).zip(configs).map(root).collect();
+        let ready = before.and_then(|before| before.ready_index());
+        let is_ready = ready.is_some();
+        let unindexed = match ready {
+            Some(base) => Unindexed { base: base.clone(), changed: numbers().collect(), bodies },
+            None => Unindexed { bodies, ..Unindexed::all(&catalog) },
+        };
+        let index = Index::new(unindexed);
+        let snapshot = Snapshot { catalog, router, settled, roots, consent, index };
+        if is_ready && delta.numbers.len() <= MAX_INDEXED_AT_ONCE {
+            snapshot.ranked();
+        }
+        (Arc::new(snapshot), delta)
+    }
+
+    /// The catalog with what the scanned sources hold now, and what that changed.
+    fn next_catalog(
+        &self,
+        before: Option<&Snapshot>,
+        replaced: Option<usize>,
+        scanned: &[usize],
+        bodies: &Bodies,
+    ) -> (Catalog, Delta) {
+        let mut catalog = before.map(|before| before.catalog.clone()).unwrap_or_default();
+        let mut delta = Delta::default();
+        if let Some(replaced) = replaced {
+            (catalog, delta) = catalog.shortened(replaced);
+        }
+        for number in scanned {
+            let (Some(source), Some(scanned)) =
+                (self.sources.get(*number), self.scanned.get(*number))
+            else {
+                continue;
+            };
+            let intake = scanned.intake(source);
+            let update = catalog.update(*number, &intake);
+            let parsed = scanned.read(update.files(), bodies);
+            let (next, change) = catalog.with(update, parsed);
+            catalog = next;
+            delta = delta.and(change);
+        }
+        if scanned.len() > 1 && !delta.found.is_empty() {
+            // What one source's change made wrong another's may have put right.
+            let wrong = catalog.diagnostics();
+            delta.found.retain(|found| wrong.contains(found));
+        }
+        (catalog, delta)
+    }
+
+    /// The settings of this moment. Only the first source's `config.yaml` counts; for each other one there is a finding.
+    fn settle(&self, before: Option<&Snapshot>, steady: bool) -> Arc<Settled> {
+        if let Some(before) = before
+            && steady
+            && before.has_same_configuration(&self.sources, self.stack.consent_stamp())
+        {
+            return Arc::clone(&before.settled);
+        }
+        let mut served = self.sources.iter().map(Directory::served);
+        let mut settled = self.stack.settle_source(served.next().flatten().as_ref());
+        for served in served.flatten() {
+            let own = self.stack.settle_source(Some(&served));
+            let waiting = own.waiting.into_iter().filter(Waiting::is_of_its_source);
+            settled.diagnostics.extend(waiting.map(|waiting| waiting.diagnostic));
+            let Some(config) = served.config else { continue };
+            let finding =
+                Finding::whole(Code::ConfigRefused, "only the first source's config.yaml counts")
+                    .hint("name its directory first, or set the keys in your own configuration");
+            settled
+                .diagnostics
+                .push(finding.in_file(&config.source, &config.file.to_string_lossy()));
+        }
+        settled.diagnostics.extend(self.source_failures());
+        match before {
+            Some(before) if before.settled.is_same(&settled) => Arc::clone(&before.settled),
+            _ => Arc::new(settled),
+        }
+    }
+
+    /// What is wrong with the plugins' records, and with sources as a whole.
+    fn source_failures(&self) -> impl Iterator<Item = Diagnostic> {
+        let records = self.plugins.iter().flat_map(LivePlugins::diagnostics);
+        records.chain(self.failures.iter().flatten()).cloned()
+    }
+}

@@ -1,0 +1,226 @@
+//! The ranked index of a snapshot: made beside the calls, kept ready while few skills change, made exact later.
+//!
+//! Not here: how it ranks (core), and when it is made (`schedule`).
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use skills_core::{
+    catalog::{Catalog, Kind, Skill, SkillId},
+    document::{Digest, Text},
+    route::ranked::{self, Entry, Ranked, Ranking, Tokenizer},
+};
+
+use super::{Snapshot, Store, request::RefreshRequest};
+use crate::source::{Bodies, map};
+
+/// An index that is ready stays ready if at most so many skills have changed: a call may be waiting.
+pub(super) const MAX_INDEXED_AT_ONCE: usize = 256;
+/// More skills than that are added in so many parts, so that only the entries of one part are in memory.
+const INDEX_PARTS: usize = 5;
+
+/// The ranked index, or what it is to be made of.
+#[derive(Debug)]
+pub(super) struct Index {
+    ranked: OnceLock<Ranked>,
+    /// Taken when the index is made.
+    unindexed: Mutex<Option<Unindexed>>,
+}
+
+/// What an index is made of.
+#[derive(Debug)]
+pub(super) struct Unindexed {
+    /// The index before.
+    pub(super) base: Ranked,
+    /// The skills that changed since.
+    pub(super) changed: Vec<SkillId>,
+    /// What those say that were read meanwhile.
+    pub(super) bodies: Bodies,
+}
+
+impl Index {
+    pub(super) fn new(unindexed: Unindexed) -> Self {
+        Self { ranked: OnceLock::new(), unindexed: Mutex::new(Some(unindexed)) }
+    }
+
+    fn take_unindexed(&self) -> Option<Unindexed> {
+        self.unindexed.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Unindexed {
+    /// Every skill of a catalog.
+    pub(super) fn all(catalog: &Catalog) -> Self {
+        let changed = (0..catalog.end()).map(SkillId::at).collect();
+        Self { base: Ranked::default(), changed, bodies: Bodies::default() }
+    }
+}
+
+impl Store {
+    /// Makes the ranked index ready, and exact if more skills than this have changed since it last was. Changes that are
+    /// published meanwhile are added to the index that was made, so that it need not be made again.
+    pub(super) fn index(&self, max_pending: usize) {
+        let Some(indexed) = self.known() else { return };
+        let ranked = match indexed.ready_index() {
+            Some(ranked) if ranked.pending() <= max_pending => return,
+            Some(ranked) => ranked.merged(),
+            None => indexed.ranked().clone(),
+        };
+        loop {
+            let Some(old) = self.known() else { return };
+            if old.ready_index().is_some_and(|known| known.is_same(&ranked)) {
+                return;
+            }
+            let new = Arc::new(old.indexed_by(&ranked, &indexed));
+            let replace = |reply| RefreshRequest::Replace { old, new, reply };
+            // Without an answer there is no refresher, and nothing to replace.
+            if self.ask(replace).unwrap_or(true) {
+                return;
+            }
+        }
+    }
+}
+
+impl Snapshot {
+    /// The skills that a request most likely means.
+    pub fn search(&self, query: &str, limit: usize) -> Ranking {
+        let mut ranking = self.ranked().search(query, limit);
+        // Numbers are given as skills come; what is as good as another goes by its place.
+        let place = |hit: &ranked::Hit| {
+            let skill = self.catalog.skill(SkillId::at(hit.entry));
+            skill.map(|skill| (skill.source, skill.kind, &skill.path))
+        };
+        ranking
+            .hits
+            .sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b))));
+        ranking
+    }
+
+    /// Whether the ranked index is ready.
+    pub fn is_indexed(&self) -> bool {
+        self.ready_index().is_some()
+    }
+
+    pub(super) fn ready_index(&self) -> Option<&Ranked> {
+        self.index.ranked.get()
+    }
+
+    /// The ranked index. Made beside the first calls; a search that comes earlier waits for it.
+    pub(super) fn ranked(&self) -> &Ranked {
+        self.index.ranked.get_or_init(|| {
+            let unindexed = self.index.take_unindexed();
+            self.indexed(unindexed.unwrap_or_else(|| Unindexed::all(&self.catalog)))
+        })
+    }
+
+    /// The same snapshot with an index that was made over an earlier one.
+    pub(super) fn indexed_by(&self, ranked: &Ranked, over: &Self) -> Self {
+        let Self { catalog, router, settled, roots, consent, index } = self;
+        let bodies = index.take_unindexed().map(|unindexed| unindexed.bodies).unwrap_or_default();
+        let changed = catalog.changed_since(&over.catalog).into_iter().collect();
+        let next = Self {
+            catalog: catalog.clone(),
+            router: router.clone(),
+            settled: Arc::clone(settled),
+            roots: roots.clone(),
+            consent: *consent,
+            index: Index::new(Unindexed { base: ranked.clone(), changed, bodies }),
+        };
+        next.ranked();
+        next
+    }
+
+    fn indexed(&self, Unindexed { base, changed, bodies }: Unindexed) -> Ranked {
+        let many = changed.len() > MAX_INDEXED_AT_ONCE;
+        let mut ranked = base;
+        let mut unread = Unread::default();
+        let mut gone = Vec::new();
+        for number in changed {
+            match self.catalog.skill(number) {
+                Some(skill) => unread.0.push((*skill.document().digest(), number)),
+                None => gone.push((number.index(), None)),
+            }
+        }
+        unread.0.sort_unstable();
+        ranked = ranked.with(gone);
+        let mut add = |entries| {
+            ranked = ranked.with(entries);
+            if many {
+                ranked = ranked.merged();
+            }
+        };
+        // The last first, and each part is dropped when it is in the index.
+        let mut slabs = bodies.into_slabs();
+        let part = slabs.len().div_ceil(INDEX_PARTS).max(1);
+        let mut read = Vec::new();
+        while !slabs.is_empty() {
+            let part = slabs.split_off(slabs.len().saturating_sub(part));
+            let bodies = part.iter().flat_map(|slab| slab.bodies());
+            let texts: Vec<(SkillId, &str)> = bodies
+                .flat_map(|(digest, body)| unread.of(digest).map(move |number| (number, body)))
+                .collect();
+            read.extend(texts.iter().map(|(number, _)| *number));
+            add(map(&texts, Tokenizer::new, |tokenizer, (number, body)| {
+                (number.index(), self.entry(*number, body, tokenizer))
+            }));
+        }
+        let unread = unread.without(read);
+        for part in unread.chunks(unread.len().div_ceil(INDEX_PARTS).max(MAX_INDEXED_AT_ONCE)) {
+            add(map(part, Tokenizer::new, |tokenizer, number| {
+                // Without its text if that cannot be read now, until the watch reports it.
+                let text = self.catalog.skill(*number).and_then(|skill| self.text(skill).ok());
+                let body = text.as_ref().map(Text::body).unwrap_or_default();
+                (number.index(), self.entry(*number, body, tokenizer))
+            }));
+        }
+        ranked
+    }
+
+    /// A skill as the index takes it.
+    fn entry(&self, number: SkillId, body: &str, tokenizer: &mut Tokenizer) -> Option<Arc<Entry>> {
+        let skill = self.catalog.skill(number)?;
+        let clauses = clauses(skill);
+        Some(Arc::new(Entry::read(&ranked::Text { body, ..offered(skill, &clauses) }, tokenizer)))
+    }
+}
+
+/// Skills that are not in the index, by the digests of their files, ascending.
+#[derive(Debug, Default)]
+struct Unread(Vec<(Digest, SkillId)>);
+
+impl Unread {
+    /// The skills with this digest.
+    fn of(&self, digest: &Digest) -> impl Iterator<Item = SkillId> {
+        let first = self.0.partition_point(|(other, _)| other < digest);
+        let same = self.0.iter().skip(first).take_while(move |(other, _)| other == digest);
+        same.map(|(_, number)| *number)
+    }
+
+    /// The numbers of those that are not among these.
+    fn without(self, mut read: Vec<SkillId>) -> Vec<SkillId> {
+        read.sort_unstable();
+        let mut numbers: Vec<SkillId> = self.0.into_iter().map(|(_, number)| number).collect();
+        numbers.retain(|number| read.binary_search(number).is_err());
+        numbers.sort_unstable();
+        numbers
+    }
+}
+
+/// The clause of a skill that a search found it by.
+pub fn clause_of(skill: &Skill, number: usize) -> Option<String> {
+    offered(skill, &clauses(skill)).clause(number).map(str::to_owned)
+}
+
+fn clauses(skill: &Skill) -> Vec<String> {
+    let fields = skill.fields();
+    fields.phrases.iter().chain(&fields.keywords).cloned().collect()
+}
+
+/// What a skill offers to be found by, beside its text.
+fn offered<'a>(skill: &'a Skill, clauses: &'a [String]) -> ranked::Text<'a> {
+    let fields = skill.fields();
+    let name = match skill.kind {
+        Kind::Bundle => fields.name.as_deref().unwrap_or(skill.path.name()),
+        Kind::Tree => &skill.identity,
+    };
+    ranked::Text { name, description: &fields.description, body: "", clauses }
+}

@@ -1,0 +1,161 @@
+//! [`Refresher`]: the one owner of everything that changes with a refresh. It runs on a thread of its own, answers one batch
+//! of requests after the other, and publishes what it finds.
+//!
+//! Not here: how sources are scanned (`scan`), how the next snapshot is made of that (`build`), who asks (`schedule`, `sync`
+//! and calls).
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, mpsc::Receiver},
+    thread,
+    time::Instant,
+};
+
+use skills_core::diagnostic::Diagnostic;
+
+use super::{
+    Cause, LivePlugins, Refreshed,
+    publisher::{Published, Publisher},
+    request::{Batch, Group, RefreshRequest, RefreshScope},
+};
+use crate::{
+    config::Stack,
+    source::{Directory, PluginRecords, ScannedSource, Watch},
+};
+
+/// What is known of the sources between two refreshes.
+#[derive(Debug)]
+pub(super) struct Refresher {
+    pub(super) stack: Arc<Stack>,
+    pub(super) publisher: Arc<Publisher>,
+    /// How many of the sources stay; those behind them are plugins'.
+    pub(super) fixed: usize,
+    /// The sources, first-named first.
+    pub(super) sources: Arc<Vec<Directory>>,
+    /// What was found in each.
+    pub(super) scanned: Vec<ScannedSource>,
+    /// What is wrong with each as a whole.
+    pub(super) failures: Vec<Option<Diagnostic>>,
+    /// The plugins, where they are served.
+    pub(super) plugins: Option<LivePlugins>,
+    pub(super) watch: Option<Watch>,
+    /// Why nothing is watched.
+    pub(super) unwatched: Option<String>,
+    /// When everything, or everything that is not watched, was last scanned.
+    pub(super) scanned_at: Option<Instant>,
+    /// The last refresh panicked, and may have lost events.
+    unfinished: bool,
+}
+
+impl Refresher {
+    pub(super) fn new(
+        sources: Vec<Directory>,
+        records: Option<PluginRecords>,
+        stack: Arc<Stack>,
+        publisher: Arc<Publisher>,
+    ) -> Self {
+        let fixed = sources.len();
+        let mut plugins = records.map(LivePlugins::new);
+        let sources = match &mut plugins {
+            Some(plugins) => plugins.read(&sources),
+            None => sources,
+        };
+        Self {
+            stack,
+            publisher,
+            fixed,
+            sources: Arc::new(sources),
+            scanned: Vec::new(),
+            failures: Vec::new(),
+            plugins,
+            watch: None,
+            unwatched: None,
+            scanned_at: None,
+            unfinished: false,
+        }
+    }
+
+    /// Answers requests on a thread of its own, which ends when the sender is dropped.
+    pub(super) fn start(self, requests: Receiver<RefreshRequest>) {
+        let run = move || self.run(&requests);
+        if let Err(error) = thread::Builder::new().name("refresh".to_owned()).spawn(run) {
+            tracing::error!("there is no thread to refresh on: {error}");
+        }
+    }
+
+    fn run(mut self, requests: &Receiver<RefreshRequest>) {
+        while let Some(Batch { others, changes, all }) = Batch::receive(requests) {
+            others.into_iter().for_each(|other| self.answer(other));
+            // First the quick one: calls wait for it.
+            self.refresh_for(changes, RefreshScope::Changes);
+            self.refresh_for(all, RefreshScope::All);
+        }
+    }
+
+    fn refresh_for(&mut self, group: Option<Group>, scope: RefreshScope) {
+        let Some(group) = group else { return };
+        let refresh = || self.refresh(scope, group.cause);
+        // After a panic, which the panic hook has logged, the next refresh scans everything.
+        if let Ok(refreshed) = catch_unwind(AssertUnwindSafe(refresh)) {
+            group.answer(&refreshed);
+        }
+    }
+
+    fn answer(&mut self, request: RefreshRequest) {
+        match request {
+            RefreshRequest::Watch => self.start_watching(),
+            RefreshRequest::WatchState(reply) => reply(self.watch_state()),
+            RefreshRequest::Replace { old, new, reply } => {
+                let now = self.publisher.load();
+                let now = now.filter(|now| Arc::ptr_eq(&now.snapshot, &old));
+                let replaced = now.map(|now| {
+                    self.publisher.publish(Published { snapshot: new, ..(*now).clone() });
+                });
+                reply(replaced.is_some());
+            }
+            RefreshRequest::Refresh { .. } => {}
+        }
+    }
+
+    /// Scans what may have changed, or everything, and publishes what that comes to.
+    pub(super) fn refresh(&mut self, scope: RefreshScope, cause: Cause) -> Refreshed {
+        let started = Instant::now();
+        let unfinished = std::mem::replace(&mut self.unfinished, true);
+        self.publisher.begin();
+        let changes = self.watch.as_mut().map(Watch::drain).unwrap_or_default();
+        if changes.lost {
+            tracing::info!("the watch queue overflowed; scanning everything");
+        }
+        let before = self.publisher.load();
+        let before = before.as_ref().map(|before| &before.snapshot);
+        let all = scope == RefreshScope::All || unfinished || changes.lost || before.is_none();
+        let replaced = self.update_sources(&changes, all, before.is_none());
+        // The refresh that panicked may have replaced them already, without a catalog to show for it.
+        let replaced =
+            if unfinished { replaced.map(|first| first.min(self.fixed)) } else { replaced };
+        let failures = self.failures.clone();
+        let scanned = self.scan(&changes, all, replaced);
+        let steady = !all && replaced.is_none() && self.failures == failures;
+        let (snapshot, delta) = self.next_snapshot(before, replaced, &scanned, steady);
+        let failures = self.failures.iter().flatten();
+        let failures = failures.map(|failure| failure.finding.message.clone()).collect();
+        let refreshed = Refreshed { snapshot, delta, took: started.elapsed(), failures };
+        // First logged, then published: what an answer is made of can be found in the log.
+        refreshed.log(cause, before.map(Arc::as_ref));
+        self.publish(&refreshed);
+        self.publisher.end();
+        self.unfinished = false;
+        refreshed
+    }
+
+    fn publish(&self, refreshed: &Refreshed) {
+        self.publisher.publish(Published {
+            snapshot: Arc::clone(&refreshed.snapshot),
+            sources: Arc::clone(&self.sources),
+            links: self.scanned.iter().map(ScannedSource::link_targets).collect(),
+            plugins: self.plugins.as_ref().map(|plugins| plugins.stamps().clone()),
+            watched: self.watch.is_some() && self.scanned.iter().all(ScannedSource::is_watched),
+            unwatched_since: self.scanned_at.filter(|_| !self.is_all_watched()),
+        });
+    }
+}
