@@ -130,7 +130,7 @@ impl Snapshot {
     }
 
     fn indexed(&self, Unindexed { base, changed, bodies }: Unindexed) -> Ranked {
-        let many = changed.len() > MAX_INDEXED_AT_ONCE;
+        let exact = base.is_empty() || changed.len() > MAX_INDEXED_AT_ONCE;
         let mut ranked = base;
         let mut unread = Unread::default();
         let mut gone = Vec::new();
@@ -144,7 +144,7 @@ impl Snapshot {
         ranked = ranked.with(gone);
         let mut add = |entries| {
             ranked = ranked.with(entries);
-            if many {
+            if exact {
                 ranked = ranked.merged();
             }
         };
