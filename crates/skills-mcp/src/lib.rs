@@ -10,8 +10,6 @@ pub mod config;
 
 pub mod programs;
 
-pub mod network;
-
 pub mod removal;
 
 pub mod source;

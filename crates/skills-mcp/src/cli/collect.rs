@@ -8,6 +8,10 @@ use std::{
     time::Duration,
 };
 
+use skills_http::{
+    guard::{AccessTokens, GuardError, HttpGuard},
+    serving::serve,
+};
 use tokio::net::TcpListener;
 
 use super::{Context, Failure};
@@ -16,7 +20,7 @@ use crate::{
     config::secret,
     store::{Store, keep, keep_synced},
     transport,
-    web::{Collector, Door, DoorError, Pages, Tokens, keep_pruned, login, pages, serve},
+    web::{Collector, Pages, RESERVED, keep_pruned, login, pages},
 };
 
 #[derive(clap::Args)]
@@ -47,8 +51,8 @@ pub(super) struct Options {
 
 pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
     let listen = listen_address(&options.listen)?;
-    let tokens = Tokens::parse(&secret("COLLECT_TOKEN").unwrap_or_default())?;
-    let door = Arc::new(Door::new(listen, &options.hosts, tokens)?);
+    let tokens = AccessTokens::parse(&secret("COLLECT_TOKEN").unwrap_or_default())?;
+    let guard = Arc::new(HttpGuard::new(listen, &options.hosts, tokens)?);
     let address = archive_address(&options.store)?;
     let keep_for = Keep { events: options.keep_days, counts: options.keep_counts_days };
     let store = if context.named().is_empty() { None } else { Some(Arc::new(context.store()?)) };
@@ -71,10 +75,10 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
             tokio::spawn(keep_synced(Arc::clone(store)));
         }
         let shown = Pages { archive: Arc::clone(&archive), store: store.clone() };
-        let collector = Collector::new(archive, Arc::clone(&door));
-        let routes = collector.routes().merge(pages(shown, Arc::clone(&door))).merge(login(door));
+        let collector = Collector::new(archive, Arc::clone(&guard));
+        let routes = collector.routes().merge(pages(shown, Arc::clone(&guard))).merge(login(guard));
         let stop = async { tracing::info!("stopping: {}", stop.await) };
-        serve(listener, routes, stop).await;
+        serve(listener, routes, &RESERVED, stop).await;
         pruning.abort();
         Ok(ExitCode::SUCCESS)
     });
@@ -123,8 +127,17 @@ impl From<ArchiveError> for Failure {
     }
 }
 
-impl From<DoorError> for Failure {
-    fn from(error: DoorError) -> Self {
-        Self::usage(error.to_string(), error.hint())
+impl From<GuardError> for Failure {
+    fn from(error: GuardError) -> Self {
+        match error {
+            GuardError::Open(_) => Self::usage(
+                error.to_string(),
+                "set COLLECT_TOKEN in the environment, such as to the output of `openssl rand -hex 32`, or listen on 127.0.0.1",
+            ),
+            GuardError::ShortToken => Self::usage(
+                format!("COLLECT_TOKEN: {error}"),
+                "use a long random one, such as the output of `openssl rand -hex 32`",
+            ),
+        }
     }
 }

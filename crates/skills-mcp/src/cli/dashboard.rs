@@ -2,6 +2,10 @@
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
+use skills_http::{
+    guard::{AccessTokens, HttpGuard},
+    serving::serve,
+};
 use tokio::net::TcpListener;
 
 use super::{
@@ -15,7 +19,7 @@ use crate::{
     source::Directory,
     store::{Store, keep, keep_synced},
     transport,
-    web::{Door, Pages, Tokens, login, pages, serve},
+    web::{Pages, RESERVED, login, pages},
 };
 
 #[derive(clap::Args)]
@@ -58,8 +62,8 @@ async fn show(
     store: Option<Arc<Store>>,
 ) -> Result<(), Failure> {
     let listen = listen_address(&options.listen)?;
-    let tokens = Tokens::parse(&secret("COLLECT_TOKEN").unwrap_or_default())?;
-    let door = Arc::new(Door::new(listen, &options.hosts, tokens)?);
+    let tokens = AccessTokens::parse(&secret("COLLECT_TOKEN").unwrap_or_default())?;
+    let guard = Arc::new(HttpGuard::new(listen, &options.hosts, tokens)?);
     let archive = Arc::new(archive(context, options).await?);
     let stop = transport::signal();
     let listener = TcpListener::bind(listen).await.map_err(|error| {
@@ -73,8 +77,9 @@ async fn show(
     // The one line of output: it can be clicked on, and whoever started us reads it.
     Output::new().line(format!("http://{}/", listener.local_addr()?));
     let _ = std::io::stdout().flush();
-    let routes = pages(Pages { archive, store }, Arc::clone(&door)).merge(login(door));
-    serve(listener, routes, async { tracing::info!("stopping: {}", stop.await) }).await;
+    let routes = pages(Pages { archive, store }, Arc::clone(&guard)).merge(login(guard));
+    let stop = async { tracing::info!("stopping: {}", stop.await) };
+    serve(listener, routes, &RESERVED, stop).await;
     Ok(())
 }
 

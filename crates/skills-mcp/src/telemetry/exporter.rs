@@ -10,12 +10,13 @@ use std::{
     time::Duration,
 };
 
-use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use opentelemetry_http::{Bytes, HttpClient as SdkHttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{
     MetricExporter, SpanExporter, WithExportConfig as _, WithHttpConfig as _,
 };
+use skills_http::client::HttpClient;
 
-use crate::{config::Environment, network::Network};
+use crate::config::Environment;
 
 /// The protocol that is spoken.
 const PROTOCOL: &str = "http/protobuf";
@@ -136,14 +137,14 @@ fn is(value: &str, word: &str) -> bool {
 #[derive(Debug)]
 struct Post {
     word: &'static str,
-    network: Network,
+    client: HttpClient,
     /// Whether the last one failed: what stays broken is told once.
     failing: AtomicBool,
 }
 
 impl Post {
     fn new(word: &'static str, patience: Duration) -> Self {
-        Self { word, network: Network::new(patience), failing: AtomicBool::new(false) }
+        Self { word, client: HttpClient::new(patience), failing: AtomicBool::new(false) }
     }
 
     fn sent(&self, request: &Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
@@ -152,7 +153,7 @@ impl Post {
             .iter()
             .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
             .collect();
-        let answer = self.network.post(&request.uri().to_string(), &headers, request.body());
+        let answer = self.client.post(&request.uri().to_string(), &headers, request.body());
         let trouble = match &answer {
             Ok(answer) if (200..300).contains(&answer.status) => None,
             Ok(answer) => Some(format!("the endpoint answers {}", answer.status)),
@@ -181,7 +182,7 @@ impl Post {
     }
 }
 
-impl HttpClient for Post {
+impl SdkHttpClient for Post {
     fn send_bytes<'me, 'answer>(
         &'me self,
         request: Request<Bytes>,

@@ -19,12 +19,12 @@ use axum::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use skills_http::{
+    guard::HttpGuard,
+    serving::{error, guarded, json, refused, unavailable},
+};
 use tokio::time::{sleep, timeout};
 
-use super::{
-    Door,
-    serving::{guarded, later, refusal, said, written},
-};
 use crate::{
     analytics::archive::{Archive, ArchiveError},
     clock,
@@ -48,7 +48,7 @@ const PRUNE: Duration = Duration::from_hours(1);
 #[derive(Debug, Clone)]
 pub struct Collector {
     archive: Arc<Archive>,
-    door: Arc<Door>,
+    guard: Arc<HttpGuard>,
     late: Arc<Mutex<Late>>,
 }
 
@@ -73,7 +73,7 @@ impl Late {
 
 /// What became of a batch.
 #[derive(Serialize)]
-struct Outcome {
+struct BatchOutcome {
     accepted: u64,
     known: u64,
     expired: u64,
@@ -94,16 +94,16 @@ struct Posted<'a> {
 }
 
 impl Collector {
-    /// A collector for this archive, behind this door.
-    pub fn new(archive: Arc<Archive>, door: Arc<Door>) -> Self {
-        Self { archive, door, late: Arc::default() }
+    /// A collector for this archive, behind this guard.
+    pub fn new(archive: Arc<Archive>, guard: Arc<HttpGuard>) -> Self {
+        Self { archive, guard, late: Arc::default() }
     }
 
     /// Its routes. Whether it is well may be asked without a token.
     pub fn routes(self) -> Router {
-        let door = Arc::clone(&self.door);
+        let guard = Arc::clone(&self.guard);
         let events = Router::new().route("/v1/events", post(take)).with_state(self.clone());
-        guarded(events, door).route("/healthz", get(health).with_state(self))
+        guarded(events, guard).route("/healthz", get(health).with_state(self))
     }
 }
 
@@ -122,27 +122,27 @@ impl Collector {
 
 async fn take(State(collector): State<Collector>, mut request: Request) -> Response {
     if !is_json(request.headers()) {
-        return said(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send JSON as application/json");
+        return error(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send JSON as application/json");
     }
     DefaultBodyLimit::max(BODY_BYTES).apply(&mut request);
     let body = match timeout(BODY, Bytes::from_request(request, &())).await {
         Ok(Ok(body)) => body,
         Ok(Err(rejection)) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
             let most = format!("send at most {BODY_BYTES} bytes and {EVENTS} events at once");
-            return said(StatusCode::PAYLOAD_TOO_LARGE, &most);
+            return error(StatusCode::PAYLOAD_TOO_LARGE, &most);
         }
-        Ok(Err(rejection)) => return said(rejection.status(), "the body broke off"),
-        Err(_) => return said(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
+        Ok(Err(rejection)) => return error(rejection.status(), "the body broke off"),
+        Err(_) => return error(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
     };
     let (events, refused) = match read(&body) {
         Ok(read) => read,
-        Err((status, reason)) => return said(status, &reason),
+        Err((status, reason)) => return error(status, &reason),
     };
     match collector.archive.take(events).await {
         Ok(taken) => {
             let (accepted, known, expired) = (taken.new, taken.known, taken.expired);
             collector.note_late(expired);
-            written(StatusCode::OK, &Outcome { accepted, known, expired, refused })
+            json(StatusCode::OK, &BatchOutcome { accepted, known, expired, refused })
         }
         Err(failed) => unwell(&failed),
     }
@@ -184,20 +184,20 @@ async fn health(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
-    if let Err(refused) = collector.door.knows(&method, &headers) {
-        return refusal(refused);
+    if let Err(refusal) = collector.guard.check_origin(&method, &headers) {
+        return refused(refusal);
     }
     match timeout(HEALTH, collector.archive.answers()).await {
         Ok(Ok(())) => "ok".into_response(),
         Ok(Err(failed)) => unwell(&failed),
-        Err(_) => later("the archive does not answer in time"),
+        Err(_) => unavailable("the archive does not answer in time"),
     }
 }
 
 /// The archive failed: the log says how, whoever asked is told to come again.
 fn unwell(failed: &ArchiveError) -> Response {
     tracing::error!("{failed}");
-    later("the archive does not answer")
+    unavailable("the archive does not answer")
 }
 
 /// Forgets what is too old, now and every hour, for as long as it is polled.

@@ -1,4 +1,4 @@
-//! `POST /login`: a browser brings the token in a form, once, and is known by a cookie from then on.
+//! `POST /login`: a browser posts the token in a form once, and has a session cookie from then on.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,50 +11,49 @@ use axum::{
     routing::post,
 };
 use serde::Deserialize;
+use skills_http::{
+    guard::{GuardRefusal, HttpGuard},
+    serving::{error, refused},
+};
 use tokio::time::timeout;
 
-use super::{
-    Door, Refused, page,
-    serving::{refusal, said},
-};
+use super::page;
 
-/// A form with one token has no more bytes,
-const BODY_BYTES: usize = 4 * 1024;
-/// and takes no longer.
-const BODY: Duration = Duration::from_secs(5);
+const MAX_FORM_BYTES: usize = 4 * 1024;
+const FORM_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Deserialize)]
-struct Form {
+struct LoginForm {
     token: String,
 }
 
-/// The route, which is on the outer side of the door.
-pub fn login(door: Arc<Door>) -> Router {
-    Router::new().route("/login", post(enter).with_state(door))
+/// The route, which the guard does not ask a token of.
+pub fn login(guard: Arc<HttpGuard>) -> Router {
+    Router::new().route("/login", post(log_in).with_state(guard))
 }
 
-async fn enter(State(door): State<Arc<Door>>, mut request: Request) -> Response {
-    // Before anything is read: whether it is for us at all.
+async fn log_in(State(guard): State<Arc<HttpGuard>>, mut request: Request) -> Response {
+    // Before the body is read.
     let headers = request.headers().clone();
-    if let Err(refused) = door.knows(request.method(), &headers) {
-        return refusal(refused);
+    if let Err(refusal) = guard.check_origin(request.method(), &headers) {
+        return refused(refusal);
     }
-    DefaultBodyLimit::max(BODY_BYTES).apply(&mut request);
-    let Ok(Ok(body)) = timeout(BODY, Bytes::from_request(request, &())).await else {
-        return said(StatusCode::BAD_REQUEST, "send a form with the field `token`");
+    DefaultBodyLimit::max(MAX_FORM_BYTES).apply(&mut request);
+    let Ok(Ok(body)) = timeout(FORM_TIMEOUT, Bytes::from_request(request, &())).await else {
+        return error(StatusCode::BAD_REQUEST, "send a form with the field `token`");
     };
-    match door.greet(&headers, token(&body).as_deref().unwrap_or_default()) {
+    match guard.open_session(&headers, token(&body).as_deref().unwrap_or_default()) {
         Ok(cookie) => {
             let headers = [(header::SET_COOKIE, cookie), (header::LOCATION, "/".to_owned())];
             (StatusCode::SEE_OTHER, headers).into_response()
         }
-        Err(Refused::Token) => page::login(true),
-        Err(refused) => refusal(refused),
+        Err(GuardRefusal::Token) => page::login(true),
+        Err(refusal) => refused(refusal),
     }
 }
 
 /// A form is written like a query.
 fn token(body: &[u8]) -> Option<String> {
     let uri: Uri = format!("/?{}", str::from_utf8(body).ok()?).parse().ok()?;
-    Query::<Form>::try_from_uri(&uri).ok().map(|Query(form)| form.token)
+    Query::<LoginForm>::try_from_uri(&uri).ok().map(|Query(form)| form.token)
 }

@@ -4,14 +4,17 @@
 //! are kept.
 
 mod collector;
-mod connections;
-mod door;
 mod login;
 mod page;
-mod serving;
 
 pub use collector::{Collector, keep_pruned};
-pub use door::{Door, DoorError, Refused, Tokens};
 pub use login::login;
 pub use page::{Pages, pages};
-pub use serving::{guarded, serve};
+use skills_http::serving::{MAX_REQUESTS, ReservedRoute};
+
+/// Slow pages keep out no events, no health check and no login.
+pub const RESERVED: [ReservedRoute; 3] = [
+    ReservedRoute { path: "/v1/events", max_requests: MAX_REQUESTS },
+    ReservedRoute { path: "/healthz", max_requests: 8 },
+    ReservedRoute { path: "/login", max_requests: 8 },
+];

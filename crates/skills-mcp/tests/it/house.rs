@@ -11,7 +11,6 @@ const ROOMS: &[&str] = &[
     "event",
     "config",
     "programs",
-    "network",
     "removal",
     "source",
     "store",

@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::network::{Answer, Unreachable};
+use skills_http::client::{HttpResponse, Unreachable};
 
 /// Of what an endpoint says, so much is repeated.
 const SHOWN: usize = 200;
@@ -76,14 +76,14 @@ impl Except {
 
 impl Verdict {
     /// Of an answer to a batch of so many events.
-    pub(super) fn of(answer: Result<Answer, Unreachable>, events: usize) -> Self {
+    pub(super) fn of(answer: Result<HttpResponse, Unreachable>, events: usize) -> Self {
         match answer {
             Err(error) => Self::Later { why: error.to_string(), retry_after: None, astray: false },
-            Ok(Answer { status: 200..300, body, .. }) => {
+            Ok(HttpResponse { status: 200..300, body, .. }) => {
                 Self::Taken(Except::of(&body, events).unwrap_or_default())
             }
-            Ok(Answer { status: 413, .. }) => Self::TooLarge,
-            Ok(Answer { status, retry_after, .. }) => {
+            Ok(HttpResponse { status: 413, .. }) => Self::TooLarge,
+            Ok(HttpResponse { status, retry_after, .. }) => {
                 let astray = matches!(status, 300..=399 | 401 | 403 | 404 | 405 | 407);
                 match status {
                     408 | 429 | 0..=399 | 500.. => {}
@@ -102,8 +102,9 @@ mod tests {
 
     #[test]
     fn b05_an_answer_sends_a_batch_one_of_four_ways() {
-        let of =
-            |status| Verdict::of(Ok(Answer { status, retry_after: None, body: Vec::new() }), 1);
+        let of = |status| {
+            Verdict::of(Ok(HttpResponse { status, retry_after: None, body: Vec::new() }), 1)
+        };
         let later = |status, astray| Verdict::Later {
             why: format!("status {status}"),
             retry_after: None,
@@ -127,7 +128,8 @@ mod tests {
     #[test]
     fn a_collector_says_what_it_did_not_keep_and_others_say_nothing() {
         let of = |body: &str| {
-            let answer = Answer { status: 200, retry_after: None, body: body.as_bytes().to_vec() };
+            let answer =
+                HttpResponse { status: 200, retry_after: None, body: body.as_bytes().to_vec() };
             let Verdict::Taken(except) = Verdict::of(Ok(answer), 4) else { panic!("{body}") };
             (except.refused, except.reason, except.expired)
         };

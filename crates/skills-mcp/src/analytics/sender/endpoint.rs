@@ -4,7 +4,7 @@ use std::fmt;
 
 use axum::http::Uri;
 
-use crate::network::is_here;
+use skills_http::client::is_loopback_host;
 
 /// Where to send.
 #[derive(Clone)]
@@ -23,7 +23,7 @@ impl Endpoint {
                 .to_owned()
         })?;
         let host = uri.host().unwrap_or_default().to_owned();
-        let closed = uri.scheme_str() == Some("https") || is_here(&host);
+        let closed = uri.scheme_str() == Some("https") || is_loopback_host(&host);
         if token.is_some() && !closed {
             return Err(format!(
                 "events wait: {} is set, and would travel to {host} for all to read; use https",

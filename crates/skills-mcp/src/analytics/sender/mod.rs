@@ -17,9 +17,10 @@ use answer::{Except, Verdict};
 use backoff::Backoff;
 use batch::{Batch, MAX_EVENTS};
 pub use endpoint::Endpoint;
+use skills_http::client::HttpClient;
 
 use super::journal::{Folder, Segment, State};
-use crate::{clock, config::secret, network::Network};
+use crate::{clock, config::secret};
 
 /// The variable that holds the token for the endpoint.
 pub const TOKEN: &str = "ANALYTICS_TOKEN";
@@ -32,7 +33,7 @@ const PACE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Sender {
     folder: Folder,
-    network: Network,
+    client: HttpClient,
     /// What was said of the endpoint last, so that it is said once.
     said: Option<String>,
     /// Whether it was said that the endpoint does not answer.
@@ -69,10 +70,10 @@ enum Step {
 impl Sender {
     /// A sender of what is in this folder.
     pub fn new(folder: Folder) -> Self {
-        let network = Network::new(PATIENCE);
+        let client = HttpClient::new(PATIENCE);
         Self {
             folder,
-            network,
+            client,
             said: None,
             is_down: false,
             noted: (false, false),
@@ -192,9 +193,9 @@ impl Sender {
         let (key, body) = (batch.key(), batch.body());
         let headers = endpoint.headers(&key);
         let answer = if self.folder.of_content {
-            self.network.post_to_public(&endpoint.url, &headers, body)
+            self.client.post_to_public(&endpoint.url, &headers, body)
         } else {
-            self.network.post(&endpoint.url, &headers, body)
+            self.client.post(&endpoint.url, &headers, body)
         };
         let verdict = Verdict::of(answer, batch.events);
         let host = &endpoint.host;

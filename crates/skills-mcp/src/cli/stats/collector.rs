@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use skills_http::client::{HttpClient, is_loopback_host};
+
 use crate::{
     analytics::report::Report,
     cli::{Failure, output::safe},
     config::secret,
-    network::{Network, is_here},
 };
 
 /// A collector is given this long.
@@ -26,7 +27,7 @@ pub(super) fn report(url: &str, days: u64) -> Result<Report, Failure> {
     let bearer = secret("ANALYTICS_TOKEN").map(|token| format!("Bearer {token}"));
     let headers: Vec<(&str, &str)> =
         bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect();
-    let answer = Network::new(PATIENCE).get(&asked, &headers).map_err(|error| {
+    let answer = HttpClient::new(PATIENCE).get(&asked, &headers).map_err(|error| {
         Failure::environment(format!("{} does not answer: {error}", shown(url)))
             .with_hint("is it the address that `skills-mcp collect` printed?")
     })?;
@@ -59,7 +60,7 @@ fn is_private(url: &str) -> bool {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => authority.split(':').next().unwrap_or_default(),
     };
-    secure || is_here(host)
+    secure || is_loopback_host(host)
 }
 
 /// The URL without a password.

@@ -1,7 +1,7 @@
 //! The page: HTML and SVG made here, from a [`Report`] that is made for each request. It needs no script, no other
 //! host and no build step.
 //!
-//! Everything it shows was written by others, so every value passes [`shown::Shown`]. Not here: who may see it (`door`), what
+//! Everything it shows was written by others, so every value passes [`shown::Shown`]. Not here: who may see it (`skills_http::guard`), what
 //! the numbers mean (`analytics`).
 
 mod format;
@@ -25,12 +25,12 @@ use axum::{
 };
 use overview::Section;
 use serde::{Deserialize, Serialize};
+use skills_http::{
+    guard::{GuardRefusal, HttpGuard},
+    serving::{error, json, refused, unavailable},
+};
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
-use super::{
-    Door, Refused,
-    serving::{later, refusal, said, written},
-};
 use crate::{
     analytics::{
         archive::{Archive, ArchiveError, Evidence, Period, Story},
@@ -75,8 +75,8 @@ struct Asked {
     of: Option<String>,
 }
 
-/// The pages under `/`, behind this door.
-pub fn pages(pages: Pages, door: Arc<Door>) -> Router {
+/// The pages under `/`, behind this guard.
+pub fn pages(pages: Pages, guard: Arc<HttpGuard>) -> Router {
     Router::new()
         .route("/", get(first))
         .route("/all", get(all))
@@ -85,17 +85,17 @@ pub fn pages(pages: Pages, door: Arc<Door>) -> Router {
         .route("/style.css", get(async || typed("text/css; charset=utf-8", STYLE)))
         .route("/icon.svg", get(async || typed("image/svg+xml", ICON)))
         .with_state(Arc::new(Desk { pages, places: Semaphore::new(AT_ONCE) }))
-        .layer(from_fn_with_state(door, enter))
+        .layer(from_fn_with_state(guard, check))
 }
 
 /// A browser without the token is asked for it; how that page looks is no secret.
-async fn enter(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+async fn check(State(guard): State<Arc<HttpGuard>>, request: Request, next: Next) -> Response {
     let looks = ["/style.css", "/icon.svg"].contains(&request.uri().path());
     let (method, headers) = (request.method(), request.headers());
-    match if looks { door.knows(method, headers) } else { door.admits(method, headers) } {
+    match if looks { guard.check_origin(method, headers) } else { guard.check(method, headers) } {
         Ok(()) => next.run(request).await,
-        Err(Refused::Token) if !request.uri().path().starts_with("/v1/") => login(false),
-        Err(refused) => refusal(refused),
+        Err(GuardRefusal::Token) if !request.uri().path().starts_with("/v1/") => login(false),
+        Err(refusal) => refused(refusal),
     }
 }
 
@@ -119,13 +119,13 @@ async fn first(State(desk): State<Arc<Desk>>, Query(asked): Query<Asked>) -> Res
 async fn stats(State(desk): State<Arc<Desk>>, Query(asked): Query<Asked>) -> Response {
     let days = asked.days.as_deref().map_or(Some(USUAL), |days| days.parse().ok());
     let Some(days) = days.filter(|days| (1..=MOST).contains(days)) else {
-        return said(StatusCode::BAD_REQUEST, &format!("`days` is a number from 1 to {MOST}"));
+        return error(StatusCode::BAD_REQUEST, &format!("`days` is a number from 1 to {MOST}"));
     };
     let made = desk.made(days, None, |seen| {
         let left_out = shortened(&mut seen.report);
-        written(StatusCode::OK, &Stats { report: &seen.report, left_out })
+        json(StatusCode::OK, &Stats { report: &seen.report, left_out })
     });
-    made.await.unwrap_or_else(|not_now| later(not_now.reason()))
+    made.await.unwrap_or_else(|not_now| unavailable(not_now.reason()))
 }
 
 /// A report whose lists end somewhere.

@@ -1,8 +1,9 @@
-//! The one door to the network: a request over HTTP, bounded in time and size, sent nowhere but where it was meant for.
+//! [`HttpClient`]: a request over HTTP, limited in time and size, that reaches the host it names and no other.
 //!
-//! Redirects are answers, not orders, so that no token follows one. Certificates are checked against what the system
-//! trusts. `HTTPS_PROXY` and its like are honoured, but what is meant for this machine stays on it. What content named is
-//! reached at public addresses only, whatever its name resolves to. Not here: what is sent, and when to try again.
+//! A redirect is returned as it came, so that no token follows one. Certificates are checked against those that the
+//! system trusts. `HTTPS_PROXY` and similar variables are honoured, but a request to this machine takes no proxy. A URL that
+//! content named is connected to at public addresses only, whatever its host resolves to. Not here: what is sent, and
+//! when to try again.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -18,24 +19,24 @@ use ureq::{
     },
 };
 
-use crate::config::is_public;
+use crate::public::is_public;
 
-/// Of an answer, no more than this is read.
-const MAX_ANSWER_BYTES: u64 = 16 * 1024 * 1024;
+/// A longer body of a response is an error.
+const MAX_RESPONSE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The way out. Cheap to clone.
+/// The client. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Network {
-    out: Agent,
-    /// For this machine: no proxy stands in between.
-    here: Agent,
-    /// For what content named: public addresses only.
+pub struct HttpClient {
+    ordinary: Agent,
+    /// For this machine: without a proxy.
+    loopback: Agent,
+    /// For URLs that content named: public addresses only.
     public: Agent,
 }
 
-/// What the other side said.
+/// What the server answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct HttpResponse {
     /// The status.
     pub status: u16,
     /// The header `Retry-After` as it came.
@@ -44,78 +45,78 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unreachable(String);
 
-impl Network {
-    /// A way out that gives up after so long, whatever it is doing then.
-    pub fn new(patience: Duration) -> Self {
+impl HttpClient {
+    /// A client whose requests, from the lookup of the name to the end of the body, take no longer than `timeout`.
+    pub fn new(timeout: Duration) -> Self {
         let roots = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
         let config = || {
             Config::builder()
-                .timeout_global(Some(patience))
+                .timeout_global(Some(timeout))
                 .max_redirects(0)
                 .max_redirects_will_error(false)
                 .http_status_as_error(false)
                 .tls_config(roots.clone())
                 .user_agent(concat!("skills-mcp/", env!("CARGO_PKG_VERSION")))
         };
-        let here = config().proxy(None).build();
+        let loopback = config().proxy(None).build();
         let public =
             Agent::with_parts(config().build(), DefaultConnector::default(), PublicOnly::default());
-        Self { out: config().build().new_agent(), here: here.new_agent(), public }
+        Self { ordinary: config().build().new_agent(), loopback: loopback.new_agent(), public }
     }
 
-    fn to(&self, url: &str) -> &Agent {
-        let here = url.parse::<Uri>().is_ok_and(|uri| uri.host().is_some_and(is_here));
-        if here { &self.here } else { &self.out }
+    fn agent(&self, url: &str) -> &Agent {
+        let host = |uri: Uri| uri.host().is_some_and(is_loopback_host);
+        if url.parse().is_ok_and(host) { &self.loopback } else { &self.ordinary }
     }
 
-    /// Asks for what is there.
-    pub fn get(&self, url: &str, headers: &[(&str, &str)]) -> Result<Answer, Unreachable> {
-        let mut request = self.to(url).get(url);
+    /// Sends a `GET`.
+    pub fn get(&self, url: &str, headers: &[(&str, &str)]) -> Result<HttpResponse, Unreachable> {
+        let mut request = self.agent(url).get(url);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        answered(request.call())
+        read(request.call())
     }
 
-    /// Brings something there.
+    /// Sends a `POST`.
     pub fn post(
         &self,
         url: &str,
         headers: &[(&str, &str)],
         body: &[u8],
-    ) -> Result<Answer, Unreachable> {
-        brought(self.to(url).post(url), headers, body)
+    ) -> Result<HttpResponse, Unreachable> {
+        send(self.agent(url).post(url), headers, body)
     }
 
-    /// Brings something to where content wants it: only to a public address.
+    /// Sends a `POST` to a URL that content named: only to a public address.
     pub fn post_to_public(
         &self,
         url: &str,
         headers: &[(&str, &str)],
         body: &[u8],
-    ) -> Result<Answer, Unreachable> {
-        brought(self.public.post(url), headers, body)
+    ) -> Result<HttpResponse, Unreachable> {
+        send(self.public.post(url), headers, body)
     }
 }
 
-fn brought(
+fn send(
     mut request: RequestBuilder<WithBody>,
     headers: &[(&str, &str)],
     body: &[u8],
-) -> Result<Answer, Unreachable> {
+) -> Result<HttpResponse, Unreachable> {
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    answered(request.send(body))
+    read(request.send(body))
 }
 
-/// Resolves names as ever, and leaves out every address that is not public: a name that content chose may resolve to
-/// anything, and to something else every time. A proxy is the operator's, and may stand anywhere.
+/// Resolves names and leaves out every address that is not public: a name that content chose may resolve to
+/// anything, and to something else every time. A proxy is the operator's, and may have any address.
 #[derive(Debug, Default)]
 struct PublicOnly(DefaultResolver);
 
@@ -144,13 +145,13 @@ impl Resolver for PublicOnly {
 }
 
 /// Whether a host is this machine.
-pub fn is_here(host: &str) -> bool {
+pub fn is_loopback_host(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
         || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-fn answered(result: Result<Response<ureq::Body>, ureq::Error>) -> Result<Answer, Unreachable> {
+fn read(result: Result<Response<ureq::Body>, ureq::Error>) -> Result<HttpResponse, Unreachable> {
     let mut response = result.map_err(unreachable)?;
     let retry_after = response
         .headers()
@@ -158,9 +159,9 @@ fn answered(result: Result<Response<ureq::Body>, ureq::Error>) -> Result<Answer,
         .and_then(|value| value.to_str().ok())
         .map(str::to_owned);
     let status = response.status().as_u16();
-    let limited = response.body_mut().with_config().limit(MAX_ANSWER_BYTES);
+    let limited = response.body_mut().with_config().limit(MAX_RESPONSE_BYTES);
     let body = limited.read_to_vec().map_err(unreachable)?;
-    Ok(Answer { status, retry_after, body })
+    Ok(HttpResponse { status, retry_after, body })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
@@ -179,18 +180,18 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let network = Network::new(Duration::from_secs(10));
+        let client = HttpClient::new(Duration::from_secs(10));
         for host in
             ["localhost", "127.1", "2130706433", "127.0.0.1", "0", "[::1]", "[::ffff:127.0.0.1]"]
         {
             for scheme in ["https", "http"] {
                 let url = format!("{scheme}://{host}:{port}/x");
-                let why = network.post_to_public(&url, &[], b"x").unwrap_err().to_string();
+                let why = client.post_to_public(&url, &[], b"x").unwrap_err().to_string();
                 assert!(listener.accept().is_err(), "{url} was connected to: {why}");
             }
         }
         let url = format!("http://localhost:{port}/x");
-        let why = network.post_to_public(&url, &[], b"x").unwrap_err().to_string();
+        let why = client.post_to_public(&url, &[], b"x").unwrap_err().to_string();
         assert!(why.contains("resolves to no public address"), "{why}");
     }
 }

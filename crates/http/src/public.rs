@@ -1,11 +1,11 @@
-//! Which addresses content may name: public ones, over https. What the operator names may be anything.
+//! Which URLs content may name: public ones, over https. The operator may name any.
 //!
-//! A name is judged here by how it is written, and once more by what it resolves to when a connection is made (`network`).
-//! The URL is read by the same parser that connects, so that the two cannot disagree about its host.
+//! A host is checked here by how it is written, and once more by what it resolves to when the client connects (`client`).
+//! The URL is read by the parser that the client uses, so that the two cannot disagree about its host.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use ureq::http::Uri;
+use http::Uri;
 
 /// Endings of names that mean this machine or this network.
 const LOCAL_ENDINGS: &[&str] = &[
@@ -22,7 +22,7 @@ const LOCAL_ENDINGS: &[&str] = &[
 ];
 
 /// Whether a URL is https and names a public host; else why not.
-pub(super) fn public_https(url: &str) -> Result<(), &'static str> {
+pub fn public_https(url: &str) -> Result<(), &'static str> {
     let uri: Uri = url.parse().map_err(|_| "it is no URL")?;
     if uri.scheme_str() != Some("https") {
         return Err("it is not https");
