@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use skills_core::route::Matching;
+use skills_usage::{event::Kept, settings::Analytics};
 
-use super::{Environment, keys::Key, layer::Origin, value::Value};
-use crate::event::Kept;
+use super::{keys::Key, layer::Origin, value::Value};
 
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,34 +134,6 @@ pub struct Git {
     pub timeout_seconds: u64,
     /// How many bytes all commits of all repositories may take on disk.
     pub max_total_bytes: u64,
-}
-
-/// `analytics.*`
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Analytics {
-    /// Whether events are recorded.
-    pub enabled: bool,
-    /// Where they are sent.
-    pub endpoint: Option<String>,
-    /// Whether content named that.
-    pub endpoint_by_content: bool,
-    /// Where they are kept.
-    pub file: String,
-    /// How much of a request's text is in them.
-    pub context: Kept,
-    /// What they call this machine, where the operator says so.
-    pub server_id: Option<String>,
-    /// How often they are sent.
-    pub interval_seconds: u64,
-    /// Whether agents may ask what they say.
-    pub tool: bool,
-}
-
-impl Analytics {
-    /// What events call this machine: what the operator says, else `dev-` and the login name.
-    pub fn server_id(&self, environment: &Environment) -> String {
-        self.server_id.clone().unwrap_or_else(|| environment.server_id())
-    }
 }
 
 impl Settings {

@@ -479,7 +479,7 @@ mod tests {
             let user = user.map(str::to_owned);
             let environment = Environment { user, ..Environment::default() };
             assert_eq!(settled.diagnostics[0].finding.code, Code::ConfigRefused);
-            settled.settings.analytics.server_id(&environment)
+            environment.server_id(&settled.settings.analytics)
         };
         assert_eq!(named(&[], Some("ada")), "dev-ada");
         assert_eq!(named(&[], None), "dev-unknown");

@@ -25,7 +25,8 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 pub use keep::keep;
 use plugins::LivePlugins;
 pub use report::{Cause, Refreshed};
-pub use snapshot::{ContentError, SkillFile, Snapshot, clause_of, hex};
+pub use skills_core::digest::hex;
+pub use snapshot::{ContentError, SkillFile, Snapshot, clause_of};
 pub use sync::{Fetched, Outcome, Urgency, keep_synced};
 use tokio::{sync::watch, task::spawn_blocking, time::timeout};
 

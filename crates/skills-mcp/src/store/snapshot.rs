@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use skills_core::{
     catalog::{Catalog, Folder, Kind, Origin, Skill, SkillId, Stamp},
     diagnostic::{Diagnostic, escaped},
+    digest::hex,
     document::{Dialect, Parsed, Text},
     relpath::RelPath,
     route::{
@@ -36,15 +37,6 @@ pub struct SkillFile {
     pub bytes: usize,
     /// SHA-256 of its bytes in hexadecimal, or why there is none.
     pub digest: Result<String, ContentError>,
-}
-
-/// Bytes in hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// The ranked index is made in so many steps.

@@ -18,6 +18,7 @@ mod report_usage;
 mod run_script;
 mod session;
 mod skill;
+#[cfg(feature = "usage")]
 mod skill_stats;
 mod skills_list;
 mod skills_search;
@@ -31,7 +32,6 @@ pub use refusal::Refusal;
 pub use run_script::AUDIT;
 use serde_json::{Map, Value};
 pub use session::Session;
-pub use skill_stats::History;
 
 use crate::{
     event::Sink,
@@ -50,6 +50,7 @@ pub const TOOLS: &[Tool] = &[
     skill::TOOL,
     skills_list::TOOL,
     skills_search::TOOL,
+    #[cfg(feature = "usage")]
     skill_stats::TOOL,
 ];
 

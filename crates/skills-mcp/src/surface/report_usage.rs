@@ -6,10 +6,7 @@ use serde_json::{Map, Value, json};
 use skills_core::diagnostic::escaped;
 
 use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments, refusal};
-use crate::{
-    analytics::REPEATEDLY_USELESS,
-    event::{Event, SkillFeedback},
-};
+use crate::event::{Event, REPEATEDLY_USELESS, SkillFeedback};
 
 pub(super) const TOOL: Tool = Tool {
     name: "report_usage",

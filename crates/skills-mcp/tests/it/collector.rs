@@ -13,15 +13,13 @@ use std::{
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use skills_mcp::{
-    analytics::{
-        archive::{Address, Archive, Keep, TOLD, Taken},
-        tally::{Tally, count},
-    },
+use skills_testkit::{Answer, Home, Listening, PROMPT, ask, wait_until};
+use skills_usage::{
+    archive::{Address, Archive, Keep, TOLD, Taken},
     clock,
     event::Recorded,
+    tally::{Tally, count},
 };
-use skills_testkit::{Answer, Home, Listening, PROMPT, ask, wait_until};
 
 use crate::{
     recount,
@@ -66,12 +64,12 @@ fn kept(file: &Path) -> (Vec<Recorded>, Tally) {
     let mut rows = select.query([]).unwrap();
     while let Some(row) = rows.next().unwrap() {
         let word: String = row.get(0).unwrap();
-        let metric = skills_mcp::analytics::tally::Metric::of(&word).unwrap();
+        let metric = skills_usage::tally::Metric::of(&word).unwrap();
         let (subject, detail, bucket) =
             (row.get(1).unwrap(), row.get(2).unwrap(), row.get(3).unwrap());
-        let key = skills_mcp::analytics::tally::Key { metric, subject, detail, bucket };
+        let key = skills_usage::tally::Key { metric, subject, detail, bucket };
         let number = |column| u64::try_from(row.get::<_, i64>(column).unwrap()).unwrap();
-        let sum = skills_mcp::analytics::tally::Sum { n: number(4), total: number(5) };
+        let sum = skills_usage::tally::Sum { n: number(4), total: number(5) };
         tally.insert(key, sum);
     }
     (events, tally)

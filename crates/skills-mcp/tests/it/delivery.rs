@@ -5,14 +5,12 @@ use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 use serde_json::Value;
-use skills_mcp::{
-    analytics::{
-        journal::{Folder, State, Writer},
-        sender::{Round, Sender},
-    },
-    event::Recorded,
-};
 use skills_testkit::{Home, Listening};
+use skills_usage::{
+    event::Recorded,
+    journal::{Folder, State, Writer},
+    sender::{Round, Sender},
+};
 
 use crate::{
     journal::{
@@ -89,7 +87,7 @@ fn what_a_collector_cannot_read_is_put_aside_and_what_is_too_old_for_it_is_count
     let number = |place: usize| events[place].event_id.to_string();
     assert!(Writer::new(Some(home.path())).write(&events, &settings(&url)));
     let folder = Folder::new(home.path());
-    assert_eq!(Sender::new(folder.clone()).round(&url, |_| true), Round::Done);
+    assert_eq!(Sender::new(folder.clone(), || None).round(&url, |_| true), Round::Done);
     assert_eq!(collected(&elsewhere), BTreeSet::from([number(0), number(4)]));
     assert_eq!(ids(&folder.refused()), BTreeSet::from([number(1), number(3)]));
     let State { expired, dropped, .. } = State::read(&folder);

@@ -4,8 +4,8 @@
 use std::{fs, io::ErrorKind, net::TcpListener, path::Path, process::Command};
 
 use serde_json::{Value, json};
-use skills_mcp::event::Recorded;
 use skills_testkit::{Client, Home, Remote};
+use skills_usage::event::Recorded;
 
 use crate::{
     git::{follower, refresh, says},

@@ -16,16 +16,14 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_mcp::{
-    analytics::{
-        journal::{Folder, State, Writer, checked},
-        sender::{Round, Sender},
-    },
-    clock,
-    config::{Analytics, Settings},
-    event::{Event, Recorded, SkillFeedback},
-};
+use skills_mcp::config::{Analytics, Settings};
 use skills_testkit::{Behaviour, Client, Endpoint, Home, PROMPT, wait_until};
+use skills_usage::{
+    clock,
+    event::{Event, Recorded, SkillFeedback},
+    journal::{Folder, State, Writer, checked},
+    sender::{Round, Sender},
+};
 
 use crate::{
     support::{ROOT_TREE, after, eventually, ordinary, run, server},
@@ -111,7 +109,7 @@ fn b01_a_writer_that_is_killed() {
     let settings = settings(&url);
     let folder = Folder::new(Path::new(&home));
     thread::spawn(move || {
-        let mut sender = Sender::new(folder);
+        let mut sender = Sender::new(folder, || None);
         loop {
             sender.round(&url, |_| true);
             thread::sleep(Duration::from_millis(20));
@@ -167,7 +165,7 @@ pub(crate) fn written_by_the_killed(kills: usize, home: &Home, url: &str) -> BTr
 /// Sends what the killed have left.
 pub(crate) fn send_the_rest(home: &Home, url: &str) {
     let folder = Folder::new(home.path());
-    let mut sender = Sender::new(folder.clone());
+    let mut sender = Sender::new(folder.clone(), || None);
     wait_until("the rest is sent", || {
         sender.round(url, |_| true) == Round::Done && folder.unsent() == 0
     });
@@ -297,7 +295,7 @@ fn a07_events_that_come_while_a_batch_is_on_its_way_are_neither_lost_nor_sent_tw
     let done = std::sync::atomic::AtomicBool::new(false);
     let written = thread::scope(|scope| {
         scope.spawn(|| {
-            let mut sender = Sender::new(Folder::new(home.path()));
+            let mut sender = Sender::new(Folder::new(home.path()), || None);
             while !done.load(Ordering::SeqCst) {
                 sender.round(&endpoint.url(), |_| true);
             }
@@ -886,7 +884,7 @@ fn b05_an_endpoint_whose_certificate_is_none_gets_nothing_and_costs_nothing() {
     let home = Home::new();
     let endpoint = Endpoint::start();
     assert!(Writer::new(Some(home.path())).write(&[event("x")], &settings(&endpoint.url())));
-    let mut sender = Sender::new(Folder::new(home.path()));
+    let mut sender = Sender::new(Folder::new(home.path()), || None);
     let wrong = endpoint.url().replace("http://", "https://");
     assert!(matches!(sender.round(&wrong, |_| true), Round::Later(_)));
     assert_eq!(endpoint.ids().len(), 0);
@@ -961,7 +959,7 @@ fn b07_damaged_files_cost_the_damaged_lines_and_nothing_else() {
     }
     let endpoint = Endpoint::start();
     let folder = Folder::new(home.path());
-    let mut sender = Sender::new(folder.clone());
+    let mut sender = Sender::new(folder.clone(), || None);
     let mut pauses = 0;
     let round = sender.round(&endpoint.url(), |_| {
         pauses += 1;

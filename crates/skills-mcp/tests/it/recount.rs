@@ -2,13 +2,11 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use skills_mcp::{
-    analytics::{
-        archive::{Evidence, Period, RECENT, Story},
-        tally::{Metric, Sum, Tally, count},
-    },
+use skills_usage::{
+    archive::{Evidence, Period, RECENT, Story},
     clock,
     event::{Event, Recorded},
+    tally::{Metric, Sum, Tally, count},
 };
 
 use crate::usage::DAY;

@@ -5,16 +5,14 @@ use std::{collections::HashSet, fs};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use skills_mcp::{
-    analytics::{
-        archive::{Archive, Evidence, Period, TOLD, lines::Lines},
-        report::Report,
-    },
-    event::Recorded,
-};
 use skills_testkit::{
     Client, Home,
     events::{Events, skill_name},
+};
+use skills_usage::{
+    archive::{Archive, Evidence, Period, TOLD, lines::Lines},
+    event::Recorded,
+    report::Report,
 };
 
 use crate::{

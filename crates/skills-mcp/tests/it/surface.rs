@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use skills_mcp::{
     config::{Environment, NamedSource, Stack, Trust},
-    event::Sink,
     script::{Caller, Runs},
     source::Directory,
     store::{Cause, Store},
     surface::{Call, Face, Refusal, Session, TOOLS},
 };
 use skills_testkit::{Client, Home};
+use skills_usage::event::Sink;
 
 use crate::support::{ROOT_TREE, client, server};
 

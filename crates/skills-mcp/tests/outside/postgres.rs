@@ -9,14 +9,12 @@ use std::{
 };
 
 use serde_json::Value;
-use skills_mcp::{
-    analytics::{
-        archive::{Address, Archive, Evidence, Keep, Taken},
-        tally::{Tally, count},
-    },
-    event::Recorded,
-};
 use skills_testkit::{Home, Listening, PROMPT};
+use skills_usage::{
+    archive::{Address, Archive, Evidence, Keep, Taken},
+    event::Recorded,
+    tally::{Tally, count},
+};
 use tokio::runtime::Runtime;
 
 use crate::{
@@ -109,7 +107,7 @@ fn sqlite_and_postgres_say_the_same_of_the_same_events() {
         recount::assert_same(&left, &sqlite.evidence(period).await.unwrap());
         let oldest = now() - 40 * DAY;
         let young =
-            |event: &Recorded| skills_mcp::clock::millis_of(&event.timestamp).unwrap() > oldest;
+            |event: &Recorded| skills_usage::clock::millis_of(&event.timestamp).unwrap() > oldest;
         assert!(!left.recent.is_empty() && left.recent.iter().all(young));
         let mut all = Tally::new();
         for event in &events {
