@@ -3,7 +3,7 @@
 //! A web page that a user has open can make the user's browser send any request to this machine. It cannot choose what
 //! the browser says of it: a page that reached this server under a name of its own sends that name as the host, and one that
 //! writes from elsewhere sends its origin. Both are refused. Only a link is followed from anywhere: it is a `GET`, which
-//! changes nothing. On loopback no more is required unless a token is set; elsewhere a token must be set. AccessTokens are
+//! changes nothing. On loopback no more is required unless a token is set; elsewhere a token must be set. Tokens are
 //! kept as digests and compared in constant time.
 
 use std::{

@@ -38,7 +38,9 @@ pub mod telemetry;
 #[cfg(feature = "full")]
 pub mod web;
 
-#[cfg(all(test, feature = "full"))]
+#[cfg(test)]
+#[cfg(feature = "full")]
 mod kill_points;
-#[cfg(all(test, feature = "full"))]
+#[cfg(test)]
+#[cfg(feature = "full")]
 mod sample;

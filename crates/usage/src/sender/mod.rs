@@ -149,12 +149,12 @@ impl Sender {
             }
         };
         self.folder.sweep()?;
-        let mut taken = false;
+        let mut has_buffer = false;
         loop {
             let mut next = self.next()?;
-            if next.is_none() && !taken {
+            if next.is_none() && !has_buffer {
                 next = self.folder.open_buffer()?;
-                taken = next.is_some();
+                has_buffer = next.is_some();
             }
             let Some((segment, file)) = &next else { return Ok(Round::Done) };
             let more = match self.step(&endpoint, segment, file)? {
@@ -162,7 +162,7 @@ impl Sender {
                 Step::Empty => continue,
                 Step::Gone => !self.folder.segments()?.is_empty(),
                 Step::Smaller => {
-                    taken &= segment.path != self.folder.buffer();
+                    has_buffer &= segment.path != self.folder.buffer();
                     true
                 }
             };
