@@ -1,6 +1,6 @@
 //! The only file that asks the time; what moments and waits are made of.
 
-#![expect(clippy::disallowed_methods, reason = "this is the door to the clock")]
+#![expect(clippy::disallowed_methods, reason = "only this file asks the time")]
 
 use std::{
     hash::{BuildHasher as _, Hasher as _, RandomState},

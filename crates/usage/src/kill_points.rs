@@ -1,6 +1,6 @@
 //! B-02: a process that is killed at any step of writing and sending loses no event that it has counted on.
 //!
-//! Likewise one that runs out of descriptors. Built for tests only: every file operation is a [`step`], and a child of the test ends itself at the one it was told.
+//! Likewise one that runs out of descriptors. Built for tests only: every file operation is a [`step`], and a child of the test kills itself at the one that a variable names.
 
 #![expect(clippy::disallowed_methods, reason = "this test starts itself again to be killed")]
 
@@ -18,7 +18,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use skills_testkit::{Behaviour, Endpoint, Home};
 
 use crate::{
-    journal::{Folder, State, Writer, disk, folder::Limits},
+    journal::{JournalFolder, JournalWriter, SenderState, disk, folder::JournalLimits},
     sample::{feedback, settings},
     sender::{Round, Sender},
 };
@@ -32,25 +32,29 @@ const FEW: &str = "WITH_FEW_DESCRIPTORS";
 /// Ends the process if it is its time.
 pub(crate) fn step() {
     static LAST: OnceLock<Option<usize>> = OnceLock::new();
-    static STEPS: AtomicUsize = AtomicUsize::new(0);
+    static BUCKETS_PER_DOUBLING: AtomicUsize = AtomicUsize::new(0);
     let Some(last) = LAST.get_or_init(|| env::var(AT).ok()?.parse().ok()) else { return };
-    if STEPS.fetch_add(1, Ordering::SeqCst) + 1 == *last {
+    if BUCKETS_PER_DOUBLING.fetch_add(1, Ordering::SeqCst) + 1 == *last {
         let _ =
             rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
 }
 
 /// Small enough that everything happens.
-const LIMITS: Limits = Limits { history: 2_000, buffer: 1_500, unsent: 1 << 20, refused: 1 << 20 };
+const JOURNAL_LIMITS: JournalLimits =
+    JournalLimits { history: 2_000, buffer: 1_500, unsent: 1 << 20, refused: 1 << 20 };
 
 /// What a child does: writes, sends, is refused some, and says what it has written.
 fn live(home: &Path, url: &str) -> BTreeSet<String> {
     let settings = settings(Some(url));
-    let mut folder = Folder::new(home);
-    folder.limits = LIMITS;
-    let mut writer = Writer::new(Some(home)).limited(LIMITS);
+    let mut folder = JournalFolder::new(home);
+    folder.limits = JOURNAL_LIMITS;
+    let mut writer = JournalWriter::new(Some(home)).limited(JOURNAL_LIMITS);
     let mut sender = Sender::new(folder.clone(), || None);
-    State::change(&folder, |state| *state = State { batch: Some(2), ..State::default() }).unwrap();
+    SenderState::change(&folder, |state| {
+        *state = SenderState { batch: Some(2), ..SenderState::default() }
+    })
+    .unwrap();
     let mut written = BTreeSet::new();
     for number in 0..6 {
         let event = feedback(if number == 2 { "refuse this" } else { "take this" });
@@ -89,7 +93,7 @@ fn b02_a_kill_at_any_step_loses_nothing_that_was_written_and_the_next_start_work
         let ids = said.lines().filter_map(|line| line.split("written ").nth(1));
         let mut written = live(home.path(), &endpoint.url());
         written.extend(ids.map(str::to_owned));
-        let folder = Folder::new(home.path());
+        let folder = JournalFolder::new(home.path());
         let refused = disk::read(&folder.refused(), 1 << 20).unwrap();
         let refused = String::from_utf8_lossy(&refused);
         let arrived = endpoint.ids();
@@ -104,10 +108,11 @@ fn b02_a_kill_at_any_step_loses_nothing_that_was_written_and_the_next_start_work
 }
 
 /// More is unsent than these let there be.
-const CROWDED: Limits = Limits { history: 1 << 20, buffer: 1_500, unsent: 1_600, refused: 1 << 20 };
+const CROWDED: JournalLimits =
+    JournalLimits { history: 1 << 20, buffer: 1_500, unsent: 1_600, refused: 1 << 20 };
 
-fn crowded(home: &Path) -> Folder {
-    let mut folder = Folder::new(home);
+fn crowded(home: &Path) -> JournalFolder {
+    let mut folder = JournalFolder::new(home);
     folder.limits = CROWDED;
     folder
 }
@@ -130,7 +135,7 @@ fn b05_the_child_that_has_one_descriptor_left() {
 fn b05_what_cannot_be_counted_now_is_not_removed_now() {
     let home = Home::new();
     let folder = crowded(home.path());
-    let mut writer = Writer::new(Some(home.path()));
+    let mut writer = JournalWriter::new(Some(home.path()));
     for _ in 0..3 {
         assert!(
             writer.write(&[feedback("x"), feedback("y")], &settings(Some("http://127.0.0.1:9/x")))

@@ -1,9 +1,9 @@
-//! Analytics in one line, for whoever asks how this server is set up.
+//! Analytics in one line, for `doctor`.
 
 use std::path::Path;
 
 use crate::{
-    journal::{Folder, State, history},
+    journal::{JournalFolder, SenderState, history},
     sender::Endpoint,
     settings::Analytics,
 };
@@ -22,9 +22,9 @@ pub fn outlook(home: Option<&Path>, settings: &Analytics) -> String {
         Ok(endpoint) => format!("; sent to {}", endpoint.host()),
         Err(why) => format!("; not sent: {why}"),
     });
-    let left = home.map(|home| Folder::new(home).to(settings)).map(|folder| {
+    let left = home.map(|home| JournalFolder::new(home).to(settings)).map(|folder| {
         let waiting = waiting(&folder);
-        let State { dropped, unkept, expired, failures, .. } = State::read(&folder);
+        let SenderState { dropped, unkept, expired, failures, .. } = SenderState::read(&folder);
         let tries = if failures > 0 { format!(", {failures} tries failed") } else { String::new() };
         let some = |n: u64, what: &str| if n > 0 { format!("; {n} {what}") } else { String::new() };
         let unkept = some(unkept, "not kept in the history");
@@ -35,7 +35,7 @@ pub fn outlook(home: Option<&Path>, settings: &Analytics) -> String {
 }
 
 /// How many events are unsent, and where they are.
-fn waiting(folder: &Folder) -> String {
+fn waiting(folder: &JournalFolder) -> String {
     let (events, files) = match folder.waiting() {
         Ok(found) => found,
         Err(error) => {

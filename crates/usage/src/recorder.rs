@@ -1,4 +1,4 @@
-//! [`Recorder`]: takes events from whoever serves, and is never in their way.
+//! [`Recorder`]: takes events from the server, which never waits for it.
 //!
 //! An event goes into a queue with an end; one that finds it full is dropped and counted. One thread writes what is in
 //! it, another sends what is written. Neither is there before the first event, unless others left some to be sent:
@@ -18,47 +18,47 @@ use std::{
 };
 
 use crate::{
-    event::{Event, REPEATEDLY_USELESS, Recorded},
-    journal::{Folder, Losses, Streaks, Writer},
+    event::{Event, RecordedEvent, USELESS_STREAK},
+    journal::{JournalFolder, JournalWriter, Losses, Streaks},
     sender::{ReadToken, Round, Sender},
     settings::Analytics,
 };
 
 /// So many events may wait to be written.
-const QUEUE: usize = 4096;
+const MAX_QUEUED_EVENTS: usize = 4096;
 /// So many are written at once.
-const MAX_WRITE: usize = 256;
+const MAX_WRITTEN_EVENTS: usize = 256;
 /// What was written is made to survive a power cut this often.
-const SETTLE: Duration = Duration::from_secs(1);
+const SYNC_INTERVAL: Duration = Duration::from_secs(1);
 /// At the end, so long is waited for the disk. What is only in memory then is lost, so it is longer than sending may
 /// take, and shorter than clients wait before they kill a server (two seconds for the signal, two more for the kill).
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Between two looks whether it is our turn.
-const MOMENT: Duration = Duration::from_millis(5);
+/// Between two tries for the queue or for the turn to send.
+const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
 /// Takes events. Clones are the same.
 #[derive(Clone)]
-pub struct Recorder(Arc<Shared>);
+pub struct Recorder(Arc<RecorderState>);
 
-struct Shared {
+struct RecorderState {
     home: Option<PathBuf>,
     token: ReadToken,
     settings: Box<dyn Fn() -> Option<Analytics> + Send + Sync>,
     /// How many found the queue full.
     missed: Arc<AtomicU64>,
-    queue: OnceLock<Option<SyncSender<Message>>>,
+    queue: OnceLock<Option<SyncSender<RecorderMessage>>>,
 }
 
-enum Message {
+enum RecorderMessage {
     /// Others left events that are to be sent as this says.
     Left(Analytics),
     /// An event, and what was settled when it happened.
-    Event(Box<Recorded>, Analytics),
+    Event(Box<RecordedEvent>, Analytics),
     /// What holds from now on, with or without an event.
     Settings(Analytics),
     /// No more will come; the answer is the way to the sender, if there is one.
-    Close(mpsc::Sender<Option<Courier>>),
+    Close(mpsc::Sender<Option<SenderThread>>),
 }
 
 impl Recorder {
@@ -68,7 +68,7 @@ impl Recorder {
         token: ReadToken,
         settings: impl Fn() -> Option<Analytics> + Send + Sync + 'static,
     ) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(RecorderState {
             home: home.map(Path::to_owned),
             token,
             settings: Box::new(settings),
@@ -78,29 +78,29 @@ impl Recorder {
     }
 
     /// Takes an event. Never waits.
-    pub fn take(&self, recorded: Recorded) {
+    pub fn take(&self, recorded: RecordedEvent) {
         let Some(settings) = (self.0.settings)() else { return };
         let queue = self.0.queue.get_or_init(|| self.start());
-        let message = Message::Event(Box::new(recorded), settings);
+        let message = RecorderMessage::Event(Box::new(recorded), settings);
         if queue.as_ref().is_none_or(|queue| queue.try_send(message).is_err()) {
             self.0.missed.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Sends what others have left unsent, without waiting for an event. It looks into a folder, so whoever must not
-    /// wait asks for it elsewhere.
+    /// Sends what others have left unsent, without waiting for an event. It reads a folder, and so may
+    /// block.
     pub fn send_left(&self) {
         let settings = (self.0.settings)().filter(|settings| settings.enabled);
         let Some(settings) = settings.filter(|settings| settings.endpoint.is_some()) else {
             return;
         };
-        let folder = self.0.home.as_deref().map(|home| Folder::new(home).to(&settings));
+        let folder = self.0.home.as_deref().map(|home| JournalFolder::new(home).to(&settings));
         if folder.is_none_or(|folder| folder.unsent() == 0) {
             return;
         }
         if let Some(queue) = self.0.queue.get_or_init(|| self.start()) {
-            // Where there is no room there are events, and then it is sent with them.
-            let _ = queue.try_send(Message::Left(settings));
+            // Where the queue is full there are events, and then it is sent with them.
+            let _ = queue.try_send(RecorderMessage::Left(settings));
         }
     }
 
@@ -108,20 +108,20 @@ impl Recorder {
     /// may not name any more gets nothing more.
     pub fn settings_changed(&self) {
         if let (Some(Some(queue)), Some(settings)) = (self.0.queue.get(), (self.0.settings)()) {
-            // Where there is no room there are events, which bring their own.
-            let _ = queue.try_send(Message::Settings(settings));
+            // Where the queue is full there are events, which bring their own.
+            let _ = queue.try_send(RecorderMessage::Settings(settings));
         }
     }
 
-    fn start(&self) -> Option<SyncSender<Message>> {
-        let (queue, messages) = mpsc::sync_channel(QUEUE);
+    fn start(&self) -> Option<SyncSender<RecorderMessage>> {
+        let (queue, messages) = mpsc::sync_channel(MAX_QUEUED_EVENTS);
         let (home, token) = (self.0.home.clone(), self.0.token);
         let missed = Arc::clone(&self.0.missed);
         let started = thread::Builder::new().name("journal".to_owned()).spawn(move || {
-            let writer = Writer::new(home.as_deref());
-            let folder = home.as_deref().map(Folder::new);
+            let writer = JournalWriter::new(home.as_deref());
+            let folder = home.as_deref().map(JournalFolder::new);
             let streaks = Streaks::default();
-            Desk { writer, folder, token, streaks, missed, courier: None, own: false }
+            JournalThread { writer, folder, token, streaks, missed, sender: None, own: false }
                 .run(&messages);
         });
         let failed = |error| tracing::warn!("analytics: events are dropped: no thread: {error}");
@@ -134,18 +134,18 @@ impl Recorder {
         let Some(Some(queue)) = self.0.queue.get() else { return };
         let written_until = Instant::now() + WRITE_TIMEOUT;
         let (answer, answered) = mpsc::channel();
-        let mut message = Message::Close(answer);
+        let mut message = RecorderMessage::Close(answer);
         while let Err(TrySendError::Full(back)) = queue.try_send(message) {
             if Instant::now() >= written_until {
                 tracing::warn!("analytics: left before all events were written");
                 return;
             }
             message = back;
-            thread::sleep(MOMENT);
+            thread::sleep(RETRY_PAUSE);
         }
         let left = || written_until.saturating_duration_since(Instant::now());
         match answered.recv_timeout(left()) {
-            Ok(Some(courier)) => courier.last_round(sent_until),
+            Ok(Some(sender)) => sender.last_round(sent_until),
             Ok(None) | Err(RecvTimeoutError::Disconnected) => {}
             Err(RecvTimeoutError::Timeout) => {
                 tracing::warn!("analytics: left before all events were written");
@@ -164,23 +164,23 @@ impl fmt::Debug for Recorder {
 }
 
 /// The thread that writes.
-struct Desk {
-    writer: Writer,
-    folder: Option<Folder>,
+struct JournalThread {
+    writer: JournalWriter,
+    folder: Option<JournalFolder>,
     token: ReadToken,
     streaks: Streaks,
     missed: Arc<AtomicU64>,
-    courier: Option<Courier>,
-    /// Whether any event was our own: whoever leaves waits only for those.
+    sender: Option<SenderThread>,
+    /// Whether this process recorded an event: its end waits only for those.
     own: bool,
 }
 
-impl Desk {
-    fn run(mut self, messages: &Receiver<Message>) {
+impl JournalThread {
+    fn run(mut self, messages: &Receiver<RecorderMessage>) {
         let mut settled = Instant::now();
         loop {
             let first = if self.writer.is_unsettled() {
-                match messages.recv_timeout(SETTLE.saturating_sub(settled.elapsed())) {
+                match messages.recv_timeout(SYNC_INTERVAL.saturating_sub(settled.elapsed())) {
                     Ok(message) => Some(message),
                     Err(RecvTimeoutError::Timeout) => None,
                     Err(RecvTimeoutError::Disconnected) => return self.settle(),
@@ -191,66 +191,69 @@ impl Desk {
                     Err(_) => return,
                 }
             };
-            let more = first.into_iter().chain(messages.try_iter()).take(MAX_WRITE);
+            let more = first.into_iter().chain(messages.try_iter()).take(MAX_WRITTEN_EVENTS);
             let closed = self.write(more.collect());
             if let Some(answer) = closed {
                 // Sending does not wait for the disk to settle. The one who closes may have given up.
-                let _ = answer.send(self.courier.take().filter(|_| self.own));
+                let _ = answer.send(self.sender.take().filter(|_| self.own));
                 self.settle();
-                self.tell();
+                self.log_losses();
                 return;
             }
-            if settled.elapsed() >= SETTLE {
+            if settled.elapsed() >= SYNC_INTERVAL {
                 self.settle();
                 settled = Instant::now();
             }
         }
     }
 
-    /// Says what nobody will find in a file.
-    fn tell(&self) {
+    /// Logs what was lost and is in no file.
+    fn log_losses(&self) {
         let Losses { dropped, unkept } = self.writer.untold();
         if dropped > 0 {
-            tracing::warn!(dropped, "analytics: events were dropped, and no file tells of it");
+            tracing::warn!(dropped, "analytics: events were dropped, and no file counts them");
         }
         if unkept > 0 {
             tracing::warn!(
                 unkept,
-                "analytics: events are missing in the history, and no file tells of it"
+                "analytics: events are missing in the history, and no file counts them"
             );
         }
     }
 
     /// Writes these, those under the same settings together; who waits for the end, if it has come.
-    fn write(&mut self, messages: Vec<Message>) -> Option<mpsc::Sender<Option<Courier>>> {
-        let mut together: Vec<Recorded> = Vec::new();
+    fn write(
+        &mut self,
+        messages: Vec<RecorderMessage>,
+    ) -> Option<mpsc::Sender<Option<SenderThread>>> {
+        let mut together: Vec<RecordedEvent> = Vec::new();
         let mut under: Option<Analytics> = None;
         let mut closed = None;
         for message in messages {
             match message {
-                Message::Event(recorded, settings) => {
+                RecorderMessage::Event(recorded, settings) => {
                     if under.as_ref().is_some_and(|under| *under != settings) {
                         self.put(&std::mem::take(&mut together), under.as_ref());
                     }
                     under = Some(settings);
                     together.push(*recorded);
                 }
-                Message::Left(settings) => self.send(&settings),
-                Message::Settings(mut settings) => {
+                RecorderMessage::Left(settings) => self.send(&settings),
+                RecorderMessage::Settings(mut settings) => {
                     self.put(&std::mem::take(&mut together), under.as_ref());
                     settings.endpoint = settings.endpoint.filter(|_| settings.enabled);
-                    if let Some(courier) = &self.courier {
-                        courier.tell(&settings);
+                    if let Some(sender) = &self.sender {
+                        sender.update(&settings);
                     }
                 }
-                Message::Close(answer) => closed = Some(answer),
+                RecorderMessage::Close(answer) => closed = Some(answer),
             }
         }
         self.put(&together, under.as_ref());
         closed
     }
 
-    fn put(&mut self, events: &[Recorded], settings: Option<&Analytics>) {
+    fn put(&mut self, events: &[RecordedEvent], settings: Option<&Analytics>) {
         let (Some(settings), false) = (settings, events.is_empty()) else { return };
         self.own = true;
         self.writer.write(events, settings);
@@ -265,7 +268,7 @@ impl Desk {
     /// Counts feedback on a skill, that of other processes included, and warns where it is useless again and again.
     fn rated(&mut self, skill: &str, useful: bool) {
         let in_a_row = self.streaks.rated(self.folder.as_ref(), skill, useful);
-        if in_a_row >= REPEATEDLY_USELESS {
+        if in_a_row >= USELESS_STREAK {
             tracing::warn!(
                 skill,
                 in_a_row,
@@ -277,8 +280,8 @@ impl Desk {
     /// Sees to it that what is unsent is sent as these say.
     fn send(&mut self, settings: &Analytics) {
         if let (Some(folder), Some(_)) = (&self.folder, &settings.endpoint) {
-            let start = || Courier::start(folder.clone(), self.token, settings);
-            self.courier.get_or_insert_with(start).tell(settings);
+            let start = || SenderThread::start(folder.clone(), self.token, settings);
+            self.sender.get_or_insert_with(start).update(settings);
         }
     }
 
@@ -296,50 +299,50 @@ impl Desk {
 }
 
 /// The thread that sends, and what it should know.
-struct Courier {
+struct SenderThread {
     settings: Arc<Mutex<Analytics>>,
-    /// Whoever sends into it is told when the last round is over.
+    /// Asks for the last round; the sender inside is answered when it is over.
     end: mpsc::Sender<mpsc::Sender<()>>,
 }
 
-impl Courier {
-    fn start(folder: Folder, token: ReadToken, settings: &Analytics) -> Self {
+impl SenderThread {
+    fn start(folder: JournalFolder, token: ReadToken, settings: &Analytics) -> Self {
         let (end, ended) = mpsc::channel();
         let settings = Arc::new(Mutex::new(settings.clone()));
-        let told = Arc::clone(&settings);
-        let run = move || carry(Sender::new(folder.clone(), token), &folder, &told, &ended);
+        let shared = Arc::clone(&settings);
+        let run = move || run_sender(Sender::new(folder.clone(), token), &folder, &shared, &ended);
         if let Err(error) = thread::Builder::new().name("sender".to_owned()).spawn(run) {
             tracing::warn!("analytics: events wait to be sent: no thread: {error}");
         }
         Self { settings, end }
     }
 
-    fn tell(&self, settings: &Analytics) {
-        let mut told = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
-        if *told != *settings {
-            *told = settings.clone();
+    fn update(&self, settings: &Analytics) {
+        let mut known = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known != *settings {
+            *known = settings.clone();
         }
     }
 
     fn last_round(self, until: Instant) {
         let (over, is_over) = mpsc::channel();
         if self.end.send(over).is_ok() {
-            // What is not sent by then is sent by whoever comes next.
+            // What is not sent by then is sent by the next server.
             let _ = is_over.recv_timeout(until.saturating_duration_since(Instant::now()));
         }
     }
 }
 
 /// Sends now and then, and once more at the end.
-fn carry(
+fn run_sender(
     mut sender: Sender,
-    folder: &Folder,
-    told: &Mutex<Analytics>,
+    folder: &JournalFolder,
+    shared: &Mutex<Analytics>,
     ended: &Receiver<mpsc::Sender<()>>,
 ) {
     let mut wait = None;
     loop {
-        let now = || told.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let now = || shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let every = Duration::from_secs(now().interval_seconds);
         let mut over = match ended.recv_timeout(wait.unwrap_or(every)) {
             Ok(over) => Some(over),
@@ -365,15 +368,15 @@ fn carry(
             };
             wait = match sender.round(url, pause) {
                 Round::Done => None,
-                Round::Busy => Some(SETTLE),
+                Round::Busy => Some(SYNC_INTERVAL),
                 // Another process may fare better meanwhile, and then there is nothing to wait for.
-                Round::Later(later) => Some(later.min(every).max(SETTLE)),
+                Round::Later(later) => Some(later.min(every).max(SYNC_INTERVAL)),
             };
         }
         if let Some(over) = over {
-            // Whoever leaves has time for one request, once others have made theirs.
+            // At the end there is time for one request, once other processes have made theirs.
             while sender.last_round(url) == Round::Busy {
-                thread::sleep(MOMENT);
+                thread::sleep(RETRY_PAUSE);
             }
             let _ = over.send(());
             return;
@@ -387,7 +390,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        journal::{State, disk},
+        journal::{SenderState, disk},
         sample::{feedback, settings},
     };
 
@@ -398,7 +401,7 @@ mod tests {
         let settings = settings(None);
         let recorder = Recorder::new(Some(home.path()), || None, move || Some(settings.clone()));
         let path = home.path().join(".skills-mcp/analytics.jsonl");
-        // Somebody who was stopped while they wrote.
+        // A process that was stopped while it wrote.
         let held = disk::lock(&path).unwrap();
         let started = Instant::now();
         for _ in 0..6_000 {
@@ -408,13 +411,13 @@ mod tests {
         recorder.close(Instant::now());
         drop(held);
         recorder.close(Instant::now());
-        let folder = Folder::new(home.path());
+        let folder = JournalFolder::new(home.path());
         let kept = || {
             let text = disk::read(&path, 1 << 30).unwrap();
             u64::try_from(text.split_inclusive(|byte| *byte == b'\n').count()).unwrap()
         };
-        wait_until("all are counted", || kept() + State::read(&folder).dropped >= 6_000);
-        assert_eq!(kept() + State::read(&folder).dropped, 6_000, "each is there or counted");
+        wait_until("all are counted", || kept() + SenderState::read(&folder).dropped >= 6_000);
+        assert_eq!(kept() + SenderState::read(&folder).dropped, 6_000, "each is there or counted");
         assert!((4_096..=4_096 + 256).contains(&kept()), "{}", kept());
     }
 }

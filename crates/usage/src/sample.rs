@@ -2,13 +2,13 @@
 
 use crate::{
     clock,
-    event::{Event, Kept, Recorded, SkillFeedback},
+    event::{Event, KeptContext, RecordedEvent, SkillFeedback},
     settings::Analytics,
 };
 
 /// An event of this moment that says this.
-pub(crate) fn feedback(comment: &str) -> Recorded {
-    Recorded {
+pub(crate) fn feedback(comment: &str) -> RecordedEvent {
+    RecordedEvent {
         event: Event::SkillFeedback(SkillFeedback {
             skill_path: "a".to_owned(),
             useful: true,
@@ -33,7 +33,7 @@ pub(crate) fn settings(url: Option<&str>) -> Analytics {
         endpoint: url.map(str::to_owned),
         endpoint_by_content: false,
         file: "~/.skills-mcp/analytics.jsonl".to_owned(),
-        context: Kept::Full,
+        context: KeptContext::Full,
         server_id: None,
         interval_seconds: 30,
         tool: false,

@@ -1,6 +1,6 @@
 //! [`Analytics`]: the settings `analytics.*`, as the configuration resolved them.
 
-use crate::event::Kept;
+use crate::event::KeptContext;
 
 /// `analytics.*`
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Analytics {
     /// Where they are kept.
     pub file: String,
     /// How much of a request's text is in them.
-    pub context: Kept,
+    pub context: KeptContext,
     /// What they call this machine, where the operator says so.
     pub server_id: Option<String>,
     /// How often they are sent.

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::event::{Call, Event, Recorded};
+use crate::event::{Event, EventCall, RecordedEvent};
 
 /// What is counted. The text is what databases keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,7 +31,7 @@ pub enum Metric {
     SearchedInVain,
     /// Nothing fitted a request in words: subject = the nearest skill, or nothing.
     Missed,
-    /// A skill was asked for by a name that is nobody's: subject = the nearest skill, or nothing. Or by one that several
+    /// A skill was asked for by a name that no skill has: subject = the nearest skill, or nothing. Or by one that several
     /// have: detail = `several`.
     Misnamed,
     /// It helped: subject = skill.
@@ -55,7 +55,7 @@ pub enum Metric {
 
 /// Which count.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
+pub struct CountKey {
     /// Of what.
     pub metric: Metric,
     /// Of which skill, tool, type or server.
@@ -68,14 +68,14 @@ pub struct Key {
 
 /// How often, and how much in all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sum {
+pub struct CountSum {
     /// How often.
     pub n: u64,
     /// How much.
     pub total: u64,
 }
 
-impl Sum {
+impl CountSum {
     /// Both together.
     pub fn add(&mut self, other: Self) {
         self.n = self.n.saturating_add(other.n);
@@ -84,24 +84,25 @@ impl Sum {
 }
 
 /// The detail of a name that several skills have.
-pub const SEVERAL: &str = "several";
+pub const AMBIGUOUS_NAME: &str = "several";
 
 /// Counts of one period.
-pub type Tally = HashMap<Key, Sum>;
+pub type Tally = HashMap<CountKey, CountSum>;
 
 /// Adds what one event counts for.
-pub fn count(tally: &mut Tally, recorded: &Recorded) {
+pub fn count(tally: &mut Tally, recorded: &RecordedEvent) {
     each(&recorded.event, recorded.call(), |metric, subject, detail, bucket, total| {
-        let key = Key { metric, subject: subject.to_owned(), detail: detail.to_owned(), bucket };
-        tally.entry(key).or_default().add(Sum { n: 1, total });
+        let key =
+            CountKey { metric, subject: subject.to_owned(), detail: detail.to_owned(), bucket };
+        tally.entry(key).or_default().add(CountSum { n: 1, total });
     });
 }
 
-/// What one event counts for, one by one: metric, subject, detail, bucket, total. For whoever keeps counts in a way of
-/// its own, of an event that it owns or only glances at.
+/// What one event counts for, one by one: metric, subject, detail, bucket, total. For an owned event or a
+/// borrowed one.
 pub fn each<S: AsRef<str>>(
     event: &Event<S>,
-    call: Call<'_>,
+    call: EventCall<'_>,
     mut add: impl FnMut(Metric, &str, &str, u16, u64),
 ) {
     add(Metric::Event, event.kind(), "", 0, 0);
@@ -117,7 +118,7 @@ pub fn each<S: AsRef<str>>(
         }
         Event::Ambiguous(several) => {
             if call.is_by_name() {
-                add(Metric::Misnamed, "", SEVERAL, 0, 0);
+                add(Metric::Misnamed, "", AMBIGUOUS_NAME, 0, 0);
             }
             several.candidates.iter().for_each(|skill| add(Metric::Tied, skill.as_ref(), "", 0, 0));
         }
@@ -175,7 +176,7 @@ fn ten_thousandths(score: f64) -> u64 {
 }
 
 /// Buckets in each doubling, so that a bucket is known to within a tenth.
-const STEPS: f64 = 4.0;
+const BUCKETS_PER_DOUBLING: f64 = 4.0;
 
 /// Which bucket a duration falls into: 1 for zero and one, four more for each doubling.
 #[expect(
@@ -185,13 +186,13 @@ const STEPS: f64 = 4.0;
     reason = "a logarithm of 64 bits is small and not below zero; its rounding is what a bucket is"
 )]
 pub fn bucket(duration: u64) -> u16 {
-    1 + (libm::log2(duration.max(1) as f64) * STEPS).floor() as u16
+    1 + (libm::log2(duration.max(1) as f64) * BUCKETS_PER_DOUBLING).floor() as u16
 }
 
 /// What stands for a bucket: its middle.
 pub fn middle(bucket: u16) -> f64 {
     let lower = f64::from(bucket.saturating_sub(1));
-    libm::exp2((lower + 0.5) / STEPS)
+    libm::exp2((lower + 0.5) / BUCKETS_PER_DOUBLING)
 }
 
 impl Metric {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use skills_core::route::Matching;
-use skills_usage::{event::Kept, settings::Analytics};
+use skills_usage::{event::KeptContext, settings::Analytics};
 
 use super::{keys::Key, layer::Origin, value::Value};
 
@@ -183,7 +183,7 @@ impl Settings {
                     .filter(|endpoint| !endpoint.is_empty()),
                 endpoint_by_content: values.is_of_content("analytics.endpoint"),
                 file: values.text("analytics.file"),
-                context: Kept::of(&values.text("analytics.context")),
+                context: KeptContext::of(&values.text("analytics.context")),
                 server_id: Some(values.text("analytics.server_id")).filter(|id| !id.is_empty()),
                 interval_seconds: values.count("analytics.interval_seconds"),
                 tool: values.flag("analytics.tool"),

@@ -21,7 +21,7 @@ use thiserror::Error;
 
 use crate::{
     config::{FileStamp, Settings, Settled},
-    event::Version,
+    event::SkillVersion,
     source::{Directory, DiskError, Followed, Identity, MAX_SKILL_BYTES, Root, map},
 };
 
@@ -106,9 +106,9 @@ impl Snapshot {
     }
 
     /// Which state of a skill this is.
-    pub fn version(&self, skill: &Skill) -> Version {
+    pub fn version(&self, skill: &Skill) -> SkillVersion {
         let source = self.roots.get(skill.source);
-        Version {
+        SkillVersion {
             digest: Some(format!("sha256:{}", hex(skill.document().digest()))),
             commit: source.and_then(|source| source.commit.as_deref()).map(str::to_owned),
         }

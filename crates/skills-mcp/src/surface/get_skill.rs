@@ -12,7 +12,7 @@ use skills_core::{
 
 use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments, refusal};
 use crate::{
-    event::{Ambiguous, Event, NoMatch, SkillServed, Told},
+    event::{Ambiguous, Event, NoMatch, SkillServed, VersionedEvent},
     store::ContentError,
 };
 
@@ -203,7 +203,7 @@ fn no_match(call: &Call, context: &str, closest: Option<&Hit>) -> Result<Reply, 
     };
     let ranked = if by_formula.is_none() { by_rank() } else { None };
     let closest = by_formula.or(ranked);
-    call.sink.tell(|| {
+    call.sink.record(|| {
         call.session.offered(&[]);
         Event::NoMatch(NoMatch {
             context: Some(context.to_owned()),
@@ -231,7 +231,7 @@ fn ambiguous(call: &Call, context: &str, hits: &[Hit]) -> Result<Reply, Refusal>
             matched_keywords: &hit.matched,
         });
     }
-    call.sink.tell(|| {
+    call.sink.record(|| {
         let paths = candidates.iter().map(|candidate| candidate.skill_path.to_owned());
         let candidates: Vec<String> = paths.collect();
         call.session.offered(&candidates);
@@ -286,11 +286,16 @@ fn serve(
             .map(|found| script_shape(found.declaration, Some(&found.from.identity)))
             .collect(),
     })?;
-    call.sink.tell(|| served(call, &resolved, hit, context));
+    call.sink.record(|| served(call, &resolved, hit, context));
     Ok(reply)
 }
 
-fn served(call: &Call, resolved: &Resolved<'_>, hit: Option<&Hit>, context: Option<&str>) -> Told {
+fn served(
+    call: &Call,
+    resolved: &Resolved<'_>,
+    hit: Option<&Hit>,
+    context: Option<&str>,
+) -> VersionedEvent {
     let skill = resolved.skill;
     Event::SkillServed(SkillServed {
         context: context.map(str::to_owned),

@@ -138,7 +138,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     match catalog.named(&input.name) {
         Named::One(skill) => load(call, skill),
         Named::Several(skills) => {
-            call.sink.tell(|| several(call, &input.name, &skills));
+            call.sink.record(|| several(call, &input.name, &skills));
             let names: Vec<&str> = skills.iter().map(|skill| &*skill.label).collect();
             let message = format!(
                 "Skill '{:.200}' is ambiguous.\n\nUse one of the full names: {}",
@@ -148,7 +148,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
             Err(Refusal::Plain(message))
         }
         Named::Nobody => {
-            call.sink.tell(|| nobody(call, &input.name));
+            call.sink.record(|| nobody(call, &input.name));
             Err(Refusal::Plain(not_found(catalog, &input.name)))
         }
     }
@@ -187,7 +187,7 @@ fn load(call: &Call, skill: &Skill) -> Result<Reply, Refusal> {
         Kind::Bundle => (refusal::text(call, skill)?.into_whole(), Vec::new()),
         Kind::Tree => tree(call, skill)?,
     };
-    call.sink.tell(|| {
+    call.sink.record(|| {
         Event::SkillServed(SkillServed {
             context: None,
             skill_path: skill.identity.to_string(),

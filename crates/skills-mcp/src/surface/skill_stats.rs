@@ -9,7 +9,7 @@ use skills_core::{diagnostic::one_line, estimate};
 use skills_usage::{
     archive::Period,
     clock,
-    report::{Report, Shelf},
+    report::{CatalogSummary, UsageReport},
 };
 
 use super::{Blocking, Call, Door, Refusal, Reply, Tool, arguments};
@@ -62,8 +62,8 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let today = clock::today();
     let period = Period::last(input.days, today);
     let evidence = lines.evidence(period).map_err(|error| Refusal::Plain(error.to_string()))?;
-    let shelf = Shelf::of(&call.snapshot.catalog);
-    let mut report = Report::of(&evidence, Some(&shelf), period, today);
+    let catalog = CatalogSummary::of(&call.snapshot.catalog);
+    let mut report = UsageReport::of(&evidence, Some(&catalog), period, today);
     if let Some(skill) = &input.skill {
         report = report.narrowed(skill);
     }
@@ -75,8 +75,8 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
 }
 
 /// The report in few words, each list with so many rows.
-fn short(report: &Report, rows: usize) -> Value {
-    let Report { totals, period, .. } = report;
+fn short(report: &UsageReport, rows: usize) -> Value {
+    let UsageReport { totals, period, .. } = report;
     let list = |rows: Vec<Value>| Value::Array(rows);
     let advice = report.advice.iter().take(rows.min(5));
     let advice = advice.map(|advice| {

@@ -26,7 +26,7 @@ use super::{
     progress::{answered_meanwhile, caller},
 };
 use crate::{
-    event::{Behalf, Sink},
+    event::{CallContext, Sink},
     script::{Caller, Runs},
     store::{Cause, Snapshot, Store},
     surface::{Blocking, Call, Face, Menu, Offered, Refusal, Reply, Session},
@@ -165,10 +165,10 @@ impl Handler {
     fn sink(&self, snapshot: &Snapshot, tool: &str, asked: &Asked<'_>) -> Sink {
         let analytics = &snapshot.settings().analytics;
         let sink = if analytics.enabled { self.sink.clone() } else { self.telemetry.sink() };
-        sink.on_behalf(|| {
+        sink.for_call(|| {
             let client = asked.context.client_info();
             let client = client.as_ref().map(|client| (&*client.name, &*client.version));
-            Behalf::new(tool, client, asked.at, analytics.context)
+            CallContext::new(tool, client, asked.at, analytics.context)
         })
     }
 
@@ -199,7 +199,7 @@ impl Handler {
             Blocking::Script => None,
         };
         let running = Arc::clone(offered);
-        let work = telemetry::carried(move || running.call(&call, arguments));
+        let work = telemetry::in_span(move || running.call(&call, arguments));
         spawn_blocking(work).await.unwrap_or_else(|_| panicked(offered))
     }
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use skills_usage::{
-    archive::lines::Lines, event::Sink, journal, recorder::Recorder, sender::TOKEN,
+    archive::lines::LineArchive, event::Sink, journal, recorder::Recorder, sender::TOKEN_VARIABLE,
     settings::Analytics, telemetry::Telemetry,
 };
 
@@ -32,7 +32,8 @@ impl Recording {
         let telemetry = Telemetry::start(&environment.variables, &served(store));
         let known = Arc::clone(store);
         let settings = move || known.known().map(|snapshot| snapshot.settings().analytics.clone());
-        let recorder = Recorder::new(environment.home.as_deref(), || secret(TOKEN), settings);
+        let recorder =
+            Recorder::new(environment.home.as_deref(), || secret(TOKEN_VARIABLE), settings);
         let (traced, recording) = (telemetry.clone(), recorder.clone());
         let server_id = environment.server_id(&store.settings().analytics);
         let sink = Sink::new(server_id, move |recorded| {
@@ -102,16 +103,16 @@ pub fn history(home: Option<PathBuf>, settings: &Analytics) -> Option<Arc<Histor
 pub struct History {
     home: Option<PathBuf>,
     /// What is known of the file that was read last.
-    lines: Mutex<Option<Lines>>,
+    lines: Mutex<Option<LineArchive>>,
 }
 
 impl History {
     /// The file of these settings; what was read of it before is not read again.
-    pub fn lines(&self, settings: &Analytics) -> Option<Lines> {
+    pub fn lines(&self, settings: &Analytics) -> Option<LineArchive> {
         let file = journal::history(settings, self.home.as_deref())?;
         let mut known = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_ref().is_none_or(|known| known.file() != file) {
-            *known = Some(Lines::new(file));
+            *known = Some(LineArchive::new(file));
         }
         known.clone()
     }

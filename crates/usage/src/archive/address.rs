@@ -22,7 +22,7 @@ impl Address {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             return postgres::Config::parse(text).map(Self::Postgres);
         }
-        // Somebody's password may be in it, whatever it is.
+        // A password may be in it, whatever it is.
         let kind: String = text.split(':').next().unwrap_or_default().chars().take(20).collect();
         Err(ArchiveError::Address(if text.contains(':') { format!("{kind}:…") } else { kind }))
     }

@@ -5,18 +5,18 @@ use std::{
     collections::{BTreeMap, HashSet},
 };
 
-use super::{DAY, Evidence, PILES, Period, RECENT, pile};
+use super::{DAY, Evidence, MAX_RECENT_EVENTS, Period, TEXT_KINDS, text_kind};
 use crate::{
     clock,
-    event::Recorded,
-    tally::{self, Metric, Sum},
+    event::RecordedEvent,
+    tally::{self, CountSum, Metric},
 };
 
 impl Evidence {
     /// What evidence is, said in the plainest way, of any events. Archives answer the same, quicker; tests compare.
-    pub(crate) fn of(events: impl IntoIterator<Item = Recorded>, period: Period) -> Self {
+    pub(crate) fn of(events: impl IntoIterator<Item = RecordedEvent>, period: Period) -> Self {
         let mut evidence = Self::default();
-        let mut days: BTreeMap<(i64, Metric), Sum> = BTreeMap::new();
+        let mut days: BTreeMap<(i64, Metric), CountSum> = BTreeMap::new();
         let (mut seen, mut recent) = (HashSet::new(), Vec::new());
         for recorded in events {
             let Some(millis) = clock::millis_of(&recorded.timestamp) else { continue };
@@ -26,16 +26,16 @@ impl Evidence {
             }
             tally::count(&mut evidence.tally, &recorded);
             tally::each(&recorded.event, recorded.call(), |metric, _, _, _, total| {
-                days.entry((day, metric)).or_default().add(Sum { n: 1, total });
+                days.entry((day, metric)).or_default().add(CountSum { n: 1, total });
             });
-            if let Some(pile) = pile(&recorded.event) {
-                recent.push((millis, recorded.event_id, pile, recorded));
+            if let Some(kind) = text_kind(&recorded.event) {
+                recent.push((millis, recorded.event_id, kind, recorded));
             }
         }
         recent.sort_by_key(|(millis, id, ..)| Reverse((*millis, *id)));
-        let mut room = [RECENT; PILES.len()];
-        for (_, _, pile, recorded) in recent {
-            if let Some(room) = room.get_mut(pile).filter(|room| **room > 0) {
+        let mut room = [MAX_RECENT_EVENTS; TEXT_KINDS.len()];
+        for (_, _, kind, recorded) in recent {
+            if let Some(room) = room.get_mut(kind).filter(|room| **room > 0) {
                 *room -= 1;
                 evidence.recent.push(recorded);
             }

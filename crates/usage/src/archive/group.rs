@@ -9,52 +9,52 @@ use std::collections::{BTreeMap, HashMap};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::{ArchiveError, DAY, Keep, Taken, limits, pile_name};
+use super::{ArchiveError, DAY, Keep, Taken, limits, text_kind_name};
 use crate::{
     clock,
-    event::Recorded,
-    tally::{Key, Sum, Tally, count},
+    event::RecordedEvent,
+    tally::{CountKey, CountSum, Tally, count},
 };
 
 /// So many events are written together at most, give or take a batch.
-const MUCH: usize = 10_000;
+const MAX_GROUP_EVENTS: usize = 10_000;
 /// So many batches wait for the one that is written.
-pub(super) const WAITING: usize = 64;
+pub(super) const MAX_WAITING_BATCHES: usize = 64;
 
 /// An event, as a database keeps it.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct EventRow {
     pub(super) id: Uuid,
     pub(super) at: i64,
     pub(super) received: i64,
     pub(super) pile: &'static str,
-    pub(super) recorded: Recorded,
+    pub(super) recorded: RecordedEvent,
     pub(super) body: String,
     /// Whose batch it came in.
     owner: usize,
 }
 
-/// What somebody brought.
+/// The events of one request.
 #[derive(Debug)]
-pub(super) struct Batch {
-    rows: Vec<Row>,
+pub(super) struct IncomingBatch {
+    rows: Vec<EventRow>,
     expired: u64,
 }
 
-impl Batch {
+impl IncomingBatch {
     /// Makes rows of events. A clock that is ahead does not put events into the future: they are of the moment they
     /// came, as are those whose time cannot be read.
-    pub(super) fn of(events: Vec<Recorded>, received: i64, keep: Keep) -> Self {
+    pub(super) fn of(events: Vec<RecordedEvent>, received: i64, keep: Keep) -> Self {
         let oldest = keep.events_from(received);
         let brought = events.len();
         let rows = events.into_iter().filter_map(|recorded| row(recorded, received, oldest));
-        let rows: Vec<Row> = rows.collect();
+        let rows: Vec<EventRow> = rows.collect();
         let expired = (brought - rows.len()) as u64;
         Self { rows, expired }
     }
 }
 
-fn row(mut recorded: Recorded, received: i64, oldest: i64) -> Option<Row> {
+fn row(mut recorded: RecordedEvent, received: i64, oldest: i64) -> Option<EventRow> {
     let at = match clock::millis_of(&recorded.timestamp) {
         Some(at) if at <= received => at,
         _ => {
@@ -68,30 +68,30 @@ fn row(mut recorded: Recorded, received: i64, oldest: i64) -> Option<Row> {
     }
     limits::cut(&mut recorded);
     let body = serde_json::to_string(&recorded).ok()?;
-    let (id, pile) = (recorded.event_id, pile_name(&recorded.event));
-    Some(Row { id, at, received, pile, recorded, body, owner: 0 })
+    let (id, pile) = (recorded.event_id, text_kind_name(&recorded.event));
+    Some(EventRow { id, at, received, pile, recorded, body, owner: 0 })
 }
 
 /// Where the answer goes.
-pub(super) type Answer<T> = oneshot::Sender<Result<T, ArchiveError>>;
+pub(super) type TakenReply<T> = oneshot::Sender<Result<T, ArchiveError>>;
 
 /// Batches that are written together.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct WriteGroup {
     /// In the order of their numbers, each number once.
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<EventRow>,
     /// Of each batch, how many rows it brought and how many it lost to age.
     sizes: Vec<(u64, u64)>,
 }
 
-impl Group {
+impl WriteGroup {
     /// Puts batches together. Of two rows with the same number the first is kept.
-    pub(super) fn of(batches: Vec<Batch>) -> Self {
+    pub(super) fn of(batches: Vec<IncomingBatch>) -> Self {
         let mut sizes = Vec::with_capacity(batches.len());
         let mut rows = Vec::new();
         for (owner, batch) in batches.into_iter().enumerate() {
             sizes.push((batch.rows.len() as u64, batch.expired));
-            rows.extend(batch.rows.into_iter().map(|row| Row { owner, ..row }));
+            rows.extend(batch.rows.into_iter().map(|row| EventRow { owner, ..row }));
         }
         rows.sort_by_key(|row| row.id);
         rows.dedup_by_key(|row| row.id);
@@ -100,12 +100,12 @@ impl Group {
 
     /// This batch and those that wait behind it, as far as there are any, with who waits for them.
     pub(super) fn gathered(
-        first: (Batch, Answer<Taken>),
-        mut next: impl FnMut() -> Option<(Batch, Answer<Taken>)>,
-    ) -> (Self, Vec<Answer<Taken>>) {
+        first: (IncomingBatch, TakenReply<Taken>),
+        mut next: impl FnMut() -> Option<(IncomingBatch, TakenReply<Taken>)>,
+    ) -> (Self, Vec<TakenReply<Taken>>) {
         let mut events = first.0.rows.len();
         let (mut batches, mut answers) = (vec![first.0], vec![first.1]);
-        while events < MUCH
+        while events < MAX_GROUP_EVENTS
             && let Some((batch, answer)) = next()
         {
             events += batch.rows.len();
@@ -144,13 +144,13 @@ impl Group {
         taken.into_values().collect()
     }
 
-    fn new_rows(&self, new: &[bool]) -> impl Iterator<Item = &Row> {
+    fn new_rows(&self, new: &[bool]) -> impl Iterator<Item = &EventRow> {
         self.rows.iter().zip(new).filter(|(_, new)| **new).map(|(row, _)| row)
     }
 }
 
 /// Tells everybody who waits what became of their batch.
-pub(super) fn answer(answers: Vec<Answer<Taken>>, result: Result<Vec<Taken>, ArchiveError>) {
+pub(super) fn answer(answers: Vec<TakenReply<Taken>>, result: Result<Vec<Taken>, ArchiveError>) {
     match result {
         Ok(taken) => {
             for (answer, taken) in answers.into_iter().zip(taken) {
@@ -169,8 +169,8 @@ pub(super) fn answer(answers: Vec<Answer<Taken>>, result: Result<Vec<Taken>, Arc
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Count {
     pub(super) day: i64,
-    pub(super) key: Key,
-    pub(super) sum: Sum,
+    pub(super) key: CountKey,
+    pub(super) sum: CountSum,
 }
 
 /// As databases keep numbers.
@@ -189,12 +189,12 @@ mod tests {
 
     const NOW: i64 = 1_771_425_000_000; // 2026-02-18T14:30:00Z
 
-    fn event(id: u128, timestamp: &str) -> Recorded {
+    fn event(id: u128, timestamp: &str) -> RecordedEvent {
         let text = format!(
             r#"{{"type":"refresh","timestamp":"{timestamp}","event_id":"{}","data":{{}}}}"#,
             Uuid::from_u128(id)
         );
-        Recorded::read(&text).unwrap()
+        RecordedEvent::read(&text).unwrap()
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
             event(3, "2025-01-01T00:00:00Z"),
             event(4, "yesterday"),
         ];
-        let batch = Batch::of(events, NOW, Keep { events: 90, counts: 1 });
+        let batch = IncomingBatch::of(events, NOW, Keep { events: 90, counts: 1 });
         let at: Vec<(u128, i64, &str)> = batch
             .rows
             .iter()
@@ -226,9 +226,9 @@ mod tests {
     fn a_number_that_comes_twice_is_one_event_of_whoever_brought_it_first() {
         let batch = |ids: &[u128]| {
             let events = ids.iter().map(|id| event(*id, "2026-02-18T00:00:00Z")).collect();
-            Batch::of(events, NOW, Keep::default())
+            IncomingBatch::of(events, NOW, Keep::default())
         };
-        let group = Group::of(vec![batch(&[5, 3, 5]), batch(&[3, 4])]);
+        let group = WriteGroup::of(vec![batch(&[5, 3, 5]), batch(&[3, 4])]);
         let ids: Vec<u128> = group.rows.iter().map(|row| row.id.as_u128()).collect();
         assert_eq!(ids, [3, 4, 5]);
         let taken = group.taken(&[true, true, false]);

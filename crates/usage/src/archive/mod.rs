@@ -6,7 +6,7 @@
 mod address;
 #[cfg(test)]
 mod by_hand;
-mod crowd;
+mod cardinality;
 mod group;
 mod limits;
 pub mod lines;
@@ -19,21 +19,20 @@ use thiserror::Error;
 
 use crate::{
     clock::DAY_MILLIS as DAY,
-    event::{Event, Recorded},
-    tally::{Metric, Sum, Tally},
+    event::{Event, RecordedEvent},
+    tally::{CountSum, Metric, Tally},
 };
 
-/// Of each kind of event whose texts matter, the latest so many are looked at.
-pub const RECENT: usize = 2_000;
+/// Of each of the [`TEXT_KINDS`], in [`Evidence`].
+pub const MAX_RECENT_EVENTS: usize = 2_000;
 
-/// Of each skill the latest so many are told.
-pub const TOLD: usize = 50;
+/// Of one skill, in a [`Story`].
+pub const MAX_SKILL_EVENTS: usize = 50;
 
-/// And of each kind no more than so many bytes.
-const MUCH_TEXT: usize = 32 * 1024 * 1024;
+/// Of each of the [`TEXT_KINDS`].
+const MAX_TEXT_BYTES: usize = 32 * 1024 * 1024;
 
-/// Nothing is kept for more days than this.
-const LONGEST: i64 = 36_500;
+const MAX_KEEP_DAYS: i64 = 36_500;
 
 /// Whole days in UTC, as numbers of days since 1970 began; both are part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +57,7 @@ impl Period {
 
     /// The same period, as far as anything is ever kept: days are gone through one by one.
     fn bounded(self) -> Self {
-        Self { from: self.from.max(self.to.saturating_sub(LONGEST)), to: self.to }
+        Self { from: self.from.max(self.to.saturating_sub(MAX_KEEP_DAYS)), to: self.to }
     }
 
     /// Its first millisecond, and the first one after it.
@@ -73,19 +72,19 @@ pub struct Evidence {
     /// The counts of the period.
     pub tally: Tally,
     /// How often and how much each metric had on each day: (day, metric) in order, all subjects together.
-    pub days: Vec<(i64, Metric, Sum)>,
-    /// The latest events, newest first, at most [`RECENT`] of each kind: no match, ambiguous, feedback, searches that
+    pub days: Vec<(i64, Metric, CountSum)>,
+    /// The latest events, newest first, at most [`MAX_RECENT_EVENTS`] of each kind: no match, ambiguous, feedback, searches that
     /// showed nothing, and skills served with a context.
-    pub recent: Vec<Recorded>,
+    pub recent: Vec<RecordedEvent>,
 }
 
 /// What happened to one skill.
 #[derive(Debug, Clone, Default)]
 pub struct Story {
     /// How often and how much each metric of the skill had on each day: (day, metric) in order.
-    pub days: Vec<(i64, Metric, Sum)>,
+    pub days: Vec<(i64, Metric, CountSum)>,
     /// Its latest events, newest first.
-    pub recent: Vec<Recorded>,
+    pub recent: Vec<RecordedEvent>,
 }
 
 /// How long things are kept, in days.
@@ -93,7 +92,7 @@ pub struct Story {
 pub struct Keep {
     /// Events, with their texts.
     pub events: u32,
-    /// Counts, which name nobody.
+    /// Counts, which hold no texts.
     pub counts: u32,
 }
 
@@ -129,7 +128,7 @@ pub struct Taken {
 /// Why an archive does not answer. It names the file or the database, and never a password.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ArchiveError {
-    /// It is none that we know.
+    /// Its address is of no known kind.
     #[error("`{0}` names no archive")]
     Address(String),
     /// It does not work.
@@ -142,7 +141,7 @@ pub enum ArchiveError {
         /// What can be done.
         hint: &'static str,
     },
-    /// It was made by somebody who knows more.
+    /// A newer version made it.
     #[error("{place} has version {version} of the tables, and this program knows {known}")]
     Newer {
         /// The file or the database.
@@ -169,7 +168,7 @@ impl ArchiveError {
 #[derive(Debug)]
 pub enum Archive {
     /// The history file of this machine.
-    Lines(lines::Lines),
+    Lines(lines::LineArchive),
     /// A file of SQLite.
     Sqlite(sqlite::Sqlite),
     /// A database of PostgreSQL.
@@ -197,7 +196,7 @@ impl Archive {
 
     /// Keeps and counts those of these events that are new. When it returns they are there to stay; where it fails,
     /// none may be, and bringing them again does no harm.
-    pub async fn take(&self, events: Vec<Recorded>) -> Result<Taken, ArchiveError> {
+    pub async fn take(&self, events: Vec<RecordedEvent>) -> Result<Taken, ArchiveError> {
         match self {
             Self::Lines(lines) => Err(ArchiveError::Failed {
                 place: lines.file().display().to_string(),
@@ -221,14 +220,14 @@ impl Archive {
         }
     }
 
-    /// One skill's own story, with at most so many of its events, and never more than [`TOLD`].
+    /// One skill's own story, with at most so many of its events, and never more than [`MAX_SKILL_EVENTS`].
     pub async fn story(
         &self,
         skill: &str,
         period: Period,
         limit: usize,
     ) -> Result<Story, ArchiveError> {
-        let limit = limit.min(TOLD);
+        let limit = limit.min(MAX_SKILL_EVENTS);
         match self {
             Self::Lines(lines) => {
                 let (lines, place, skill) = (lines.clone(), lines.place(), skill.to_owned());
@@ -276,13 +275,13 @@ fn is_of_a_skill(metric: Metric) -> bool {
     !matches!(metric, Metric::Event | Metric::Server | Metric::Latency)
 }
 
-/// The piles that events lie on by what their texts are good for: the latest of each are part of the evidence.
-const PILES: [&str; 5] = ["no_match", "ambiguous", "feedback", "in_vain", "asked"];
-/// The pile of all others, which nobody looks through.
-const REST: &str = "";
+/// Kinds of events by what their texts are used for, in the column `pile`: the latest of each are part of the evidence.
+const TEXT_KINDS: [&str; 5] = ["no_match", "ambiguous", "feedback", "in_vain", "asked"];
+/// The kind of all others, whose texts no report reads.
+const NO_TEXT_KIND: &str = "";
 
-/// On which of the [`PILES`] an event lies.
-fn pile<S>(event: &Event<S>) -> Option<usize> {
+/// Which of the [`TEXT_KINDS`] an event is.
+fn text_kind<S>(event: &Event<S>) -> Option<usize> {
     match event {
         Event::NoMatch(_) => Some(0),
         Event::Ambiguous(_) => Some(1),
@@ -293,14 +292,14 @@ fn pile<S>(event: &Event<S>) -> Option<usize> {
     }
 }
 
-/// What databases call that pile.
-fn pile_name(event: &Event) -> &'static str {
-    pile(event).and_then(|pile| PILES.get(pile).copied()).unwrap_or(REST)
+/// Its name in a database.
+fn text_kind_name(event: &Event) -> &'static str {
+    text_kind(event).and_then(|kind| TEXT_KINDS.get(kind).copied()).unwrap_or(NO_TEXT_KIND)
 }
 
-/// What databases call all piles.
-fn all_piles() -> impl Iterator<Item = &'static str> {
-    PILES.into_iter().chain([REST])
+/// The names of all kinds in a database.
+fn all_text_kinds() -> impl Iterator<Item = &'static str> {
+    TEXT_KINDS.into_iter().chain([NO_TEXT_KIND])
 }
 
 /// What databases call the metrics that count something of a skill.

@@ -31,7 +31,7 @@ pub(super) const SQLITE: &[&str] = &["
 "];
 
 /// The steps for PostgreSQL. Bytes are compared as bytes, whatever language the database speaks; counts are rewritten
-/// all the time, so their pages keep room for that.
+/// all the time, so their pages keep free space for that.
 pub(super) const POSTGRES: &[&str] = &[r#"
     CREATE TABLE events (
         event_id UUID NOT NULL PRIMARY KEY,

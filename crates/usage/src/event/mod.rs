@@ -1,20 +1,20 @@
-//! What happens here that somebody may want to count: the closed list of events, and the [`Sink`] they fall into.
+//! The closed list of events, and the [`Sink`] that records them.
 //!
-//! Surfaces tell, analytics listens, nobody waits. Where analytics are off an event is not even made. An event is
-//! declared once: what is written is what is [read back](Recorded::read), and what others wrote is read as far as it
-//! goes. Whoever only counts [glances](Glance) at the text, of which nothing is copied: the same declaration, with `S`
+//! Tools record events and never wait. Where analytics are off an event is not even made. An event is
+//! declared once: what is written is what is [read back](RecordedEvent::read), and what others wrote is read as far as it
+//! goes. To count events, a [`BorrowedEvent`] copies nothing of the text: the same declaration, with `S`
 //! borrowed. Not here: where events are kept or sent.
 
-mod glance;
+mod borrowed;
 mod read;
 mod sink;
 
 use std::sync::Arc;
 
-pub use glance::{Glance, Text};
-pub use read::Unreadable;
+pub use borrowed::{BorrowedEvent, BorrowedText};
+pub use read::UnreadableEvent;
 use serde::{Deserialize, Serialize};
-pub use sink::{Behalf, Kept, Sink, Told};
+pub use sink::{CallContext, KeptContext, Sink, VersionedEvent};
 use uuid::Uuid;
 
 /// Everything that is reported, with the fields that EVENT-3 promises.
@@ -25,7 +25,7 @@ pub enum Event<S = String> {
     NoMatch(NoMatch<S>),
     /// `get_skill` or `skill` found several.
     Ambiguous(Ambiguous<S>),
-    /// A skill was served, through any door.
+    /// A skill was served, by any tool.
     SkillServed(SkillServed<S>),
     /// `skills_search` answered.
     SkillSearched(SkillSearched<S>),
@@ -36,7 +36,7 @@ pub enum Event<S = String> {
     /// `report_usage` was called.
     SkillFeedback(SkillFeedback<S>),
     /// `refresh_skills` was called.
-    Refresh(Refresh<S>),
+    Refresh(CatalogRefreshed<S>),
 }
 
 /// A request that no skill fits.
@@ -140,7 +140,7 @@ pub struct ScriptExecuted<S = String> {
     pub declared_by: Option<S>,
 }
 
-/// What somebody says of a skill.
+/// Feedback on a skill.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SkillFeedback<S = String> {
@@ -152,10 +152,10 @@ pub struct SkillFeedback<S = String> {
     pub comment: Option<S>,
 }
 
-/// A look that somebody asked for.
+/// A refresh that a client asked for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Refresh<S = String> {
+pub struct CatalogRefreshed<S = String> {
     /// `git`, or `local` where there is no git source.
     pub mode: S,
     /// Whether it worked.
@@ -170,7 +170,7 @@ pub struct Refresh<S = String> {
 
 /// Which state of a skill an event is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Version {
+pub struct SkillVersion {
     /// The digest of its text: `sha256:…`.
     pub digest: Option<String>,
     /// The commit it comes from, where it comes from one.
@@ -179,7 +179,7 @@ pub struct Version {
 
 /// An event with when, where, for whom and how fast.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Recorded {
+pub struct RecordedEvent {
     /// What happened.
     #[serde(flatten)]
     pub event: Event,
@@ -210,14 +210,14 @@ pub struct Recorded {
 }
 
 /// After so many "useless" in a row, the log and reports name a skill.
-pub const REPEATEDLY_USELESS: u64 = 3;
+pub const USELESS_STREAK: u64 = 3;
 
 /// The tool that takes a name; all others take words.
-const BY_NAME: &str = "skill";
+const TOOL_BY_NAME: &str = "skill";
 
 /// What was asked, by whom and how fast it was answered: what counts of an event besides itself.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'a> {
+pub struct EventCall<'a> {
     /// On whose machine.
     pub server_id: &'a str,
     /// The tool that was called.
@@ -228,17 +228,17 @@ pub struct Call<'a> {
     pub latency_us: Option<u64>,
 }
 
-impl Call<'_> {
+impl EventCall<'_> {
     /// Whether a skill was asked for by its name, and not in words.
     pub fn is_by_name(self) -> bool {
-        self.tool == Some(BY_NAME)
+        self.tool == Some(TOOL_BY_NAME)
     }
 }
 
-impl Recorded {
+impl RecordedEvent {
     /// What was asked, by whom and how fast it was answered.
-    pub fn call(&self) -> Call<'_> {
-        Call {
+    pub fn call(&self) -> EventCall<'_> {
+        EventCall {
             server_id: &self.server_id,
             tool: self.tool.as_deref(),
             client_name: self.client_name.as_deref(),
@@ -294,8 +294,8 @@ impl<S: AsRef<str>> Event<S> {
 
 impl Event {
     /// The same event, about this state of its skill.
-    pub fn about(self, version: Version) -> Told {
-        Told { event: self, version }
+    pub fn about(self, version: SkillVersion) -> VersionedEvent {
+        VersionedEvent { event: self, version }
     }
 
     /// Where the request's text is, if there is one.

@@ -1,4 +1,4 @@
-//! JSON → an event, as far as it goes: what others wrote may lack what is ours, and hold what we do not know.
+//! JSON → an event, as far as it goes: other servers may leave out fields, and add unknown ones.
 
 use std::marker::PhantomData;
 
@@ -10,48 +10,48 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::{Event, Recorded, Text};
+use super::{BorrowedText, Event, RecordedEvent};
 
 /// Why a text is no event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
+pub enum UnreadableEvent {
     /// Not JSON, or not an object with a type, a timestamp and data.
     #[error("not an event: {0}")]
     Malformed(String),
-    /// Of a type that nobody here knows.
+    /// Of an unknown type.
     #[error("an event of the unknown type '{0:.40}'")]
     Unknown(String),
 }
 
 /// The same object, its data left as text until its type is known.
 #[derive(Deserialize)]
-pub(super) struct Written<'a> {
+pub(super) struct RawEvent<'a> {
     #[serde(rename = "type", borrow)]
-    pub(super) kind: Text<'a>,
-    pub(super) timestamp: Text<'a>,
+    pub(super) kind: BorrowedText<'a>,
+    pub(super) timestamp: BorrowedText<'a>,
     pub(super) data: &'a RawValue,
     #[serde(default)]
-    pub(super) server_id: Text<'a>,
+    pub(super) server_id: BorrowedText<'a>,
     #[serde(default)]
     pub(super) event_id: Option<Uuid>,
     #[serde(default)]
-    pub(super) tool: Option<Text<'a>>,
+    pub(super) tool: Option<BorrowedText<'a>>,
     #[serde(default)]
-    pub(super) client_name: Option<Text<'a>>,
+    pub(super) client_name: Option<BorrowedText<'a>>,
     #[serde(default)]
-    client_version: Option<Text<'a>>,
+    client_version: Option<BorrowedText<'a>>,
     #[serde(default)]
-    skill_digest: Option<Text<'a>>,
+    skill_digest: Option<BorrowedText<'a>>,
     #[serde(default)]
-    skill_commit: Option<Text<'a>>,
+    skill_commit: Option<BorrowedText<'a>>,
     #[serde(default)]
     pub(super) latency_us: Option<u64>,
 }
 
-impl Recorded {
+impl RecordedEvent {
     /// Reads one event. One without a number gets one from its own text, so that its copies have the same.
-    pub fn read(text: &str) -> Result<Self, Unreadable> {
-        let written: Written<'_> = serde_json::from_str(text).map_err(malformed)?;
+    pub fn read(text: &str) -> Result<Self, UnreadableEvent> {
+        let written: RawEvent<'_> = serde_json::from_str(text).map_err(malformed)?;
         Ok(Self {
             event: event(written.kind.as_ref(), written.data)?,
             timestamp: written.timestamp.as_ref().to_owned(),
@@ -68,16 +68,16 @@ impl Recorded {
 }
 
 /// The data of an event of this type.
-pub(super) struct Data<'k, S>(&'k str, PhantomData<S>);
+pub(super) struct EventData<'k, S>(&'k str, PhantomData<S>);
 
-impl<'k, S> Data<'k, S> {
+impl<'k, S> EventData<'k, S> {
     pub(super) fn of(kind: &'k str) -> Self {
         Self(kind, PhantomData)
     }
 }
 
-impl<'de, S: Deserialize<'de> + Default> DeserializeSeed<'de> for Data<'_, S> {
-    /// None of a type that nobody here knows.
+impl<'de, S: Deserialize<'de> + Default> DeserializeSeed<'de> for EventData<'_, S> {
+    /// None of an unknown type.
     type Value = Option<Event<S>>;
 
     fn deserialize<D: Deserializer<'de>>(self, data: D) -> Result<Self::Value, D::Error> {
@@ -101,14 +101,14 @@ impl<'de, S: Deserialize<'de> + Default> DeserializeSeed<'de> for Data<'_, S> {
 pub(super) fn event<'de, S: Deserialize<'de> + Default>(
     kind: &str,
     data: &'de RawValue,
-) -> Result<Event<S>, Unreadable> {
-    let known = Data::of(kind).deserialize(data).map_err(malformed)?;
-    known.ok_or_else(|| Unreadable::Unknown(kind.to_owned()))
+) -> Result<Event<S>, UnreadableEvent> {
+    let known = EventData::of(kind).deserialize(data).map_err(malformed)?;
+    known.ok_or_else(|| UnreadableEvent::Unknown(kind.to_owned()))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
-pub(super) fn malformed(error: serde_json::Error) -> Unreadable {
-    Unreadable::Malformed(error.to_string())
+pub(super) fn malformed(error: serde_json::Error) -> UnreadableEvent {
+    UnreadableEvent::Malformed(error.to_string())
 }
 
 pub(super) fn number_of(text: &str) -> Uuid {
@@ -127,34 +127,40 @@ mod tests {
 
     #[test]
     fn event_6_an_event_without_a_number_is_read_and_its_copy_is_known() {
-        let read = Recorded::read(SERVED).unwrap();
+        let read = RecordedEvent::read(SERVED).unwrap();
         assert_eq!(
             (read.event.kind(), read.event.skill()),
             ("skill_served", Some("ui/react/auth"))
         );
-        assert_eq!(read.event_id, Recorded::read(&format!("{SERVED}\n")).unwrap().event_id);
+        assert_eq!(read.event_id, RecordedEvent::read(&format!("{SERVED}\n")).unwrap().event_id);
         assert_eq!(read.event_id.get_version_num(), 8);
     }
 
     #[test]
     fn what_is_written_is_what_is_read() {
-        let mut read = Recorded::read(SERVED).unwrap();
+        let mut read = RecordedEvent::read(SERVED).unwrap();
         read.event_id = crate::clock::event_id();
         read.client_name = Some("claude-code".into());
         read.latency_us = Some(140);
         let written = serde_json::to_string(&read).unwrap();
-        assert_eq!(Recorded::read(&written), Ok(read));
+        assert_eq!(RecordedEvent::read(&written), Ok(read));
     }
 
     // EVENT-6
     #[test]
     fn what_is_unknown_is_passed_over_and_what_is_no_event_is_named() {
         let newer = r#"{"v":9,"type":"skill_feedback","timestamp":"t","data":{"skill_path":"a","useful":true,"stars":5}}"#;
-        assert_eq!(Recorded::read(newer).unwrap().event.skill(), Some("a"));
+        assert_eq!(RecordedEvent::read(newer).unwrap().event.skill(), Some("a"));
         let other = r#"{"type":"skill_dreamt","timestamp":"t","data":{}}"#;
-        assert_eq!(Recorded::read(other), Err(Unreadable::Unknown("skill_dreamt".to_owned())));
+        assert_eq!(
+            RecordedEvent::read(other),
+            Err(UnreadableEvent::Unknown("skill_dreamt".to_owned()))
+        );
         for bad in ["", "{", "[]", "{}", r#"{"type":"no_match","timestamp":"t","data":7}"#] {
-            assert!(matches!(Recorded::read(bad), Err(Unreadable::Malformed(_))), "{bad}");
+            assert!(
+                matches!(RecordedEvent::read(bad), Err(UnreadableEvent::Malformed(_))),
+                "{bad}"
+            );
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The one door to the journal's files: locked, appended to by whole lines, replaced by a rename.
+//! The only module that opens the journal's files: locked, appended to by whole lines, replaced by a rename.
 //!
-//! A lock is on a file, not on a name: who has waited for one looks whether the name still means that file, since its
+//! A lock is on a file, not on a name: a process that has waited for one checks whether the name still means that file, since its
 //! holder may have moved it away. Files are for their owner only.
 
-#![expect(clippy::disallowed_methods, reason = "this is the door to the journal's files")]
+#![expect(clippy::disallowed_methods, reason = "only this module opens the journal's files")]
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
@@ -11,12 +11,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// So often a file may be moved away under somebody who waits for it.
-const MAX_TRIES: usize = 1_000;
+/// So often a file may be moved away while this process waits for its lock.
+const MAX_LOCK_TRIES: usize = 1_000;
 
 /// A file of this name under an exclusive lock, which ends with it. It is made where there is none, with its folder.
 pub(crate) fn lock(path: &Path) -> io::Result<File> {
-    for _ in 0..MAX_TRIES {
+    for _ in 0..MAX_LOCK_TRIES {
         let file = open_or_make(path)?;
         step();
         file.lock()?;
@@ -29,7 +29,7 @@ pub(crate) fn lock(path: &Path) -> io::Result<File> {
 
 /// The same for a file that is there; none where there is none.
 pub(crate) fn lock_existing(path: &Path) -> io::Result<Option<File>> {
-    for _ in 0..MAX_TRIES {
+    for _ in 0..MAX_LOCK_TRIES {
         let file = match options().open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -44,7 +44,7 @@ pub(crate) fn lock_existing(path: &Path) -> io::Result<Option<File>> {
     Err(io::ErrorKind::ResourceBusy.into())
 }
 
-/// The same for a file that is there, and only if nobody else has it.
+/// The same for a file that is there, and only if no other process has it.
 pub(crate) fn lock_if_free(path: &Path) -> io::Result<Option<File>> {
     let file = match options().open(path) {
         Ok(file) => file,
@@ -54,7 +54,7 @@ pub(crate) fn lock_if_free(path: &Path) -> io::Result<Option<File>> {
     try_lock(file, path)
 }
 
-/// The same for a file that is only read, and may be somebody else's.
+/// The same for a file that is only read, and may belong to another user.
 pub(crate) fn read_lock_if_free(path: &Path) -> io::Result<Option<File>> {
     match File::open(path) {
         Ok(file) => try_lock(file, path),
@@ -76,7 +76,7 @@ fn try_lock(file: File, path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// No link is followed and nobody is waited for: a name in our folder is a file of ours or nothing.
+/// No link is followed and no FIFO is waited for: a name in the folder is a plain file or an error.
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).append(true);
@@ -120,7 +120,7 @@ pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     held.is_some() && held == named
 }
 
-/// Elsewhere nobody can rename a file that is open.
+/// Elsewhere a file that is open cannot be renamed.
 #[cfg(not(unix))]
 pub(crate) fn is_at(_: &File, path: &Path) -> bool {
     path.exists()
@@ -134,9 +134,9 @@ pub(crate) fn append(file: &mut File, lines: &[u8]) -> io::Result<()> {
         file.seek(SeekFrom::Start(old - 1))?;
         file.read_exact(&mut torn)?;
     }
-    // Somebody was killed in the middle of a line; it stays, and ends here.
-    let mended = (torn != [b'\n']).then(|| [b"\n", lines].concat());
-    let lines = mended.as_deref().unwrap_or(lines);
+    // A process was killed in the middle of a line; the line stays, and ends here.
+    let ended = (torn != [b'\n']).then(|| [b"\n", lines].concat());
+    let lines = ended.as_deref().unwrap_or(lines);
     step();
     let written = loop {
         match file.write(lines) {

@@ -1,8 +1,8 @@
-//! [`Folder`]: where unsent events lie, and under which names.
+//! [`JournalFolder`]: the files of unsent events, and their names.
 //!
-//! The buffer is appended to, and sent from where it lies, so that unsent events are found there. Moved aside, because it
+//! The buffer is appended to, and sent in place, so that unsent events are found there. Moved aside, because it
 //! is full or partly sent, it is a [`Segment`], which never changes and goes when all of it was sent. What is unsent has a
-//! bound in size and none in age: a clock that jumps must not cost an event. Other files in the folder are somebody else's.
+//! bound in size and none in age: a clock that jumps must not cost an event. Other files in the folder are not the journal's.
 
 use std::{
     fs::File,
@@ -16,32 +16,32 @@ use uuid::Uuid;
 
 use super::{
     disk,
-    lines::{Found, Lines},
-    state::State,
+    lines::{JournalLine, JournalLines},
+    state::SenderState,
 };
 use crate::{clock, settings::Analytics};
 
 const MIB: u64 = 1024 * 1024;
 
-const PREFIX: &str = "analytics-buffer.";
-const SEGMENT: &str = ".jsonl";
-const CURSOR: &str = ".sent";
+const SEGMENT_PREFIX: &str = "analytics-buffer.";
+const SEGMENT_SUFFIX: &str = ".jsonl";
+const CURSOR_SUFFIX: &str = ".sent";
 
 /// An event takes about so many bytes.
-const TYPICAL: u64 = 512;
+const TYPICAL_EVENT_BYTES: u64 = 512;
 
 /// A folder for events: `~/.skills-mcp`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folder {
+pub struct JournalFolder {
     path: PathBuf,
     /// Whether content named the endpoint.
     pub(crate) of_content: bool,
-    pub(crate) limits: Limits,
+    pub(crate) limits: JournalLimits,
 }
 
 /// How large files may become, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub(crate) struct JournalLimits {
     /// The history, before it is moved aside; one old one is kept.
     pub(crate) history: u64,
     /// The buffer, before it is moved aside.
@@ -52,8 +52,8 @@ pub(crate) struct Limits {
     pub(crate) refused: u64,
 }
 
-pub(super) const LIMITS: Limits =
-    Limits { history: 1024 * MIB, buffer: 4 * MIB, unsent: 64 * MIB, refused: 4 * MIB };
+pub(super) const JOURNAL_LIMITS: JournalLimits =
+    JournalLimits { history: 1024 * MIB, buffer: 4 * MIB, unsent: 64 * MIB, refused: 4 * MIB };
 
 /// A buffer that was moved aside, or the buffer as it was at some moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,18 +69,18 @@ pub struct Segment {
 pub(crate) struct Trimmed {
     /// So many events.
     pub(crate) events: u64,
-    /// About so many more, by the size of what nobody may read.
+    /// About so many more, by the size of files that could not be read.
     pub(crate) guessed: u64,
 }
 
-impl Folder {
+impl JournalFolder {
     /// The folder in this home.
     pub fn new(home: &Path) -> Self {
-        Self { path: home.join(".skills-mcp"), of_content: false, limits: LIMITS }
+        Self { path: home.join(".skills-mcp"), of_content: false, limits: JOURNAL_LIMITS }
     }
 
     /// Where events wait that these settings send. What the operator's endpoint has not taken yet waits for the next one
-    /// that the operator names. One that content names gets its own events and nobody else's.
+    /// that the operator names. One that content names gets its own events and no others.
     #[must_use]
     pub fn to(&self, settings: &Analytics) -> Self {
         let Some(url) = settings.endpoint.as_ref().filter(|_| settings.endpoint_by_content) else {
@@ -96,7 +96,7 @@ impl Folder {
         self.path.join("analytics-buffer.jsonl")
     }
 
-    /// Where events lie that the endpoint will never take.
+    /// The file of events that the endpoint refused for good.
     pub fn refused(&self) -> PathBuf {
         self.path.join("analytics-refused.jsonl")
     }
@@ -116,24 +116,25 @@ impl Folder {
 
     /// A name for a segment that no other has.
     pub(super) fn aside(&self) -> PathBuf {
-        self.path.join(format!("{PREFIX}{}{SEGMENT}", clock::event_id()))
+        self.path.join(format!("{SEGMENT_PREFIX}{}{SEGMENT_SUFFIX}", clock::event_id()))
     }
 
-    /// Every segment, oldest first by the clock of whoever made it.
+    /// Every segment, oldest first by the clock of the process that made it.
     pub fn segments(&self) -> io::Result<Vec<Segment>> {
         let files = disk::listed(&self.path)?.into_iter();
-        let ours = files.filter(|(name, _)| number(name, SEGMENT).is_some());
+        let ours = files.filter(|(name, _)| number(name, SEGMENT_SUFFIX).is_some());
         Ok(ours.map(|(name, bytes)| Segment { path: self.path.join(name), bytes }).collect())
     }
 
     /// How many bytes are unsent.
     pub fn unsent(&self) -> u64 {
-        let ours = |name: &str| name == "analytics-buffer.jsonl" || number(name, SEGMENT).is_some();
+        let ours =
+            |name: &str| name == "analytics-buffer.jsonl" || number(name, SEGMENT_SUFFIX).is_some();
         let files = disk::listed(&self.path).unwrap_or_default().into_iter();
         files.filter(|(name, _)| ours(name)).map(|(_, bytes)| bytes).sum()
     }
 
-    /// How many events are unsent, and the files they lie in. It reads them all.
+    /// How many events are unsent, and the files that hold them. It reads them all.
     pub fn waiting(&self) -> io::Result<(u64, Vec<PathBuf>)> {
         let mut files: Vec<PathBuf> =
             self.segments()?.into_iter().map(|segment| segment.path).collect();
@@ -150,7 +151,7 @@ impl Folder {
         Ok((events, found))
     }
 
-    /// The buffer as it is now, to be sent from where it lies; none where there is nothing in it. Its size is taken under
+    /// The buffer as it is now, to be sent in place; none where there is nothing in it. Its size is taken under
     /// the lock, so up to there no line is cut. An empty one, left by a process that was killed, goes.
     pub(crate) fn open_buffer(&self) -> io::Result<Option<(Segment, File)>> {
         let path = self.buffer();
@@ -192,7 +193,7 @@ impl Folder {
     /// Gives the buffer, which is locked, the name of a segment.
     fn set_aside(&self, bytes: u64) -> io::Result<Segment> {
         let buffer = self.buffer();
-        // Whoever wrote it does not find it any more to settle it.
+        // The process that wrote it does not find it any more to sync it.
         disk::settle(&buffer)?;
         let path = self.aside();
         disk::rename(&buffer, &path)?;
@@ -232,9 +233,9 @@ impl Folder {
     pub(crate) fn sweep(&self) -> io::Result<()> {
         let files = disk::listed(&self.path)?;
         for (name, _) in &files {
-            let whose = number(name, CURSOR).or_else(|| number(name, ".sent.new"));
+            let whose = number(name, CURSOR_SUFFIX).or_else(|| number(name, ".sent.new"));
             let Some(whose) = whose else { continue };
-            let segment = format!("{PREFIX}{whose}{SEGMENT}");
+            let segment = format!("{SEGMENT_PREFIX}{whose}{SEGMENT_SUFFIX}");
             if !files.iter().any(|(name, _)| *name == segment) {
                 disk::remove(&self.path.join(name))?;
             }
@@ -255,13 +256,13 @@ impl Folder {
         let (gone, kept) = old.split_at(old.len().div_ceil(2));
         disk::replace(&path, &[&kept.concat(), lines].concat())?;
         let dropped = u64::try_from(gone.len()).unwrap_or_default();
-        State::change(self, |state| state.dropped += dropped)?;
+        SenderState::change(self, |state| state.dropped += dropped)?;
         Ok(())
     }
 }
 
 impl Segment {
-    /// Opens it for sending; none where it has gone, or somebody is removing it.
+    /// Opens it for sending; none where it has gone, or another process is removing it.
     pub(crate) fn hold(&self) -> io::Result<Option<File>> {
         disk::lock_if_free(&self.path)
     }
@@ -282,14 +283,14 @@ impl Segment {
         disk::replace(&self.cursor_path(), format!("{offset}\n").as_bytes())
     }
 
-    /// How many of its events are unsent, with the right to remove it; none while somebody else has that.
+    /// How many of its events are unsent, with the right to remove it; none while another process has that.
     fn counted(&self) -> io::Result<Option<(Trimmed, Option<File>)>> {
         let unsent = self.bytes.saturating_sub(self.cursor());
         let held = match disk::read_lock_if_free(&self.path) {
             Ok(Some(held)) => held,
             Ok(None) => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                let guessed = unsent.div_ceil(TYPICAL);
+                let guessed = unsent.div_ceil(TYPICAL_EVENT_BYTES);
                 return Ok(Some((Trimmed { events: 0, guessed }, None)));
             }
             Err(error) => return Err(error),
@@ -310,16 +311,16 @@ impl Segment {
 
 /// How many events follow.
 fn count(file: File, offset: u64) -> io::Result<u64> {
-    let mut lines = Lines::new(file, offset, u64::MAX)?;
+    let mut lines = JournalLines::new(file, offset, u64::MAX)?;
     let mut events = 0;
     while let Some(found) = lines.next()? {
-        events += u64::from(matches!(found, Found::Event(..)));
+        events += u64::from(matches!(found, JournalLine::Event(..)));
     }
     Ok(events)
 }
 
-/// The number in the name of one of our files.
+/// The number in the name of one of the journal's files.
 fn number<'a>(name: &'a str, suffix: &str) -> Option<&'a str> {
-    let number = name.strip_prefix(PREFIX)?.strip_suffix(suffix)?;
+    let number = name.strip_prefix(SEGMENT_PREFIX)?.strip_suffix(suffix)?;
     (number.len() == 36 && Uuid::try_parse(number).is_ok()).then_some(number)
 }

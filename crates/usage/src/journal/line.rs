@@ -1,21 +1,21 @@
 //! One event ↔ one line: JSON with a `check` as its last member, by which a torn or damaged line is known.
 
-use crate::event::Recorded;
+use crate::event::RecordedEvent;
 
-/// A longer line is none of ours.
-pub const MAX_LINE: usize = 1024 * 1024;
+/// No event has a longer line.
+pub const MAX_LINE_BYTES: usize = 1024 * 1024;
 
-const NAME: &str = r#","check":""#;
-const END: &str = "\"}";
-const DIGITS: usize = 8;
+const CHECK_PREFIX: &str = r#","check":""#;
+const CHECK_SUFFIX: &str = "\"}";
+const CHECK_DIGITS: usize = 8;
 
 /// An event's line, without its end of line. None where it cannot be written, or would be too long to be read again.
-pub fn checked(recorded: &Recorded) -> Option<String> {
+pub fn checked(recorded: &RecordedEvent) -> Option<String> {
     let mut line = serde_json::to_string(recorded).ok()?;
     line.pop().filter(|end| *end == '}')?;
     let check = crc32fast::hash(line.as_bytes());
-    let line = format!("{line}{NAME}{check:08x}{END}");
-    (line.len() < MAX_LINE).then_some(line)
+    let line = format!("{line}{CHECK_PREFIX}{check:08x}{CHECK_SUFFIX}");
+    (line.len() < MAX_LINE_BYTES).then_some(line)
 }
 
 /// Whether a line is as it was written. One without a check may be: others do not write it.
@@ -29,7 +29,7 @@ pub fn unchecked(line: &str) -> Option<String> {
     matches(text, check).then(|| format!("{text}}}"))
 }
 
-/// Digits are as we write them, so that no damage to the check itself passes either.
+/// Digits are lower-case, as they are written, so that no damage to the check itself passes either.
 fn matches(text: &str, check: &str) -> bool {
     check.bytes().all(|c| c.is_ascii_digit() || (b'a'..=b'f').contains(&c))
         && u32::from_str_radix(check, 16) == Ok(crc32fast::hash(text.as_bytes()))
@@ -37,9 +37,9 @@ fn matches(text: &str, check: &str) -> bool {
 
 /// What the check is of, and the check.
 fn parts(line: &str) -> Option<(&str, &str)> {
-    let rest = line.trim_end().strip_suffix(END)?;
-    let (text, check) = rest.split_at_checked(rest.len().checked_sub(DIGITS)?)?;
-    Some((text.strip_suffix(NAME)?, check))
+    let rest = line.trim_end().strip_suffix(CHECK_SUFFIX)?;
+    let (text, check) = rest.split_at_checked(rest.len().checked_sub(CHECK_DIGITS)?)?;
+    Some((text.strip_suffix(CHECK_PREFIX)?, check))
 }
 
 #[cfg(test)]
@@ -50,11 +50,15 @@ mod tests {
 
     #[test]
     fn a_line_is_its_event_and_a_check() {
-        let event = Recorded::read(EVENT).unwrap();
+        let event = RecordedEvent::read(EVENT).unwrap();
         let line = checked(&event).unwrap();
         assert_eq!(line.len(), serde_json::to_string(&event).unwrap().len() + 19);
         assert!(verified(&line) && verified(&format!("{line}\n")));
-        assert_eq!(Recorded::read(&line), Ok(event.clone()), "the check is no part of the event");
+        assert_eq!(
+            RecordedEvent::read(&line),
+            Ok(event.clone()),
+            "the check is no part of the event"
+        );
         assert_eq!(unchecked(&line), Some(serde_json::to_string(&event).unwrap()));
         assert!(verified(EVENT), "others write no check");
         assert_eq!(unchecked(EVENT), None);
@@ -62,7 +66,7 @@ mod tests {
 
     #[test]
     fn b07_no_flipped_bit_and_no_torn_end_makes_another_event() {
-        let line = checked(&Recorded::read(EVENT).unwrap()).unwrap();
+        let line = checked(&RecordedEvent::read(EVENT).unwrap()).unwrap();
         let whole = unchecked(&line);
         for at in 0..line.len() {
             for bit in 0..8 {
@@ -78,8 +82,8 @@ mod tests {
 
     #[test]
     fn what_could_not_be_read_again_is_not_written() {
-        let mut event = Recorded::read(EVENT).unwrap();
-        event.server_id = "x".repeat(MAX_LINE).into();
+        let mut event = RecordedEvent::read(EVENT).unwrap();
+        event.server_id = "x".repeat(MAX_LINE_BYTES).into();
         assert_eq!(checked(&event), None);
     }
 }

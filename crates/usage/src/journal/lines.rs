@@ -1,4 +1,4 @@
-//! [`Lines`]: the lines of a file, whatever is in it, in bounded memory.
+//! [`JournalLines`]: the lines of a file, whatever is in it, in bounded memory.
 
 use std::{
     fs::File,
@@ -8,11 +8,11 @@ use std::{
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::line::{MAX_LINE, unchecked};
+use super::line::{MAX_LINE_BYTES, unchecked};
 
 /// Reads a file line by line, from somewhere to somewhere.
 #[derive(Debug)]
-pub(crate) struct Lines {
+pub(crate) struct JournalLines {
     reader: BufReader<Take<File>>,
     offset: u64,
     line: Vec<u8>,
@@ -20,22 +20,22 @@ pub(crate) struct Lines {
 
 /// What a line holds.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum JournalLine {
     /// An event as it was written: its number, and its JSON.
     Event(Uuid, String),
     /// Nothing, as between a torn line and the next.
     Nothing,
-    /// Something torn, damaged, endless or somebody else's.
+    /// Torn, damaged, too long, or no event.
     Spoilt,
 }
 
 /// As much of an event as it takes to send it: one of a newer kind travels too.
 #[derive(Deserialize)]
-struct Head {
+struct EventHead {
     event_id: Uuid,
 }
 
-impl Lines {
+impl JournalLines {
     /// The lines between two offsets; what is beyond the second is not looked at.
     pub(crate) fn new(mut file: File, offset: u64, end: u64) -> io::Result<Self> {
         file.seek(SeekFrom::Start(offset))?;
@@ -54,31 +54,31 @@ impl Lines {
     }
 
     /// The next line; none at the end.
-    pub(crate) fn next(&mut self) -> io::Result<Option<Found>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<JournalLine>> {
         self.line.clear();
-        let most = u64::try_from(MAX_LINE).unwrap_or(u64::MAX);
+        let most = u64::try_from(MAX_LINE_BYTES).unwrap_or(u64::MAX);
         let read = (&mut self.reader).take(most).read_until(b'\n', &mut self.line)?;
         self.offset += u64::try_from(read).unwrap_or_default();
         if read == 0 {
             return Ok(None);
         }
-        if read == MAX_LINE && !self.line.ends_with(b"\n") {
+        if read == MAX_LINE_BYTES && !self.line.ends_with(b"\n") {
             let rest = self.reader.skip_until(b'\n')?;
             self.offset += u64::try_from(rest).unwrap_or_default();
-            return Ok(Some(Found::Spoilt));
+            return Ok(Some(JournalLine::Spoilt));
         }
         Ok(Some(found(&self.line)))
     }
 }
 
-fn found(line: &[u8]) -> Found {
+fn found(line: &[u8]) -> JournalLine {
     if line.trim_ascii().is_empty() {
-        return Found::Nothing;
+        return JournalLine::Nothing;
     }
     let read = || {
         let event = unchecked(str::from_utf8(line).ok()?)?;
-        let head: Head = serde_json::from_str(&event).ok()?;
-        Some(Found::Event(head.event_id, event))
+        let head: EventHead = serde_json::from_str(&event).ok()?;
+        Some(JournalLine::Event(head.event_id, event))
     };
-    read().unwrap_or(Found::Spoilt)
+    read().unwrap_or(JournalLine::Spoilt)
 }

@@ -1,18 +1,18 @@
-//! [`State`]: what all processes of this user know of sending, and what was lost.
+//! [`SenderState`]: what all processes of this user know of sending, and what was lost.
 
 use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use super::{disk, folder::Folder};
+use super::{disk, folder::JournalFolder};
 
 /// A state is never larger.
-const MAX_BYTES: u64 = 4096;
+const MAX_STATE_BYTES: u64 = 4096;
 
 /// What is known. One that cannot be read is a new one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct State {
+pub struct SenderState {
     /// How often in a row nothing could be sent.
     pub failures: u32,
     /// When that was last so: milliseconds since 1970.
@@ -21,7 +21,7 @@ pub struct State {
     pub not_before: u64,
     /// How many events a batch may have, where the endpoint finds more too large.
     pub batch: Option<usize>,
-    /// How many events were dropped, since they will never be sent or are in no file: no room on the disk, too many
+    /// How many events were dropped, since they will never be sent or are in no file: a full disk, too many
     /// unsent, or refused and long past.
     pub dropped: u64,
     /// How many are missing in the history, and nowhere else.
@@ -32,15 +32,15 @@ pub struct State {
     pub spoilt: u64,
 }
 
-impl State {
+impl SenderState {
     /// What is known now.
-    pub fn read(folder: &Folder) -> Self {
-        let bytes = disk::read(&folder.state(), MAX_BYTES).unwrap_or_default();
+    pub fn read(folder: &JournalFolder) -> Self {
+        let bytes = disk::read(&folder.state(), MAX_STATE_BYTES).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
-    /// Changes what is known, and nobody else does meanwhile.
-    pub fn change(folder: &Folder, change: impl FnOnce(&mut Self)) -> io::Result<Self> {
+    /// Changes what is known, under a lock.
+    pub fn change(folder: &JournalFolder, change: impl FnOnce(&mut Self)) -> io::Result<Self> {
         let path = folder.state();
         let _lock = disk::lock(&path)?;
         let mut state = Self::read(folder);

@@ -1,4 +1,4 @@
-//! [`Writer`]: events → the history and the buffer, and an exact count of those that did not get there.
+//! [`JournalWriter`]: events → the history and the buffer, and an exact count of those that did not get there.
 
 use std::{
     collections::BTreeSet,
@@ -8,20 +8,20 @@ use std::{
 
 use super::{
     disk,
-    folder::{Folder, LIMITS, Trimmed},
+    folder::{JOURNAL_LIMITS, JournalFolder, Trimmed},
     line::checked,
-    state::State,
+    state::SenderState,
 };
-use crate::{event::Recorded, settings::Analytics};
+use crate::{event::RecordedEvent, settings::Analytics};
 
 /// Writes events. Every process has one of its own.
 #[derive(Debug)]
-pub struct Writer {
+pub struct JournalWriter {
     home: Option<PathBuf>,
-    folder: Option<Folder>,
+    folder: Option<JournalFolder>,
     /// What was written and may still be in memory only.
     unsettled: BTreeSet<PathBuf>,
-    /// What was lost, and nobody else knows yet.
+    /// What was lost, and is in no file yet.
     untold: Losses,
     /// What was lost since the disk last worked.
     episode: Losses,
@@ -49,12 +49,12 @@ pub fn history(settings: &Analytics, home: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
-impl Writer {
+impl JournalWriter {
     /// A writer into this home. Nothing is made before there is something to write.
     pub fn new(home: Option<&Path>) -> Self {
         Self {
             home: home.map(Path::to_owned),
-            folder: home.map(Folder::new),
+            folder: home.map(JournalFolder::new),
             unsettled: BTreeSet::new(),
             untold: Losses::default(),
             episode: Losses::default(),
@@ -65,14 +65,14 @@ impl Writer {
 
     /// The same with other limits.
     #[cfg(test)]
-    pub(crate) fn limited(mut self, limits: super::folder::Limits) -> Self {
+    pub(crate) fn limited(mut self, limits: super::folder::JournalLimits) -> Self {
         self.folder.iter_mut().for_each(|folder| folder.limits = limits);
         self
     }
 
     /// Writes events, all with one write to a file: whether each is where it should be. If so, no end of this process
     /// loses them.
-    pub fn write(&mut self, events: &[Recorded], settings: &Analytics) -> bool {
+    pub fn write(&mut self, events: &[RecordedEvent], settings: &Analytics) -> bool {
         let lines: Vec<String> = events.iter().filter_map(checked).collect();
         self.lost(events.len() - lines.len(), 0);
         let mut text = lines.join("\n");
@@ -111,7 +111,7 @@ impl Writer {
         Ok(())
     }
 
-    fn trim(&mut self, folder: &Folder) {
+    fn trim(&mut self, folder: &JournalFolder) {
         match folder.trim() {
             Ok(Trimmed { events: 0, guessed: 0 }) => {}
             Ok(Trimmed { events, guessed }) => {
@@ -129,12 +129,12 @@ impl Writer {
     /// Puts lines into the history, or says why not.
     fn history(&mut self, lines: &[u8], settings: &Analytics) -> Result<(), String> {
         let path = history(settings, self.home.as_deref()).ok_or(HOMELESS)?;
-        // Whoever names the file may be the content, and what is in a line the agent: no shell is to read it.
+        // Content may have named the file, and an agent wrote the line: no shell is to read it.
         if path.extension().is_none_or(|extension| extension != "jsonl") {
             let wrong = io::Error::new(io::ErrorKind::InvalidInput, "the name must end in .jsonl");
             return Err(unwritten(&path, &wrong));
         }
-        let most = self.folder.as_ref().map_or(LIMITS, |folder| folder.limits).history;
+        let most = self.folder.as_ref().map_or(JOURNAL_LIMITS, |folder| folder.limits).history;
         append(&path, lines, most, || disk::with_suffix(&path, ".1"))
             .map_err(|error| unwritten(&path, &error))?;
         self.unsettled.insert(path);
@@ -182,7 +182,7 @@ impl Writer {
         self.untold != Losses::default() || !self.unsettled.is_empty()
     }
 
-    /// Makes what was written survive a power cut, and tells what was lost to whoever asks. Done once a second.
+    /// Makes what was written survive a power cut, and writes down what was lost. Done once a second.
     pub fn settle(&mut self) {
         for path in std::mem::take(&mut self.unsettled) {
             if let Err(error) = disk::settle(&path)
@@ -193,7 +193,7 @@ impl Writer {
         }
         let Losses { dropped, unkept } = self.untold;
         let (Some(folder), true) = (&self.folder, dropped + unkept > 0) else { return };
-        let told = State::change(folder, |state| {
+        let told = SenderState::change(folder, |state| {
             state.dropped += dropped;
             state.unkept += unkept;
         });
@@ -202,7 +202,7 @@ impl Writer {
         }
     }
 
-    /// What was lost that no file tells of.
+    /// What was lost and is in no file.
     pub fn untold(&self) -> Losses {
         self.untold
     }
@@ -241,22 +241,23 @@ mod tests {
 
     use super::*;
     use crate::{
-        journal::{folder::Limits, lines::Lines},
+        journal::{folder::JournalLimits, lines::JournalLines},
         sample::{feedback, settings},
     };
 
-    const SMALL: Limits = Limits { history: 5_000, buffer: 2_000, unsent: 10_000, refused: 2_000 };
+    const SMALL: JournalLimits =
+        JournalLimits { history: 5_000, buffer: 2_000, unsent: 10_000, refused: 2_000 };
 
-    fn small(home: &Home) -> (Writer, Folder) {
-        let mut folder = Folder::new(home.path());
+    fn small(home: &Home) -> (JournalWriter, JournalFolder) {
+        let mut folder = JournalFolder::new(home.path());
         folder.limits = SMALL;
-        (Writer::new(Some(home.path())).limited(SMALL), folder)
+        (JournalWriter::new(Some(home.path())).limited(SMALL), folder)
     }
 
     /// How many events there are in a file.
     fn events(path: &Path) -> u64 {
         let Ok(Some(file)) = disk::lock_if_free(path) else { return 0 };
-        let mut lines = Lines::new(file, 0, u64::MAX).unwrap();
+        let mut lines = JournalLines::new(file, 0, u64::MAX).unwrap();
         let mut events = 0;
         while lines.next().unwrap().is_some() {
             events += 1;
@@ -283,10 +284,10 @@ mod tests {
         assert_eq!(writer.untold(), Losses::default());
         let left: u64 =
             folder.segments().unwrap().iter().map(|segment| events(&segment.path)).sum();
-        assert_eq!(State::read(&folder).dropped + left + events(&folder.buffer()), 200);
+        assert_eq!(SenderState::read(&folder).dropped + left + events(&folder.buffer()), 200);
         // One that is being sent stays, whatever else goes, and what was sent of it does not count.
         let oldest = folder.segments().unwrap().remove(0);
-        let held = oldest.hold().unwrap().expect("nobody has it");
+        let held = oldest.hold().unwrap().expect("no other process has it");
         for _ in 0..50 {
             assert!(writer.write(&[feedback("x")], &settings));
         }
@@ -318,7 +319,7 @@ mod tests {
             folder.refuse(line.as_bytes()).unwrap();
             let there = disk::read(&folder.refused(), 1 << 20).unwrap();
             assert!(there.len() <= 2_000, "{} bytes", there.len());
-            assert_eq!(events(&folder.refused()) + State::read(&folder).dropped, number);
+            assert_eq!(events(&folder.refused()) + SenderState::read(&folder).dropped, number);
         }
     }
 
@@ -333,7 +334,7 @@ mod tests {
         let text = String::from_utf8(text).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!((lines.len(), lines[0]), (3, "{\"type\":"));
-        assert!(lines.iter().skip(1).all(|line| Recorded::read(line).is_ok()));
+        assert!(lines.iter().skip(1).all(|line| RecordedEvent::read(line).is_ok()));
     }
 
     #[test]
@@ -346,18 +347,18 @@ mod tests {
         assert_eq!(writer.untold(), Losses { dropped: 0, unkept: 2 });
         assert_eq!(events(&folder.buffer()), 2);
         writer.settle();
-        // Where it can only be kept, it is lost; where it should be sent and is kept, it is lost to whoever waits for it.
+        // Where it can only be kept, it is lost; where it should be sent and is kept, it is lost to the endpoint.
         let nowhere = Analytics { endpoint: None, ..elsewhere };
         assert!(!writer.write(&[feedback("x")], &nowhere));
         assert_eq!(writer.untold(), Losses { dropped: 1, unkept: 0 });
-        let mut writer = Writer::new(Some(home.path())).limited(SMALL);
+        let mut writer = JournalWriter::new(Some(home.path())).limited(SMALL);
         disk::remove(&folder.buffer()).unwrap();
         // What stands in the buffer's place is a folder.
         drop(disk::lock(&folder.buffer().join("x")).unwrap());
         assert!(!writer.write(&[feedback("x")], &both));
         assert_eq!(writer.untold(), Losses { dropped: 1, unkept: 0 });
         writer.settle();
-        let State { dropped, unkept, .. } = State::read(&folder);
+        let SenderState { dropped, unkept, .. } = SenderState::read(&folder);
         assert_eq!((dropped, unkept), (1, 2));
         assert_eq!(events(&home.path().join(".skills-mcp/analytics.jsonl")), 1);
     }

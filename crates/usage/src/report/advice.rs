@@ -1,32 +1,32 @@
 //! What to fix this week, first first: weighed by how many requests it would help.
 //!
-//! Every piece needs [`ENOUGH`] observations, and a share needs its whole interval on the bad side. A file that cannot
+//! Every piece needs [`MIN_OBSERVATIONS`] observations, and a share needs its whole interval on the bad side. A file that cannot
 //! be read needs none: it is known to be broken. Nor does a skill that was called useless again and again: that is said of
 //! the latest feedback, and claims no share.
 
 use std::cmp::Reverse;
 
 use super::{
-    Advice, AdviceKind, ENOUGH, HealthFinding, Looked, Misses, Report, ScriptUse, SkillUse, Unused,
-    rate::real,
+    Advice, AdviceKind, HealthFinding, MIN_OBSERVATIONS, Misses, SampleSize, ScriptUse, SkillUse,
+    Unused, UsageReport, rate::real,
 };
 
 /// So many things are worth a week.
-const MOST: usize = 10;
+const MAX_ADVICE: usize = 10;
 /// So many files that cannot be read are named, so that other things are seen too.
-const MOST_FILES: usize = 3;
+const MAX_FILE_ADVICE: usize = 3;
 /// So many names stand for a list.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 /// A script of which more than this share fails is one to fix.
-const TOO_OFTEN: f64 = 0.1;
-/// Nobody is called unused before so many days.
-const LONG_ENOUGH: u64 = 28;
+const MAX_FAILURE_SHARE: f64 = 0.1;
+/// In a shorter period no skill is called unused.
+const MIN_UNUSED_DAYS: u64 = 28;
 
 /// What to do, and how many requests it would help.
-type Weighed = (u64, Advice);
+type WeighedAdvice = (u64, Advice);
 
-pub(super) fn of(report: &Report) -> Vec<Advice> {
-    let mut all: Vec<Weighed> = Vec::new();
+pub(super) fn of(report: &UsageReport) -> Vec<Advice> {
+    let mut all: Vec<WeighedAdvice> = Vec::new();
     all.extend(report.misses.iter().filter_map(|group| missing(group, report.misses_looked_at)));
     all.extend(report.skills.iter().filter_map(useless));
     all.extend(untaken(&report.skills));
@@ -36,13 +36,13 @@ pub(super) fn of(report: &Report) -> Vec<Advice> {
     all.sort_by(|(helps, a), (helped, b)| {
         (Reverse(helps), a.kind as u8, &a.subject).cmp(&(Reverse(helped), b.kind as u8, &b.subject))
     });
-    all.truncate(MOST);
+    all.truncate(MAX_ADVICE);
     all.into_iter().map(|(_, advice)| advice).collect()
 }
 
 /// Requests that found nothing. Where only the latest were looked at, the others are taken to be alike.
-fn missing(group: &Misses, looked: Looked) -> Option<Weighed> {
-    if group.requests < ENOUGH || group.terms.is_empty() {
+fn missing(group: &Misses, looked: SampleSize) -> Option<WeighedAdvice> {
+    if group.requests < MIN_OBSERVATIONS || group.terms.is_empty() {
         return None;
     }
     let subject = group.terms.join(", ");
@@ -78,7 +78,7 @@ fn missing(group: &Misses, looked: Looked) -> Option<Weighed> {
 }
 
 /// A skill that does not help, taken over all of its feedback, or of late.
-fn useless(skill: &SkillUse) -> Option<Weighed> {
+fn useless(skill: &SkillUse) -> Option<WeighedAdvice> {
     let rate = skill.useful;
     let mostly = rate.high.is_some_and(|high| high < 0.5);
     let lately = skill.is_repeatedly_useless();
@@ -91,7 +91,7 @@ fn useless(skill: &SkillUse) -> Option<Weighed> {
         format!("The last {} in a row said that it did not help.", skill.useless_in_a_row)
     };
     // A few in a row say that something is wrong, and not how many it would help.
-    let helps = if mostly || skill.useless_in_a_row >= ENOUGH {
+    let helps = if mostly || skill.useless_in_a_row >= MIN_OBSERVATIONS {
         let share = if lately { 1.0 } else { 1.0 - rate.share.unwrap_or(0.0) };
         rounded(real(skill.served.max(rate.of)) * share)
     } else {
@@ -101,17 +101,17 @@ fn useless(skill: &SkillUse) -> Option<Weighed> {
         kind: AdviceKind::ImproveSkill,
         subject: skill.skill.clone(),
         seen,
-        action: "Read the comments and mend the skill.".to_owned(),
+        action: "Read the comments and fix the skill.".to_owned(),
         skill: Some(skill.skill.clone()),
     };
     Some((helps, advice))
 }
 
-/// Skills that searches show and nobody takes, compared with the others.
-fn untaken(skills: &[SkillUse]) -> Vec<Weighed> {
+/// Skills that searches show and agents do not load, compared with the others.
+fn untaken(skills: &[SkillUse]) -> Vec<WeighedAdvice> {
     let shown: u64 = skills.iter().map(|skill| skill.shown).sum();
     let taken: u64 = skills.iter().map(|skill| skill.taken.n).sum();
-    if taken < ENOUGH || shown == 0 {
+    if taken < MIN_OBSERVATIONS || shown == 0 {
         return Vec::new();
     }
     let usual = real(taken) / real(shown);
@@ -137,22 +137,21 @@ fn untaken(skills: &[SkillUse]) -> Vec<Weighed> {
 }
 
 /// A script that fails too often.
-fn failing(script: &ScriptUse) -> Option<Weighed> {
+fn failing(script: &ScriptUse) -> Option<WeighedAdvice> {
     let failed = script.failed;
-    failed.low.filter(|low| *low > TOO_OFTEN)?;
+    failed.low.filter(|low| *low > MAX_FAILURE_SHARE)?;
     let advice = Advice {
         kind: AdviceKind::FixScript,
         subject: format!("{}: {}", script.skill, script.file),
         seen: format!("It failed in {} of {} runs.", failed.n, failed.of),
-        action: "Run it by hand with `skills-mcp run` and mend it, or say what it needs."
-            .to_owned(),
+        action: "Run it by hand with `skills-mcp run` and fix it, or say what it needs.".to_owned(),
         skill: Some(script.skill.clone()),
     };
     Some((failed.n, advice))
 }
 
 /// Files that cost a skill: each would help as many requests as a skill does on average.
-fn broken(report: &Report) -> Vec<Weighed> {
+fn broken(report: &UsageReport) -> Vec<WeighedAdvice> {
     let Some(health) = &report.health else { return Vec::new() };
     let helps = report.totals.served / health.skills.max(1);
     let error = |finding: &&HealthFinding| finding.severity == "error";
@@ -166,17 +165,19 @@ fn broken(report: &Report) -> Vec<Weighed> {
         let (kind, subject) = (AdviceKind::FixFile, finding.place.clone());
         (helps.max(1), Advice { kind, subject, seen, action, skill: finding.skill.clone() })
     };
-    health.findings.iter().filter(error).take(MOST_FILES).map(advice).collect()
+    health.findings.iter().filter(error).take(MAX_FILE_ADVICE).map(advice).collect()
 }
 
-/// Skills nobody uses, where there was enough use to tell.
-fn unused(report: &Report, never: &[Unused]) -> Option<Weighed> {
+/// Skills that are never used, where there was enough use to tell.
+fn unused(report: &UsageReport, never: &[Unused]) -> Option<WeighedAdvice> {
     let skills = report.health.as_ref().map_or(0, |health| health.skills);
-    let told = report.period.days >= LONG_ENOUGH && report.totals.served >= skills.max(1) * ENOUGH;
+    let told = report.period.days >= MIN_UNUSED_DAYS
+        && report.totals.served >= skills.max(1) * MIN_OBSERVATIONS;
     let first = never.first().filter(|_| told)?;
     let (count, days) = (never.len(), report.period.days);
-    let names: Vec<&str> = never.iter().take(NAMED).map(|unused| unused.skill.as_str()).collect();
-    let more = count.saturating_sub(NAMED);
+    let names: Vec<&str> =
+        never.iter().take(MAX_NAMED).map(|unused| unused.skill.as_str()).collect();
+    let more = count.saturating_sub(MAX_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let alone = count == 1;
     let advice = Advice {

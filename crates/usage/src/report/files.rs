@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{AssetUse, Execution, Latency, Rate, ScriptUse, Shelf, rate::Spread, totals::sum};
-use crate::tally::{Key, Metric, Sum, Tally};
+use super::{
+    AssetUse, CatalogSummary, Execution, Latency, Rate, ScriptUse, rate::DurationSpread,
+    totals::sum,
+};
+use crate::tally::{CountKey, CountSum, Metric, Tally};
 
 pub(super) fn assets(tally: &Tally) -> Vec<AssetUse> {
     let fetched = tally.iter().filter(|(key, _)| key.metric == Metric::AssetFetched);
-    let row = |(key, sum): (&Key, &Sum)| AssetUse {
+    let row = |(key, sum): (&CountKey, &CountSum)| AssetUse {
         skill: key.subject.clone(),
         file: key.detail.clone(),
         fetched: sum.n,
@@ -22,18 +25,18 @@ pub(super) fn assets(tally: &Tally) -> Vec<AssetUse> {
 
 /// What is known of one script.
 #[derive(Default)]
-struct Script {
+struct ScriptCounts {
     failed: u64,
     refused: u64,
     fetched: u64,
-    took: Spread,
+    took: DurationSpread,
 }
 
 /// Adds what a metric says of a script.
-type Adds = fn(&mut Script, u16, Sum);
+type AddCount = fn(&mut ScriptCounts, u16, CountSum);
 
 /// What each metric says of a script.
-const SCRIPTS: &[(Metric, Adds)] = &[
+const SCRIPTS: &[(Metric, AddCount)] = &[
     (Metric::ScriptSucceeded, |script, bucket, sum| script.took.add(bucket, sum)),
     (Metric::ScriptFailed, |script, bucket, sum| {
         script.took.add(bucket, sum);
@@ -43,15 +46,15 @@ const SCRIPTS: &[(Metric, Adds)] = &[
     (Metric::ScriptFetched, |script, _, sum| script.fetched += sum.n),
 ];
 
-/// Every script; what was only ever refused is one where the skill is known: anybody can ask for anything.
-pub(super) fn scripts(tally: &Tally, shelf: Option<&Shelf>) -> Vec<ScriptUse> {
-    let mut scripts: BTreeMap<(&str, &str), Script> = BTreeMap::new();
+/// Every script; what was only ever refused is one where the skill is known: a client can ask for any name.
+pub(super) fn scripts(tally: &Tally, catalog: Option<&CatalogSummary>) -> Vec<ScriptUse> {
+    let mut scripts: BTreeMap<(&str, &str), ScriptCounts> = BTreeMap::new();
     for (metric, add) in SCRIPTS {
         for (key, sum) in tally.iter().filter(|(key, _)| key.metric == *metric) {
             add(scripts.entry((&key.subject, &key.detail)).or_default(), key.bucket, *sum);
         }
     }
-    let row = |((skill, file), script): ((&str, &str), Script)| ScriptUse {
+    let row = |((skill, file), script): ((&str, &str), ScriptCounts)| ScriptUse {
         skill: skill.to_owned(),
         file: file.to_owned(),
         runs: script.took.n(),
@@ -61,7 +64,7 @@ pub(super) fn scripts(tally: &Tally, shelf: Option<&Shelf>) -> Vec<ScriptUse> {
         p50_ms: script.took.percentile(50),
         p95_ms: script.took.percentile(95),
     };
-    let known = |skill: &str| shelf.is_none_or(|shelf| shelf.get(skill).is_some());
+    let known = |skill: &str| catalog.is_none_or(|catalog| catalog.get(skill).is_some());
     let mut rows: Vec<ScriptUse> = scripts.into_iter().map(row).collect();
     rows.retain(|script| script.runs + script.fetched > 0 || known(&script.skill));
     // Stable: what was run as often stays in the order of its name.
@@ -79,11 +82,11 @@ pub(super) fn execution(tally: &Tally) -> Execution {
 
 /// How fast tools answer.
 pub(super) fn latency(tally: &Tally) -> Vec<Latency> {
-    let mut tools: BTreeMap<&str, Spread> = BTreeMap::new();
+    let mut tools: BTreeMap<&str, DurationSpread> = BTreeMap::new();
     for (key, sum) in tally.iter().filter(|(key, _)| key.metric == Metric::Latency) {
         tools.entry(&key.subject).or_default().add(key.bucket, *sum);
     }
-    let row = |(tool, took): (&str, Spread)| Latency {
+    let row = |(tool, took): (&str, DurationSpread)| Latency {
         tool: tool.to_owned(),
         calls: took.n(),
         p50_us: took.percentile(50),

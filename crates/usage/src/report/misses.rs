@@ -10,11 +10,11 @@ use std::{
 };
 
 use super::{
-    ENOUGH, Looked, Misses, Shelf,
+    CatalogSummary, MIN_OBSERVATIONS, Misses, SampleSize,
     rate::{real, short},
-    words::{Spelling, Term, Words},
+    words::{TextWords, WordSpelling, WordTerm},
 };
-use crate::event::{Event, Recorded};
+use crate::event::{Event, RecordedEvent};
 
 /// So many groups are kept.
 const MAX_GROUPS: usize = 100;
@@ -24,33 +24,37 @@ const MAX_TERMS: usize = 4;
 const MAX_EXAMPLES: usize = 5;
 /// So many keywords are proposed.
 const MAX_KEYWORDS: usize = 5;
-/// A word that everybody uses is still worth this much of one that nobody else does.
-const LEAST_RARITY: f64 = 0.1;
-/// From fewer requests nobody can tell which words are a subject's and which are everybody's.
-const TELLING: usize = 10;
+/// The least weight of a word, that of one which all requests have; a word of one request has 1.
+const MIN_RARITY: f64 = 0.1;
+/// Fewer requests do not show which words are about a subject and which are in every request.
+const MIN_TELLING_REQUESTS: usize = 10;
 
 /// A request that found nothing.
-struct Request<'a> {
+struct MissedRequest<'a> {
     context: &'a str,
-    terms: Vec<(Term, String)>,
+    terms: Vec<(WordTerm, String)>,
     nearest: Option<&'a str>,
     score: Option<f64>,
 }
 
 /// The requests, newest first, and which of them have which word.
-struct Missed<'a> {
-    requests: Vec<Request<'a>>,
+struct MissedRequests<'a> {
+    requests: Vec<MissedRequest<'a>>,
     /// Of each word the requests that have it.
     having: Vec<Vec<usize>>,
     rarity: Vec<f64>,
 }
 
-pub(super) fn of(recent: &[Recorded], shelf: Option<&Shelf>, words: &mut Words) -> Vec<Misses> {
-    let missed = Missed::of(recent, words);
+pub(super) fn of(
+    recent: &[RecordedEvent],
+    catalog: Option<&CatalogSummary>,
+    words: &mut TextWords,
+) -> Vec<Misses> {
+    let missed = MissedRequests::of(recent, words);
     let mut groups: Vec<Misses> = missed
         .groups()
         .iter()
-        .map(|(key, members)| missed.told(*key, members, shelf, words))
+        .map(|(key, members)| missed.told(*key, members, catalog, words))
         .collect();
     // Stable: the newest of what is as large comes first.
     groups.sort_by_key(|group| Reverse(group.requests));
@@ -59,7 +63,7 @@ pub(super) fn of(recent: &[Recorded], shelf: Option<&Shelf>, words: &mut Words) 
 }
 
 /// Of so many requests that found nothing, those whose texts can be looked at.
-pub(super) fn looked_at(recent: &[Recorded], of: u64) -> Looked {
+pub(super) fn looked_at(recent: &[RecordedEvent], of: u64) -> SampleSize {
     let missed = recent.iter().filter(|recorded| match &recorded.event {
         Event::NoMatch(_) => !recorded.call().is_by_name(),
         Event::SkillSearched(search) => search.shown.is_empty(),
@@ -70,13 +74,13 @@ pub(super) fn looked_at(recent: &[Recorded], of: u64) -> Looked {
         | Event::SkillFeedback(_)
         | Event::Refresh(_) => false,
     });
-    Looked { n: missed.count() as u64, of }
+    SampleSize { n: missed.count() as u64, of }
 }
 
-impl<'a> Missed<'a> {
-    fn of(recent: &'a [Recorded], words: &mut Words) -> Self {
-        let mut requests: Vec<Request<'a>> = Vec::new();
-        let mut others: Vec<Vec<(Term, String)>> = Vec::new();
+impl<'a> MissedRequests<'a> {
+    fn of(recent: &'a [RecordedEvent], words: &mut TextWords) -> Self {
+        let mut requests: Vec<MissedRequest<'a>> = Vec::new();
+        let mut others: Vec<Vec<(WordTerm, String)>> = Vec::new();
         // A name that was misspelt is no request in words.
         for recorded in recent.iter().filter(|recorded| !recorded.call().is_by_name()) {
             let Some(context) = recorded.event.context() else { continue };
@@ -96,7 +100,7 @@ impl<'a> Missed<'a> {
                 }
             };
             if !terms.is_empty() {
-                requests.push(Request { context, terms, nearest, score });
+                requests.push(MissedRequest { context, terms, nearest, score });
             }
         }
         let mut having = vec![Vec::new(); words.len()];
@@ -115,18 +119,18 @@ impl<'a> Missed<'a> {
         let fillers = fillers(&requests, &having);
         let rarity = everywhere.iter().zip(&having).zip(fillers).map(|((n, list), filler)| {
             if filler {
-                return LEAST_RARITY;
+                return MIN_RARITY;
             }
             let (n, here) = (real(*n), real(list.len() as u64).max(1.0));
             // Of all requests, and of those that found nothing: a word of every team says nothing of either.
             let rare = libm::log((all - n + 0.5) / (n + 0.5)).min(libm::log(missed / here));
-            rare.max(LEAST_RARITY)
+            rare.max(MIN_RARITY)
         });
         Self { rarity: rarity.collect(), requests, having }
     }
 
     /// Each group's word, and its requests, newest first.
-    fn groups(&self) -> Vec<(Term, Vec<usize>)> {
+    fn groups(&self) -> Vec<(WordTerm, Vec<usize>)> {
         let mut left: Vec<bool> = vec![true; self.requests.len()];
         let mut counts: Vec<u64> = self.having.iter().map(|list| list.len() as u64).collect();
         let mut groups = Vec::new();
@@ -161,13 +165,13 @@ impl<'a> Missed<'a> {
         groups
     }
 
-    fn rarity(&self, term: Term) -> f64 {
-        self.rarity.get(term).copied().unwrap_or(LEAST_RARITY)
+    fn rarity(&self, term: WordTerm) -> f64 {
+        self.rarity.get(term).copied().unwrap_or(MIN_RARITY)
     }
 
     /// The word that two or more have, worth most; of equals the one that was met first.
-    fn most_shared(&self, counts: &[u64]) -> Option<Term> {
-        let worth = |term: &Term| {
+    fn most_shared(&self, counts: &[u64]) -> Option<WordTerm> {
+        let worth = |term: &WordTerm| {
             let n = counts.get(*term).copied().unwrap_or(0);
             real(n) * self.rarity(*term)
         };
@@ -178,14 +182,14 @@ impl<'a> Missed<'a> {
     /// A group as it is shown.
     fn told(
         &self,
-        key: Term,
+        key: WordTerm,
         members: &[usize],
-        catalog: Option<&Shelf>,
-        words: &mut Words,
+        catalog: Option<&CatalogSummary>,
+        words: &mut TextWords,
     ) -> Misses {
-        let members: Vec<&Request<'_>> =
+        let members: Vec<&MissedRequest<'_>> =
             members.iter().filter_map(|number| self.requests.get(*number)).collect();
-        let mut spellings: BTreeMap<Term, (u64, Spelling)> = BTreeMap::new();
+        let mut spellings: BTreeMap<WordTerm, (u64, WordSpelling)> = BTreeMap::new();
         for (term, word) in members.iter().flat_map(|request| &request.terms) {
             let (n, spelling) = spellings.entry(*term).or_default();
             *n += 1;
@@ -193,30 +197,30 @@ impl<'a> Missed<'a> {
         }
         let size = members.len() as u64;
         // The key first, then what at least half of them have, by how much it says.
-        let mut terms: Vec<(Term, u64)> = spellings
+        let mut terms: Vec<(WordTerm, u64)> = spellings
             .iter()
             .map(|(term, (n, _))| (*term, *n))
             .filter(|(_, n)| n * 2 >= size)
             .collect();
         // What nearly everybody says names nothing, unless there is nothing else.
-        let says = |term: Term| term == key || self.rarity(term) > LEAST_RARITY;
-        if self.rarity(key) > LEAST_RARITY {
+        let says = |term: WordTerm| term == key || self.rarity(term) > MIN_RARITY;
+        if self.rarity(key) > MIN_RARITY {
             terms.retain(|(term, _)| says(*term));
         }
         terms.sort_by(|(a, n), (b, m)| {
-            let worth = |term: Term, n: u64| real(n) * self.rarity(term);
+            let worth = |term: WordTerm, n: u64| real(n) * self.rarity(term);
             (*b == key)
                 .cmp(&(*a == key))
                 .then(worth(*b, *m).total_cmp(&worth(*a, *n)))
                 .then(a.cmp(b))
         });
-        let spelled = |term: &Term| {
+        let spelled = |term: &WordTerm| {
             spellings.get(term).map(|(_, spelling)| spelling.word()).unwrap_or_default()
         };
-        let named: Vec<Term> = terms.iter().map(|(term, _)| *term).take(MAX_TERMS).collect();
+        let named: Vec<WordTerm> = terms.iter().map(|(term, _)| *term).take(MAX_TERMS).collect();
         let (nearest, score, is_clear) = nearest(&members);
         let there = |name: &&str| catalog.is_none_or(|catalog| catalog.get(name).is_some());
-        let is_clear = is_clear && size >= ENOUGH;
+        let is_clear = is_clear && size >= MIN_OBSERVATIONS;
         let keywords = nearest.filter(|_| is_clear).filter(there).map(|nearest| {
             let own = own_words(nearest, catalog, words);
             let missing = terms.iter().map(|(term, _)| term).filter(|term| !own.contains(term));
@@ -235,11 +239,12 @@ impl<'a> Missed<'a> {
 
 /// Which words are of no subject: those that more than a third of all requests have, where words that fewer have, and
 /// still many, have nearly all of the same requests. "… for the testing team" is about what stands before.
-fn fillers(requests: &[Request<'_>], having: &[Vec<usize>]) -> Vec<bool> {
+fn fillers(requests: &[MissedRequest<'_>], having: &[Vec<usize>]) -> Vec<bool> {
     let all = requests.len();
-    let is_common = |list: &Vec<usize>| list.len() * 3 > all && all >= TELLING * 2;
-    let is_subject =
-        |list: &Vec<usize>| !is_common(list) && list.len() * 8 >= all && list.len() >= TELLING;
+    let is_common = |list: &Vec<usize>| list.len() * 3 > all && all >= MIN_TELLING_REQUESTS * 2;
+    let is_subject = |list: &Vec<usize>| {
+        !is_common(list) && list.len() * 8 >= all && list.len() >= MIN_TELLING_REQUESTS
+    };
     let mut has_subject = vec![false; all];
     for number in having.iter().filter(|list| is_subject(list)).flatten() {
         has_subject.get_mut(*number).into_iter().for_each(|has| *has = true);
@@ -252,7 +257,7 @@ fn fillers(requests: &[Request<'_>], having: &[Vec<usize>]) -> Vec<bool> {
 }
 
 /// The newest requests, each text once.
-fn examples(members: &[&Request<'_>]) -> Vec<String> {
+fn examples(members: &[&MissedRequest<'_>]) -> Vec<String> {
     let mut seen = HashSet::new();
     let different = members.iter().map(|request| request.context).filter(|text| seen.insert(*text));
     different.take(MAX_EXAMPLES).map(str::to_owned).collect()
@@ -260,7 +265,7 @@ fn examples(members: &[&Request<'_>]) -> Vec<String> {
 
 /// The skill that came nearest to most of those that anything came near to, its best score, and whether that is half of
 /// all of them.
-fn nearest<'a>(members: &[&Request<'a>]) -> (Option<&'a str>, Option<f64>, bool) {
+fn nearest<'a>(members: &[&MissedRequest<'a>]) -> (Option<&'a str>, Option<f64>, bool) {
     let mut counts: BTreeMap<&'a str, usize> = BTreeMap::new();
     for name in members.iter().filter_map(|request| request.nearest) {
         *counts.entry(name).or_default() += 1;
@@ -274,8 +279,12 @@ fn nearest<'a>(members: &[&Request<'a>]) -> (Option<&'a str>, Option<f64>, bool)
 }
 
 /// The words a skill is found by.
-fn own_words(name: &str, shelf: Option<&Shelf>, words: &mut Words) -> HashSet<Term> {
-    let shelved = shelf.and_then(|shelf| shelf.get(name));
+fn own_words(
+    name: &str,
+    catalog: Option<&CatalogSummary>,
+    words: &mut TextWords,
+) -> HashSet<WordTerm> {
+    let shelved = catalog.and_then(|catalog| catalog.get(name));
     let description = shelved.map(|skill| skill.description.as_str());
     let keywords = shelved.into_iter().flat_map(|skill| &skill.keywords).map(String::as_str);
     let texts = std::iter::once(name).chain(description).chain(keywords);

@@ -1,34 +1,34 @@
-//! [`Report`]: what the events of a period say, ready to be shown. `stats`, the page and the tool show the same one.
+//! [`UsageReport`]: what the events of a period say, ready to be shown. `stats`, the page and the tool show the same one.
 //!
-//! Pure: evidence and a catalog in, a report out. Texts of events are in it as they came; whoever shows them makes them
+//! Pure: evidence and a catalog in, a report out. Texts of events are in it as they came; what shows them makes them
 //! harmless.
 
 mod advice;
+mod catalog;
 mod files;
 mod misses;
 mod patterns;
 mod rate;
-mod shelf;
 mod skills;
 mod totals;
 mod words;
 
+pub use catalog::{CatalogSkill, CatalogSummary};
 use serde::{Deserialize, Serialize};
-pub use shelf::{Shelf, Shelved};
 
-use words::Words;
+use words::TextWords;
 
 use crate::{
     archive::{Evidence, Period},
-    event::REPEATEDLY_USELESS,
+    event::USELESS_STREAK,
 };
 
 /// Fewer than this many observations are no rate: nothing is claimed from them.
-pub const ENOUGH: u64 = 10;
+pub const MIN_OBSERVATIONS: u64 = 10;
 
 /// All that is known of a period.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct UsageReport {
     /// Of which days.
     pub period: Days,
     /// In all.
@@ -45,7 +45,7 @@ pub struct Report {
     pub misses: Vec<Misses>,
     /// How many of those requests were looked at: the latest.
     #[serde(default)]
-    pub misses_looked_at: Looked,
+    pub misses_looked_at: SampleSize,
     /// Which words led to which skill, most served first.
     pub patterns: Vec<Pattern>,
     /// Files that were fetched, most first.
@@ -64,31 +64,36 @@ pub struct Report {
     pub health: Option<Health>,
 }
 
-impl Report {
+impl UsageReport {
     /// What the evidence of a period says, on some day; with a catalog, also what is missing in it.
-    pub fn of(evidence: &Evidence, shelf: Option<&Shelf>, period: Period, today: i64) -> Self {
-        let mut words = Words::default();
-        let skills = skills::of(evidence, shelf);
+    pub fn of(
+        evidence: &Evidence,
+        catalog: Option<&CatalogSummary>,
+        period: Period,
+        today: i64,
+    ) -> Self {
+        let mut words = TextWords::default();
+        let skills = skills::of(evidence, catalog);
         let totals = totals::of(evidence);
         let missed = totals.misses + totals.searches_in_vain;
-        let never_served = shelf.map(|shelf| shelf.never_served(&evidence.tally));
+        let never_served = catalog.map(|catalog| catalog.never_served(&evidence.tally));
         let mut report = Self {
             period: totals::period(period, today),
             totals,
             advice: Vec::new(),
             days: totals::days(evidence, period),
             never_served,
-            misses: misses::of(&evidence.recent, shelf, &mut words),
+            misses: misses::of(&evidence.recent, catalog, &mut words),
             misses_looked_at: misses::looked_at(&evidence.recent, missed),
             patterns: patterns::of(&evidence.recent, &skills, &mut words),
             skills,
             assets: files::assets(&evidence.tally),
-            never_fetched: shelf.map(|shelf| shelf.never_fetched(&evidence.tally)),
-            scripts: files::scripts(&evidence.tally, shelf),
+            never_fetched: catalog.map(|catalog| catalog.never_fetched(&evidence.tally)),
+            scripts: files::scripts(&evidence.tally, catalog),
             execution: files::execution(&evidence.tally),
             latency: files::latency(&evidence.tally),
             clients: totals::clients(&evidence.tally),
-            health: shelf.map(|shelf| shelf.health.clone()),
+            health: catalog.map(|catalog| catalog.health.clone()),
         };
         report.advice = advice::of(&report);
         report
@@ -142,7 +147,7 @@ pub struct Totals {
     pub misses: u64,
     /// Requests in words that several skills fitted.
     pub ambiguous: u64,
-    /// Skills asked for by a name that nobody has.
+    /// Skills asked for by a name that no skill has.
     #[serde(default)]
     pub misnamed: u64,
     /// Requests in words that ended in a skill at once, of all of them.
@@ -164,7 +169,7 @@ pub struct Rate {
     pub of: u64,
     /// The share; none where there are too few to say.
     pub share: Option<f64>,
-    /// Where the true share lies, 19 times in 20 (Wilson): from
+    /// The range of the true share, 19 times in 20 (Wilson): from
     pub low: Option<f64>,
     /// to.
     pub high: Option<f64>,
@@ -172,14 +177,14 @@ pub struct Rate {
 
 /// The latest so many of so many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Looked {
+pub struct SampleSize {
     /// How many.
     pub n: u64,
     /// Of how many.
     pub of: u64,
 }
 
-impl Looked {
+impl SampleSize {
     /// Whether there are more than were looked at.
     pub fn is_part(self) -> bool {
         self.n < self.of
@@ -197,7 +202,7 @@ pub struct Advice {
     pub seen: String,
     /// What to do, in one sentence.
     pub action: String,
-    /// The skill whose page tells more, if one does.
+    /// The skill whose page has more, if one does.
     pub skill: Option<String>,
 }
 
@@ -217,7 +222,7 @@ pub enum AdviceKind {
     FixScript,
     /// A skill that cannot be read.
     FixFile,
-    /// A skill nobody uses.
+    /// A skill that is never used.
     RemoveSkill,
 }
 
@@ -273,7 +278,7 @@ pub struct SkillUse {
 impl SkillUse {
     /// Whether the latest feedback called it useless again and again.
     pub fn is_repeatedly_useless(&self) -> bool {
-        self.useless_in_a_row >= REPEATEDLY_USELESS
+        self.useless_in_a_row >= USELESS_STREAK
     }
 }
 
@@ -392,7 +397,7 @@ pub struct Health {
     pub skills: u64,
     /// Files that cost a skill.
     pub errors: u64,
-    /// What should be mended.
+    /// What should be fixed.
     pub warnings: u64,
     /// The worst, errors first.
     pub findings: Vec<HealthFinding>,

@@ -3,24 +3,28 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    Counted, ENOUGH, Pattern, SkillUse,
+    Counted, MIN_OBSERVATIONS, Pattern, SkillUse,
     totals::most_first,
-    words::{Spelling, Term, Words},
+    words::{TextWords, WordSpelling, WordTerm},
 };
-use crate::event::{Event, Recorded};
+use crate::event::{Event, RecordedEvent};
 
 /// So many words of a skill are shown.
-const SHOWN: usize = 8;
+const MAX_PATTERN_WORDS: usize = 8;
 
 #[derive(Default)]
-struct Seen {
+struct SeenPattern {
     requests: u64,
-    terms: HashMap<Term, (u64, Spelling)>,
+    terms: HashMap<WordTerm, (u64, WordSpelling)>,
 }
 
-pub(super) fn of(recent: &[Recorded], skills: &[SkillUse], words: &mut Words) -> Vec<Pattern> {
-    let mut seen: BTreeMap<&str, Seen> = BTreeMap::new();
-    let (mut all, mut everywhere): (u64, HashMap<Term, u64>) = (0, HashMap::new());
+pub(super) fn of(
+    recent: &[RecordedEvent],
+    skills: &[SkillUse],
+    words: &mut TextWords,
+) -> Vec<Pattern> {
+    let mut seen: BTreeMap<&str, SeenPattern> = BTreeMap::new();
+    let (mut all, mut everywhere): (u64, HashMap<WordTerm, u64>) = (0, HashMap::new());
     for recorded in recent {
         let (Event::SkillServed(served), Some(context)) =
             (&recorded.event, recorded.event.context())
@@ -39,7 +43,8 @@ pub(super) fn of(recent: &[Recorded], skills: &[SkillUse], words: &mut Words) ->
     }
     // In the order of the skills, the most served first.
     let pattern = |used: &SkillUse| {
-        let seen = seen.get(used.skill.as_str()).filter(|seen| seen.requests >= ENOUGH)?;
+        let seen =
+            seen.get(used.skill.as_str()).filter(|seen| seen.requests >= MIN_OBSERVATIONS)?;
         // What only one request had is no pattern, nor is what requests for other skills have as often.
         let telling = seen.terms.iter().filter(|(term, (n, _))| {
             let others = everywhere.get(term).copied().unwrap_or(0);
@@ -48,7 +53,7 @@ pub(super) fn of(recent: &[Recorded], skills: &[SkillUse], words: &mut Words) ->
         });
         let terms = telling.map(|(_, (n, word))| Counted { name: word.word(), n: *n });
         let mut terms = most_first(terms.collect());
-        terms.truncate(SHOWN);
+        terms.truncate(MAX_PATTERN_WORDS);
         Some(Pattern { skill: used.skill.clone(), requests: seen.requests, terms })
     };
     skills.iter().filter_map(pattern).collect()

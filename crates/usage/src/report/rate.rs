@@ -2,22 +2,22 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use super::{ENOUGH, Rate};
-use crate::tally::{Sum, middle};
+use super::{MIN_OBSERVATIONS, Rate};
+use crate::tally::{CountSum, middle};
 
 /// So many standard deviations hold 19 cases of 20.
-const SURE: f64 = 1.959_963_984_540_054;
+const Z_95: f64 = 1.959_963_984_540_054;
 
 impl Rate {
     /// So many of so many.
     pub fn of(n: u64, of: u64) -> Self {
         let n = n.min(of);
-        if of < ENOUGH {
+        if of < MIN_OBSERVATIONS {
             return Self { n, of, ..Self::default() };
         }
-        let (share, all, z) = (real(n) / real(of), real(of), SURE * SURE);
+        let (share, all, z) = (real(n) / real(of), real(of), Z_95 * Z_95);
         let center = share + z / (2.0 * all);
-        let spread = SURE * ((share * (1.0 - share) + z / (4.0 * all)) / all).sqrt();
+        let spread = Z_95 * ((share * (1.0 - share) + z / (4.0 * all)) / all).sqrt();
         let bound = |at: f64| (at / (1.0 + z / all)).clamp(0.0, 1.0);
         // Rounding must not put the share itself outside.
         let (low, high) = (bound(center - spread).min(share), bound(center + spread).max(share));
@@ -25,7 +25,7 @@ impl Rate {
         Self { n, of, share, low, high }
     }
 
-    /// Where the true share lies, in whole percent, for people: rounded outwards, so that it still lies there.
+    /// The range of the true share in whole percent, for people: rounded outwards.
     pub fn percents(&self) -> Option<(f64, f64)> {
         // Hundredths of a percent are whole numbers, but for the last bit.
         let hundredths = |part: f64| (part * 10_000.0).round() / 100.0;
@@ -57,13 +57,13 @@ pub(super) fn real(count: u64) -> f64 {
 
 /// How long things took.
 #[derive(Debug, Default)]
-pub(super) struct Spread {
+pub(super) struct DurationSpread {
     buckets: BTreeMap<u16, u64>,
     n: u64,
 }
 
-impl Spread {
-    pub(super) fn add(&mut self, bucket: u16, sum: Sum) {
+impl DurationSpread {
+    pub(super) fn add(&mut self, bucket: u16, sum: CountSum) {
         *self.buckets.entry(bucket).or_default() += sum.n;
         self.n += sum.n;
     }
@@ -76,7 +76,7 @@ impl Spread {
     pub(super) fn percentile(&self, hundredths: u64) -> Option<f64> {
         // Of twenty the nineteenth is the 95th of a hundred; of fewer there is none.
         let needed = 100_u64.div_ceil(100_u64.saturating_sub(hundredths).max(1));
-        if self.n < ENOUGH.max(needed) {
+        if self.n < MIN_OBSERVATIONS.max(needed) {
             return None;
         }
         let rank = (self.n * hundredths).div_ceil(100).max(1);
@@ -118,17 +118,17 @@ mod tests {
 
     #[test]
     fn percentiles_are_as_exact_as_their_buckets_and_need_enough() {
-        let mut spread = Spread::default();
+        let mut spread = DurationSpread::default();
         for duration in 1..=200 {
-            spread.add(bucket(duration), Sum { n: 1, total: duration });
+            spread.add(bucket(duration), CountSum { n: 1, total: duration });
         }
         for (hundredths, exact) in [(50, 100.0), (95, 190.0), (99, 198.0)] {
             let said = spread.percentile(hundredths).unwrap();
             assert!((said / exact - 1.0).abs() < 0.1, "{hundredths}: {said}");
         }
         let few = |n: u64| {
-            let mut spread = Spread::default();
-            spread.add(bucket(7), Sum { n, total: 7 * n });
+            let mut spread = DurationSpread::default();
+            spread.add(bucket(7), CountSum { n, total: 7 * n });
             [50, 95, 99].map(|hundredths| spread.percentile(hundredths).is_some())
         };
         assert_eq!(few(9), [false; 3]);

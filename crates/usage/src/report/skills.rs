@@ -3,28 +3,28 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    ENOUGH, Rate, Shelf, SkillUse,
+    CatalogSummary, MIN_OBSERVATIONS, Rate, SkillUse,
     rate::{real, short},
 };
 use crate::{
     archive::Evidence,
-    event::{Event, Recorded},
-    tally::{Metric, Sum, Tally},
+    event::{Event, RecordedEvent},
+    tally::{CountSum, Metric, Tally},
 };
 
-pub(super) fn of(evidence: &Evidence, shelf: Option<&Shelf>) -> Vec<SkillUse> {
+pub(super) fn of(evidence: &Evidence, catalog: Option<&CatalogSummary>) -> Vec<SkillUse> {
     let in_a_row = useless_in_a_row(&evidence.recent);
-    let row = |(skill, sums): (&str, HashMap<Metric, Sum>)| {
+    let row = |(skill, sums): (&str, HashMap<Metric, CountSum>)| {
         let sum = |metric| sums.get(&metric).copied().unwrap_or_default();
         let (served, scored, shown) =
             (sum(Metric::Served), sum(Metric::Scored), sum(Metric::Shown).n);
         let useful = sum(Metric::Useful).n;
         SkillUse {
             skill: skill.to_owned(),
-            known: shelf.map(|shelf| shelf.get(skill).is_some()),
+            known: catalog.map(|catalog| catalog.get(skill).is_some()),
             served: served.n,
             tokens: served.total,
-            mean_score: (scored.n >= ENOUGH)
+            mean_score: (scored.n >= MIN_OBSERVATIONS)
                 .then(|| short(real(scored.total) / real(scored.n) / 10_000.0)),
             scored: scored.n,
             useful: Rate::of(useful, useful + sum(Metric::Useless).n),
@@ -43,8 +43,8 @@ pub(super) fn of(evidence: &Evidence, shelf: Option<&Shelf>) -> Vec<SkillUse> {
     rows
 }
 
-fn by_skill(tally: &Tally) -> BTreeMap<&str, HashMap<Metric, Sum>> {
-    let mut skills: BTreeMap<&str, HashMap<Metric, Sum>> = BTreeMap::new();
+fn by_skill(tally: &Tally) -> BTreeMap<&str, HashMap<Metric, CountSum>> {
+    let mut skills: BTreeMap<&str, HashMap<Metric, CountSum>> = BTreeMap::new();
     for (key, sum) in tally {
         let of_a_skill = matches!(
             key.metric,
@@ -67,7 +67,7 @@ fn by_skill(tally: &Tally) -> BTreeMap<&str, HashMap<Metric, Sum>> {
 }
 
 /// How often the latest feedback in a row called a skill useless; `recent` is newest first.
-fn useless_in_a_row(recent: &[Recorded]) -> HashMap<&str, u64> {
+fn useless_in_a_row(recent: &[RecordedEvent]) -> HashMap<&str, u64> {
     // A skill that was once called useful has no more to come.
     let mut rows: HashMap<&str, (u64, bool)> = HashMap::new();
     for recorded in recent {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::event::Recorded;
+use crate::event::RecordedEvent;
 
 const DAY: i64 = 20_500;
 
@@ -12,7 +12,7 @@ fn period() -> Period {
 }
 
 /// One event, so many minutes before the end of the last day.
-fn event(minutes: i64, kind: &str, data: &Value) -> Recorded {
+fn event(minutes: i64, kind: &str, data: &Value) -> RecordedEvent {
     let millis = (DAY + 1) * 86_400_000 - minutes * 60_000 - 1;
     let timestamp = crate::clock::timestamp_of(std::time::Duration::from_millis(
         u64::try_from(millis).unwrap(),
@@ -21,13 +21,13 @@ fn event(minutes: i64, kind: &str, data: &Value) -> Recorded {
         "type": kind, "timestamp": timestamp, "server_id": "dev-ada", "data": data,
         "tool": "get_skill", "client_name": "codex", "latency_us": 100,
     });
-    let mut recorded = Recorded::read(&text.to_string()).unwrap();
+    let mut recorded = RecordedEvent::read(&text.to_string()).unwrap();
     // Events of one minute and kind would be copies.
     recorded.event_id = uuid::Uuid::now_v7();
     recorded
 }
 
-fn times(n: i64, kind: &str, data: &Value) -> Vec<Recorded> {
+fn times(n: i64, kind: &str, data: &Value) -> Vec<RecordedEvent> {
     (0..n).map(|at| event(at, kind, data)).collect()
 }
 
@@ -39,8 +39,8 @@ fn miss(context: &str, nearest: Option<&str>) -> Value {
     json!({"context": context, "closest_candidate": nearest, "closest_score": nearest.map(|_| 0.15)})
 }
 
-fn shelf() -> Shelf {
-    let skill = |name: &str, description: &str, keywords: &[&str], files: &[&str]| Shelved {
+fn catalog() -> CatalogSummary {
+    let skill = |name: &str, description: &str, keywords: &[&str], files: &[&str]| CatalogSkill {
         name: name.to_owned(),
         description: description.to_owned(),
         keywords: keywords.iter().map(|word| (*word).to_owned()).collect(),
@@ -70,21 +70,21 @@ fn shelf() -> Shelf {
         skill("ui/react", "React", &["react"], &[]),
         skill("ui/vue", "Vue", &["vue"], &[]),
     ];
-    Shelf::new(skills, health)
+    CatalogSummary::new(skills, health)
 }
 
-fn report(events: Vec<Recorded>) -> Report {
-    Report::of(&Evidence::of(events, period()), Some(&shelf()), period(), DAY)
+fn report(events: Vec<RecordedEvent>) -> UsageReport {
+    UsageReport::of(&Evidence::of(events, period()), Some(&catalog()), period(), DAY)
 }
 
 #[test]
 fn no_events_are_a_report_too() {
-    let report = Report::of(&Evidence::default(), None, period(), DAY + 5);
+    let report = UsageReport::of(&Evidence::default(), None, period(), DAY + 5);
     assert_eq!((report.days.len(), report.period.days), (30, 30));
     assert!(!report.period.unfinished && report.advice.is_empty());
     assert_eq!((report.never_served, report.health), (None, None));
     let json = serde_json::to_string(&self::report(Vec::new())).unwrap();
-    assert!(serde_json::from_str::<Report>(&json).unwrap().period.unfinished);
+    assert!(serde_json::from_str::<UsageReport>(&json).unwrap().period.unfinished);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn requests_that_found_nothing_are_grouped_by_what_they_share() {
 }
 
 /// The same, asked for by a name.
-fn by_name(mut events: Vec<Recorded>) -> Vec<Recorded> {
+fn by_name(mut events: Vec<RecordedEvent>) -> Vec<RecordedEvent> {
     for event in &mut events {
         event.tool = Some("skill".into());
     }
@@ -224,7 +224,7 @@ fn a_misspelt_name_is_no_request_in_words() {
     assert_eq!((totals.misses, totals.ambiguous, totals.misnamed), (6, 1, 30));
     assert_eq!(report.days.last().unwrap().misses, 6);
     assert_eq!(report.misses.iter().map(|group| group.requests).collect::<Vec<_>>(), [6]);
-    assert_eq!(report.misses_looked_at, Looked { n: 6, of: 6 });
+    assert_eq!(report.misses_looked_at, SampleSize { n: 6, of: 6 });
     assert!(report.advice.iter().all(|advice| advice.kind == AdviceKind::FixFile));
     let react = report.skills.iter().find(|skill| skill.skill == "ui/react").unwrap();
     assert_eq!((react.nearly, react.tied), (0, 5));
@@ -233,7 +233,7 @@ fn a_misspelt_name_is_no_request_in_words() {
 #[test]
 fn where_only_the_latest_were_looked_at_that_is_said_and_the_rest_is_taken_to_be_alike() {
     let mut evidence = Evidence::of(times(12, "no_match", &miss("kafka lag", None)), period());
-    let many = crate::tally::Sum { n: 108, total: 0 };
+    let many = crate::tally::CountSum { n: 108, total: 0 };
     evidence.tally.values_mut().for_each(|sum| sum.add(many));
     // More requests than kafka had among the latest, and fewer than it had in all.
     let bad = json!({"skill_path": "ui/react", "useful": false});
@@ -242,8 +242,8 @@ fn where_only_the_latest_were_looked_at_that_is_said_and_the_rest_is_taken_to_be
         evidence.tally.entry(key).or_default().add(sum);
     }
     evidence.recent.extend(useless.recent);
-    let report = Report::of(&evidence, None, period(), DAY);
-    assert_eq!(report.misses_looked_at, Looked { n: 12, of: 120 });
+    let report = UsageReport::of(&evidence, None, period(), DAY);
+    assert_eq!(report.misses_looked_at, SampleSize { n: 12, of: 120 });
     let kinds: Vec<AdviceKind> = report.advice.iter().map(|advice| advice.kind).collect();
     assert_eq!(kinds, [AdviceKind::WriteSkill, AdviceKind::ImproveSkill]);
     assert_eq!(
@@ -260,12 +260,12 @@ fn a_refusal_is_no_use_and_of_an_unknown_skill_no_script() {
     let gone = json!({"skill_path": "gone", "file": "a.sh", "success": true, "exit_code": 0});
     events.extend(times(2, "script_executed", &gone));
     let evidence = Evidence::of(events, period());
-    let report = Report::of(&evidence, Some(&shelf()), period(), DAY);
+    let report = UsageReport::of(&evidence, Some(&catalog()), period(), DAY);
     let scripts: Vec<&str> = report.scripts.iter().map(|script| script.skill.as_str()).collect();
     assert_eq!(scripts, ["gone", "ops/web"]);
     let never = report.never_fetched.unwrap();
     assert!(never.iter().any(|unused| unused.file.as_deref() == Some("check.sh")), "{never:?}");
-    assert_eq!(Report::of(&evidence, None, period(), DAY).scripts.len(), 3);
+    assert_eq!(UsageReport::of(&evidence, None, period(), DAY).scripts.len(), 3);
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn a_word_that_goes_with_every_subject_takes_none_of_them() {
 
 #[test]
 fn words_that_a_skill_has_are_not_proposed_and_a_split_vote_names_no_skill() {
-    let mut events: Vec<Recorded> =
+    let mut events: Vec<RecordedEvent> =
         times(10, "no_match", &miss("apache certificate renewal", Some("ops/web")));
     events.extend(times(5, "no_match", &miss("kubernetes ingress", Some("ui/vue"))));
     events.extend(times(5, "no_match", &miss("kubernetes ingress", Some("ui/react"))));

@@ -6,15 +6,15 @@ use super::{Counted, Day, Days, Rate, Totals};
 use crate::{
     archive::{Evidence, Period},
     clock,
-    tally::{Key, Metric, SEVERAL, Sum, Tally},
+    tally::{AMBIGUOUS_NAME, CountKey, CountSum, Metric, Tally},
 };
 
 /// No more days than this are listed one by one: a hundred years.
-const MAX_DAYS: i64 = 36_600;
+const MAX_REPORT_DAYS: i64 = 36_600;
 
 /// All of a metric.
-pub(super) fn sum(tally: &Tally, metric: Metric) -> Sum {
-    let mut sum = Sum::default();
+pub(super) fn sum(tally: &Tally, metric: Metric) -> CountSum {
+    let mut sum = CountSum::default();
     tally.iter().filter(|(key, _)| key.metric == metric).for_each(|(_, more)| sum.add(*more));
     sum
 }
@@ -34,7 +34,8 @@ pub(super) fn of(evidence: &Evidence) -> Totals {
         of_kind.map(|(_, sum)| sum.n).sum::<u64>()
     };
     let (misses, scored) = (n(Metric::Missed), n(Metric::Scored));
-    let of_several = |key: &Key| key.metric == Metric::Misnamed && key.detail == SEVERAL;
+    let of_several =
+        |key: &CountKey| key.metric == Metric::Misnamed && key.detail == AMBIGUOUS_NAME;
     let of_several = tally.iter().filter(|(key, _)| of_several(key)).map(|(_, sum)| sum.n).sum();
     let ambiguous = events("ambiguous").saturating_sub(of_several);
     let useful = n(Metric::Useful);
@@ -71,9 +72,9 @@ fn date(day: i64) -> String {
 }
 
 pub(super) fn days(evidence: &Evidence, period: Period) -> Vec<Day> {
-    let sums: HashMap<(i64, Metric), Sum> =
+    let sums: HashMap<(i64, Metric), CountSum> =
         evidence.days.iter().map(|(day, metric, sum)| ((*day, *metric), *sum)).collect();
-    let first = period.from.max(period.to.saturating_sub(MAX_DAYS - 1));
+    let first = period.from.max(period.to.saturating_sub(MAX_REPORT_DAYS - 1));
     let day = |day: i64| {
         let sum = |metric| sums.get(&(day, metric)).copied().unwrap_or_default();
         Day {

@@ -1,11 +1,11 @@
-//! A request's text → the words that tell it from others, each known by its stem.
+//! A request's text → the words that distinguish it from others, each known by its stem.
 
 use std::collections::{BTreeMap, HashMap};
 
 use skills_core::route;
 
 /// Of a longer text only the beginning is looked at.
-const MAX_CHARS: usize = 2_000;
+const MAX_TEXT_CHARS: usize = 2_000;
 /// So many words of a request are looked at.
 const MAX_WORDS: usize = 40;
 /// Words that start tasks and say nothing about them. They may well be keywords, and so are no stop words of the search.
@@ -54,21 +54,21 @@ const TASKS: &[&str] = &[
 ];
 
 /// A stem's number.
-pub(super) type Term = usize;
+pub(super) type WordTerm = usize;
 
 /// All words that were met.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(super) struct TextWords {
     /// Word → the number of its stem; none for one that says nothing.
-    known: HashMap<String, Option<Term>>,
-    stems: HashMap<String, Term>,
+    known: HashMap<String, Option<WordTerm>>,
+    stems: HashMap<String, WordTerm>,
 }
 
-impl Words {
+impl TextWords {
     /// The words of a text, each stem once, with how it is written here; in their order.
-    pub(super) fn of(&mut self, text: &str) -> Vec<(Term, String)> {
-        let beginning: String = text.chars().take(MAX_CHARS).collect();
-        let mut terms: Vec<(Term, String)> = Vec::new();
+    pub(super) fn of(&mut self, text: &str) -> Vec<(WordTerm, String)> {
+        let beginning: String = text.chars().take(MAX_TEXT_CHARS).collect();
+        let mut terms: Vec<(WordTerm, String)> = Vec::new();
         for word in route::tokenize(&beginning) {
             let Some(term) = self.term(&word) else { continue };
             if !terms.iter().any(|(known, _)| *known == term) {
@@ -81,7 +81,7 @@ impl Words {
         terms
     }
 
-    fn term(&mut self, word: &str) -> Option<Term> {
+    fn term(&mut self, word: &str) -> Option<WordTerm> {
         if let Some(known) = self.known.get(word) {
             return *known;
         }
@@ -104,9 +104,9 @@ impl Words {
 
 /// How a stem is written most often.
 #[derive(Debug, Default)]
-pub(super) struct Spelling(BTreeMap<String, u64>);
+pub(super) struct WordSpelling(BTreeMap<String, u64>);
 
-impl Spelling {
+impl WordSpelling {
     pub(super) fn add(&mut self, word: &str) {
         if let Some(known) = self.0.get_mut(word) {
             *known += 1;
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_word_counts_once_in_whatever_form_and_empty_words_do_not() {
-        let mut words = Words::default();
+        let mut words = TextWords::default();
         let terms = words.of("Configure the nginx proxies, then a 2nd proxy on port 8080");
         let written: Vec<&str> = terms.iter().map(|(_, word)| word.as_str()).collect();
         assert_eq!(written, ["nginx", "proxies", "2nd", "port"]);
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_stem_is_written_as_most_write_it() {
-        let mut spelling = Spelling::default();
+        let mut spelling = WordSpelling::default();
         for word in ["proxies", "proxy", "proxy", "proxied"] {
             spelling.add(word);
         }

@@ -7,13 +7,13 @@ use serde::Deserialize;
 use skills_http::client::{HttpResponse, Unreachable};
 
 /// Of what an endpoint says, so much is repeated.
-const SHOWN: usize = 200;
+const MAX_REASON_CHARS: usize = 200;
 
 /// What becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum BatchVerdict {
     /// The endpoint has it, but for what it says.
-    Taken(Except),
+    Taken(NotKept),
     /// The endpoint wants less at a time.
     TooLarge,
     /// The endpoint will never take it: its status.
@@ -24,14 +24,14 @@ pub(super) enum Verdict {
         why: String,
         /// When, if the endpoint said so.
         retry_after: Option<String>,
-        /// Whether somebody has to change something: this is not the place, or not the token.
+        /// Whether the operator has to change something: the URL or the token is wrong.
         astray: bool,
     },
 }
 
 /// What an endpoint has not kept of a batch that it took.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Except {
+pub(super) struct NotKept {
     /// The places of events that it will never take.
     pub(super) refused: Vec<usize>,
     /// Why it does not take the first of them.
@@ -42,23 +42,24 @@ pub(super) struct Except {
 
 /// What a collector says of a batch.
 #[derive(Deserialize)]
-struct Outcome {
+struct CollectorAnswer {
     accepted: u64,
     known: u64,
     expired: u64,
-    refused: Vec<Unread>,
+    refused: Vec<UnreadEvent>,
 }
 
 #[derive(Deserialize)]
-struct Unread {
+struct UnreadEvent {
     index: usize,
     reason: String,
 }
 
-impl Except {
-    /// Reads an answer to a batch of so many events. Whatever does not add up to them is somebody else's.
+impl NotKept {
+    /// Reads an answer to a batch of so many events. A body that does not add up to them is no collector's.
     fn of(body: &[u8], events: usize) -> Option<Self> {
-        let Outcome { accepted, known, expired, refused } = serde_json::from_slice(body).ok()?;
+        let CollectorAnswer { accepted, known, expired, refused } =
+            serde_json::from_slice(body).ok()?;
         let unread = u64::try_from(refused.len()).ok()?;
         let all = accepted.checked_add(known)?.checked_add(expired)?.checked_add(unread)?;
         let in_order = refused.is_sorted_by(|one, next| one.index < next.index);
@@ -68,19 +69,19 @@ impl Except {
         if refused.last().is_some_and(|last| last.index >= events) {
             return None;
         }
-        let first = refused.first().map(|first| first.reason.chars().take(SHOWN));
+        let first = refused.first().map(|first| first.reason.chars().take(MAX_REASON_CHARS));
         let reason = first.map(String::from_iter).unwrap_or_default();
         Some(Self { refused: refused.iter().map(|unread| unread.index).collect(), reason, expired })
     }
 }
 
-impl Verdict {
+impl BatchVerdict {
     /// Of an answer to a batch of so many events.
     pub(super) fn of(answer: Result<HttpResponse, Unreachable>, events: usize) -> Self {
         match answer {
             Err(error) => Self::Later { why: error.to_string(), retry_after: None, astray: false },
             Ok(HttpResponse { status: 200..300, body, .. }) => {
-                Self::Taken(Except::of(&body, events).unwrap_or_default())
+                Self::Taken(NotKept::of(&body, events).unwrap_or_default())
             }
             Ok(HttpResponse { status: 413, .. }) => Self::TooLarge,
             Ok(HttpResponse { status, retry_after, .. }) => {
@@ -103,15 +104,15 @@ mod tests {
     #[test]
     fn b05_an_answer_sends_a_batch_one_of_four_ways() {
         let of = |status| {
-            Verdict::of(Ok(HttpResponse { status, retry_after: None, body: Vec::new() }), 1)
+            BatchVerdict::of(Ok(HttpResponse { status, retry_after: None, body: Vec::new() }), 1)
         };
-        let later = |status, astray| Verdict::Later {
+        let later = |status, astray| BatchVerdict::Later {
             why: format!("status {status}"),
             retry_after: None,
             astray,
         };
         for status in [200, 201, 202, 204, 299] {
-            assert_eq!(of(status), Verdict::Taken(Except::default()));
+            assert_eq!(of(status), BatchVerdict::Taken(NotKept::default()));
         }
         for status in [408, 429, 500, 502, 503, 504, 599, 100] {
             assert_eq!(of(status), later(status, false));
@@ -120,9 +121,9 @@ mod tests {
             assert_eq!(of(status), later(status, true));
         }
         for status in [400, 402, 406, 409, 410, 415, 422, 451] {
-            assert_eq!(of(status), Verdict::Refused(status));
+            assert_eq!(of(status), BatchVerdict::Refused(status));
         }
-        assert_eq!(of(413), Verdict::TooLarge);
+        assert_eq!(of(413), BatchVerdict::TooLarge);
     }
 
     #[test]
@@ -130,7 +131,9 @@ mod tests {
         let of = |body: &str| {
             let answer =
                 HttpResponse { status: 200, retry_after: None, body: body.as_bytes().to_vec() };
-            let Verdict::Taken(except) = Verdict::of(Ok(answer), 4) else { panic!("{body}") };
+            let BatchVerdict::Taken(except) = BatchVerdict::of(Ok(answer), 4) else {
+                panic!("{body}")
+            };
             (except.refused, except.reason, except.expired)
         };
         let said = r#"{"accepted":1,"known":0,"expired":1,"refused":[{"index":0,"reason":"a"},{"index":3,"reason":"b"}]}"#;

@@ -1,18 +1,18 @@
 //! [`Backoff`]: when to try again. Pure: the time and the chance come from outside.
 //!
-//! The time is a clock's that anybody may set. A wait that began later than now, or lies further ahead than any, was written
+//! The clock may be set at any time. A wait that began later than now, or ends later than any may, was written
 //! by another clock and does not count; so a jump costs one try too many and nothing else.
 
 use std::time::Duration;
 
 /// The first wait is at most this, the next twice as long, and so on.
-const FIRST: Duration = Duration::from_secs(1);
+const MIN_WAIT: Duration = Duration::from_secs(1);
 /// But no more than this.
-const LONGEST: Duration = Duration::from_mins(15);
+const MAX_BACKOFF: Duration = Duration::from_mins(15);
 /// The endpoint may ask for more, but whatever it says, no wait is longer.
-const MOST: Duration = Duration::from_hours(24);
+const MAX_WAIT: Duration = Duration::from_hours(24);
 /// A clock that is set right by less than this has not jumped.
-const SLACK: Duration = Duration::from_mins(1);
+const CLOCK_TOLERANCE: Duration = Duration::from_mins(1);
 
 /// What is known of the last tries. Times are milliseconds since 1970.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,19 +28,19 @@ pub(super) struct Backoff {
 impl Backoff {
     /// How long there is still to wait.
     pub(super) fn pending(self, now: u64) -> Option<Duration> {
-        if self.since > now.saturating_add(super::millis(SLACK)) {
+        if self.since > now.saturating_add(super::millis(CLOCK_TOLERANCE)) {
             return None;
         }
         let wait = Duration::from_millis(self.not_before.checked_sub(now)?);
-        (!wait.is_zero() && wait <= MOST).then_some(wait)
+        (!wait.is_zero() && wait <= MAX_WAIT).then_some(wait)
     }
 
     /// One more failure. `chance` is from 0 to 1: those who failed together come back one by one.
     pub(super) fn failed(self, now: u64, chance: f64, retry_after: Option<&str>) -> Self {
-        let longest = FIRST.saturating_mul(2_u32.saturating_pow(self.failures)).min(LONGEST);
-        let wait = longest.mul_f64(chance.clamp(0.0, 1.0)).max(FIRST);
+        let longest = MIN_WAIT.saturating_mul(2_u32.saturating_pow(self.failures)).min(MAX_BACKOFF);
+        let wait = longest.mul_f64(chance.clamp(0.0, 1.0)).max(MIN_WAIT);
         let asked = retry_after.and_then(|text| asked(text, now)).unwrap_or_default();
-        let wait = wait.max(asked).min(MOST);
+        let wait = wait.max(asked).min(MAX_WAIT);
         Self {
             failures: self.failures.saturating_add(1),
             since: now,
@@ -117,12 +117,12 @@ mod tests {
     #[test]
     fn b06_a_clock_that_jumps_neither_stops_sending_nor_makes_it_race() {
         let failed = Backoff { failures: 12, ..Backoff::default() }.failed(NOW, 1.0, None);
-        assert_eq!(failed.pending(NOW), Some(LONGEST));
+        assert_eq!(failed.pending(NOW), Some(MAX_BACKOFF));
         // Back a year, and to 1970: what was written then means nothing now.
         for now in [NOW - YEAR, 0, NOW - 2 * HOUR] {
             assert_eq!(failed.pending(now), None, "{now}");
             let again = failed.failed(now, 1.0, None);
-            assert_eq!(again.pending(now), Some(LONGEST), "one try, then the wait as before");
+            assert_eq!(again.pending(now), Some(MAX_BACKOFF), "one try, then the wait as before");
         }
         // What the endpoint asked for likewise, but for a clock that is only set right a little.
         let asked = Backoff::default().failed(NOW, 1.0, Some("86400"));
@@ -130,12 +130,12 @@ mod tests {
         assert_eq!(asked.pending(NOW + HOUR), Some(Duration::from_hours(23)));
         let short = Backoff::default().failed(NOW, 1.0, Some("600"));
         assert_eq!(short.pending(NOW - 1_000), Some(Duration::from_secs(601)));
-        // Somebody who does not yet write when it began.
+        // A version that does not yet write when it began.
         assert_eq!(Backoff { since: 0, ..short }.pending(NOW), Some(Duration::from_mins(10)));
         // Forward ten years.
         assert_eq!(failed.pending(NOW + 10 * YEAR), None);
         let again = failed.failed(NOW + 10 * YEAR, 1.0, None);
-        assert_eq!(again.pending(NOW + 10 * YEAR), Some(LONGEST));
+        assert_eq!(again.pending(NOW + 10 * YEAR), Some(MAX_BACKOFF));
         assert_eq!(Backoff { failures: 1, not_before: u64::MAX, since: 0 }.pending(NOW), None);
         assert_eq!(
             Backoff { failures: 1, not_before: 5, since: 5 }

@@ -1,22 +1,22 @@
-//! [`Batch`]: the next events of a segment, as one request.
+//! [`EventBatch`]: the next events of a segment, as one request.
 
 use std::{fs::File, io};
 
 use sha2::{Digest as _, Sha256};
 use skills_core::digest::hex;
 
-use crate::journal::lines::{Found, Lines};
+use crate::journal::lines::{JournalLine, JournalLines};
 
 /// A batch has no more events.
-pub(super) const MAX_EVENTS: usize = 500;
+pub(super) const MAX_BATCH_EVENTS: usize = 500;
 /// Nor more bytes.
-const MAX_BYTES: usize = 1024 * 1024;
-const BEGINNING: &[u8] = b"{\"events\":[";
-const END: &[u8] = b"]}";
+const MAX_BATCH_BYTES: usize = 1024 * 1024;
+const BODY_START: &[u8] = b"{\"events\":[";
+const BODY_END: &[u8] = b"]}";
 
 /// Events to send. The same part of a segment gives the same batch.
 #[derive(Debug)]
-pub(super) struct Batch {
+pub(super) struct EventBatch {
     body: Vec<u8>,
     digest: Sha256,
     /// The lines as they are in the segment.
@@ -29,12 +29,12 @@ pub(super) struct Batch {
     pub(super) end: u64,
 }
 
-impl Batch {
+impl EventBatch {
     /// Reads at most so many events between two offsets.
     pub(super) fn read(file: &File, offset: u64, end: u64, most: usize) -> io::Result<Self> {
-        let mut lines = Lines::new(file.try_clone()?, offset, end)?;
+        let mut lines = JournalLines::new(file.try_clone()?, offset, end)?;
         let mut batch = Self {
-            body: BEGINNING.to_vec(),
+            body: BODY_START.to_vec(),
             digest: Sha256::new(),
             lines: Vec::new(),
             events: 0,
@@ -44,11 +44,11 @@ impl Batch {
         while batch.events < most {
             match lines.next()? {
                 None => break,
-                Some(Found::Nothing) => {}
-                Some(Found::Spoilt) => batch.spoilt += 1,
-                Some(Found::Event(id, event)) => {
-                    let size = batch.body.len() + event.len() + 1 + END.len();
-                    if batch.events > 0 && size > MAX_BYTES {
+                Some(JournalLine::Nothing) => {}
+                Some(JournalLine::Spoilt) => batch.spoilt += 1,
+                Some(JournalLine::Event(id, event)) => {
+                    let size = batch.body.len() + event.len() + 1 + BODY_END.len();
+                    if batch.events > 0 && size > MAX_BATCH_BYTES {
                         break;
                     }
                     if batch.events > 0 {
@@ -63,7 +63,7 @@ impl Batch {
             }
             batch.end = lines.offset();
         }
-        batch.body.extend_from_slice(END);
+        batch.body.extend_from_slice(BODY_END);
         Ok(batch)
     }
 

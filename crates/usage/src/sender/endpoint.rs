@@ -1,4 +1,4 @@
-//! [`Endpoint`]: where events are sent, and with which token. A token travels only where nobody can read it on the way.
+//! [`Endpoint`]: where events are sent, and with which token. A token is sent only over https or within this machine.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ impl Endpoint {
         if token.is_some() && !closed {
             return Err(format!(
                 "events wait: {} is set, and would travel to {host} for all to read; use https",
-                super::TOKEN
+                super::TOKEN_VARIABLE
             ));
         }
         let authorization = token.map(|token| format!("Bearer {}", token.trim()));

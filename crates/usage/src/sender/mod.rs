@@ -1,7 +1,7 @@
 //! Unsent events → the endpoint, each at least once, oldest first.
 //!
-//! One process at a time sends, whoever gets the turn. An event goes from the disk only after the endpoint took it, so that
-//! whoever is killed leaves copies and no gaps; copies are known by their `event_id`, a batch by its `Idempotency-Key`.
+//! One process at a time sends. An event goes from the disk only after the endpoint took it, so that a
+//! process that is killed leaves copies and no gaps; copies are known by their `event_id`, a batch by its `Idempotency-Key`.
 //! Not here: how events get to the disk (`journal`), and when a round is due (`recorder`).
 
 mod answer;
@@ -11,23 +11,23 @@ mod endpoint;
 
 use std::{fs::File, io, time::Duration};
 
-use answer::{Except, Verdict};
+use answer::{BatchVerdict, NotKept};
 use backoff::Backoff;
-use batch::{Batch, MAX_EVENTS};
+use batch::{EventBatch, MAX_BATCH_EVENTS};
 pub use endpoint::Endpoint;
 use skills_http::client::HttpClient;
 
 use crate::{
     clock,
-    journal::{Folder, Segment, State},
+    journal::{JournalFolder, Segment, SenderState},
 };
 
 /// The variable that holds the token for the endpoint.
-pub const TOKEN: &str = "ANALYTICS_TOKEN";
+pub const TOKEN_VARIABLE: &str = "ANALYTICS_TOKEN";
 /// A request is given up after this.
-const PATIENCE: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Between two requests of a round.
-const PACE: Duration = Duration::from_secs(1);
+const REQUEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Reads the token for the endpoint, where one is set.
 pub type ReadToken = fn() -> Option<String>;
@@ -35,7 +35,7 @@ pub type ReadToken = fn() -> Option<String>;
 /// Sends what is unsent in a folder.
 #[derive(Debug)]
 pub struct Sender {
-    folder: Folder,
+    folder: JournalFolder,
     token: ReadToken,
     client: HttpClient,
     /// What was said of the endpoint last, so that it is said once.
@@ -44,7 +44,7 @@ pub struct Sender {
     is_down: bool,
     /// Whether it was said that the endpoint takes some events not, and that some are too old for it.
     noted: (bool, bool),
-    /// What we know ourselves, where the disk does not take what all should know.
+    /// What this process knows, where the disk does not take it for all.
     backoff: Backoff,
 }
 
@@ -60,7 +60,7 @@ pub enum Round {
 }
 
 /// What became of a batch.
-enum Step {
+enum BatchResult {
     /// There was nothing to send in it.
     Empty,
     /// It is off the disk.
@@ -73,8 +73,8 @@ enum Step {
 
 impl Sender {
     /// A sender of what is in this folder.
-    pub fn new(folder: Folder, token: ReadToken) -> Self {
-        let client = HttpClient::new(PATIENCE);
+    pub fn new(folder: JournalFolder, token: ReadToken) -> Self {
+        let client = HttpClient::new(REQUEST_TIMEOUT);
         Self {
             folder,
             token,
@@ -88,7 +88,7 @@ impl Sender {
 
     /// The same for this folder; another one if it is another folder's.
     #[must_use]
-    pub fn of(self, folder: Folder) -> Self {
+    pub fn of(self, folder: JournalFolder) -> Self {
         if self.folder == folder { self } else { Self::new(folder, self.token) }
     }
 
@@ -125,12 +125,12 @@ impl Sender {
         mut pause: impl FnMut(Duration) -> bool,
     ) -> io::Result<Round> {
         let Some(_turn) = self.folder.turn()? else { return Ok(Round::Busy) };
-        let state = State::read(&self.folder);
+        let state = SenderState::read(&self.folder);
         let now = now();
-        let State { failures, since, not_before, .. } = state;
+        let SenderState { failures, since, not_before, .. } = state;
         let known = Backoff { failures, since, not_before };
         if failures == 0 && since >= self.backoff.since {
-            // Another process was served since we were not.
+            // Another process has sent since this one failed.
             self.backoff = Backoff::default();
         }
         let is_paced = failures == 0 && self.backoff.failures == 0;
@@ -158,21 +158,21 @@ impl Sender {
             }
             let Some((segment, file)) = &next else { return Ok(Round::Done) };
             let more = match self.step(&endpoint, segment, file)? {
-                Step::Stays(wait) => return Ok(Round::Later(wait)),
-                Step::Empty => continue,
-                Step::Gone => !self.folder.segments()?.is_empty(),
-                Step::Smaller => {
+                BatchResult::Stays(wait) => return Ok(Round::Later(wait)),
+                BatchResult::Empty => continue,
+                BatchResult::Gone => !self.folder.segments()?.is_empty(),
+                BatchResult::Smaller => {
                     has_buffer &= segment.path != self.folder.buffer();
                     true
                 }
             };
-            if more && !pause(PACE) {
-                return Ok(Round::Later(PACE));
+            if more && !pause(REQUEST_PAUSE) {
+                return Ok(Round::Later(REQUEST_PAUSE));
             }
         }
     }
 
-    /// The oldest segment that nobody is removing. One that cannot be opened, such as another user's, is in nobody's way.
+    /// The oldest segment that no process is removing. One that cannot be opened, such as another user's, is passed over.
     fn next(&mut self) -> io::Result<Option<(Segment, File)>> {
         for segment in self.folder.segments()? {
             match segment.hold() {
@@ -187,13 +187,21 @@ impl Sender {
         Ok(None)
     }
 
-    /// Sends the next batch of a segment, which we hold.
-    fn step(&mut self, endpoint: &Endpoint, segment: &Segment, file: &File) -> io::Result<Step> {
-        let most = State::read(&self.folder).batch.unwrap_or(MAX_EVENTS).clamp(1, MAX_EVENTS);
-        let batch = Batch::read(file, segment.cursor(), segment.bytes, most)?;
+    /// Sends the next batch of a segment, which this process has locked.
+    fn step(
+        &mut self,
+        endpoint: &Endpoint,
+        segment: &Segment,
+        file: &File,
+    ) -> io::Result<BatchResult> {
+        let most = SenderState::read(&self.folder)
+            .batch
+            .unwrap_or(MAX_BATCH_EVENTS)
+            .clamp(1, MAX_BATCH_EVENTS);
+        let batch = EventBatch::read(file, segment.cursor(), segment.bytes, most)?;
         if batch.events == 0 {
             self.gone(segment, file, &batch)?;
-            return Ok(Step::Empty);
+            return Ok(BatchResult::Empty);
         }
         let (key, body) = (batch.key(), batch.body());
         let headers = endpoint.headers(&key);
@@ -202,22 +210,22 @@ impl Sender {
         } else {
             self.client.post(&endpoint.url, &headers, body)
         };
-        let verdict = Verdict::of(answer, batch.events);
+        let verdict = BatchVerdict::of(answer, batch.events);
         let host = &endpoint.host;
         match verdict {
-            Verdict::Taken(except) => {
+            BatchVerdict::Taken(except) => {
                 self.put_aside(host, &batch, &except)?;
                 self.gone(segment, file, &batch)?;
                 self.count_expired(host, except.expired)?;
                 self.succeeded(host, batch.events, most)?;
-                Ok(Step::Gone)
+                Ok(BatchResult::Gone)
             }
-            Verdict::TooLarge if batch.events > 1 => {
-                State::change(&self.folder, |state| state.batch = Some(batch.events / 2))?;
-                Ok(Step::Smaller)
+            BatchVerdict::TooLarge if batch.events > 1 => {
+                SenderState::change(&self.folder, |state| state.batch = Some(batch.events / 2))?;
+                Ok(BatchResult::Smaller)
             }
-            Verdict::TooLarge | Verdict::Refused(_) => {
-                let why = if let Verdict::Refused(status) = verdict { status } else { 413 };
+            BatchVerdict::TooLarge | BatchVerdict::Refused(_) => {
+                let why = if let BatchVerdict::Refused(status) = verdict { status } else { 413 };
                 tracing::warn!(
                     events = batch.events,
                     "analytics: {host} refuses events for good (status {why}); they are in {}",
@@ -225,23 +233,23 @@ impl Sender {
                 );
                 self.folder.refuse(&batch.lines)?;
                 self.gone(segment, file, &batch)?;
-                Ok(Step::Gone)
+                Ok(BatchResult::Gone)
             }
-            Verdict::Later { why, retry_after, astray } => {
+            BatchVerdict::Later { why, retry_after, astray } => {
                 if astray {
                     self.say(&format!(
-                        "events wait, since {host} does not take them: {why}; set analytics.endpoint to where they are taken, and {TOKEN} if it wants one"
+                        "events wait, since {host} does not take them: {why}; set analytics.endpoint to where they are taken, and {TOKEN_VARIABLE} if it wants one"
                     ));
                 } else {
                     self.went_down(host, &why);
                 }
-                Ok(Step::Stays(self.failed(retry_after.as_deref())))
+                Ok(BatchResult::Stays(self.failed(retry_after.as_deref())))
             }
         }
     }
 
     /// Keeps what the endpoint took a batch without, for people to look at.
-    fn put_aside(&mut self, host: &str, batch: &Batch, except: &Except) -> io::Result<()> {
+    fn put_aside(&mut self, host: &str, batch: &EventBatch, except: &NotKept) -> io::Result<()> {
         if except.refused.is_empty() {
             return Ok(());
         }
@@ -267,7 +275,7 @@ impl Sender {
                 "analytics: {host} keeps no events that are as old as some it got; is the clock of this machine right?"
             );
         }
-        State::change(&self.folder, |state| state.expired += expired).map(drop)
+        SenderState::change(&self.folder, |state| state.expired += expired).map(drop)
     }
 
     /// Says once that an endpoint does not take events.
@@ -283,21 +291,21 @@ impl Sender {
     }
 
     /// Takes a batch off the disk.
-    fn gone(&self, segment: &Segment, file: &File, batch: &Batch) -> io::Result<()> {
+    fn gone(&self, segment: &Segment, file: &File, batch: &EventBatch) -> io::Result<()> {
         self.folder.sent(segment, file, batch.end)?;
         if batch.spoilt > 0 {
             tracing::warn!(
                 lines = batch.spoilt,
                 "analytics: torn or damaged lines among unsent events were passed over"
             );
-            State::change(&self.folder, |state| state.spoilt += batch.spoilt)?;
+            SenderState::change(&self.folder, |state| state.spoilt += batch.spoilt)?;
         }
         Ok(())
     }
 
     /// The endpoint took so many events of a batch that may have `most`.
     fn succeeded(&mut self, host: &str, events: usize, most: usize) -> io::Result<()> {
-        let state = State::read(&self.folder);
+        let state = SenderState::read(&self.folder);
         let was_down = std::mem::take(&mut self.is_down) | self.said.take().is_some();
         if was_down || state.failures > 0 {
             tracing::warn!(
@@ -309,13 +317,13 @@ impl Sender {
         }
         if state.failures > 0 || state.batch.is_some() {
             let next = most.saturating_mul(2);
-            State::change(&self.folder, |state| {
-                // Whoever is next to send has missed nothing, and is in no hurry.
+            SenderState::change(&self.folder, |state| {
+                // The next process to send waits for the pause, and no longer.
                 state.since = now();
-                let wait = if state.failures > 0 { millis(PACE) } else { 0 };
+                let wait = if state.failures > 0 { millis(REQUEST_PAUSE) } else { 0 };
                 state.not_before = state.since + wait;
                 state.failures = 0;
-                state.batch = Some(next).filter(|next| *next < MAX_EVENTS);
+                state.batch = Some(next).filter(|next| *next < MAX_BATCH_EVENTS);
             })?;
         }
         self.backoff = Backoff::default();
@@ -325,17 +333,17 @@ impl Sender {
     /// How long to wait after one more failure.
     fn failed(&mut self, retry_after: Option<&str>) -> Duration {
         let now = now();
-        let known = State::read(&self.folder).failures.max(self.backoff.failures);
+        let known = SenderState::read(&self.folder).failures.max(self.backoff.failures);
         let before = Backoff { failures: known, ..Backoff::default() };
         self.backoff = before.failed(now, clock::jitter(), retry_after);
         let Backoff { failures, since, not_before } = self.backoff;
-        // A disk that takes nothing is known to whoever writes events.
-        let _ = State::change(&self.folder, |state| {
+        // A disk that takes nothing is logged by the writer.
+        let _ = SenderState::change(&self.folder, |state| {
             state.failures = failures;
             state.since = since;
             state.not_before = not_before;
         });
-        self.backoff.pending(now).unwrap_or(PACE)
+        self.backoff.pending(now).unwrap_or(REQUEST_PAUSE)
     }
 
     /// Warns, unless that was the last warning.

@@ -1,4 +1,4 @@
-//! Where spans and metrics go: what the standard variables say of it, and the way there through our one door.
+//! Where spans and metrics go: what the standard variables say of it, and the requests that bring them there.
 //!
 //! The SDK reads most of its variables itself. Ours to decide is whether there is anything to do at all: it would take an
 //! endpoint of its own if none is named, and another protocol for the one it can speak.
@@ -21,11 +21,11 @@ use super::Variables;
 /// The protocol that is spoken.
 const PROTOCOL: &str = "http/protobuf";
 /// For one request, unless a variable says otherwise.
-const PATIENCE: Duration = Duration::from_secs(10);
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One of the kinds of things that are sent, and the variables that are about it alone and about all.
 #[derive(Debug)]
-pub(super) struct Signal {
+pub(super) struct OtlpSignal {
     word: &'static str,
     path: &'static str,
     exporter: &'static str,
@@ -34,10 +34,10 @@ pub(super) struct Signal {
     timeout: [&'static str; 2],
 }
 
-/// Where all go, if not told otherwise.
+/// Where all go, unless a variable of one signal says otherwise.
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
-const SPANS: Signal = Signal {
+const SPANS: OtlpSignal = OtlpSignal {
     word: "spans",
     path: "v1/traces",
     exporter: "OTEL_TRACES_EXPORTER",
@@ -45,7 +45,7 @@ const SPANS: Signal = Signal {
     protocol: ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"],
     timeout: ["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"],
 };
-const METRICS: Signal = Signal {
+const METRICS: OtlpSignal = OtlpSignal {
     word: "metrics",
     path: "v1/metrics",
     exporter: "OTEL_METRICS_EXPORTER",
@@ -56,19 +56,19 @@ const METRICS: Signal = Signal {
 
 /// The way out for spans, if one is asked for.
 pub(super) fn spans(variables: &Variables) -> Option<SpanExporter> {
-    let way = SPANS.way(variables)?;
-    let builder = SpanExporter::builder().with_http().with_endpoint(way.url);
-    built(&SPANS, builder.with_timeout(way.patience).with_http_client(way.post).build())
+    let target = SPANS.target(variables)?;
+    let builder = SpanExporter::builder().with_http().with_endpoint(target.url);
+    built(&SPANS, builder.with_timeout(target.timeout).with_http_client(target.post).build())
 }
 
 /// The way out for metrics, if one is asked for.
 pub(super) fn metrics(variables: &Variables) -> Option<MetricExporter> {
-    let way = METRICS.way(variables)?;
-    let builder = MetricExporter::builder().with_http().with_endpoint(way.url);
-    built(&METRICS, builder.with_timeout(way.patience).with_http_client(way.post).build())
+    let target = METRICS.target(variables)?;
+    let builder = MetricExporter::builder().with_http().with_endpoint(target.url);
+    built(&METRICS, builder.with_timeout(target.timeout).with_http_client(target.post).build())
 }
 
-fn built<T, E>(signal: &Signal, exporter: Result<T, E>) -> Option<T> {
+fn built<T, E>(signal: &OtlpSignal, exporter: Result<T, E>) -> Option<T> {
     if exporter.is_err() {
         // Its own words repeat the endpoint, in which people put passwords.
         tracing::warn!(
@@ -80,15 +80,15 @@ fn built<T, E>(signal: &Signal, exporter: Result<T, E>) -> Option<T> {
     exporter.ok()
 }
 
-struct Way {
+struct ExportTarget {
     url: String,
-    patience: Duration,
-    post: Post,
+    timeout: Duration,
+    post: OtlpClient,
 }
 
-impl Signal {
-    /// How it is sent; none where nobody asks for it, or for what we cannot do, which is said.
-    fn way(&self, variables: &Variables) -> Option<Way> {
+impl OtlpSignal {
+    /// How it is sent; none where no variable asks for it, or one asks for what is not supported, which is logged.
+    fn target(&self, variables: &Variables) -> Option<ExportTarget> {
         let get = |name: &str| variables.get(name).map(String::as_str);
         let first = |names: [&str; 2]| names.into_iter().find_map(get);
         if get("OTEL_SDK_DISABLED").is_some_and(|value| is(value, "true")) {
@@ -119,9 +119,9 @@ impl Signal {
             return None;
         }
         let millis = first(self.timeout).and_then(|millis| millis.trim().parse().ok());
-        let patience = millis.map_or(PATIENCE, Duration::from_millis);
-        let post = Post::new(self.word, patience);
-        Some(Way { url, patience, post })
+        let timeout = millis.map_or(EXPORT_TIMEOUT, Duration::from_millis);
+        let post = OtlpClient::new(self.word, timeout);
+        Some(ExportTarget { url, timeout, post })
     }
 
     fn refuse(&self, variable: &str, known: &str) {
@@ -134,18 +134,18 @@ fn is(value: &str, word: &str) -> bool {
     value.trim().eq_ignore_ascii_case(word)
 }
 
-/// The SDK's requests through our one door. It asks on threads of its own, so that waiting is no harm.
+/// The SDK's requests through our own client. The SDK has threads of its own, so that they may block.
 #[derive(Debug)]
-struct Post {
+struct OtlpClient {
     word: &'static str,
     client: HttpClient,
-    /// Whether the last one failed: what stays broken is told once.
+    /// Whether the last one failed: a failure that stays is logged once.
     failing: AtomicBool,
 }
 
-impl Post {
-    fn new(word: &'static str, patience: Duration) -> Self {
-        Self { word, client: HttpClient::new(patience), failing: AtomicBool::new(false) }
+impl OtlpClient {
+    fn new(word: &'static str, timeout: Duration) -> Self {
+        Self { word, client: HttpClient::new(timeout), failing: AtomicBool::new(false) }
     }
 
     fn sent(&self, request: &Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
@@ -183,7 +183,7 @@ impl Post {
     }
 }
 
-impl SdkHttpClient for Post {
+impl SdkHttpClient for OtlpClient {
     fn send_bytes<'me, 'answer>(
         &'me self,
         request: Request<Bytes>,
@@ -200,20 +200,20 @@ impl SdkHttpClient for Post {
 mod tests {
     use super::*;
 
-    fn way(variables: &[(&'static str, &str)]) -> Option<(String, Duration)> {
+    fn target(variables: &[(&'static str, &str)]) -> Option<(String, Duration)> {
         let variables = variables.iter().map(|(name, value)| (*name, (*value).to_owned()));
-        SPANS.way(&variables.collect()).map(|way| (way.url, way.patience))
+        SPANS.target(&variables.collect()).map(|target| (target.url, target.timeout))
     }
 
     #[test]
     fn spans_go_where_the_variables_say_and_nowhere_else() {
         let all = (ENDPOINT, "http://a:1/x/");
         let own = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://b:2");
-        let to = |url: &str| Some((url.to_owned(), PATIENCE));
-        assert_eq!(way(&[]), None);
-        assert_eq!(way(&[all]), to("http://a:1/x/v1/traces"));
-        assert_eq!(way(&[all, own]), to("http://b:2"), "as it stands");
-        assert_eq!(way(&[("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://c:3")]), None);
+        let to = |url: &str| Some((url.to_owned(), EXPORT_TIMEOUT));
+        assert_eq!(target(&[]), None);
+        assert_eq!(target(&[all]), to("http://a:1/x/v1/traces"));
+        assert_eq!(target(&[all, own]), to("http://b:2"), "as it stands");
+        assert_eq!(target(&[("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://c:3")]), None);
         for (name, value, sends) in [
             ("OTEL_SDK_DISABLED", "TRUE", false),
             ("OTEL_SDK_DISABLED", "false", true),
@@ -225,15 +225,15 @@ mod tests {
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf", true),
             ("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "grpc", true),
         ] {
-            assert_eq!(way(&[all, (name, value)]).is_some(), sends, "{name}={value}");
+            assert_eq!(target(&[all, (name, value)]).is_some(), sends, "{name}={value}");
         }
         let both = [
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
             ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf"),
         ];
-        assert!(way(&[all, both[0], both[1]]).is_some(), "its own counts more");
-        let patience = |value| way(&[all, ("OTEL_EXPORTER_OTLP_TIMEOUT", value)]).unwrap().1;
-        assert_eq!(patience("250"), Duration::from_millis(250));
-        assert_eq!(patience("soon"), PATIENCE);
+        assert!(target(&[all, both[0], both[1]]).is_some(), "its own counts more");
+        let timeout = |value| target(&[all, ("OTEL_EXPORTER_OTLP_TIMEOUT", value)]).unwrap().1;
+        assert_eq!(timeout("250"), Duration::from_millis(250));
+        assert_eq!(timeout("soon"), EXPORT_TIMEOUT);
     }
 }

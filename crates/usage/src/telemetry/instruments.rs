@@ -7,17 +7,17 @@ use opentelemetry::{
     metrics::{Counter, Histogram, Meter},
 };
 
-use super::OTHER;
+use super::OTHER_LABEL;
 use crate::{
-    event::{Event, Recorded},
+    event::{Event, RecordedEvent},
     served::ServedCatalog,
 };
 
 /// The buckets of the conventions, in seconds.
-const BUCKETS: &[f64] =
+const SECONDS_BUCKETS: &[f64] =
     &[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
 /// Most answers fall into the first of those, so there are finer ones, from 50 µs to 100 ms.
-const FINE_BUCKETS: &[f64] =
+const FINE_SECONDS_BUCKETS: &[f64] =
     &[0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
 
 /// The metrics.
@@ -44,13 +44,13 @@ impl Instruments {
         };
         let took = "from a request to its answer";
         let lasted = "from the start of the server to its end";
-        looking(meter, catalog);
+        observe_catalog(meter, catalog);
         Self {
             operations: [
-                seconds("mcp.server.operation.duration", took, BUCKETS),
-                seconds("skills.operation.duration", took, FINE_BUCKETS),
+                seconds("mcp.server.operation.duration", took, SECONDS_BUCKETS),
+                seconds("skills.operation.duration", took, FINE_SECONDS_BUCKETS),
             ],
-            sessions: seconds("mcp.server.session.duration", lasted, BUCKETS),
+            sessions: seconds("mcp.server.session.duration", lasted, SECONDS_BUCKETS),
             served: counter("skills.served", "skills served", "{skill}"),
             no_match: counter("skills.no_match", "requests that no skill fits", "{request}"),
             feedback: counter("skills.feedback", "reports of use", "{report}"),
@@ -70,7 +70,7 @@ impl Instruments {
     }
 
     /// Counts what happened, and says what of it belongs to the request's span.
-    pub(super) fn heard(&self, recorded: &Recorded) -> Vec<KeyValue> {
+    pub(super) fn heard(&self, recorded: &RecordedEvent) -> Vec<KeyValue> {
         let mut told = recorded.event.skill().map(|skill| self.place(skill)).unwrap_or_default();
         match &recorded.event {
             Event::SkillServed(served) => {
@@ -110,7 +110,7 @@ impl Instruments {
         let Some((catalog, skill)) =
             catalog.and_then(|catalog| Some((catalog, catalog.find(skill)?)))
         else {
-            return vec![KeyValue::new("skills.path", OTHER)];
+            return vec![KeyValue::new("skills.path", OTHER_LABEL)];
         };
         let mut told = vec![KeyValue::new("skills.path", Arc::clone(&skill.identity))];
         let source = catalog.sources().get(skill.source);
@@ -119,8 +119,8 @@ impl Instruments {
     }
 }
 
-/// Metrics that nobody tells: they are looked up when they are read.
-fn looking(meter: &Meter, catalog: &Arc<dyn ServedCatalog>) {
+/// Metrics that are read from the catalog when they are exported.
+fn observe_catalog(meter: &Meter, catalog: &Arc<dyn ServedCatalog>) {
     let of = Arc::clone(catalog);
     let size = meter.u64_observable_gauge("skills.index.size").with_unit("{skill}");
     size.with_description("skills that are known")
@@ -132,7 +132,7 @@ fn looking(meter: &Meter, catalog: &Arc<dyn ServedCatalog>) {
         .build();
     let of = Arc::clone(catalog);
     let lag = meter.f64_observable_gauge("skills.sync.lag").with_unit("s");
-    lag.with_description("since a repository was last asked with success")
+    lag.with_description("since a repository was last request with success")
         .with_callback(move |gauge| {
             for (source, age) in of.sync_ages() {
                 gauge.observe(age.as_secs_f64(), &[KeyValue::new("skills.source", source)]);

@@ -2,29 +2,29 @@
 
 use std::sync::Arc;
 
-use super::{Asked, Outcome, Variables};
+use super::{TracedOutcome, TracedRequest, Variables};
 use crate::{
-    event::{Recorded, Sink},
+    event::{RecordedEvent, Sink},
     served::ServedCatalog,
 };
 
-/// Whoever sets one of these expects spans or metrics.
+/// An operator who sets one of these expects spans or metrics.
 const ENDPOINTS: [&str; 3] = [
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
     "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
 ];
 
-/// Nobody watches.
+/// No spans and no metrics.
 #[derive(Debug, Clone, Default)]
 pub struct Telemetry(());
 
 /// Nothing is kept of a request.
 #[derive(Debug)]
-pub struct Watch;
+pub struct RequestSpan;
 
 impl Telemetry {
-    /// Says so where somebody expects more.
+    /// Warns where a variable asks for more.
     pub fn start(variables: &Variables, _: &Arc<dyn ServedCatalog>) -> Self {
         if let Some(name) = ENDPOINTS.iter().find(|name| variables.contains_key(**name)) {
             tracing::warn!(
@@ -34,17 +34,17 @@ impl Telemetry {
         Self::default()
     }
 
-    /// Watches nothing; `asked` is not even made.
+    /// Starts no span; `request` is not even made.
     #[inline]
-    pub fn watch<'a>(&self, _asked: impl FnOnce() -> Asked<'a>) -> Watch {
-        Watch
+    pub fn watch<'a>(&self, _asked: impl FnOnce() -> TracedRequest<'a>) -> RequestSpan {
+        RequestSpan
     }
 
-    /// Hears nothing.
+    /// Counts nothing.
     #[inline]
-    pub fn heard(&self, _: &Recorded) {}
+    pub fn heard(&self, _: &RecordedEvent) {}
 
-    /// Where events go that nobody else counts: to nobody.
+    /// A sink that drops events.
     #[inline]
     pub fn sink(&self) -> Sink {
         Sink::silent()
@@ -55,20 +55,20 @@ impl Telemetry {
     pub fn close(&self) {}
 }
 
-impl Watch {
+impl RequestSpan {
     /// The same future.
     #[inline]
     pub fn over<F: Future>(&self, answering: F) -> impl Future<Output = F::Output> + use<F> {
         answering
     }
 
-    /// Tells nothing; `outcome` is not even made.
+    /// Ends no span; `outcome` is not even made.
     #[inline]
-    pub fn answered(self, _outcome: impl FnOnce() -> Outcome) {}
+    pub fn answered(self, _outcome: impl FnOnce() -> TracedOutcome) {}
 }
 
 /// The same work.
 #[inline]
-pub fn carried<T, W: FnOnce() -> T>(work: W) -> W {
+pub fn in_span<T, W: FnOnce() -> T>(work: W) -> W {
     work
 }

@@ -1,7 +1,7 @@
 //! [`Telemetry`] with the feature `otel`: a span for each request, metrics beside it, and an end to waiting.
 //!
 //! Spans wait in a bounded queue, and what does not fit is dropped: no call ever waits for a collector. Threads of the
-//! SDK send them; nothing is global. What events tell of a request finds its span by the task it runs in.
+//! SDK send them; nothing is global. What events add to a request finds its span by the task it runs in.
 
 use std::{
     fmt,
@@ -21,35 +21,37 @@ use opentelemetry_sdk::{
     trace::{SdkTracer, SdkTracerProvider, Span, TracerProviderBuilder},
 };
 
-use super::{Asked, Outcome, Variables, exporter, instruments::Instruments, parent::parent};
+use super::{
+    TracedOutcome, TracedRequest, Variables, exporter, instruments::Instruments, parent::parent,
+};
 use crate::{
     clock,
-    event::{Recorded, Sink},
+    event::{RecordedEvent, Sink},
     served::ServedCatalog,
 };
 
 /// How long leaving may wait for what is still to be sent. A server has a second to end, and calls in flight may
 /// have had most of it.
-const FLUSH: Duration = Duration::from_millis(250);
-/// Of a request's number, which may be any text, so much is told.
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(250);
+/// A request's id may be any text; the rest is cut.
 const MAX_ID_CHARS: usize = 100;
 
 tokio::task_local! {
-    /// What events have told of the request that this task answers.
-    static NOTED: Noted;
+    /// What events add to the span of the request that this task answers.
+    static SPAN_NOTES: SpanNotes;
 }
 
-type Noted = Arc<Mutex<Vec<KeyValue>>>;
+type SpanNotes = Arc<Mutex<Vec<KeyValue>>>;
 
-/// Whoever watches this server. Cheap to clone.
+/// Spans and metrics of this server. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Telemetry {
-    live: Option<Arc<Live>>,
+    live: Option<Arc<Exporting>>,
     sink: Sink,
 }
 
 #[derive(Debug)]
-struct Live {
+struct Exporting {
     tracer: SdkTracer,
     spans: SdkTracerProvider,
     metrics: SdkMeterProvider,
@@ -59,16 +61,16 @@ struct Live {
 
 /// One request that is being answered. Dropped unanswered, its span ends as it is.
 #[derive(Debug)]
-pub struct Watch(Option<Request>);
+pub struct RequestSpan(Option<TracedSpan>);
 
 #[derive(Debug)]
-struct Request {
-    live: Arc<Live>,
+struct TracedSpan {
+    live: Arc<Exporting>,
     span: Span,
     started: Instant,
     labels: Vec<KeyValue>,
     resource: Option<String>,
-    noted: Noted,
+    noted: SpanNotes,
 }
 
 impl fmt::Debug for Telemetry {
@@ -93,7 +95,7 @@ impl Telemetry {
         let (spans, metrics) = (provider.build(), meters.build());
         let scope = InstrumentationScope::builder("skills-mcp");
         let scope = scope.with_version(env!("CARGO_PKG_VERSION")).build();
-        let live = Arc::new(Live {
+        let live = Arc::new(Exporting {
             tracer: spans.tracer_with_scope(scope.clone()),
             instruments: Instruments::new(&metrics.meter_with_scope(scope), served),
             spans,
@@ -105,19 +107,19 @@ impl Telemetry {
         Self { live: Some(live), sink }
     }
 
-    /// Watches a request from now on; `asked` is made only where somebody does.
-    pub fn watch<'a>(&self, asked: impl FnOnce() -> Asked<'a>) -> Watch {
-        Watch(self.live.as_ref().map(|live| Request::new(live, &asked())))
+    /// Starts the span of a request, which is described only where spans are made.
+    pub fn watch<'a>(&self, request: impl FnOnce() -> TracedRequest<'a>) -> RequestSpan {
+        RequestSpan(self.live.as_ref().map(|live| TracedSpan::new(live, &request())))
     }
 
-    /// Counts an event, and tells it to the span of the request that this task answers.
-    pub fn heard(&self, recorded: &Recorded) {
+    /// Counts an event, and adds it to the span of the request that this task answers.
+    pub fn heard(&self, recorded: &RecordedEvent) {
         if let Some(live) = &self.live {
             live.heard(recorded);
         }
     }
 
-    /// Where events go that nobody else counts.
+    /// Where events go if none are recorded.
     pub fn sink(&self) -> Sink {
         self.sink.clone()
     }
@@ -126,13 +128,13 @@ impl Telemetry {
     pub fn close(&self) {
         let Some(live) = &self.live else { return };
         live.instruments.ended(live.started.elapsed().as_secs_f64(), &[transport()]);
-        let until = Instant::now() + FLUSH;
+        let until = Instant::now() + FLUSH_TIMEOUT;
         let (done, wait) = mpsc::channel();
         let (spans, metrics) = (live.spans.clone(), live.metrics.clone());
         let ends: [Box<dyn FnOnce() + Send>; 2] = [
-            Box::new(move || drop(spans.shutdown_with_timeout(FLUSH))),
-            // This one waits for seconds whatever it is told, so it is not waited for here.
-            Box::new(move || drop(metrics.shutdown_with_timeout(FLUSH))),
+            Box::new(move || drop(spans.shutdown_with_timeout(FLUSH_TIMEOUT))),
+            // This one waits for seconds whatever its timeout, so it is not waited for here.
+            Box::new(move || drop(metrics.shutdown_with_timeout(FLUSH_TIMEOUT))),
         ];
         for end in ends {
             let done = done.clone();
@@ -153,11 +155,11 @@ impl Telemetry {
     }
 }
 
-impl Live {
-    fn heard(&self, recorded: &Recorded) {
+impl Exporting {
+    fn heard(&self, recorded: &RecordedEvent) {
         let told = self.instruments.heard(recorded);
-        // An event of nobody's request is counted and no more.
-        let _ = NOTED.try_with(|noted| {
+        // An event without a request is counted and no more.
+        let _ = SPAN_NOTES.try_with(|noted| {
             let mut noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
             for one in told {
                 noted.retain(|before| before.key != one.key);
@@ -167,44 +169,44 @@ impl Live {
     }
 }
 
-impl Request {
-    fn new(live: &Arc<Live>, asked: &Asked<'_>) -> Self {
+impl TracedSpan {
+    fn new(live: &Arc<Exporting>, request: &TracedRequest<'_>) -> Self {
         let mut labels =
-            vec![KeyValue::new("mcp.method.name", asked.method.to_owned()), transport()];
-        if let Some(tool) = asked.tool {
+            vec![KeyValue::new("mcp.method.name", request.method.to_owned()), transport()];
+        if let Some(tool) = request.tool {
             labels.push(KeyValue::new("gen_ai.tool.name", tool));
             labels.push(KeyValue::new("gen_ai.operation.name", "execute_tool"));
         }
-        let version = asked.protocol.clone();
+        let version = request.protocol.clone();
         labels.extend(version.map(|version| KeyValue::new("mcp.protocol.version", version)));
-        let name = match asked.tool {
-            Some(tool) => format!("{} {tool}", asked.method),
-            None => asked.method.to_owned(),
+        let name = match request.tool {
+            Some(tool) => format!("{} {tool}", request.method),
+            None => request.method.to_owned(),
         };
-        let id: String = asked.id.chars().take(MAX_ID_CHARS).collect();
+        let id: String = request.id.chars().take(MAX_ID_CHARS).collect();
         let mut attributes = labels.clone();
         attributes.push(KeyValue::new("jsonrpc.request.id", id));
         let builder =
             SpanBuilder::from_name(name).with_kind(SpanKind::Server).with_attributes(attributes);
         Self {
             live: Arc::clone(live),
-            span: live.tracer.build_with_context(builder, &parent(asked)),
+            span: live.tracer.build_with_context(builder, &parent(request)),
             started: Instant::now(),
             labels,
-            resource: asked.resource.map(str::to_owned),
-            noted: Noted::default(),
+            resource: request.resource.map(str::to_owned),
+            noted: SpanNotes::default(),
         }
     }
 
-    fn answered(mut self, outcome: Outcome) {
+    fn answered(mut self, outcome: TracedOutcome) {
         let mut failed = Vec::new();
         match outcome {
-            Outcome::Done => {
+            TracedOutcome::Done => {
                 let uri = self.resource.take();
                 self.span.set_attributes(uri.map(|uri| KeyValue::new("mcp.resource.uri", uri)));
             }
-            Outcome::ToolError => failed.push(KeyValue::new("error.type", "tool_error")),
-            Outcome::Refused(code) => {
+            TracedOutcome::ToolError => failed.push(KeyValue::new("error.type", "tool_error")),
+            TracedOutcome::Refused(code) => {
                 failed.push(KeyValue::new("error.type", code.to_string()));
                 failed.push(KeyValue::new("rpc.response.status_code", code.to_string()));
             }
@@ -222,22 +224,22 @@ impl Request {
     }
 }
 
-impl Watch {
-    /// The same future; what events tell while it runs is told of this request.
+impl RequestSpan {
+    /// The same future; events that are recorded while it runs belong to this request.
     pub fn over<F: Future>(&self, answering: F) -> impl Future<Output = F::Output> + use<F> {
         let noted = self.0.as_ref().map(|request| Arc::clone(&request.noted));
         // Answering is large, and would be copied into each future around it.
         let answering = Box::pin(answering);
         async move {
             match noted {
-                Some(noted) => NOTED.scope(noted, answering).await,
+                Some(noted) => SPAN_NOTES.scope(noted, answering).await,
                 None => answering.await,
             }
         }
     }
 
     /// Ends the span and counts the request.
-    pub fn answered(self, outcome: impl FnOnce() -> Outcome) {
+    pub fn answered(self, outcome: impl FnOnce() -> TracedOutcome) {
         if let Some(request) = self.0 {
             request.answered(outcome());
         }
@@ -245,10 +247,10 @@ impl Watch {
 }
 
 /// The same work, on another thread, still of the request that this task answers.
-pub fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
-    let noted = NOTED.try_with(Arc::clone).ok();
+pub fn in_span<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+    let noted = SPAN_NOTES.try_with(Arc::clone).ok();
     move || match noted {
-        Some(noted) => NOTED.sync_scope(noted, work),
+        Some(noted) => SPAN_NOTES.sync_scope(noted, work),
         None => work(),
     }
 }
@@ -258,7 +260,7 @@ fn transport() -> KeyValue {
     KeyValue::new("network.transport", "pipe")
 }
 
-/// Who we are: what the variables say, and what they leave open.
+/// What the variables say of this service, and defaults for the rest.
 fn resource() -> Resource {
     let said = Resource::builder().build();
     let name = said.get(&Key::new("service.name")).map(|name| name.to_string());

@@ -6,15 +6,15 @@ use opentelemetry::{
 };
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 
-use super::Asked;
+use super::TracedRequest;
 
 /// A longer `tracestate` is not taken along. W3C asks for as much, and it waits in the queue with every span.
-const MAX_STATE: usize = 512;
+const MAX_TRACESTATE_CHARS: usize = 512;
 
 /// What the request says of where it belongs. What cannot be read says nothing: the span begins a trace of its own.
-pub(super) fn parent(asked: &Asked<'_>) -> Context {
-    let parent = asked.traceparent.filter(|parent| is_well_formed(parent));
-    let said = Said { parent, state: asked.tracestate };
+pub(super) fn parent(request: &TracedRequest<'_>) -> Context {
+    let parent = request.traceparent.filter(|parent| is_well_formed(parent));
+    let said = TraceHeaders { parent, state: request.tracestate };
     TraceContextPropagator::new().extract_with_context(&Context::new(), &said)
 }
 
@@ -27,16 +27,16 @@ fn is_well_formed(parent: &str) -> bool {
     of(2) && of(32) && of(16) && of(2)
 }
 
-struct Said<'a> {
+struct TraceHeaders<'a> {
     parent: Option<&'a str>,
     state: Option<&'a str>,
 }
 
-impl Extractor for Said<'_> {
+impl Extractor for TraceHeaders<'_> {
     fn get(&self, key: &str) -> Option<&str> {
         match key {
             "traceparent" => self.parent,
-            "tracestate" => self.state.filter(|state| state.len() <= MAX_STATE),
+            "tracestate" => self.state.filter(|state| state.len() <= MAX_TRACESTATE_CHARS),
             _ => None,
         }
     }
@@ -54,7 +54,7 @@ mod tests {
 
     fn named(traceparent: &str, tracestate: Option<&str>) -> Option<(String, String, String)> {
         let (traceparent, method) = (Some(traceparent), "tools/call");
-        let asked = Asked {
+        let request = TracedRequest {
             method,
             tool: None,
             resource: None,
@@ -63,7 +63,7 @@ mod tests {
             traceparent,
             tracestate,
         };
-        let context = parent(&asked);
+        let context = parent(&request);
         let span = context.span();
         let span = span.span_context();
         let text = (span.trace_id().to_string(), span.span_id().to_string());
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(named(&good, None), found(""));
         assert_eq!(named(&good, Some("a=1,b=2")), found("a=1,b=2"));
         assert_eq!(named(&good, Some("no state")), found(""), "the parent is still one");
-        let long = format!("a={}", "x".repeat(MAX_STATE));
+        let long = format!("a={}", "x".repeat(MAX_TRACESTATE_CHARS));
         assert_eq!(named(&good, Some(&long)), found(""));
         for bad in [
             "",

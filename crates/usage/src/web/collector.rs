@@ -1,8 +1,8 @@
 //! The collector's requests: events come in, and are there when that is said.
 //!
 //! `POST /v1/events` takes the batches of SEND-2: `{"events": […]}`. An event that cannot be read costs no other: it is named
-//! in the answer. Whatever was accepted is in the archive; where that could not be done nothing is acknowledged, and whoever
-//! sent it sends it again. `GET /healthz` says whether the archive answers.
+//! in the answer. Whatever was accepted is in the archive; where that could not be done nothing is acknowledged, and the
+//! sender sends it again. `GET /healthz` says whether the archive answers.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -28,42 +28,39 @@ use tokio::time::{sleep, timeout};
 use crate::{
     archive::{Archive, ArchiveError},
     clock,
-    event::Recorded,
+    event::RecordedEvent,
 };
 
-/// A request's body has at most so many bytes,
-const BODY_BYTES: usize = 4 * 1024 * 1024;
-/// so many events,
-const EVENTS: usize = 5_000;
-/// and takes at most so long.
-const BODY: Duration = Duration::from_secs(20);
-/// Whether the archive answers is known within this.
-const HEALTH: Duration = Duration::from_millis(2_500);
-/// That events came too late is said this often at most.
-const SAID: Duration = Duration::from_hours(1);
-/// What is too old is forgotten this often.
-const PRUNE: Duration = Duration::from_hours(1);
+const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+const MAX_BODY_EVENTS: usize = 5_000;
+const BODY_TIMEOUT: Duration = Duration::from_secs(20);
+const HEALTH_TIMEOUT: Duration = Duration::from_millis(2_500);
+/// Between two warnings that events came too late.
+const LATE_WARNING_INTERVAL: Duration = Duration::from_hours(1);
+const PRUNE_INTERVAL: Duration = Duration::from_hours(1);
 
 /// What the collector's requests need.
 #[derive(Debug, Clone)]
 pub struct Collector {
     archive: Arc<Archive>,
     guard: Arc<HttpGuard>,
-    late: Arc<Mutex<Late>>,
+    late: Arc<Mutex<LateEvents>>,
 }
 
-/// Events that were older than any that are kept, which nobody has been told of.
+/// Events that were older than any that are kept, and not logged yet.
 #[derive(Debug, Default)]
-struct Late {
+struct LateEvents {
     events: u64,
     said: Option<Instant>,
 }
 
-impl Late {
-    /// Counts some more: how many there are to tell of, if it is time.
+impl LateEvents {
+    /// Counts some more: how many there are to log, if it is time.
     fn more(&mut self, events: u64, now: Instant) -> Option<u64> {
         self.events += events;
-        if self.events == 0 || self.said.is_some_and(|said| now.duration_since(said) < SAID) {
+        if self.events == 0
+            || self.said.is_some_and(|said| now.duration_since(said) < LATE_WARNING_INTERVAL)
+        {
             return None;
         }
         self.said = Some(now);
@@ -77,18 +74,18 @@ struct BatchOutcome {
     accepted: u64,
     known: u64,
     expired: u64,
-    refused: Vec<Unread>,
+    refused: Vec<RefusedEvent>,
 }
 
 /// An event that is none.
 #[derive(Serialize)]
-struct Unread {
+struct RefusedEvent {
     index: usize,
     reason: String,
 }
 
 #[derive(Deserialize)]
-struct Posted<'a> {
+struct PostedBatch<'a> {
     #[serde(borrow)]
     events: Vec<&'a RawValue>,
 }
@@ -124,11 +121,12 @@ async fn take(State(collector): State<Collector>, mut request: Request) -> Respo
     if !is_json(request.headers()) {
         return error(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send JSON as application/json");
     }
-    DefaultBodyLimit::max(BODY_BYTES).apply(&mut request);
-    let body = match timeout(BODY, Bytes::from_request(request, &())).await {
+    DefaultBodyLimit::max(MAX_BODY_BYTES).apply(&mut request);
+    let body = match timeout(BODY_TIMEOUT, Bytes::from_request(request, &())).await {
         Ok(Ok(body)) => body,
         Ok(Err(rejection)) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-            let most = format!("send at most {BODY_BYTES} bytes and {EVENTS} events at once");
+            let most =
+                format!("send at most {MAX_BODY_BYTES} bytes and {MAX_BODY_EVENTS} events at once");
             return error(StatusCode::PAYLOAD_TOO_LARGE, &most);
         }
         Ok(Err(rejection)) => return error(rejection.status(), "the body broke off"),
@@ -156,24 +154,24 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// The events of a body, and those that are none.
-fn read(body: &[u8]) -> Result<(Vec<Recorded>, Vec<Unread>), (StatusCode, String)> {
-    let posted: Posted<'_> = serde_json::from_slice(body).map_err(|reason| {
+fn read(body: &[u8]) -> Result<(Vec<RecordedEvent>, Vec<RefusedEvent>), (StatusCode, String)> {
+    let posted: PostedBatch<'_> = serde_json::from_slice(body).map_err(|reason| {
         (StatusCode::BAD_REQUEST, format!("not {{\"events\": […]}}: {reason}"))
     })?;
-    if posted.events.len() > EVENTS {
-        let most = format!("send at most {EVENTS} events at once");
+    if posted.events.len() > MAX_BODY_EVENTS {
+        let most = format!("send at most {MAX_BODY_EVENTS} events at once");
         return Err((StatusCode::PAYLOAD_TOO_LARGE, most));
     }
     let (mut events, mut refused) = (Vec::with_capacity(posted.events.len()), Vec::new());
     for (index, text) in posted.events.into_iter().enumerate() {
-        match Recorded::read(text.get()) {
+        match RecordedEvent::read(text.get()) {
             Ok(event) if clock::millis_of(&event.timestamp).is_some() => events.push(event),
             Ok(event) => {
                 let timestamp: String = event.timestamp.chars().take(40).collect();
                 let reason = format!("'{timestamp}' is no time as ISO 8601 has it");
-                refused.push(Unread { index, reason });
+                refused.push(RefusedEvent { index, reason });
             }
-            Err(unreadable) => refused.push(Unread { index, reason: unreadable.to_string() }),
+            Err(unreadable) => refused.push(RefusedEvent { index, reason: unreadable.to_string() }),
         }
     }
     Ok((events, refused))
@@ -187,14 +185,14 @@ async fn health(
     if let Err(refusal) = collector.guard.check_origin(&method, &headers) {
         return refused(refusal);
     }
-    match timeout(HEALTH, collector.archive.answers()).await {
+    match timeout(HEALTH_TIMEOUT, collector.archive.answers()).await {
         Ok(Ok(())) => "ok".into_response(),
         Ok(Err(failed)) => unwell(&failed),
         Err(_) => unavailable("the archive does not answer in time"),
     }
 }
 
-/// The archive failed: the log says how, whoever asked is told to come again.
+/// The archive failed: the log says how, the answer says when to try again.
 fn unwell(failed: &ArchiveError) -> Response {
     tracing::error!("{failed}");
     unavailable("the archive does not answer")
@@ -207,7 +205,7 @@ pub async fn keep_pruned(archive: Arc<Archive>) {
         if let Err(failed) = archive.prune(now).await {
             tracing::warn!("old events were not forgotten: {failed}");
         }
-        sleep(PRUNE).await;
+        sleep(PRUNE_INTERVAL).await;
     }
 }
 
@@ -217,7 +215,7 @@ mod tests {
 
     #[test]
     fn that_events_came_too_late_is_said_at_once_and_then_once_an_hour_with_all_of_them() {
-        let (mut late, start) = (Late::default(), Instant::now());
+        let (mut late, start) = (LateEvents::default(), Instant::now());
         let minutes = |n| start + Duration::from_mins(n);
         assert_eq!(late.more(0, start), None);
         assert_eq!(late.more(2, minutes(1)), Some(2));

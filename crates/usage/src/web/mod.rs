@@ -1,6 +1,6 @@
 //! What a browser or another server sees over HTTP: the page, and the collector's requests.
 //!
-//! Whoever asks is a stranger until host, origin and token say otherwise. Not here: what a report says, where events
+//! Every request passes the guard of `skills_http`. Not here: what a report says, where events
 //! are kept.
 
 mod collector;

@@ -91,7 +91,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     result
 }
 
-/// The one line of output: whoever started us with port 0 reads it.
+/// The one line of output: the parent process reads which port it is.
 fn announce(address: SocketAddr) {
     let mut out = Output::new();
     out.line(format!("listening on http://{address}"));

@@ -48,7 +48,7 @@ pub(crate) struct Options {
 
 pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
     let store = context.store()?;
-    // Where no source is there, nobody can say what is missing from it.
+    // Without a source there is nothing that could be missing.
     let known = store.sources().iter().any(Directory::is_there);
     let store = known.then(|| Arc::new(store));
     let runtime =
@@ -77,7 +77,7 @@ async fn show(
         tokio::spawn(keep(Arc::clone(store)));
         tokio::spawn(keep_synced(Arc::clone(store)));
     }
-    // The one line of output: it can be clicked on, and whoever started us reads it.
+    // The one line of output: it can be clicked on, and the parent process reads it.
     Output::new().line(format!("http://{}/", listener.local_addr()?));
     let _ = std::io::stdout().flush();
     let shown = Pages { archive, catalog: store.as_ref().map(served) };

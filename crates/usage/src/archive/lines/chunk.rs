@@ -6,43 +6,43 @@ use std::{
 };
 
 use super::{
-    Seen,
-    counts::Counts,
-    door::Opened,
-    latest::{Latest, Spot},
+    SeenEvents,
+    counts::DailyCounts,
+    file::HistoryFile,
+    latest::{EventSpot, LatestSpots},
 };
 use crate::{
     clock,
-    event::Glance,
-    journal::{MAX_LINE, verified},
+    event::BorrowedEvent,
+    journal::{MAX_LINE_BYTES, verified},
 };
 
 /// A line that begins in a piece mostly ends within so much behind it.
-const TAIL: usize = 16 * 1024;
+const READ_AHEAD_BYTES: usize = 16 * 1024;
 
 /// What one thread has read.
 #[derive(Debug)]
-pub(super) struct Part<'a> {
-    seen: &'a Seen,
+pub(super) struct ReadPart<'a> {
+    seen: &'a SeenEvents,
     until: i64,
     file: usize,
     buffer: Vec<u8>,
-    pub(super) counts: Counts,
-    pub(super) latest: Latest,
+    pub(super) counts: DailyCounts,
+    pub(super) latest: LatestSpots,
     pub(super) unreadable: u64,
     /// Behind the last whole line.
     pub(super) end: u64,
 }
 
-impl<'a> Part<'a> {
-    pub(super) fn new(seen: &'a Seen, until: i64, file: usize) -> Self {
+impl<'a> ReadPart<'a> {
+    pub(super) fn new(seen: &'a SeenEvents, until: i64, file: usize) -> Self {
         Self {
             seen,
             until,
             file,
             buffer: Vec::new(),
-            counts: Counts::default(),
-            latest: Latest::default(),
+            counts: DailyCounts::default(),
+            latest: LatestSpots::default(),
             unreadable: 0,
             end: 0,
         }
@@ -51,7 +51,7 @@ impl<'a> Part<'a> {
     /// Reads the lines that begin in a range of a file; `first` is where a line surely begins.
     pub(super) fn read(
         &mut self,
-        opened: &Opened,
+        opened: &HistoryFile,
         first: u64,
         range: Range<u64>,
     ) -> io::Result<()> {
@@ -61,13 +61,13 @@ impl<'a> Part<'a> {
         let own = usize::try_from(range.end - from).unwrap_or_default();
         let rest = usize::try_from(opened.length - from).unwrap_or(usize::MAX);
         let mut bytes = std::mem::take(&mut self.buffer);
-        opened.read(from, rest.min(own + TAIL), &mut bytes)?;
+        opened.read(from, rest.min(own + READ_AHEAD_BYTES), &mut bytes)?;
         let mut at = if lead == 0 { Some(0) } else { after_line(&bytes, 0) };
         while let Some(start) = at.filter(|at| *at < own && *at < bytes.len()) {
             at = after_line(&bytes, start);
             if at.is_none() && bytes.len() < rest {
                 // The last line of the piece is a long one.
-                opened.read(from, rest.min(own + MAX_LINE + 1), &mut bytes)?;
+                opened.read(from, rest.min(own + MAX_LINE_BYTES + 1), &mut bytes)?;
                 at = after_line(&bytes, start);
             }
             let place = from + start as u64;
@@ -99,7 +99,7 @@ impl<'a> Part<'a> {
                 let day = day(millis);
                 self.counts.add(day, &glance);
                 if day <= self.until {
-                    let spot = Spot { millis, id, file: self.file, at, length: line.len() };
+                    let spot = EventSpot { millis, id, file: self.file, at, length: line.len() };
                     self.latest.add(&glance.event, spot);
                 }
             }
@@ -115,13 +115,13 @@ fn after_line(bytes: &[u8], from: usize) -> Option<usize> {
     (bytes.get(next.checked_sub(1)?) == Some(&b'\n') && next > from).then_some(next)
 }
 
-/// The event of a line and when it was, if it is one and nobody has changed it.
-fn event(line: &[u8]) -> Option<(Glance<'_>, i64)> {
-    if line.len() > MAX_LINE {
+/// The event of a line and when it was, if it is one and its check is right.
+fn event(line: &[u8]) -> Option<(BorrowedEvent<'_>, i64)> {
+    if line.len() > MAX_LINE_BYTES {
         return None;
     }
     let text = std::str::from_utf8(line).ok().filter(|text| verified(text))?;
-    let glance = Glance::read(text).ok()?;
+    let glance = BorrowedEvent::read(text).ok()?;
     let millis = clock::millis_of(glance.timestamp.as_ref())?;
     Some((glance, millis))
 }

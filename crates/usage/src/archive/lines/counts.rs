@@ -4,31 +4,31 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::{
     super::{Period, is_of_a_skill},
-    Quick,
+    QuickHasher,
 };
 use crate::{
-    event::Glance,
-    tally::{Key, Metric, Sum, Tally, each},
+    event::BorrowedEvent,
+    tally::{CountKey, CountSum, Metric, Tally, each},
 };
 
-/// A [`Key`] whose names are numbers.
-type Short = (Metric, u32, u32, u16);
+/// A [`CountKey`] whose names are numbers.
+type ShortKey = (Metric, u32, u32, u16);
 
 /// Counts by day.
 #[derive(Debug, Default)]
-pub(super) struct Counts {
-    names: Names,
-    days: HashMap<i64, HashMap<Short, Sum, Quick>, Quick>,
+pub(super) struct DailyCounts {
+    names: NameTable,
+    days: HashMap<i64, HashMap<ShortKey, CountSum, QuickHasher>, QuickHasher>,
 }
 
 /// Names and their numbers. The empty one, which most counts have for a detail, is zero and not kept.
 #[derive(Debug, Default)]
-struct Names {
-    numbers: HashMap<Arc<str>, u32, Quick>,
+struct NameTable {
+    numbers: HashMap<Arc<str>, u32, QuickHasher>,
     names: Vec<Arc<str>>,
 }
 
-impl Names {
+impl NameTable {
     /// The number of a name, which is known from now on.
     fn number(&mut self, name: &str) -> u32 {
         if name.is_empty() {
@@ -55,14 +55,14 @@ impl Names {
     }
 }
 
-impl Counts {
+impl DailyCounts {
     /// Adds what an event of this day counts for.
-    pub(super) fn add(&mut self, day: i64, glance: &Glance<'_>) {
+    pub(super) fn add(&mut self, day: i64, glance: &BorrowedEvent<'_>) {
         let counts = self.days.entry(day).or_default();
         let names = &mut self.names;
         each(&glance.event, glance.call(), |metric, subject, detail, bucket, total| {
             let short = (metric, names.number(subject), names.number(detail), bucket);
-            counts.entry(short).or_default().add(Sum { n: 1, total });
+            counts.entry(short).or_default().add(CountSum { n: 1, total });
         });
     }
 
@@ -83,9 +83,9 @@ impl Counts {
     }
 
     /// The counts of a period, and those of all subjects together on each of its days.
-    pub(super) fn of(&self, period: Period) -> (Tally, Vec<(i64, Metric, Sum)>) {
-        let mut shorts: HashMap<Short, Sum, Quick> = HashMap::default();
-        let mut days: HashMap<(i64, Metric), Sum> = HashMap::new();
+    pub(super) fn of(&self, period: Period) -> (Tally, Vec<(i64, Metric, CountSum)>) {
+        let mut shorts: HashMap<ShortKey, CountSum, QuickHasher> = HashMap::default();
+        let mut days: HashMap<(i64, Metric), CountSum> = HashMap::new();
         for (day, counts) in self.days.iter().filter(|(day, _)| period.has(**day)) {
             for (short, sum) in counts {
                 shorts.entry(*short).or_default().add(*sum);
@@ -94,15 +94,15 @@ impl Counts {
         }
         let tally = shorts.into_iter().map(|((metric, subject, detail, bucket), sum)| {
             let [subject, detail] = [subject, detail].map(|name| self.names.name(name).to_owned());
-            (Key { metric, subject, detail, bucket }, sum)
+            (CountKey { metric, subject, detail, bucket }, sum)
         });
         (tally.collect(), in_order(days))
     }
 
     /// The counts of one skill on each day of a period.
-    pub(super) fn of_skill(&self, skill: &str, period: Period) -> Vec<(i64, Metric, Sum)> {
+    pub(super) fn of_skill(&self, skill: &str, period: Period) -> Vec<(i64, Metric, CountSum)> {
         let Some(skill) = self.names.known(skill) else { return Vec::new() };
-        let mut days: HashMap<(i64, Metric), Sum> = HashMap::new();
+        let mut days: HashMap<(i64, Metric), CountSum> = HashMap::new();
         for (day, counts) in self.days.iter().filter(|(day, _)| period.has(**day)) {
             for ((metric, subject, ..), sum) in counts {
                 if *subject == skill && is_of_a_skill(*metric) {
@@ -119,7 +119,7 @@ impl Counts {
     }
 }
 
-fn in_order(days: HashMap<(i64, Metric), Sum>) -> Vec<(i64, Metric, Sum)> {
+fn in_order(days: HashMap<(i64, Metric), CountSum>) -> Vec<(i64, Metric, CountSum)> {
     let mut days: Vec<_> =
         days.into_iter().map(|((day, metric), sum)| (day, metric, sum)).collect();
     days.sort_unstable_by_key(|(day, metric, _)| (*day, *metric));

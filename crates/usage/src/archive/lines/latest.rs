@@ -3,14 +3,14 @@
 use std::{cmp::Reverse, collections::HashMap};
 
 use super::{
-    super::{PILES, RECENT, TOLD, pile},
-    Quick,
+    super::{MAX_RECENT_EVENTS, MAX_SKILL_EVENTS, TEXT_KINDS, text_kind},
+    QuickHasher,
 };
 use crate::event::Event;
 
 /// Where an event stands, and when it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Spot {
+pub(super) struct EventSpot {
     pub(super) millis: i64,
     pub(super) id: u128,
     /// Which of the files.
@@ -19,12 +19,12 @@ pub(super) struct Spot {
     pub(super) length: usize,
 }
 
-/// The newest of one kind; more than are wanted, until somebody cares.
+/// The newest of one kind; up to twice as many as are wanted, until they are trimmed.
 #[derive(Debug, Default)]
-pub(super) struct Newest(Vec<Spot>);
+pub(super) struct NewestSpots(Vec<EventSpot>);
 
-impl Newest {
-    fn add(&mut self, spot: Spot, most: usize) {
+impl NewestSpots {
+    fn add(&mut self, spot: EventSpot, most: usize) {
         self.0.push(spot);
         if self.0.len() >= most * 2 {
             self.settle(most);
@@ -43,7 +43,7 @@ impl Newest {
         self.settle(most);
     }
 
-    fn sorted(&self, most: usize) -> Vec<Spot> {
+    fn sorted(&self, most: usize) -> Vec<EventSpot> {
         let mut sorted = self.0.clone();
         sorted.sort_unstable_by_key(|spot| Reverse((spot.millis, spot.id)));
         sorted.truncate(most);
@@ -53,46 +53,46 @@ impl Newest {
 
 /// The newest of each kind, and of each skill.
 #[derive(Debug, Default)]
-pub(super) struct Latest {
-    kinds: [Newest; PILES.len()],
-    skills: HashMap<String, Newest, Quick>,
+pub(super) struct LatestSpots {
+    kinds: [NewestSpots; TEXT_KINDS.len()],
+    skills: HashMap<String, NewestSpots, QuickHasher>,
 }
 
-impl Latest {
+impl LatestSpots {
     /// Another event.
-    pub(super) fn add<S: AsRef<str>>(&mut self, event: &Event<S>, spot: Spot) {
-        if let Some(kind) = pile(event).and_then(|kind| self.kinds.get_mut(kind)) {
-            kind.add(spot, RECENT);
+    pub(super) fn add<S: AsRef<str>>(&mut self, event: &Event<S>, spot: EventSpot) {
+        if let Some(kind) = text_kind(event).and_then(|kind| self.kinds.get_mut(kind)) {
+            kind.add(spot, MAX_RECENT_EVENTS);
         }
         let Some(skill) = event.skill() else { return };
         if let Some(known) = self.skills.get_mut(skill) {
-            known.add(spot, TOLD);
+            known.add(spot, MAX_SKILL_EVENTS);
         } else {
-            self.skills.entry(skill.to_owned()).or_default().add(spot, TOLD);
+            self.skills.entry(skill.to_owned()).or_default().add(spot, MAX_SKILL_EVENTS);
         }
     }
 
     /// What others met.
     pub(super) fn merge(&mut self, other: Self) {
         for (here, there) in self.kinds.iter_mut().zip(other.kinds) {
-            here.merge(there, RECENT);
+            here.merge(there, MAX_RECENT_EVENTS);
         }
         for (skill, there) in other.skills {
-            self.skills.entry(skill).or_default().merge(there, TOLD);
+            self.skills.entry(skill).or_default().merge(there, MAX_SKILL_EVENTS);
         }
     }
 
     /// The newest of every kind, together, newest first.
-    pub(super) fn kinds(&self) -> Vec<Spot> {
-        let mut spots: Vec<Spot> =
-            self.kinds.iter().flat_map(|newest| newest.sorted(RECENT)).collect();
+    pub(super) fn kinds(&self) -> Vec<EventSpot> {
+        let mut spots: Vec<EventSpot> =
+            self.kinds.iter().flat_map(|newest| newest.sorted(MAX_RECENT_EVENTS)).collect();
         spots.sort_unstable_by_key(|spot| Reverse((spot.millis, spot.id)));
         spots
     }
 
     /// The newest of a skill, newest first.
-    pub(super) fn skill(&self, skill: &str) -> Vec<Spot> {
-        self.skills.get(skill).map(|newest| newest.sorted(TOLD)).unwrap_or_default()
+    pub(super) fn skill(&self, skill: &str) -> Vec<EventSpot> {
+        self.skills.get(skill).map(|newest| newest.sorted(MAX_SKILL_EVENTS)).unwrap_or_default()
     }
 }
 
@@ -101,14 +101,14 @@ mod tests {
     use super::*;
     use crate::event::{NoMatch, SkillFeedback};
 
-    fn spot(millis: i64) -> Spot {
-        Spot { millis, id: 0, file: 0, at: 0, length: 0 }
+    fn spot(millis: i64) -> EventSpot {
+        EventSpot { millis, id: 0, file: 0, at: 0, length: 0 }
     }
 
     #[test]
     fn the_newest_stay_whatever_the_order_they_came_in() {
-        let (mut one, mut other) = (Latest::default(), Latest::default());
-        let many = i64::try_from(RECENT).unwrap() * 3;
+        let (mut one, mut other) = (LatestSpots::default(), LatestSpots::default());
+        let many = i64::try_from(MAX_RECENT_EVENTS).unwrap() * 3;
         for at in 0..many {
             let to = if at % 2 == 0 { &mut one } else { &mut other };
             to.add(&Event::NoMatch(NoMatch::<String>::default()), spot((at * 7_919) % many));
@@ -117,9 +117,9 @@ mod tests {
         }
         one.merge(other);
         let kinds: Vec<i64> = one.kinds().iter().map(|spot| spot.millis).collect();
-        assert_eq!(kinds.len(), RECENT * 2);
+        assert_eq!(kinds.len(), MAX_RECENT_EVENTS * 2);
         assert!(kinds.is_sorted_by(|a, b| a >= b));
-        assert_eq!(kinds.last(), Some(&(many - i64::try_from(RECENT).unwrap())));
+        assert_eq!(kinds.last(), Some(&(many - i64::try_from(MAX_RECENT_EVENTS).unwrap())));
         let skill: Vec<i64> = one.skill("a").iter().map(|spot| spot.millis).collect();
         assert!(skill.into_iter().eq((0..50).map(|at| many - 1 - at)));
         assert!(one.skill("b").is_empty());

@@ -5,7 +5,7 @@
 
 mod chunk;
 mod counts;
-mod door;
+mod file;
 mod latest;
 
 use std::{
@@ -20,76 +20,76 @@ use std::{
     thread,
 };
 
-use chunk::Part;
-use counts::Counts;
-use door::{Identity, Opened};
-use latest::{Latest, Spot};
+use chunk::ReadPart;
+use counts::DailyCounts;
+use file::{FileIdentity, HistoryFile};
+use latest::{EventSpot, LatestSpots};
 
 use super::{ArchiveError, Evidence, Period, Story};
-use crate::event::Recorded;
+use crate::event::RecordedEvent;
 
 /// A thread reads so much at a time.
-const CHUNK: u64 = 2 * 1024 * 1024;
+const CHUNK_BYTES: u64 = 2 * 1024 * 1024;
 /// More threads than this would only wait for each other.
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 /// Numbers of events are kept in so many sets, so that threads seldom wait for the same.
-const SETS: usize = 64;
+const SEEN_SETS: usize = 64;
 
 /// A history file, and what is known of it. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Lines(Arc<Inner>);
+pub struct LineArchive(Arc<HistoryState>);
 
 #[derive(Debug)]
-struct Inner {
+struct HistoryState {
     file: PathBuf,
-    known: Mutex<Option<Known>>,
+    known: Mutex<Option<KnownLines>>,
 }
 
 /// What was read so far.
 #[derive(Debug)]
-struct Known {
+struct KnownLines {
     /// Of the latest events only those up to this day were kept.
     until: i64,
-    files: Vec<Consumed>,
-    seen: Seen,
-    counts: Counts,
-    latest: Latest,
+    files: Vec<ReadFile>,
+    seen: SeenEvents,
+    counts: DailyCounts,
+    latest: LatestSpots,
     unreadable: u64,
 }
 
 /// A file and how far it was read.
 #[derive(Debug)]
-struct Consumed {
-    opened: Opened,
+struct ReadFile {
+    opened: HistoryFile,
     position: u64,
 }
 
-/// Names and numbers come from anywhere: the hash is quick, and its seed is nobody's to guess.
-type Quick = foldhash::quality::RandomState;
+/// Names and numbers come from anywhere, so the hasher is quick and its seed random.
+type QuickHasher = foldhash::quality::RandomState;
 
 /// The numbers of the events that were counted.
 #[derive(Debug)]
-struct Seen(Vec<Mutex<HashSet<u128, Quick>>>);
+struct SeenEvents(Vec<Mutex<HashSet<u128, QuickHasher>>>);
 
-impl Seen {
+impl SeenEvents {
     fn new() -> Self {
-        Self((0..SETS).map(|_| Mutex::default()).collect())
+        Self((0..SEEN_SETS).map(|_| Mutex::default()).collect())
     }
 
     /// Whether this is the first of its number.
     fn is_new(&self, id: u128) -> bool {
-        // The last bits of a number are random in every version we write; where they are not, threads wait a little.
-        let set = usize::try_from(id % SETS as u128).unwrap_or_default();
+        // The last bits of a number are random in every version that is written; where they are not, threads wait a little.
+        let set = usize::try_from(id % SEEN_SETS as u128).unwrap_or_default();
         self.0
             .get(set)
             .is_some_and(|set| set.lock().unwrap_or_else(PoisonError::into_inner).insert(id))
     }
 }
 
-impl Lines {
+impl LineArchive {
     /// The history in this file and in the one that it was before it grew too large, `<file>.1`.
     pub fn new(file: impl Into<PathBuf>) -> Self {
-        Self(Arc::new(Inner { file: file.into(), known: Mutex::default() }))
+        Self(Arc::new(HistoryState { file: file.into(), known: Mutex::default() }))
     }
 
     /// Which file.
@@ -120,7 +120,7 @@ impl Lines {
         })
     }
 
-    /// How many lines were no events when somebody last asked.
+    /// How many lines were no events at the last question.
     pub fn unreadable(&self) -> u64 {
         let known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.as_ref().map_or(0, |known| known.unreadable)
@@ -130,13 +130,13 @@ impl Lines {
     fn ask<T>(
         &self,
         period: Period,
-        answer: impl FnOnce(&Known) -> std::io::Result<T>,
+        answer: impl FnOnce(&KnownLines) -> std::io::Result<T>,
     ) -> Result<T, ArchiveError> {
         let file = &self.0.file;
         let failed = |error: std::io::Error| ArchiveError::Failed {
             place: self.place(),
             reason: format!("the history cannot be read: {error}"),
-            hint: "name another file with --file, or mend its permissions",
+            hint: "name another file with --file, or fix its permissions",
         };
         let mut slot = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
         // Kept only if all goes well.
@@ -154,17 +154,21 @@ impl Lines {
 }
 
 /// Everything that is in the files now, from what was known before as far as that holds.
-fn up_to_date(file: &Path, before: Option<Known>, period: Period) -> std::io::Result<Known> {
+fn up_to_date(
+    file: &Path,
+    before: Option<KnownLines>,
+    period: Period,
+) -> std::io::Result<KnownLines> {
     let mut rotated = OsString::from(file);
     rotated.push(".1");
     // Where one becomes the other in between, it is met twice.
-    let younger = Opened::at(file)?;
-    let older = Opened::at(Path::new(&rotated))?
+    let younger = HistoryFile::at(file)?;
+    let older = HistoryFile::at(Path::new(&rotated))?
         .filter(|older| younger.as_ref().is_none_or(|younger| younger.identity != older.identity));
-    let there: Vec<Opened> = older.into_iter().chain(younger).collect();
+    let there: Vec<HistoryFile> = older.into_iter().chain(younger).collect();
     let mut known = before
         .filter(|known| known.still_holds(&there))
-        .unwrap_or_else(|| Known::nothing(i64::MAX));
+        .unwrap_or_else(|| KnownLines::nothing(i64::MAX));
     known.take_in(there)?;
     if known.knows_latest_of(period) {
         return Ok(known);
@@ -172,29 +176,29 @@ fn up_to_date(file: &Path, before: Option<Known>, period: Period) -> std::io::Re
     // The latest of all are later than the period: those of the period are looked for from the start.
     let files = std::mem::take(&mut known.files);
     drop(known);
-    let mut known = Known::nothing(period.to);
+    let mut known = KnownLines::nothing(period.to);
     known.take_in(files.into_iter().map(|file| file.opened).collect())?;
     Ok(known)
 }
 
-impl Known {
+impl KnownLines {
     fn nothing(until: i64) -> Self {
         Self {
             until,
             files: Vec::new(),
-            seen: Seen::new(),
-            counts: Counts::default(),
-            latest: Latest::default(),
+            seen: SeenEvents::new(),
+            counts: DailyCounts::default(),
+            latest: LatestSpots::default(),
             unreadable: 0,
         }
     }
 
-    fn position(&self, identity: Identity) -> Option<u64> {
+    fn position(&self, identity: FileIdentity) -> Option<u64> {
         self.files.iter().find(|file| file.opened.identity == identity).map(|file| file.position)
     }
 
     /// Whether all that was read is still there.
-    fn still_holds(&self, there: &[Opened]) -> bool {
+    fn still_holds(&self, there: &[HistoryFile]) -> bool {
         self.files.iter().all(|file| {
             there
                 .iter()
@@ -209,11 +213,11 @@ impl Known {
     }
 
     /// Reads what is behind the positions of these files, which replace those that were known.
-    fn take_in(&mut self, there: Vec<Opened>) -> std::io::Result<()> {
-        let order: Vec<Identity> = self.files.iter().map(|file| file.opened.identity).collect();
-        let mut files: Vec<Consumed> = there
+    fn take_in(&mut self, there: Vec<HistoryFile>) -> std::io::Result<()> {
+        let order: Vec<FileIdentity> = self.files.iter().map(|file| file.opened.identity).collect();
+        let mut files: Vec<ReadFile> = there
             .into_iter()
-            .map(|opened| Consumed {
+            .map(|opened| ReadFile {
                 position: self.position(opened.identity).unwrap_or(0),
                 opened,
             })
@@ -230,25 +234,26 @@ impl Known {
     }
 
     fn read(&mut self, number: usize) -> std::io::Result<()> {
-        let Some(Consumed { opened, position }) = self.files.get(number) else { return Ok(()) };
+        let Some(ReadFile { opened, position }) = self.files.get(number) else { return Ok(()) };
         let (from, to) = (*position, opened.length);
-        let chunks = usize::try_from(to.saturating_sub(from).div_ceil(CHUNK)).unwrap_or(usize::MAX);
-        let cores = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+        let chunks =
+            usize::try_from(to.saturating_sub(from).div_ceil(CHUNK_BYTES)).unwrap_or(usize::MAX);
+        let cores = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
         let next = AtomicUsize::new(0);
         let (seen, until) = (&self.seen, self.until);
-        let work = || -> std::io::Result<Part<'_>> {
-            let mut part = Part::new(seen, until, number);
+        let work = || -> std::io::Result<ReadPart<'_>> {
+            let mut part = ReadPart::new(seen, until, number);
             loop {
                 let chunk = next.fetch_add(1, Ordering::Relaxed);
                 if chunk >= chunks {
                     return Ok(part);
                 }
-                let start = from + chunk as u64 * CHUNK;
-                part.read(opened, from, start..to.min(start + CHUNK))?;
+                let start = from + chunk as u64 * CHUNK_BYTES;
+                part.read(opened, from, start..to.min(start + CHUNK_BYTES))?;
             }
         };
-        let parts: Vec<std::io::Result<Part<'_>>> = thread::scope(|scope| {
-            // Where there is no room for another thread, those that there are do it.
+        let parts: Vec<std::io::Result<ReadPart<'_>>> = thread::scope(|scope| {
+            // Where no other thread can be started, those that there are do it.
             let another = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
             let others: Vec<_> = (1..cores.min(chunks)).filter_map(another).collect();
             let own = work();
@@ -274,10 +279,10 @@ impl Known {
     /// The events at these spots, as many as are wanted, in their order.
     fn events(
         &self,
-        mut spots: Vec<Spot>,
+        mut spots: Vec<EventSpot>,
         period: Period,
         limit: usize,
-    ) -> std::io::Result<Vec<Recorded>> {
+    ) -> std::io::Result<Vec<RecordedEvent>> {
         spots.retain(|spot| period.has(chunk::day(spot.millis)));
         spots.truncate(limit);
         let mut line = Vec::new();
@@ -286,8 +291,8 @@ impl Known {
             let Some(file) = self.files.get(spot.file) else { continue };
             file.opened.read(spot.at, spot.length, &mut line)?;
             let text = std::str::from_utf8(&line).unwrap_or_default();
-            // It was an event when it was counted; whoever has changed the file since gets what is left.
-            events.extend(Recorded::read(text).ok());
+            // It was an event when it was counted; if the file was changed since, what is left is read.
+            events.extend(RecordedEvent::read(text).ok());
         }
         Ok(events)
     }

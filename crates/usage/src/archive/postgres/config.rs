@@ -17,17 +17,17 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::super::ArchiveError;
 
 /// A database that does not answer within this long is away.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const DEFAULT_PORT: u16 = 5432;
 
-/// Where a database is, and who we are to it.
+/// The address of a database, and the credentials.
 #[derive(Clone)]
 pub struct Config(Box<tokio_postgres::Config>);
 
 impl Config {
     /// Reads a URL. What is wrong with it is not repeated: a password may be part of it.
     pub fn parse(url: &str) -> Result<Self, ArchiveError> {
-        // Words of libpq that mean what we do anyway.
+        // Words of libpq for what is done anyway.
         let url = url.replace("sslmode=verify-full", "sslmode=require");
         let url = url.replace("sslmode=verify-ca", "sslmode=require");
         let config: Result<tokio_postgres::Config, _> = url.parse();
@@ -36,7 +36,7 @@ impl Config {
             config.host("localhost");
         }
         if config.get_connect_timeout().is_none() {
-            config.connect_timeout(PATIENCE);
+            config.connect_timeout(CONNECT_TIMEOUT);
         }
         if config.get_application_name().is_none() {
             config.application_name("skills-mcp");
@@ -44,9 +44,9 @@ impl Config {
         Ok(Self(Box::new(config)))
     }
 
-    /// A new connection, or none after as long as one may take: whoever accepts it may say nothing.
+    /// A new connection, or none after the timeout: a server may accept it and say nothing.
     pub(super) async fn connect(&self) -> Result<Client, ArchiveError> {
-        let patience = self.0.get_connect_timeout().copied().unwrap_or(PATIENCE);
+        let patience = self.0.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
         let connected = timeout(patience, self.connected()).await;
         connected.unwrap_or_else(|_| Err(self.failed("it does not answer in time")))
     }
@@ -58,11 +58,13 @@ impl Config {
             return self.plain().await;
         }
         match self.encrypted().await {
-            Err(Unmet::Tls(reason)) if mode == SslMode::Prefer => {
+            Err(EncryptionError::Tls(reason)) if mode == SslMode::Prefer => {
                 tracing::warn!("{self}: the connection is not encrypted: {reason}");
                 self.plain().await
             }
-            Err(Unmet::Tls(reason) | Unmet::Database(reason)) => Err(self.failed(reason)),
+            Err(EncryptionError::Tls(reason) | EncryptionError::Database(reason)) => {
+                Err(self.failed(reason))
+            }
             Ok(client) => Ok(client),
         }
     }
@@ -71,21 +73,25 @@ impl Config {
         let mut config = self.0.clone();
         config.ssl_mode(SslMode::Disable);
         let connected = config.connect(NoTls).await;
-        let (client, connection) = connected.map_err(|error| self.failed(told(&error)))?;
-        // It says why it ends to whoever uses the client.
+        let (client, connection) = connected.map_err(|error| self.failed(with_cause(&error)))?;
+        // The client reports why it ends.
         tokio::spawn(async move { drop(connection.await) });
         Ok(client)
     }
 
-    async fn encrypted(&self) -> Result<Client, Unmet> {
+    async fn encrypted(&self) -> Result<Client, EncryptionError> {
         // Finding what the system trusts reads files.
         let trust = tokio::task::spawn_blocking(trust).await;
-        let trust = trust.map_err(|error| Unmet::Tls(error.to_string()))?;
-        let trust = trust.map_err(|error| Unmet::Tls(error.to_string()))?;
+        let trust = trust.map_err(|error| EncryptionError::Tls(error.to_string()))?;
+        let trust = trust.map_err(|error| EncryptionError::Tls(error.to_string()))?;
         let connected = self.0.connect(MakeRustlsConnect::new(trust)).await;
         let (client, connection) = connected.map_err(|error| {
             let handshake = error.to_string().starts_with("error performing TLS handshake");
-            if handshake { Unmet::Tls(told(&error)) } else { Unmet::Database(told(&error)) }
+            if handshake {
+                EncryptionError::Tls(with_cause(&error))
+            } else {
+                EncryptionError::Database(with_cause(&error))
+            }
         })?;
         tokio::spawn(async move { drop(connection.await) });
         Ok(client)
@@ -98,7 +104,7 @@ impl Config {
 }
 
 /// Why there is no encrypted connection.
-enum Unmet {
+enum EncryptionError {
     /// It could not be encrypted.
     Tls(String),
     /// It could not be made.
@@ -112,7 +118,7 @@ fn trust() -> Result<ClientConfig, rustls::Error> {
 }
 
 /// What an error says, and what is behind it: its own words are only where it happened.
-pub(super) fn told(error: &tokio_postgres::Error) -> String {
+pub(super) fn with_cause(error: &tokio_postgres::Error) -> String {
     use std::error::Error as _;
     match error.source() {
         Some(source) => format!("{error}: {source}"),

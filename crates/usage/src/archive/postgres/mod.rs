@@ -1,9 +1,9 @@
 //! Events in a database of PostgreSQL, of which several collectors may write one.
 //!
 //! One connection writes and takes whatever waits together: several would only wait for each other at the counts that
-//! every batch adds to. One reads, of one moment each time; one only asks whether the database is there. One that is lost is made anew by whoever needs it next, and what
+//! every batch adds to. One reads, of one moment each time; one only asks whether the database is there. A lost connection is made anew when it is next needed, and what
 //! was under way is done once more: an event is known by its number. Not here: how often to try again when the
-//! database is away; whoever brings events is told so and decides.
+//! database is away; the sender of the events decides.
 
 mod config;
 mod read;
@@ -12,7 +12,7 @@ mod write;
 use std::{fmt, pin::Pin, time::Duration};
 
 pub use config::Config;
-use config::told;
+use config::with_cause;
 use tokio::{
     sync::{Mutex, mpsc, oneshot},
     task::JoinHandle,
@@ -21,39 +21,39 @@ use tokio::{
 use tokio_postgres::{Client, Error, error::SqlState};
 
 use super::{
-    ArchiveError, Evidence, Keep, Period, Story, Taken, all_piles,
-    group::{Answer, Batch, WAITING},
+    ArchiveError, Evidence, Keep, Period, Story, Taken, all_text_kinds,
+    group::{IncomingBatch, MAX_WAITING_BATCHES, TakenReply},
 };
-use crate::{clock, event::Recorded};
+use crate::{clock, event::RecordedEvent};
 
 /// What takes longer than this is given up.
-const PATIENCE: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Whether it answers at all is known sooner.
-const AT_ONCE: Duration = Duration::from_secs(2);
-const LATE: &str = "it does not answer in time";
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
+const TIMED_OUT: &str = "it does not answer in time";
 /// Between two deletions others get their turn.
-const PAUSE: Duration = Duration::from_millis(20);
+const PRUNE_PAUSE: Duration = Duration::from_millis(20);
 
 /// A database of events.
 pub struct Postgres {
     config: Config,
     keep: Keep,
-    writer: Option<(mpsc::Sender<write::Waiting>, JoinHandle<()>)>,
+    writer: Option<(mpsc::Sender<write::WaitingBatch>, JoinHandle<()>)>,
     reader: Mutex<Option<Box<Client>>>,
-    /// Whoever asks whether it answers does not wait for a report.
+    /// For health checks, which do not wait for a report.
     pulse: Mutex<Option<Box<Client>>>,
 }
 
 /// What is asked of a connection.
-type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+type DatabaseRequest<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
 impl Postgres {
     /// Opens a database to write it, and makes its tables if need be.
     pub async fn open(config: &Config, keep: Keep) -> Result<Self, ArchiveError> {
         let mut client = config.connect().await?;
-        let version = in_time(config, PATIENCE, write::migrate(&mut client)).await?;
+        let version = in_time(config, REQUEST_TIMEOUT, write::migrate(&mut client)).await?;
         newest(config, version)?;
-        let (jobs, waiting) = mpsc::channel(WAITING);
+        let (jobs, waiting) = mpsc::channel(MAX_WAITING_BATCHES);
         let task = tokio::spawn(write::work(config.clone(), waiting));
         let writer = Some((jobs, task));
         Ok(Self {
@@ -68,16 +68,16 @@ impl Postgres {
     /// Opens a database that is there, to read it.
     pub async fn look(config: &Config) -> Result<Self, ArchiveError> {
         let client = config.connect().await?;
-        newest(config, in_time(config, PATIENCE, read::version(&client)).await?)?;
+        newest(config, in_time(config, REQUEST_TIMEOUT, read::version(&client)).await?)?;
         let (reader, pulse) = (Mutex::new(Some(Box::new(client))), Mutex::default());
         Ok(Self { config: config.clone(), keep: Keep::default(), writer: None, reader, pulse })
     }
 
     /// See [`Archive::take`](super::Archive::take).
-    pub async fn take(&self, events: Vec<Recorded>) -> Result<Taken, ArchiveError> {
+    pub async fn take(&self, events: Vec<RecordedEvent>) -> Result<Taken, ArchiveError> {
         let received = i64::try_from(clock::since_epoch().as_millis()).unwrap_or(i64::MAX);
-        let batch = Batch::of(events, received, self.keep);
-        let (answer, answered): (Answer<Taken>, _) = oneshot::channel();
+        let batch = IncomingBatch::of(events, received, self.keep);
+        let (answer, answered): (TakenReply<Taken>, _) = oneshot::channel();
         let ended = || self.config.failed("its writer has ended");
         let (jobs, _) =
             self.writer.as_ref().ok_or_else(|| self.config.failed("opened to be read"))?;
@@ -85,26 +85,28 @@ impl Postgres {
         answered.await.map_err(|_| ended())?
     }
 
-    /// See [`Archive::prune`](super::Archive::prune). On a connection of its own, so that nobody waits for it.
+    /// See [`Archive::prune`](super::Archive::prune). On a connection of its own, so that no request waits for it.
     pub async fn prune(&self, now: i64) -> Result<(), ArchiveError> {
         let client = self.config.connect().await?;
         let config = &self.config;
-        for pile in all_piles() {
+        for pile in all_text_kinds() {
             let oldest = self.keep.events_from(now);
-            while in_time(config, PATIENCE, write::forget(&client, pile, oldest)).await? > 0 {
-                sleep(PAUSE).await;
+            while in_time(config, REQUEST_TIMEOUT, write::forget(&client, pile, oldest)).await? > 0
+            {
+                sleep(PRUNE_PAUSE).await;
             }
         }
         let oldest = self.keep.counts_from(now);
-        while in_time(config, PATIENCE, write::forget_counts(&client, oldest)).await? > 0 {
-            sleep(PAUSE).await;
+        while in_time(config, REQUEST_TIMEOUT, write::forget_counts(&client, oldest)).await? > 0 {
+            sleep(PRUNE_PAUSE).await;
         }
         Ok(())
     }
 
     /// See [`Archive::evidence`](super::Archive::evidence).
     pub async fn evidence(&self, period: Period) -> Result<Evidence, ArchiveError> {
-        self.ask(&self.reader, PATIENCE, |client| Box::pin(read::evidence(client, period))).await
+        self.ask(&self.reader, REQUEST_TIMEOUT, |client| Box::pin(read::evidence(client, period)))
+            .await
     }
 
     /// See [`Archive::story`](super::Archive::story).
@@ -115,7 +117,7 @@ impl Postgres {
         limit: usize,
     ) -> Result<Story, ArchiveError> {
         let (skill, period) = (skill.to_owned(), period.bounded());
-        self.ask(&self.reader, PATIENCE, move |client| {
+        self.ask(&self.reader, REQUEST_TIMEOUT, move |client| {
             let skill = skill.clone();
             Box::pin(async move { read::story(client, &skill, period, limit).await })
         })
@@ -124,7 +126,7 @@ impl Postgres {
 
     /// See [`Archive::answers`](super::Archive::answers).
     pub async fn answers(&self) -> Result<(), ArchiveError> {
-        self.ask(&self.pulse, AT_ONCE, |client| {
+        self.ask(&self.pulse, HEALTH_TIMEOUT, |client| {
             Box::pin(async { read::version(client).await.map(drop) })
         })
         .await
@@ -135,17 +137,17 @@ impl Postgres {
         &self,
         line: &Mutex<Option<Box<Client>>>,
         patience: Duration,
-        question: impl for<'b> Fn(&'b mut Client) -> Asked<'b, T>,
+        question: impl for<'b> Fn(&'b mut Client) -> DatabaseRequest<'b, T>,
     ) -> Result<T, ArchiveError> {
         let answer = timeout(patience, self.asked(line, question)).await;
-        answer.unwrap_or_else(|_| Err(self.config.failed(LATE)))
+        answer.unwrap_or_else(|_| Err(self.config.failed(TIMED_OUT)))
     }
 
     /// Asks, and once more over a new connection where the one there was is lost.
     async fn asked<T>(
         &self,
         line: &Mutex<Option<Box<Client>>>,
-        question: impl for<'b> Fn(&'b mut Client) -> Asked<'b, T>,
+        question: impl for<'b> Fn(&'b mut Client) -> DatabaseRequest<'b, T>,
     ) -> Result<T, ArchiveError> {
         let mut line = line.lock().await;
         // One that is given up in the middle of an answer is not used again.
@@ -165,7 +167,7 @@ impl Postgres {
                     again = false;
                     *client = self.config.connect().await?;
                 }
-                Err(error) => return Err(self.config.failed(told(&error))),
+                Err(error) => return Err(self.config.failed(with_cause(&error))),
             }
         }
     }
@@ -184,12 +186,12 @@ async fn in_time<T>(
     said: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, ArchiveError> {
     match timeout(patience, said).await {
-        Ok(said) => said.map_err(|error| config.failed(told(&error))),
-        Err(_) => Err(config.failed(LATE)),
+        Ok(said) => said.map_err(|error| config.failed(with_cause(&error))),
+        Err(_) => Err(config.failed(TIMED_OUT)),
     }
 }
 
-/// Whether the same may work when it is tried again: the connection is lost, or somebody was in the way.
+/// Whether the same may work when it is tried again: the connection is lost, or another transaction was in the way.
 fn is_passing(error: &Error) -> bool {
     let Some(code) = error.code() else { return true };
     let passing = [

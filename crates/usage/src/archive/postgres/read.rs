@@ -3,18 +3,18 @@
 use tokio_postgres::{Client, Error, IsolationLevel, Row, Transaction};
 
 use super::super::{
-    Evidence, MUCH_TEXT, PILES, Period, RECENT, Story,
-    crowd::Largest,
+    Evidence, MAX_RECENT_EVENTS, MAX_TEXT_BYTES, Period, Story, TEXT_KINDS,
+    cardinality::LargestCounts,
     group::{signed, unsigned},
     limits, metrics_of_skills, schema,
 };
 use crate::{
-    event::Recorded,
-    tally::{Key, Metric, Sum},
+    event::RecordedEvent,
+    tally::{CountKey, CountSum, Metric},
 };
 
 /// So many counts come at once.
-const SOME: i32 = 20_000;
+const FETCH_ROWS: i32 = 20_000;
 
 /// How many steps its tables have taken.
 pub(super) async fn version(client: &Client) -> Result<i64, Error> {
@@ -37,21 +37,22 @@ pub(super) async fn evidence(client: &mut Client, period: Period) -> Result<Evid
          subject, detail, bucket FROM counts WHERE day BETWEEN $1 AND $2
          GROUP BY GROUPING SETS ((day, metric), (metric, subject, detail, bucket))";
     let counts = moment.bind(counts, &[&period.from, &period.to]).await?;
-    let mut largest = Largest::default();
+    let mut largest = LargestCounts::default();
     loop {
-        let rows = moment.query_portal(&counts, SOME).await?;
+        let rows = moment.query_portal(&counts, FETCH_ROWS).await?;
         if rows.is_empty() {
             break;
         }
         for row in rows {
             let Some(metric) = Metric::of(row.try_get(1)?) else { continue };
-            let sum = Sum { n: unsigned(row.try_get(2)?), total: unsigned(row.try_get(3)?) };
+            let sum = CountSum { n: unsigned(row.try_get(2)?), total: unsigned(row.try_get(3)?) };
             if let Some(day) = row.try_get(0)? {
                 evidence.days.push((day, metric, sum));
                 continue;
             }
             let bucket = u16::try_from(row.try_get::<_, i64>(6)?).unwrap_or(0);
-            let key = Key { metric, subject: row.try_get(4)?, detail: row.try_get(5)?, bucket };
+            let key =
+                CountKey { metric, subject: row.try_get(4)?, detail: row.try_get(5)?, bucket };
             largest.add(key, sum);
         }
     }
@@ -62,11 +63,11 @@ pub(super) async fn evidence(client: &mut Client, period: Period) -> Result<Evid
 }
 
 /// Rows of day, metric, how often and how much, in order.
-fn by_day(rows: &[Row]) -> Result<Vec<(i64, Metric, Sum)>, Error> {
+fn by_day(rows: &[Row]) -> Result<Vec<(i64, Metric, CountSum)>, Error> {
     let mut days = Vec::with_capacity(rows.len());
     for row in rows {
         let Some(metric) = Metric::of(row.try_get(1)?) else { continue };
-        let sum = Sum { n: unsigned(row.try_get(2)?), total: unsigned(row.try_get(3)?) };
+        let sum = CountSum { n: unsigned(row.try_get(2)?), total: unsigned(row.try_get(3)?) };
         days.push((row.try_get(0)?, metric, sum));
     }
     days.sort_unstable_by_key(|(day, metric, _)| (*day, *metric));
@@ -74,10 +75,10 @@ fn by_day(rows: &[Row]) -> Result<Vec<(i64, Metric, Sum)>, Error> {
 }
 
 /// The latest of each pile of texts, newest first.
-async fn recent(moment: &Transaction<'_>, period: Period) -> Result<Vec<Recorded>, Error> {
+async fn recent(moment: &Transaction<'_>, period: Period) -> Result<Vec<RecordedEvent>, Error> {
     let (from, to) = period.millis();
-    let most = signed(RECENT as u64);
-    let much = signed(MUCH_TEXT as u64);
+    let most = signed(MAX_RECENT_EVENTS as u64);
+    let much = signed(MAX_TEXT_BYTES as u64);
     // How long a text is stands beside it: those that are too much are not even looked at.
     let select = "SELECT body, at FROM (
              SELECT body, at, SUM(octet_length(body)) OVER
@@ -87,7 +88,7 @@ async fn recent(moment: &Transaction<'_>, period: Period) -> Result<Vec<Recorded
          WHERE so_far <= $5";
     let select = moment.prepare(select).await?;
     let mut found = Vec::new();
-    for pile in PILES {
+    for pile in TEXT_KINDS {
         read(&moment.query(&select, &[&pile, &from, &to, &most, &much]).await?, &mut found)?;
     }
     for (_, recorded) in &mut found {
@@ -98,9 +99,9 @@ async fn recent(moment: &Transaction<'_>, period: Period) -> Result<Vec<Recorded
 }
 
 /// Rows of an event's text and its time. What a newer version wrote is passed over.
-fn read(rows: &[Row], found: &mut Vec<(i64, Recorded)>) -> Result<(), Error> {
+fn read(rows: &[Row], found: &mut Vec<(i64, RecordedEvent)>) -> Result<(), Error> {
     for row in rows {
-        if let Ok(recorded) = Recorded::read(row.try_get(0)?) {
+        if let Ok(recorded) = RecordedEvent::read(row.try_get(0)?) {
             found.push((row.try_get(1)?, recorded));
         }
     }

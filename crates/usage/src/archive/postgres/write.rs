@@ -6,24 +6,24 @@ use tokio_postgres::{Client, Error, Statement, Transaction};
 use super::{
     super::{
         ArchiveError, Taken,
-        crowd::{self, Crowd},
-        group::{Answer, Batch, Count, Group, answer, signed},
+        cardinality::{self, CardinalityLimit},
+        group::{Count, IncomingBatch, TakenReply, WriteGroup, answer, signed},
         schema,
     },
-    Config, LATE, PATIENCE, is_passing, told,
+    Config, REQUEST_TIMEOUT, TIMED_OUT, is_passing, with_cause,
 };
 
-/// Whoever makes the tables holds this lock: the letters of `skills`.
-const LOCK: i64 = 0x73_6b_69_6c_6c_73;
+/// Held while tables are made: the letters of `skills`.
+const MIGRATION_LOCK: i64 = 0x73_6b_69_6c_6c_73;
 /// So many events are forgotten at once.
-const FEW: i64 = 1_000;
+const MAX_PRUNED_EVENTS: i64 = 1_000;
 /// A batch is tried so often.
-const TRIES: usize = 3;
+const MAX_WRITE_TRIES: usize = 3;
 
 /// Takes the steps that are missing; collectors that start together take turns. The version there was.
 pub(super) async fn migrate(client: &mut Client) -> Result<i64, Error> {
     let transaction = client.transaction().await?;
-    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await?;
     transaction.batch_execute(schema::META).await?;
     let select = "SELECT value FROM meta WHERE name = $1";
     let version = transaction.query_opt(select, &[&schema::VERSION]).await?;
@@ -46,22 +46,22 @@ pub(super) async fn migrate(client: &mut Client) -> Result<i64, Error> {
     Ok(version)
 }
 
-/// Events that somebody brought, and who waits for what becomes of them.
-pub(super) type Waiting = (Batch, Answer<Taken>);
+/// A batch of events, and where its result goes.
+pub(super) type WaitingBatch = (IncomingBatch, TakenReply<Taken>);
 
 /// A connection that writes, with what it says over and over.
-struct Line {
+struct WriteConnection {
     client: Client,
     insert: Statement,
     add: Statement,
-    crowd: Crowd,
+    cardinality: CardinalityLimit,
 }
 
-/// Writes what waits until nobody can bring any more.
-pub(super) async fn work(config: Config, mut waiting: mpsc::Receiver<Waiting>) {
+/// Writes what waits until the last sender is gone.
+pub(super) async fn work(config: Config, mut waiting: mpsc::Receiver<WaitingBatch>) {
     let mut line = None;
     while let Some(first) = waiting.recv().await {
-        let (group, answers) = Group::gathered(first, || waiting.try_recv().ok());
+        let (group, answers) = WriteGroup::gathered(first, || waiting.try_recv().ok());
         answer(answers, written(&config, &mut line, &group).await);
     }
 }
@@ -69,11 +69,11 @@ pub(super) async fn work(config: Config, mut waiting: mpsc::Receiver<Waiting>) {
 /// Writes a group, over a new connection where there is none or it is lost.
 async fn written(
     config: &Config,
-    line: &mut Option<Line>,
-    group: &Group,
+    line: &mut Option<WriteConnection>,
+    group: &WriteGroup,
 ) -> Result<Vec<Taken>, ArchiveError> {
     let mut reason = String::new();
-    for _ in 0..TRIES {
+    for _ in 0..MAX_WRITE_TRIES {
         let known = line.take().filter(|line| !line.client.is_closed());
         let attempt = async {
             let mut open = match known {
@@ -82,25 +82,25 @@ async fn written(
             };
             Ok(write(&mut open, group).await.map(|taken| (open, taken)))
         };
-        match timeout(PATIENCE, attempt).await {
+        match timeout(REQUEST_TIMEOUT, attempt).await {
             Ok(Ok(Ok((open, taken)))) => {
                 *line = Some(open);
                 return Ok(taken);
             }
             Ok(Ok(Err(error))) => {
-                reason = told(&error);
+                reason = with_cause(&error);
                 if !is_passing(&error) {
                     break;
                 }
             }
             Ok(Err(away)) => return Err(away),
-            Err(_) => return Err(config.failed(LATE)),
+            Err(_) => return Err(config.failed(TIMED_OUT)),
         }
     }
     Err(config.failed(reason))
 }
 
-async fn opened(config: &Config) -> Result<Line, ArchiveError> {
+async fn opened(config: &Config) -> Result<WriteConnection, ArchiveError> {
     let client = config.connect().await?;
     let prepared = async {
         let insert = client
@@ -124,14 +124,14 @@ async fn opened(config: &Config) -> Result<Line, ArchiveError> {
             .await?;
         Ok((insert, add))
     };
-    let (insert, add) = prepared.await.map_err(|error: Error| config.failed(told(&error)))?;
-    Ok(Line { client, insert, add, crowd: Crowd::default() })
+    let (insert, add) = prepared.await.map_err(|error: Error| config.failed(with_cause(&error)))?;
+    Ok(WriteConnection { client, insert, add, cardinality: CardinalityLimit::default() })
 }
 
-async fn write(line: &mut Line, group: &Group) -> Result<Vec<Taken>, Error> {
+async fn write(line: &mut WriteConnection, group: &WriteGroup) -> Result<Vec<Taken>, Error> {
     let transaction = line.client.transaction().await?;
     let rows = &group.rows;
-    let of = |field: fn(&super::super::group::Row) -> &str| rows.iter().map(field).collect();
+    let of = |field: fn(&super::super::group::EventRow) -> &str| rows.iter().map(field).collect();
     let ids: Vec<uuid::Uuid> = rows.iter().map(|row| row.id).collect();
     let at: Vec<i64> = rows.iter().map(|row| row.at).collect();
     let received: Vec<i64> = rows.iter().map(|row| row.received).collect();
@@ -155,31 +155,31 @@ async fn write(line: &mut Line, group: &Group) -> Result<Vec<Taken>, Error> {
             *new = true;
         }
     }
-    let counts = fitted(&transaction, &mut line.crowd, group.counts(&new)).await?;
+    let counts = fitted(&transaction, &mut line.cardinality, group.counts(&new)).await?;
     add(&transaction, &line.add, &counts).await?;
     transaction.commit().await?;
     Ok(group.taken(&new))
 }
 
-/// These counts, as many different ones as there is room for.
+/// These counts, as many different ones as the limit allows.
 async fn fitted(
     transaction: &Transaction<'_>,
-    crowd: &mut Crowd,
+    cardinality: &mut CardinalityLimit,
     counts: Vec<Count>,
 ) -> Result<Vec<Count>, Error> {
     let rows =
         "SELECT COUNT(*) FROM (SELECT FROM counts WHERE day = $1 AND metric = $2 LIMIT $3) AS rows";
     let mut fitted = Vec::with_capacity(counts.len());
-    for mut part in crowd::parts(counts) {
+    for mut part in cardinality::parts(counts) {
         if let Some(Count { day, key, .. }) = part.first()
-            && !crowd.has_room(&part)
+            && !cardinality.has_room(&part)
         {
-            let most = signed(crowd::MOST as u64);
+            let most = signed(cardinality::MAX_COUNTS as u64);
             let rows = transaction.query_one(rows, &[day, &key.metric.word(), &most]).await?;
             let rows = usize::try_from(rows.try_get::<_, i64>(0)?).unwrap_or(usize::MAX);
-            if let Some(free) = crowd.found(&part, rows) {
+            if let Some(free) = cardinality.found(&part, rows) {
                 let known = known(transaction, (*day, key.metric.word()), &part).await?;
-                part = crowd::folded(part, &known, free);
+                part = cardinality::folded(part, &known, free);
             }
         }
         fitted.append(&mut part);
@@ -230,7 +230,7 @@ pub(super) async fn forget(client: &Client, pile: &str, oldest: i64) -> Result<u
         .execute(
             "DELETE FROM events WHERE event_id IN (SELECT event_id FROM events
              WHERE pile = $1 AND at < $2 LIMIT $3 FOR UPDATE SKIP LOCKED)",
-            &[&pile, &oldest, &FEW],
+            &[&pile, &oldest, &MAX_PRUNED_EVENTS],
         )
         .await
 }

@@ -1,7 +1,7 @@
 //! Events in a file of SQLite: one connection writes, on a thread of its own; others read beside it.
 //!
 //! Whatever waits while a transaction is written goes into the next one together. What was answered survives the end of
-//! this process and of the machine, whichever way it comes (`synchronous = FULL`): whoever sent it has no copy any more.
+//! this process and of the machine, whichever way it comes (`synchronous = FULL`): its sender has no copy any more.
 
 mod read;
 mod write;
@@ -19,26 +19,26 @@ use tokio::{
     sync::{mpsc, oneshot},
     task::spawn_blocking,
 };
-use write::{Job, Writer, made, migrate};
+use write::{SqliteWriter, WriteJob, made, migrate};
 
 use super::{
     ArchiveError, Evidence, Keep, Period, Story, Taken,
-    crowd::Crowd,
-    group::{Answer, Batch, WAITING},
+    cardinality::CardinalityLimit,
+    group::{IncomingBatch, MAX_WAITING_BATCHES, TakenReply},
     schema,
 };
-use crate::{clock, event::Recorded};
+use crate::{clock, event::RecordedEvent};
 
-/// Somebody else's transaction on the same file is waited for this long.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// For another process's transaction on the same file.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Between two of these others get their turn.
-const PAUSE: Duration = Duration::from_millis(20);
+const PRUNE_PAUSE: Duration = Duration::from_millis(20);
 
 /// A file of events.
 pub struct Sqlite {
     file: PathBuf,
     keep: Keep,
-    writer: Option<(mpsc::Sender<Job>, JoinHandle<()>)>,
+    writer: Option<(mpsc::Sender<WriteJob>, JoinHandle<()>)>,
     /// Reads counts and stories.
     counts: Arc<Mutex<Connection>>,
     /// Reads texts.
@@ -54,9 +54,13 @@ impl Sqlite {
         blocking(move || {
             let connection = made(&path).map_err(|error| failed(&path, error))?;
             migrate(&path, &connection)?;
-            let (jobs, waiting) = mpsc::channel(WAITING);
-            let mut writer =
-                Writer { file: path.clone(), connection, keep, crowd: Crowd::default() };
+            let (jobs, waiting) = mpsc::channel(MAX_WAITING_BATCHES);
+            let mut writer = SqliteWriter {
+                file: path.clone(),
+                connection,
+                keep,
+                cardinality: CardinalityLimit::default(),
+            };
             let thread = thread::Builder::new()
                 .name("sqlite".to_owned())
                 .spawn(move || writer.work(waiting))
@@ -80,12 +84,12 @@ impl Sqlite {
     fn reading(
         file: PathBuf,
         keep: Keep,
-        writer: Option<(mpsc::Sender<Job>, JoinHandle<()>)>,
+        writer: Option<(mpsc::Sender<WriteJob>, JoinHandle<()>)>,
     ) -> Result<Self, ArchiveError> {
         let reader = || {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let connection = Connection::open_with_flags(&file, flags)?;
-            connection.busy_timeout(PATIENCE)?;
+            connection.busy_timeout(BUSY_TIMEOUT)?;
             connection.pragma_update(None, "cache_size", -32_768)?;
             Ok(Arc::new(Mutex::new(connection)))
         };
@@ -96,21 +100,21 @@ impl Sqlite {
     }
 
     /// See [`Archive::take`](super::Archive::take).
-    pub async fn take(&self, events: Vec<Recorded>) -> Result<Taken, ArchiveError> {
+    pub async fn take(&self, events: Vec<RecordedEvent>) -> Result<Taken, ArchiveError> {
         let received = now();
-        let batch = Batch::of(events, received, self.keep);
-        self.ask(|answer| Job::Take(batch, answer)).await
+        let batch = IncomingBatch::of(events, received, self.keep);
+        self.ask(|answer| WriteJob::Take(batch, answer)).await
     }
 
     /// See [`Archive::prune`](super::Archive::prune).
     pub async fn prune(&self, now: i64) -> Result<(), ArchiveError> {
-        while self.ask(|answer| Job::Prune(now, answer)).await? {
-            tokio::time::sleep(PAUSE).await;
+        while self.ask(|answer| WriteJob::Prune(now, answer)).await? {
+            tokio::time::sleep(PRUNE_PAUSE).await;
         }
         Ok(())
     }
 
-    async fn ask<T>(&self, job: impl FnOnce(Answer<T>) -> Job) -> Result<T, ArchiveError> {
+    async fn ask<T>(&self, job: impl FnOnce(TakenReply<T>) -> WriteJob) -> Result<T, ArchiveError> {
         let (answer, answered) = oneshot::channel();
         let (jobs, _) = self.writer.as_ref().ok_or_else(|| self.failed("opened to be read"))?;
         jobs.send(job(answer)).await.map_err(|_| self.failed("its writer has ended"))?;

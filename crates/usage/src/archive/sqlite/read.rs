@@ -3,14 +3,14 @@
 use rusqlite::{Connection, params};
 
 use super::super::{
-    Evidence, MUCH_TEXT, PILES, Period, RECENT, Story,
-    crowd::Largest,
+    Evidence, MAX_RECENT_EVENTS, MAX_TEXT_BYTES, Period, Story, TEXT_KINDS,
+    cardinality::LargestCounts,
     group::{signed, unsigned},
     limits, metrics_of_skills,
 };
 use crate::{
-    event::Recorded,
-    tally::{Key, Metric, Sum},
+    event::RecordedEvent,
+    tally::{CountKey, CountSum, Metric},
 };
 
 /// The counts of a period, by key and by day, of one moment.
@@ -21,12 +21,13 @@ pub(super) fn counted(connection: &Connection, period: Period) -> rusqlite::Resu
         "SELECT metric, subject, detail, bucket, SUM(n), CAST(TOTAL(total) AS INTEGER) FROM counts
          WHERE day BETWEEN ?1 AND ?2 GROUP BY metric, subject, detail, bucket",
     )?;
-    let mut largest = Largest::default();
+    let mut largest = LargestCounts::default();
     let mut rows = select.query([period.from, period.to])?;
     while let Some(row) = rows.next()? {
         let Some(metric) = Metric::of(row.get_ref(0)?.as_str()?) else { continue };
-        let key = Key { metric, subject: row.get(1)?, detail: row.get(2)?, bucket: row.get(3)? };
-        let sum = Sum { n: unsigned(row.get(4)?), total: unsigned(row.get(5)?) };
+        let key =
+            CountKey { metric, subject: row.get(1)?, detail: row.get(2)?, bucket: row.get(3)? };
+        let sum = CountSum { n: unsigned(row.get(4)?), total: unsigned(row.get(5)?) };
         largest.add(key, sum);
     }
     evidence.tally = largest.tally();
@@ -39,11 +40,11 @@ pub(super) fn counted(connection: &Connection, period: Period) -> rusqlite::Resu
 }
 
 /// Rows of day, metric, how often and how much, in order.
-fn by_day(rows: &mut rusqlite::Rows<'_>) -> rusqlite::Result<Vec<(i64, Metric, Sum)>> {
+fn by_day(rows: &mut rusqlite::Rows<'_>) -> rusqlite::Result<Vec<(i64, Metric, CountSum)>> {
     let mut days = Vec::new();
     while let Some(row) = rows.next()? {
         let Some(metric) = Metric::of(row.get_ref(1)?.as_str()?) else { continue };
-        let sum = Sum { n: unsigned(row.get(2)?), total: unsigned(row.get(3)?) };
+        let sum = CountSum { n: unsigned(row.get(2)?), total: unsigned(row.get(3)?) };
         days.push((row.get(0)?, metric, sum));
     }
     days.sort_unstable_by_key(|(day, metric, _)| (*day, *metric));
@@ -51,7 +52,10 @@ fn by_day(rows: &mut rusqlite::Rows<'_>) -> rusqlite::Result<Vec<(i64, Metric, S
 }
 
 /// The latest of each pile of texts, newest first.
-pub(super) fn recent(connection: &Connection, period: Period) -> rusqlite::Result<Vec<Recorded>> {
+pub(super) fn recent(
+    connection: &Connection,
+    period: Period,
+) -> rusqlite::Result<Vec<RecordedEvent>> {
     let moment = connection.unchecked_transaction()?;
     let (from, to) = period.millis();
     let mut select = moment.prepare_cached(
@@ -59,8 +63,11 @@ pub(super) fn recent(connection: &Connection, period: Period) -> rusqlite::Resul
          ORDER BY at DESC, event_id DESC LIMIT ?4",
     )?;
     let mut found = Vec::new();
-    for pile in PILES {
-        briefly(&mut select.query(params![pile, from, to, signed(RECENT as u64)])?, &mut found)?;
+    for pile in TEXT_KINDS {
+        briefly(
+            &mut select.query(params![pile, from, to, signed(MAX_RECENT_EVENTS as u64)])?,
+            &mut found,
+        )?;
     }
     found.sort_unstable_by_key(|(at, recorded)| std::cmp::Reverse((*at, recorded.event_id)));
     Ok(found.into_iter().map(|(_, recorded)| recorded).collect())
@@ -69,16 +76,16 @@ pub(super) fn recent(connection: &Connection, period: Period) -> rusqlite::Resul
 /// Rows of an event's text and its time, until it is much; texts as a report needs them.
 fn briefly(
     rows: &mut rusqlite::Rows<'_>,
-    found: &mut Vec<(i64, Recorded)>,
+    found: &mut Vec<(i64, RecordedEvent)>,
 ) -> rusqlite::Result<()> {
     let mut read = 0;
     while let Some(row) = rows.next()? {
         let body = row.get_ref(0)?.as_str()?;
         read += body.len();
-        if read > MUCH_TEXT {
+        if read > MAX_TEXT_BYTES {
             break;
         }
-        if let Ok(mut recorded) = Recorded::read(body) {
+        if let Ok(mut recorded) = RecordedEvent::read(body) {
             limits::brief(&mut recorded);
             found.push((row.get(1)?, recorded));
         }
@@ -87,9 +94,12 @@ fn briefly(
 }
 
 /// Rows of an event's text and its time. What a newer version wrote is passed over.
-fn read(rows: &mut rusqlite::Rows<'_>, found: &mut Vec<(i64, Recorded)>) -> rusqlite::Result<()> {
+fn read(
+    rows: &mut rusqlite::Rows<'_>,
+    found: &mut Vec<(i64, RecordedEvent)>,
+) -> rusqlite::Result<()> {
     while let Some(row) = rows.next()? {
-        if let Ok(recorded) = Recorded::read(row.get_ref(0)?.as_str()?) {
+        if let Ok(recorded) = RecordedEvent::read(row.get_ref(0)?.as_str()?) {
             found.push((row.get(1)?, recorded));
         }
     }

@@ -7,50 +7,50 @@ use tokio::sync::mpsc;
 
 use super::{
     super::{
-        ArchiveError, Keep, Taken, all_piles,
-        crowd::{self, Crowd},
-        group::{Answer, Batch, Count, Group, answer, signed},
+        ArchiveError, Keep, Taken, all_text_kinds,
+        cardinality::{self, CardinalityLimit},
+        group::{Count, IncomingBatch, TakenReply, WriteGroup, answer, signed},
         schema,
     },
-    PATIENCE, failed, newest, version,
+    BUSY_TIMEOUT, failed, newest, version,
 };
-use crate::tally::Key;
+use crate::tally::CountKey;
 
 /// So many events are forgotten in one transaction.
-const FEW: i64 = 500;
+const MAX_PRUNED_EVENTS: i64 = 500;
 
 /// What a writer is asked to do.
-pub(super) enum Job {
+pub(super) enum WriteJob {
     /// To keep and count these.
-    Take(Batch, Answer<Taken>),
+    Take(IncomingBatch, TakenReply<Taken>),
     /// To forget a little of what is too old at this moment, and to say whether there may be more.
-    Prune(i64, Answer<bool>),
+    Prune(i64, TakenReply<bool>),
 }
 
-/// Who writes.
-pub(super) struct Writer {
+/// The connection that writes.
+pub(super) struct SqliteWriter {
     pub(super) file: PathBuf,
     pub(super) connection: Connection,
     pub(super) keep: Keep,
-    pub(super) crowd: Crowd,
+    pub(super) cardinality: CardinalityLimit,
 }
 
-impl Writer {
-    /// Does what it is asked until nobody can ask any more.
-    pub(super) fn work(&mut self, mut waiting: mpsc::Receiver<Job>) {
+impl SqliteWriter {
+    /// Does its jobs until the last sender is gone.
+    pub(super) fn work(&mut self, mut waiting: mpsc::Receiver<WriteJob>) {
         let mut next = waiting.blocking_recv();
         while let Some(job) = next.take() {
             next = match job {
-                Job::Prune(now, answer) => {
+                WriteJob::Prune(now, answer) => {
                     let _ = answer.send(self.prune(now).map_err(|error| failed(&self.file, error)));
                     None
                 }
-                Job::Take(batch, first) => {
+                WriteJob::Take(batch, first) => {
                     let mut other = None;
                     let (group, answers) =
-                        Group::gathered((batch, first), || match waiting.try_recv().ok()? {
-                            Job::Take(batch, answer) => Some((batch, answer)),
-                            job @ Job::Prune(..) => {
+                        WriteGroup::gathered((batch, first), || match waiting.try_recv().ok()? {
+                            WriteJob::Take(batch, answer) => Some((batch, answer)),
+                            job @ WriteJob::Prune(..) => {
                                 other = Some(job);
                                 None
                             }
@@ -64,11 +64,11 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, group: &Group) -> rusqlite::Result<Vec<Taken>> {
+    fn write(&mut self, group: &WriteGroup) -> rusqlite::Result<Vec<Taken>> {
         let transaction =
             self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let new = inserted(&transaction, group)?;
-        let counts = fitted(&transaction, &mut self.crowd, group.counts(&new))?;
+        let counts = fitted(&transaction, &mut self.cardinality, group.counts(&new))?;
         add(&transaction, &counts)?;
         transaction.commit()?;
         Ok(group.taken(&new))
@@ -76,11 +76,11 @@ impl Writer {
 
     /// Forgets a little; whether there may be more to forget.
     fn prune(&mut self, now: i64) -> rusqlite::Result<bool> {
-        for pile in all_piles() {
+        for pile in all_text_kinds() {
             let forgotten = self.connection.execute(
                 "DELETE FROM events WHERE rowid IN
                  (SELECT rowid FROM events WHERE pile = ?1 AND at < ?2 LIMIT ?3)",
-                params![pile, self.keep.events_from(now), FEW],
+                params![pile, self.keep.events_from(now), MAX_PRUNED_EVENTS],
             )?;
             if forgotten > 0 {
                 return Ok(true);
@@ -95,7 +95,7 @@ impl Writer {
 }
 
 /// Which rows are new: those that could be inserted.
-fn inserted(connection: &Connection, group: &Group) -> rusqlite::Result<Vec<bool>> {
+fn inserted(connection: &Connection, group: &WriteGroup) -> rusqlite::Result<Vec<bool>> {
     let mut insert = connection.prepare_cached(
         "INSERT INTO events (event_id, at, received, type, pile, server_id, client_name, skill, body)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (event_id) DO NOTHING",
@@ -119,26 +119,28 @@ fn inserted(connection: &Connection, group: &Group) -> rusqlite::Result<Vec<bool
     Ok(new)
 }
 
-/// These counts, as many different ones as there is room for.
+/// These counts, as many different ones as the limit allows.
 fn fitted(
     connection: &Connection,
-    crowd: &mut Crowd,
+    cardinality: &mut CardinalityLimit,
     counts: Vec<Count>,
 ) -> rusqlite::Result<Vec<Count>> {
     let mut rows = connection.prepare_cached(
         "SELECT COUNT(*) FROM (SELECT 1 FROM counts WHERE day = ?1 AND metric = ?2 LIMIT ?3)",
     )?;
     let mut fitted = Vec::with_capacity(counts.len());
-    for mut part in crowd::parts(counts) {
+    for mut part in cardinality::parts(counts) {
         if let Some(Count { day, key, .. }) = part.first()
-            && !crowd.has_room(&part)
+            && !cardinality.has_room(&part)
         {
-            let most = signed(crowd::MOST as u64);
+            let most = signed(cardinality::MAX_COUNTS as u64);
             let rows: i64 =
                 rows.query_row(params![day, key.metric.word(), most], |row| row.get(0))?;
-            if let Some(free) = crowd.found(&part, usize::try_from(rows).unwrap_or(usize::MAX)) {
+            if let Some(free) =
+                cardinality.found(&part, usize::try_from(rows).unwrap_or(usize::MAX))
+            {
                 let known = known(connection, &part)?;
-                part = crowd::folded(part, &known, free);
+                part = cardinality::folded(part, &known, free);
             }
         }
         fitted.append(&mut part);
@@ -153,7 +155,7 @@ fn known(connection: &Connection, part: &[Count]) -> rusqlite::Result<Vec<bool>>
          AND bucket = ?5",
     )?;
     let exists = |Count { day, key, .. }: &Count| {
-        let Key { metric, subject, detail, bucket } = key;
+        let CountKey { metric, subject, detail, bucket } = key;
         select.exists(params![day, metric.word(), subject, detail, bucket])
     };
     part.iter().map(exists).collect()
@@ -166,7 +168,7 @@ fn add(connection: &Connection, counts: &[Count]) -> rusqlite::Result<()> {
          ON CONFLICT DO UPDATE SET n = n + excluded.n, total = total + excluded.total",
     )?;
     for Count { day, key, sum } in counts {
-        let Key { metric, subject, detail, bucket } = key;
+        let CountKey { metric, subject, detail, bucket } = key;
         let (n, total) = (signed(sum.n), signed(sum.total));
         add.execute(params![day, metric.word(), subject, detail, bucket, n, total])?;
     }
@@ -184,7 +186,7 @@ pub(super) fn made(file: &Path) -> Result<Connection, Box<dyn std::error::Error>
     #[cfg(not(unix))]
     drop(options.open(file)?);
     let connection = Connection::open(file)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
@@ -192,7 +194,7 @@ pub(super) fn made(file: &Path) -> Result<Connection, Box<dyn std::error::Error>
     Ok(connection)
 }
 
-/// A file that was there may be open to others; who made it so is told, and may have meant it.
+/// Warns of a file that other users may read; the operator may have meant it.
 #[cfg(unix)]
 fn warn_of_readers(file: &Path, metadata: &std::fs::Metadata) {
     use std::os::unix::fs::PermissionsExt as _;

@@ -1,10 +1,10 @@
 //! Numbers and names as a reader wants them. Pure.
 //!
-//! The exact number stands beside each of these in the page, for whoever counts.
+//! The exact number stands beside each of these in the page.
 
 use std::borrow::Borrow;
 
-use super::ROWS;
+use super::MAX_ROWS;
 use crate::report::{AdviceKind, Rate};
 
 /// `1234567` → `1,234,567`.
@@ -57,7 +57,7 @@ pub(super) fn percent(share: impl Share) -> String {
     share.share().map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", share * 100.0))
 }
 
-/// Where the true share lies, in percent.
+/// The range of the true share, in percent.
 pub(super) fn range(rate: &Rate) -> String {
     rate.percents().map(|(low, high)| format!("{low:.0}–{high:.0} %")).unwrap_or_default()
 }
@@ -72,7 +72,7 @@ pub(super) fn at(share: impl Share) -> String {
     format!("{:.1}%", share.share().unwrap_or(0.0).clamp(0.0, 1.0) * 100.0)
 }
 
-/// How much of a track lies between the ends of a range.
+/// How much of a track is between the ends of a range.
 pub(super) fn between(rate: &Rate) -> String {
     let Rate { low, high, .. } = rate;
     at(Some(high.unwrap_or(0.0) - low.unwrap_or(0.0)))
@@ -162,7 +162,7 @@ pub(super) fn more(all: impl Whole, shown: impl Whole) -> bool {
 /// How much of a list is not shown even on a page of its own.
 pub(super) fn beyond(all: impl Whole, shown: impl Whole) -> u64 {
     let shown = shown.whole();
-    if shown == ROWS as u64 { all.whole().saturating_sub(shown) } else { 0 }
+    if shown == MAX_ROWS as u64 { all.whole().saturating_sub(shown) } else { 0 }
 }
 
 /// As part of a query.
@@ -179,32 +179,34 @@ pub(super) fn query(text: impl AsRef<str>) -> String {
 }
 
 /// So much of a text is enough to know it by.
-const BRIEF: usize = 160;
+const MAX_BRIEF_CHARS: usize = 160;
 
 /// The beginning of a text, on one line.
 pub(super) fn brief(text: impl AsRef<str>) -> String {
     let line = text.as_ref().split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().nth(BRIEF).is_none() {
+    if line.chars().nth(MAX_BRIEF_CHARS).is_none() {
         return line;
     }
-    let cut: String = line.chars().take(BRIEF).collect();
+    let cut: String = line.chars().take(MAX_BRIEF_CHARS).collect();
     format!("{}…", cut.trim_end())
 }
 
 /// A part of a sentence.
-pub(super) struct Words<'a> {
+pub(super) struct SentencePart<'a> {
     /// Whether it stood between backticks.
     pub(super) code: bool,
     pub(super) text: &'a str,
 }
 
 /// A sentence, with what is to be typed set apart.
-pub(super) fn parts(text: &str) -> impl Iterator<Item = Words<'_>> {
+pub(super) fn parts(text: &str) -> impl Iterator<Item = SentencePart<'_>> {
     // A backtick that none follows is only a backtick.
     let paired = text.matches('`').count().is_multiple_of(2);
     let separator = if paired { '`' } else { '\u{0}' };
     let parts = text.split(separator).enumerate();
-    parts.map(|(at, text)| Words { code: at % 2 == 1, text }).filter(|part| !part.text.is_empty())
+    parts
+        .map(|(at, text)| SentencePart { code: at % 2 == 1, text })
+        .filter(|part| !part.text.is_empty())
 }
 
 /// A kind of advice in words.
@@ -283,6 +285,6 @@ mod tests {
     #[test]
     fn a_brief_text_is_one_line() {
         assert_eq!(brief("one\n two"), "one two");
-        assert_eq!(brief("x".repeat(500)).chars().count(), BRIEF + 1);
+        assert_eq!(brief("x".repeat(500)).chars().count(), MAX_BRIEF_CHARS + 1);
     }
 }

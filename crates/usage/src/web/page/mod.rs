@@ -1,4 +1,4 @@
-//! The page: HTML and SVG made here, from a [`Report`] that is made for each request. It needs no script, no other
+//! The page: HTML and SVG made here, from a [`UsageReport`] that is made for each request. It needs no script, no other
 //! host and no build step.
 //!
 //! Everything it shows was written by others, so every value passes [`shown::Shown`]. Not here: who may see it (`skills_http::guard`), what
@@ -23,7 +23,7 @@ use axum::{
     response::{Html, IntoResponse, Response},
     routing::get,
 };
-use overview::Section;
+use overview::ReportSection;
 use serde::{Deserialize, Serialize};
 use skills_http::{
     guard::{GuardRefusal, HttpGuard},
@@ -34,22 +34,22 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 use crate::{
     archive::{Archive, ArchiveError, Evidence, Period, Story},
     clock,
-    report::{ENOUGH, Report, Shelf},
+    report::{CatalogSummary, MIN_OBSERVATIONS, UsageReport},
     served::{CatalogSnapshot, ServedCatalog},
 };
 
 /// The periods to choose from, in days.
 const PERIODS: [u64; 4] = [7, 30, 90, 365];
-/// The one that is shown to whoever does not choose.
-const USUAL: u64 = 30;
-/// A program may ask for so many.
-const MOST: u64 = 3_660;
-/// A list has so many rows at most.
-const ROWS: usize = 1_000;
-/// So many reports are made at once,
-const AT_ONCE: usize = 2;
-/// and the next one waits this long.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The period where the address names none.
+const DEFAULT_DAYS: u64 = 30;
+/// For programs.
+const MAX_DAYS: u64 = 3_660;
+/// Of each list.
+const MAX_ROWS: usize = 1_000;
+/// Made at once.
+const MAX_REPORTS: usize = 2;
+/// The next report waits no longer.
+const REPORT_SLOT_TIMEOUT: Duration = Duration::from_secs(10);
 const STYLE: &str = include_str!("../../../templates/style.css");
 const ICON: &str = include_str!("../../../templates/icon.svg");
 
@@ -64,7 +64,7 @@ pub struct Pages {
 
 /// What an address asks for.
 #[derive(Debug, Default, Deserialize)]
-struct Asked {
+struct PageQuery {
     #[serde(default)]
     days: Option<String>,
     #[serde(default)]
@@ -82,7 +82,7 @@ pub fn pages(pages: Pages, guard: Arc<HttpGuard>) -> Router {
         .route("/v1/stats", get(stats))
         .route("/style.css", get(async || typed("text/css; charset=utf-8", STYLE)))
         .route("/icon.svg", get(async || typed("image/svg+xml", ICON)))
-        .with_state(Arc::new(Desk { pages, places: Semaphore::new(AT_ONCE) }))
+        .with_state(Arc::new(PageMaker { pages, places: Semaphore::new(MAX_REPORTS) }))
         .layer(from_fn_with_state(guard, check))
 }
 
@@ -99,7 +99,8 @@ async fn check(State(guard): State<Arc<HttpGuard>>, request: Request, next: Next
 
 /// Asks for the token; again, where the one that was brought is not it.
 pub(super) fn login(wrong: bool) -> Response {
-    let asked = Login { wrong, days: USUAL, here: "/?", periods: &[], enough: ENOUGH };
+    let asked =
+        LoginPage { wrong, days: DEFAULT_DAYS, here: "/?", periods: &[], enough: MIN_OBSERVATIONS };
     (StatusCode::UNAUTHORIZED, page(asked.render())).into_response()
 }
 
@@ -107,30 +108,30 @@ fn typed(kind: &'static str, text: &'static str) -> Response {
     ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], text).into_response()
 }
 
-async fn first(State(desk): State<Arc<Desk>>, Query(asked): Query<Asked>) -> Response {
+async fn first(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
     let days = asked.days();
-    let made = desk.made(days, None, move |seen| page(overview::overview(&seen.report, days)));
-    made.await.unwrap_or_else(|not_now| not_now.page(days))
+    let made = maker.made(days, None, move |data| page(overview::overview(&data.report, days)));
+    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days))
 }
 
 /// The same for programs, of any number of days.
-async fn stats(State(desk): State<Arc<Desk>>, Query(asked): Query<Asked>) -> Response {
-    let days = asked.days.as_deref().map_or(Some(USUAL), |days| days.parse().ok());
-    let Some(days) = days.filter(|days| (1..=MOST).contains(days)) else {
-        return error(StatusCode::BAD_REQUEST, &format!("`days` is a number from 1 to {MOST}"));
+async fn stats(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
+    let days = asked.days.as_deref().map_or(Some(DEFAULT_DAYS), |days| days.parse().ok());
+    let Some(days) = days.filter(|days| (1..=MAX_DAYS).contains(days)) else {
+        return error(StatusCode::BAD_REQUEST, &format!("`days` is a number from 1 to {MAX_DAYS}"));
     };
-    let made = desk.made(days, None, |seen| {
-        let left_out = shortened(&mut seen.report);
-        json(StatusCode::OK, &Stats { report: &seen.report, left_out })
+    let made = maker.made(days, None, |data| {
+        let left_out = shortened(&mut data.report);
+        json(StatusCode::OK, &StatsBody { report: &data.report, left_out })
     });
-    made.await.unwrap_or_else(|not_now| unavailable(not_now.reason()))
+    made.await.unwrap_or_else(|unavailable_page| unavailable(unavailable_page.reason()))
 }
 
 /// A report whose lists end somewhere.
 #[derive(Serialize)]
-struct Stats<'a> {
+struct StatsBody<'a> {
     #[serde(flatten)]
-    report: &'a Report,
+    report: &'a UsageReport,
     /// So many rows are missing, of all lists together.
     #[serde(skip_serializing_if = "is_zero")]
     left_out: usize,
@@ -142,10 +143,10 @@ fn is_zero(number: &usize) -> bool {
 }
 
 /// Shortens every list; by how much in all.
-fn shortened(report: &mut Report) -> usize {
+fn shortened(report: &mut UsageReport) -> usize {
     fn cut<T>(list: &mut Vec<T>) -> usize {
-        let left_out = list.len().saturating_sub(ROWS);
-        list.truncate(ROWS);
+        let left_out = list.len().saturating_sub(MAX_ROWS);
+        list.truncate(MAX_ROWS);
         left_out
     }
     let unused = report.never_served.iter_mut().chain(&mut report.never_fetched).map(cut);
@@ -164,63 +165,64 @@ fn shortened(report: &mut Report) -> usize {
     unused + findings + lists.into_iter().sum::<usize>()
 }
 
-async fn all(State(desk): State<Arc<Desk>>, Query(asked): Query<Asked>) -> Response {
+async fn all(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
     let days = asked.days();
     let name = asked.of.unwrap_or_default();
-    let Some(section) = Section::of(&name) else {
+    let Some(section) = ReportSection::of(&name) else {
         let message = "There is no such list. The overview leads to those there are.";
-        return trouble(StatusCode::NOT_FOUND, "No such list", message, days);
+        return error_page(StatusCode::NOT_FOUND, "No such list", message, days);
     };
     let made =
-        desk.made(days, None, move |seen| page(overview::all(&seen.report, section, &name, days)));
-    made.await.unwrap_or_else(|not_now| not_now.page(days))
+        maker.made(days, None, move |data| page(overview::all(&data.report, section, &name, days)));
+    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days))
 }
 
-async fn one(State(desk): State<Arc<Desk>>, Query(asked): Query<Asked>) -> Response {
+async fn one(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
     let days = asked.days();
     let Some(name) = asked.name.filter(|name| !name.is_empty()) else {
         let message = "The address names no skill. The overview leads to those there are.";
-        return trouble(StatusCode::NOT_FOUND, "No skill named", message, days);
+        return error_page(StatusCode::NOT_FOUND, "No skill named", message, days);
     };
-    let made = desk.made(days, Some(name.clone()), move |seen| {
-        let told = skill::Told {
+    let made = maker.made(days, Some(name.clone()), move |data| {
+        let data = skill::SkillPageData {
             name: &name,
             days,
-            report: &seen.report,
-            evidence: &seen.evidence,
-            story: &seen.story,
-            catalog: seen.snapshot.as_deref(),
+            report: &data.report,
+            evidence: &data.evidence,
+            story: &data.story,
+            catalog: data.snapshot.as_deref(),
         };
-        page(skill::skill(&told))
+        page(skill::skill(&data))
     });
-    made.await.unwrap_or_else(|not_now| not_now.page(days))
+    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days))
 }
 
 /// What one request looked at.
-struct Seen {
+struct PageData {
     evidence: Evidence,
     story: Story,
     snapshot: Option<Arc<dyn CatalogSnapshot>>,
-    report: Report,
+    report: UsageReport,
 }
 
 /// Where pages are made, few at once.
-struct Desk {
+struct PageMaker {
     pages: Pages,
     places: Semaphore,
 }
 
-impl Desk {
+impl PageMaker {
     /// An answer made of the last so many days, today included, and of one skill's story. Counting and writing take
     /// their time, on a thread that has it.
     async fn made(
         &self,
         days: u64,
         skill: Option<String>,
-        make: impl FnOnce(&mut Seen) -> Response + Send + 'static,
-    ) -> Result<Response, NotNow> {
-        let place = timeout(PATIENCE, self.places.acquire()).await;
-        let _place = place.map_err(|_| NotNow::Busy)?.map_err(|_| NotNow::Busy)?;
+        make: impl FnOnce(&mut PageData) -> Response + Send + 'static,
+    ) -> Result<Response, PageUnavailable> {
+        let place = timeout(REPORT_SLOT_TIMEOUT, self.places.acquire()).await;
+        let _place =
+            place.map_err(|_| PageUnavailable::Busy)?.map_err(|_| PageUnavailable::Busy)?;
         let Pages { archive, catalog } = &self.pages;
         let today = clock::today();
         let period = Period::last(days, today);
@@ -235,9 +237,9 @@ impl Desk {
             None => None,
         };
         let work = move || {
-            let known = snapshot.as_deref().map(|snapshot| Shelf::of(snapshot.catalog()));
-            let report = Report::of(&evidence, known.as_ref(), period, today);
-            make(&mut Seen { evidence, story, snapshot, report })
+            let known = snapshot.as_deref().map(|snapshot| CatalogSummary::of(snapshot.catalog()));
+            let report = UsageReport::of(&evidence, known.as_ref(), period, today);
+            make(&mut PageData { evidence, story, snapshot, report })
         };
         Ok(spawn_blocking(work).await.unwrap_or_else(|error| {
             tracing::error!(%error, "a page could not be made");
@@ -246,20 +248,20 @@ impl Desk {
     }
 }
 
-/// Why there is no answer now. The log says more than whoever asked is told: where the events are is not theirs to know.
-enum NotNow {
+/// Why there is no answer now. The log says more: where the events are is not for every visitor to know.
+enum PageUnavailable {
     Busy,
     Unread,
 }
 
-impl From<ArchiveError> for NotNow {
+impl From<ArchiveError> for PageUnavailable {
     fn from(error: ArchiveError) -> Self {
         tracing::warn!(hint = error.hint(), "the events cannot be read: {error}");
         Self::Unread
     }
 }
 
-impl NotNow {
+impl PageUnavailable {
     fn reason(&self) -> &'static str {
         match self {
             Self::Busy => "too many reports at once",
@@ -275,23 +277,23 @@ impl NotNow {
                 "The archive does not answer. The log of this server says why.",
             ),
         };
-        let mut response = trouble(StatusCode::SERVICE_UNAVAILABLE, title, message, days);
+        let mut response = error_page(StatusCode::SERVICE_UNAVAILABLE, title, message, days);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         response
     }
 }
 
-impl Asked {
+impl PageQuery {
     /// One of the periods; the usual one where it is none of them.
     fn days(&self) -> u64 {
         let asked = self.days.as_deref().and_then(|days| days.parse().ok());
-        asked.filter(|days| PERIODS.contains(days)).unwrap_or(USUAL)
+        asked.filter(|days| PERIODS.contains(days)).unwrap_or(DEFAULT_DAYS)
     }
 }
 
 #[derive(Template)]
 #[template(path = "login.html")]
-struct Login<'a> {
+struct LoginPage<'a> {
     wrong: bool,
     days: u64,
     here: &'a str,
@@ -301,7 +303,7 @@ struct Login<'a> {
 
 #[derive(Template)]
 #[template(path = "trouble.html")]
-struct Trouble<'a> {
+struct ErrorPage<'a> {
     title: &'a str,
     message: &'a str,
     days: u64,
@@ -320,7 +322,8 @@ fn page(rendered: askama::Result<String>) -> Response {
     }
 }
 
-fn trouble(status: StatusCode, title: &str, message: &str, days: u64) -> Response {
-    let trouble = Trouble { title, message, days, here: "/?", periods: &PERIODS, enough: ENOUGH };
-    (status, page(trouble.render())).into_response()
+fn error_page(status: StatusCode, title: &str, message: &str, days: u64) -> Response {
+    let error_page =
+        ErrorPage { title, message, days, here: "/?", periods: &PERIODS, enough: MIN_OBSERVATIONS };
+    (status, page(error_page.render())).into_response()
 }

@@ -1,20 +1,20 @@
-//! The first view: a [`Report`] on one page, and each of its lists on a page of its own.
+//! The first view: a [`UsageReport`] on one page, and each of its lists on a page of its own.
 
 use askama::Template;
 
 use super::{
-    PERIODS, ROWS, format,
-    svg::{Chart, Names, Point},
+    MAX_ROWS, PERIODS, format,
+    svg::{Chart, ChartNames, ChartPoint},
 };
 // Named by the templates' settings.
-use crate::report::{ENOUGH, Report, ScriptUse};
+use crate::report::{MIN_OBSERVATIONS, ScriptUse, UsageReport};
 
-/// So many rows of each list stand on the first view.
-const FIRST: usize = 8;
-/// And so many skills.
-const TOP: usize = 12;
+/// Of each list on the first view.
+const MAX_OVERVIEW_ROWS: usize = 8;
+/// On the first view.
+const MAX_OVERVIEW_SKILLS: usize = 12;
 
-const NAMES: Names = Names {
+const NAMES: ChartNames = ChartNames {
     title: "Skills served and requests that found nothing, by day",
     up: "Served",
     down: "Found nothing",
@@ -22,7 +22,7 @@ const NAMES: Names = Names {
 
 /// A list that has a page of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Section {
+pub(super) enum ReportSection {
     Advice,
     Skills,
     Never,
@@ -33,7 +33,7 @@ pub(super) enum Section {
     Health,
 }
 
-impl Section {
+impl ReportSection {
     /// By its name in an address.
     pub(super) fn of(name: &str) -> Option<Self> {
         Some(match name {
@@ -58,7 +58,7 @@ impl Section {
             Self::Patterns => "All words that lead to a skill",
             Self::Assets => "All files",
             Self::Scripts => "All scripts",
-            Self::Health => "Everything to mend",
+            Self::Health => "All findings",
         }
     }
 }
@@ -66,8 +66,8 @@ impl Section {
 /// What is common to all pages: `here` is an address that a period can be added to.
 #[derive(Template)]
 #[template(path = "overview.html")]
-struct Overview<'a> {
-    report: &'a Report,
+struct OverviewPage<'a> {
+    report: &'a UsageReport,
     days: u64,
     here: &'a str,
     periods: &'a [u64],
@@ -83,9 +83,9 @@ struct Overview<'a> {
 
 #[derive(Template)]
 #[template(path = "all.html")]
-struct All<'a> {
-    section: Section,
-    report: &'a Report,
+struct ListPage<'a> {
+    section: ReportSection,
+    report: &'a UsageReport,
     days: u64,
     here: &'a str,
     periods: &'a [u64],
@@ -97,20 +97,20 @@ struct All<'a> {
 }
 
 /// The first view.
-pub(super) fn overview(report: &Report, days: u64) -> askama::Result<String> {
-    let points: Vec<Point> = report
+pub(super) fn overview(report: &UsageReport, days: u64) -> askama::Result<String> {
+    let points: Vec<ChartPoint> = report
         .days
         .iter()
-        .map(|day| Point { date: day.date.clone(), up: day.served, down: day.misses })
+        .map(|day| ChartPoint { date: day.date.clone(), up: day.served, down: day.misses })
         .collect();
-    let page = Overview {
+    let page = OverviewPage {
         report,
         days,
         here: "/?",
         periods: &PERIODS,
-        enough: ENOUGH,
-        limit: FIRST,
-        top: TOP,
+        enough: MIN_OBSERVATIONS,
+        limit: MAX_OVERVIEW_ROWS,
+        top: MAX_OVERVIEW_SKILLS,
         chart: Chart::of(&points, report.period.unfinished, NAMES),
         most_served: most_served(report),
         most_by_client: report.clients.iter().map(|client| client.n).max().unwrap_or(0),
@@ -121,27 +121,27 @@ pub(super) fn overview(report: &Report, days: u64) -> askama::Result<String> {
 
 /// One list, as far as it goes.
 pub(super) fn all(
-    report: &Report,
-    section: Section,
+    report: &UsageReport,
+    section: ReportSection,
     name: &str,
     days: u64,
 ) -> askama::Result<String> {
-    let page = All {
+    let page = ListPage {
         section,
         report,
         days,
         here: &format!("/all?of={}&", format::query(name)),
         periods: &PERIODS,
-        enough: ENOUGH,
-        limit: ROWS,
-        top: ROWS,
+        enough: MIN_OBSERVATIONS,
+        limit: MAX_ROWS,
+        top: MAX_ROWS,
         most_served: most_served(report),
         scripts: worst_first(&report.scripts),
     };
     page.render()
 }
 
-fn most_served(report: &Report) -> u64 {
+fn most_served(report: &UsageReport) -> u64 {
     report.skills.iter().map(|skill| skill.served).max().unwrap_or(0)
 }
 

@@ -1,6 +1,6 @@
 //! [`Shown`]: what becomes of every value on its way into a template.
 //!
-//! Templates are ours, values are not: names, requests, comments and texts were written by anybody. Markup becomes
+//! Templates are ours, values are not: names, requests, comments and texts were written by others. Markup becomes
 //! text, and what a reader would not see is spelled out. Templates name no way around it; a test reads them.
 
 use std::fmt;

@@ -1,4 +1,4 @@
-//! A skill's own page: what it says, where it lies, and all that happened to it.
+//! A skill's own page: what it says, where it comes from, and all that happened to it.
 
 use askama::Template;
 use skills_core::{
@@ -8,31 +8,31 @@ use skills_core::{
 
 use super::{
     PERIODS, format,
-    svg::{Chart, Names, Point},
+    svg::{Chart, ChartNames, ChartPoint},
 };
 use crate::{
     archive::{Evidence, Story},
     clock,
-    event::{Event, Recorded},
-    report::{AssetUse, ENOUGH, Pattern, Report, ScriptUse, SkillUse},
+    event::{Event, RecordedEvent},
+    report::{AssetUse, MIN_OBSERVATIONS, Pattern, ScriptUse, SkillUse, UsageReport},
     served::CatalogSnapshot,
     tally::Metric,
 };
 
 /// So many requests and answers are shown.
-const SHOWN: usize = 12;
+const MAX_SHOWN_REQUESTS: usize = 12;
 
-const NAMES: Names = Names {
+const NAMES: ChartNames = ChartNames {
     title: "How often it was served, and how often it was the nearest to a request that found nothing, by day",
     up: "Served",
     down: "Nearly found",
 };
 
 /// What a page is made of.
-pub(super) struct Told<'a> {
+pub(super) struct SkillPageData<'a> {
     pub(super) name: &'a str,
     pub(super) days: u64,
-    pub(super) report: &'a Report,
+    pub(super) report: &'a UsageReport,
     pub(super) evidence: &'a Evidence,
     pub(super) story: &'a Story,
     pub(super) catalog: Option<&'a dyn CatalogSnapshot>,
@@ -46,27 +46,27 @@ struct SkillPage<'a> {
     here: &'a str,
     periods: &'a [u64],
     enough: u64,
-    report: &'a Report,
-    known: Known,
+    report: &'a UsageReport,
+    known: KnownSkill,
     /// With its place in the report.
     used: Option<(usize, &'a SkillUse)>,
     chart: Chart,
-    story: Vec<Point>,
+    story: Vec<ChartPoint>,
     pattern: Option<&'a Pattern>,
-    requests: Vec<Request<'a>>,
-    nearly: Vec<Request<'a>>,
-    feedback: Vec<Said<'a>>,
-    files: Vec<File>,
+    requests: Vec<ShownRequest<'a>>,
+    nearly: Vec<ShownRequest<'a>>,
+    feedback: Vec<ShownFeedback<'a>>,
+    files: Vec<ShownFile>,
 }
 
 /// What the catalog knows of it.
-enum Known {
+enum KnownSkill {
     NoCatalog,
     Nobody,
-    Skill(Box<Described>),
+    Skill(Box<SkillDescription>),
 }
 
-struct Described {
+struct SkillDescription {
     description: String,
     source: String,
     file: String,
@@ -78,7 +78,7 @@ struct Described {
 }
 
 /// A request in words, and what became of it.
-struct Request<'a> {
+struct ShownRequest<'a> {
     words: &'a str,
     time: &'a str,
     day: &'a str,
@@ -87,8 +87,8 @@ struct Request<'a> {
     others: Vec<&'a str>,
 }
 
-/// What somebody said of it.
-struct Said<'a> {
+/// Feedback on it.
+struct ShownFeedback<'a> {
     useful: bool,
     comment: &'a str,
     time: &'a str,
@@ -97,7 +97,7 @@ struct Said<'a> {
 }
 
 /// A file that it declares, or that events speak of.
-struct File {
+struct ShownFile {
     name: String,
     kind: &'static str,
     about: String,
@@ -106,38 +106,40 @@ struct File {
 }
 
 /// The page.
-pub(super) fn skill(told: &Told<'_>) -> askama::Result<String> {
-    let Told { name, report, .. } = *told;
-    let (known, found) = known(told);
-    let story = points(told);
+pub(super) fn skill(data: &SkillPageData<'_>) -> askama::Result<String> {
+    let SkillPageData { name, report, .. } = *data;
+    let (known, found) = known(data);
+    let story = points(data);
     let page = SkillPage {
         name,
-        days: told.days,
+        days: data.days,
         here: &format!("/skill?name={}&", format::query(name)),
         periods: &PERIODS,
-        enough: ENOUGH,
+        enough: MIN_OBSERVATIONS,
         report,
         known,
         used: report.skills.iter().enumerate().find(|(_, used)| used.skill == name),
         chart: Chart::of(&story, report.period.unfinished, NAMES),
         story,
         pattern: report.patterns.iter().find(|pattern| pattern.skill == name),
-        requests: requests(&told.evidence.recent, name),
-        nearly: nearly(&told.evidence.recent, name),
-        feedback: feedback(told),
+        requests: requests(&data.evidence.recent, name),
+        nearly: nearly(&data.evidence.recent, name),
+        feedback: feedback(data),
         files: files(report, name, found),
     };
     page.render()
 }
 
-fn known<'a>(told: &Told<'a>) -> (Known, Option<&'a Skill>) {
-    let Some(snapshot) = told.catalog else { return (Known::NoCatalog, None) };
+fn known<'a>(data: &SkillPageData<'a>) -> (KnownSkill, Option<&'a Skill>) {
+    let Some(snapshot) = data.catalog else { return (KnownSkill::NoCatalog, None) };
     let catalog = snapshot.catalog();
     // By its very name: what events name is not guessed at.
-    let is_it = |skill: &&Skill| *skill.identity == *told.name || *skill.label == *told.name;
-    let Some(skill) = catalog.find(told.name).filter(is_it) else { return (Known::Nobody, None) };
+    let is_it = |skill: &&Skill| *skill.identity == *data.name || *skill.label == *data.name;
+    let Some(skill) = catalog.find(data.name).filter(is_it) else {
+        return (KnownSkill::Nobody, None);
+    };
     let origin = snapshot.origin(skill);
-    let described = Described {
+    let described = SkillDescription {
         description: skill.fields().description.clone(),
         source: format!("{} ({})", origin.source, origin.location),
         file: skill.file.as_str().to_owned(),
@@ -147,20 +149,20 @@ fn known<'a>(told: &Told<'a>) -> (Known, Option<&'a Skill>) {
         ancestors: catalog.ancestors(skill).map(|above| above.identity.to_string()).collect(),
         text: snapshot.text(skill),
     };
-    (Known::Skill(Box::new(described)), Some(skill))
+    (KnownSkill::Skill(Box::new(described)), Some(skill))
 }
 
 /// Day by day: served, and nearly found.
-fn points(told: &Told<'_>) -> Vec<Point> {
-    let mut points: Vec<Point> = told
+fn points(data: &SkillPageData<'_>) -> Vec<ChartPoint> {
+    let mut points: Vec<ChartPoint> = data
         .report
         .days
         .iter()
-        .map(|day| Point { date: day.date.clone(), ..Point::default() })
+        .map(|day| ChartPoint { date: day.date.clone(), ..ChartPoint::default() })
         .collect();
-    for (day, metric, sum) in &told.story.days {
-        let date = clock::day_of(day.saturating_mul(clock::DAY_MILLIS));
-        let Ok(place) = points.binary_search_by(|point| point.date.cmp(&date)) else { continue };
+    for (day, metric, sum) in &data.story.days {
+        let day = clock::day_of(day.saturating_mul(clock::DAY_MILLIS));
+        let Ok(place) = points.binary_search_by(|point| point.date.cmp(&day)) else { continue };
         let Some(point) = points.get_mut(place) else { continue };
         if *metric == Metric::Served {
             point.up += sum.n;
@@ -171,8 +173,8 @@ fn points(told: &Told<'_>) -> Vec<Point> {
     points
 }
 
-impl<'a> Request<'a> {
-    fn of(recorded: &'a Recorded, score: Option<f64>, others: Vec<&'a str>) -> Option<Self> {
+impl<'a> ShownRequest<'a> {
+    fn of(recorded: &'a RecordedEvent, score: Option<f64>, others: Vec<&'a str>) -> Option<Self> {
         Some(Self {
             words: recorded.event.context().filter(|words| !words.is_empty())?,
             time: &recorded.timestamp,
@@ -184,43 +186,43 @@ impl<'a> Request<'a> {
     }
 }
 
-fn day(recorded: &Recorded) -> &str {
+fn day(recorded: &RecordedEvent) -> &str {
     recorded.timestamp.get(..10).unwrap_or(&recorded.timestamp)
 }
 
 /// Taken from all the latest requests in words, like [`feedback`].
-fn requests<'a>(recent: &'a [Recorded], name: &str) -> Vec<Request<'a>> {
+fn requests<'a>(recent: &'a [RecordedEvent], name: &str) -> Vec<ShownRequest<'a>> {
     let served = recent.iter().filter_map(|recorded| {
         let Event::SkillServed(served) = &recorded.event else { return None };
         if served.skill_path != name {
             return None;
         }
-        Request::of(recorded, served.score, Vec::new())
+        ShownRequest::of(recorded, served.score, Vec::new())
     });
-    served.take(SHOWN).collect()
+    served.take(MAX_SHOWN_REQUESTS).collect()
 }
 
-fn nearly<'a>(recent: &'a [Recorded], name: &str) -> Vec<Request<'a>> {
+fn nearly<'a>(recent: &'a [RecordedEvent], name: &str) -> Vec<ShownRequest<'a>> {
     let in_words = recent.iter().filter(|recorded| !recorded.call().is_by_name());
     let near = in_words.filter_map(|recorded| {
         if let Event::NoMatch(miss) = &recorded.event {
             let nearest = miss.closest_candidate.as_deref() == Some(name);
-            return nearest.then(|| Request::of(recorded, miss.closest_score, Vec::new()))?;
+            return nearest.then(|| ShownRequest::of(recorded, miss.closest_score, Vec::new()))?;
         }
         let Event::Ambiguous(several) = &recorded.event else { return None };
         let candidates = several.candidates.iter().map(String::as_str);
         let others: Vec<&str> = candidates.filter(|other| *other != name).collect();
         let among = others.len() < several.candidates.len();
-        among.then(|| Request::of(recorded, None, others))?
+        among.then(|| ShownRequest::of(recorded, None, others))?
     });
-    near.take(SHOWN).collect()
+    near.take(MAX_SHOWN_REQUESTS).collect()
 }
 
 /// Answers are rare among a skill's events: they are taken from all the latest answers.
-fn feedback<'a>(told: &Told<'a>) -> Vec<Said<'a>> {
-    let said = told.evidence.recent.iter().filter_map(|recorded| {
+fn feedback<'a>(data: &SkillPageData<'a>) -> Vec<ShownFeedback<'a>> {
+    let said = data.evidence.recent.iter().filter_map(|recorded| {
         let Event::SkillFeedback(feedback) = &recorded.event else { return None };
-        (feedback.skill_path == told.name).then(|| Said {
+        (feedback.skill_path == data.name).then(|| ShownFeedback {
             useful: feedback.useful,
             comment: feedback.comment.as_deref().unwrap_or_default(),
             time: &recorded.timestamp,
@@ -228,12 +230,12 @@ fn feedback<'a>(told: &Told<'a>) -> Vec<Said<'a>> {
             client: recorded.client_name.as_deref().unwrap_or_default(),
         })
     });
-    said.take(SHOWN).collect()
+    said.take(MAX_SHOWN_REQUESTS).collect()
 }
 
 /// Declared files first, in their order; then those that only events know.
-fn files(report: &Report, name: &str, skill: Option<&Skill>) -> Vec<File> {
-    let mut files: Vec<File> = Vec::new();
+fn files(report: &UsageReport, name: &str, skill: Option<&Skill>) -> Vec<ShownFile> {
+    let mut files: Vec<ShownFile> = Vec::new();
     if let Some(skill) = skill {
         let assets = skill.assets().map(|(asset, presence)| {
             (asset.file.as_str(), asset.kind.word(), asset.description.clone(), presence)
@@ -245,7 +247,7 @@ fn files(report: &Report, name: &str, skill: Option<&Skill>) -> Vec<File> {
             };
             (script.file.as_str(), kind, script.description.clone(), presence)
         });
-        files.extend(assets.chain(scripts).map(|(file, kind, about, presence)| File {
+        files.extend(assets.chain(scripts).map(|(file, kind, about, presence)| ShownFile {
             name: file.to_owned(),
             kind,
             about,
@@ -259,7 +261,7 @@ fn files(report: &Report, name: &str, skill: Option<&Skill>) -> Vec<File> {
     let in_events = assets.iter().map(|used| (&used.file, "asset"));
     for (file, kind) in in_events.chain(scripts.iter().map(|used| (&used.file, "script"))) {
         if !files.iter().any(|known| known.name == *file) {
-            files.push(File {
+            files.push(ShownFile {
                 name: file.clone(),
                 kind,
                 about: String::new(),

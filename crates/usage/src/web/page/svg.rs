@@ -1,4 +1,4 @@
-//! Bars over days: where each stands, in percent of a drawing that is as wide as there is room. Pure.
+//! Bars over days: where each stands, in percent of a drawing that is as wide as the page. Pure.
 //!
 //! What is wanted goes up, what is not goes down, both on one scale. Not here: how it looks (`style.css`).
 
@@ -6,16 +6,16 @@ use std::fmt::{self, Write as _};
 
 use super::format::count;
 
-/// More bars than this are drawn by week.
-const MOST_BARS: usize = 100;
-/// Of the room of a bar, so much is the bar.
-const FILLED: f64 = 0.78;
-/// So many dates stand below.
-const DATES: usize = 4;
+/// More days are drawn by week.
+const MAX_BARS: usize = 100;
+/// Of the space of a bar.
+const BAR_SHARE: f64 = 0.78;
+/// Below the bars.
+const MAX_DATES: usize = 4;
 
 /// One day.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Point {
+pub(super) struct ChartPoint {
     /// Which.
     pub(super) date: String,
     /// What goes up.
@@ -26,7 +26,7 @@ pub(super) struct Point {
 
 /// What the bars are.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Names {
+pub(super) struct ChartNames {
     pub(super) title: &'static str,
     pub(super) up: &'static str,
     pub(super) down: &'static str,
@@ -34,9 +34,9 @@ pub(super) struct Names {
 
 /// A part of the drawing's width or height.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Part(f64);
+pub(super) struct SvgShare(f64);
 
-impl fmt::Display for Part {
+impl fmt::Display for SvgShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.2}%", self.0 * 100.0)
     }
@@ -49,11 +49,11 @@ pub(super) struct Chart {
     pub(super) description: String,
     pub(super) up_name: &'static str,
     pub(super) down_name: &'static str,
-    pub(super) ticks: Vec<Tick>,
-    pub(super) bars: Vec<Bar>,
+    pub(super) ticks: Vec<ChartTick>,
+    pub(super) bars: Vec<ChartBar>,
     pub(super) dates: Vec<String>,
     /// Where nothing is.
-    pub(super) zero: Part,
+    pub(super) zero: SvgShare,
     pub(super) has_down: bool,
     pub(super) has_open: bool,
     pub(super) weeks: bool,
@@ -61,8 +61,8 @@ pub(super) struct Chart {
 
 /// A line across, with its number.
 #[derive(Debug)]
-pub(super) struct Tick {
-    pub(super) y: Part,
+pub(super) struct ChartTick {
+    pub(super) y: SvgShare,
     pub(super) label: String,
     pub(super) is_zero: bool,
     /// How far the number is moved so that it is not cut.
@@ -71,16 +71,16 @@ pub(super) struct Tick {
 
 /// A day or a week.
 #[derive(Debug)]
-pub(super) struct Bar {
-    pub(super) slot_x: Part,
-    pub(super) slot_width: Part,
-    pub(super) x: Part,
-    pub(super) width: Part,
-    pub(super) y: Part,
+pub(super) struct ChartBar {
+    pub(super) slot_x: SvgShare,
+    pub(super) slot_width: SvgShare,
+    pub(super) x: SvgShare,
+    pub(super) width: SvgShare,
+    pub(super) y: SvgShare,
     pub(super) up: Option<u64>,
-    pub(super) up_height: Part,
+    pub(super) up_height: SvgShare,
     pub(super) down: Option<u64>,
-    pub(super) down_height: Part,
+    pub(super) down_height: SvgShare,
     pub(super) title: String,
     /// Whether it is not over.
     pub(super) open: bool,
@@ -88,16 +88,16 @@ pub(super) struct Bar {
 
 impl Chart {
     /// Draws days in order; the last may not be over.
-    pub(super) fn of(days: &[Point], unfinished: bool, names: Names) -> Self {
-        let weeks = days.len() > MOST_BARS;
+    pub(super) fn of(days: &[ChartPoint], unfinished: bool, names: ChartNames) -> Self {
+        let weeks = days.len() > MAX_BARS;
         let points = if weeks { by_week(days) } else { days.to_vec() };
-        let most = |of: fn(&Point) -> u64| points.iter().map(of).max().unwrap_or(0);
+        let most = |of: fn(&ChartPoint) -> u64| points.iter().map(of).max().unwrap_or(0);
         let (top, bottom) = (most(|point| point.up), most(|point| point.down));
         let step = step(top.max(bottom));
         let (above, below) = (top.div_ceil(step).max(1), bottom.div_ceil(step));
-        let scale = Scale { step, above, below };
+        let scale = ChartScale { step, above, below };
         let last = points.len().saturating_sub(1);
-        let bars: Vec<Bar> = points
+        let bars: Vec<ChartBar> = points
             .iter()
             .enumerate()
             .map(|(at, point)| {
@@ -121,21 +121,21 @@ impl Chart {
 }
 
 /// Lines across, so many steps above and below nothing.
-struct Scale {
+struct ChartScale {
     step: u64,
     above: u64,
     below: u64,
 }
 
-impl Scale {
+impl ChartScale {
     #[expect(clippy::cast_precision_loss, reason = "a pixel is shown")]
-    fn height(&self, n: u64) -> Part {
-        Part(n as f64 / ((self.above + self.below) * self.step).max(1) as f64)
+    fn height(&self, n: u64) -> SvgShare {
+        SvgShare(n as f64 / ((self.above + self.below) * self.step).max(1) as f64)
     }
 
-    fn ticks(&self) -> Vec<Tick> {
+    fn ticks(&self) -> Vec<ChartTick> {
         let all = self.above + self.below;
-        let tick = |line: u64| Tick {
+        let tick = |line: u64| ChartTick {
             y: self.height(line * self.step),
             label: count(self.above.abs_diff(line) * self.step),
             is_zero: line == self.above,
@@ -153,11 +153,11 @@ impl Scale {
         &self,
         at: usize,
         of: usize,
-        point: &Point,
+        point: &ChartPoint,
         open: bool,
-        names: Names,
+        names: ChartNames,
         week: bool,
-    ) -> Bar {
+    ) -> ChartBar {
         let slot = 1.0 / of.max(1) as f64;
         let x = at as f64 * slot;
         let up_height = self.height(point.up);
@@ -170,12 +170,12 @@ impl Scale {
             count(point.down),
             names.down.to_lowercase()
         );
-        Bar {
-            slot_x: Part(x),
-            slot_width: Part(slot),
-            x: Part(x + slot * (1.0 - FILLED) / 2.0),
-            width: Part(slot * FILLED),
-            y: Part(self.height(self.above * self.step).0 - up_height.0),
+        ChartBar {
+            slot_x: SvgShare(x),
+            slot_width: SvgShare(slot),
+            x: SvgShare(x + slot * (1.0 - BAR_SHARE) / 2.0),
+            width: SvgShare(slot * BAR_SHARE),
+            y: SvgShare(self.height(self.above * self.step).0 - up_height.0),
             up: Some(point.up).filter(|up| *up > 0),
             up_height,
             down: Some(point.down).filter(|down| *down > 0),
@@ -187,13 +187,13 @@ impl Scale {
 }
 
 /// Whole weeks, the last one ending with the last day.
-fn by_week(days: &[Point]) -> Vec<Point> {
-    let sum = |week: &[Point]| Point {
+fn by_week(days: &[ChartPoint]) -> Vec<ChartPoint> {
+    let sum = |week: &[ChartPoint]| ChartPoint {
         date: week.first().map(|day| day.date.clone()).unwrap_or_default(),
         up: week.iter().map(|day| day.up).sum(),
         down: week.iter().map(|day| day.down).sum(),
     };
-    let mut weeks: Vec<Point> = days.rchunks(7).map(sum).collect();
+    let mut weeks: Vec<ChartPoint> = days.rchunks(7).map(sum).collect();
     weeks.reverse();
     weeks
 }
@@ -210,16 +210,16 @@ fn step(most: u64) -> u64 {
     }
 }
 
-fn dates(points: &[Point]) -> Vec<String> {
+fn dates(points: &[ChartPoint]) -> Vec<String> {
     let last = points.len().saturating_sub(1);
-    let parts = DATES.min(points.len()).saturating_sub(1).max(1);
+    let parts = MAX_DATES.min(points.len()).saturating_sub(1).max(1);
     let mut places: Vec<usize> = (0..=parts).map(|at| at * last / parts).collect();
     places.dedup();
     places.iter().filter_map(|at| points.get(*at)).map(|point| point.date.clone()).collect()
 }
 
-fn described(days: &[Point], names: Names) -> String {
-    let sum = |of: fn(&Point) -> u64| days.iter().map(of).sum::<u64>();
+fn described(days: &[ChartPoint], names: ChartNames) -> String {
+    let sum = |of: fn(&ChartPoint) -> u64| days.iter().map(of).sum::<u64>();
     let (up, down) = (sum(|day| day.up), sum(|day| day.down));
     let mut text = format!(
         "{} days: {} {}, {} {}.",
@@ -239,10 +239,10 @@ fn described(days: &[Point], names: Names) -> String {
 mod tests {
     use super::*;
 
-    const NAMES: Names = Names { title: "Usage", up: "Served", down: "Not found" };
+    const NAMES: ChartNames = ChartNames { title: "Usage", up: "Served", down: "Not found" };
 
-    fn points(of: &[(u64, u64)]) -> Vec<Point> {
-        let point = |(day, (up, down)): (usize, &(u64, u64))| Point {
+    fn points(of: &[(u64, u64)]) -> Vec<ChartPoint> {
+        let point = |(day, (up, down)): (usize, &(u64, u64))| ChartPoint {
             date: format!("day {day}"),
             up: *up,
             down: *down,

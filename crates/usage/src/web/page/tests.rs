@@ -1,16 +1,16 @@
-//! What pages say of a fixed report, and that nothing anybody wrote becomes part of their markup.
+//! What pages say of a fixed report, and that nothing that others wrote becomes part of their markup.
 
 use serde_json::{Value, json};
 
 use super::{
-    overview::{Section, all, overview},
-    skill::{Told, skill},
+    overview::{ReportSection, all, overview},
+    skill::{SkillPageData, skill},
 };
 use crate::{
     archive::{Evidence, Story},
-    event::Recorded,
-    report::Report,
-    tally::{Metric, Sum},
+    event::RecordedEvent,
+    report::UsageReport,
+    tally::{CountSum, Metric},
 };
 
 /// Markup, quotes, a change of direction, an escape sequence, an end of a comment.
@@ -88,20 +88,26 @@ fn recorded() -> Vec<Value> {
 
 /// Every page of a report and its events.
 fn pages(report: Value, events: &[Value], name: &str) -> Vec<String> {
-    let report: Report = serde_json::from_value(report).unwrap();
-    let recent: Vec<Recorded> =
-        events.iter().map(|event| Recorded::read(&event.to_string()).unwrap()).collect();
+    let report: UsageReport = serde_json::from_value(report).unwrap();
+    let recent: Vec<RecordedEvent> =
+        events.iter().map(|event| RecordedEvent::read(&event.to_string()).unwrap()).collect();
     let days = vec![
-        (20_501, Metric::Served, Sum { n: 30, total: 1 }),
-        (20_502, Metric::Missed, Sum { n: 2, total: 0 }),
+        (20_501, Metric::Served, CountSum { n: 30, total: 1 }),
+        (20_502, Metric::Missed, CountSum { n: 2, total: 0 }),
     ];
     let story = Story { days, recent: Vec::new() };
     let evidence = Evidence { recent, ..Evidence::default() };
-    let told =
-        Told { name, days: 7, report: &report, evidence: &evidence, story: &story, catalog: None };
+    let told = SkillPageData {
+        name,
+        days: 7,
+        report: &report,
+        evidence: &evidence,
+        story: &story,
+        catalog: None,
+    };
     let mut pages = vec![overview(&report, 7).unwrap(), skill(&told).unwrap()];
     for list in ["advice", "skills", "never", "misses", "patterns", "assets", "scripts", "health"] {
-        pages.push(all(&report, Section::of(list).unwrap(), list, 7).unwrap());
+        pages.push(all(&report, ReportSection::of(list).unwrap(), list, 7).unwrap());
     }
     pages
 }
@@ -202,7 +208,7 @@ fn pages_need_nothing_from_elsewhere_and_hold_no_styles_or_scripts() {
 
 #[test]
 fn an_empty_report_says_what_to_do() {
-    let report = Report::default();
+    let report = UsageReport::default();
     let page = overview(&report, 30).unwrap();
     assert!(page.contains("Nothing was counted in these days"), "{page}");
     assert!(page.contains("enabled: true"), "{page}");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use skills_http::client::{HttpClient, is_loopback_host};
-use skills_usage::report::Report;
+use skills_usage::report::UsageReport;
 
 use crate::{
     cli::{Failure, output::safe},
@@ -11,12 +11,12 @@ use crate::{
 };
 
 /// A collector is given this long.
-const PATIENCE: Duration = Duration::from_mins(1);
+const COLLECTOR_TIMEOUT: Duration = Duration::from_mins(1);
 /// So much of what it says besides is shown.
-const SHOWN: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// The report of the last days. A token goes nowhere where others could read it.
-pub(super) fn report(url: &str, days: u64) -> Result<Report, Failure> {
+pub(super) fn report(url: &str, days: u64) -> Result<UsageReport, Failure> {
     if !is_private(url) {
         return Err(Failure::usage(
             format!("--from is `{}`", shown(url)),
@@ -27,7 +27,7 @@ pub(super) fn report(url: &str, days: u64) -> Result<Report, Failure> {
     let bearer = secret("ANALYTICS_TOKEN").map(|token| format!("Bearer {token}"));
     let headers: Vec<(&str, &str)> =
         bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect();
-    let answer = HttpClient::new(PATIENCE).get(&asked, &headers).map_err(|error| {
+    let answer = HttpClient::new(COLLECTOR_TIMEOUT).get(&asked, &headers).map_err(|error| {
         Failure::environment(format!("{} does not answer: {error}", shown(url)))
             .with_hint("is it the address that `skills-mcp collect` printed?")
     })?;
@@ -39,13 +39,14 @@ pub(super) fn report(url: &str, days: u64) -> Result<Report, Failure> {
         401 | 403 => Err(Failure::environment(format!("{} wants a token", shown(url)))
             .with_hint("put one that the collector knows into ANALYTICS_TOKEN")),
         status => {
-            let said: String = String::from_utf8_lossy(&answer.body).chars().take(SHOWN).collect();
+            let said: String =
+                String::from_utf8_lossy(&answer.body).chars().take(MAX_SHOWN_CHARS).collect();
             Err(Failure::environment(format!("{} answers {status}: {}", shown(url), safe(&said))))
         }
     }
 }
 
-/// Whether nobody on the way can read along: https, or this very machine.
+/// Whether the connection is private: https, or this machine.
 fn is_private(url: &str) -> bool {
     let (secure, rest) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
         (Some(rest), _) => (true, rest),

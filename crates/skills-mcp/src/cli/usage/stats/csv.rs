@@ -3,13 +3,13 @@
 
 use skills_core::diagnostic::escaped;
 
-use skills_usage::report::{Rate, Report, Unused};
+use skills_usage::report::{Rate, Unused, UsageReport};
 
 use crate::cli::Output;
 
 /// Which table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Table {
+pub(super) enum CsvTable {
     /// One row for each skill
     Skills,
     /// One row for each group of requests that found nothing
@@ -33,39 +33,43 @@ pub(super) enum Table {
 }
 
 /// Prints the table; lines end as the standard says.
-pub(super) fn print(out: &mut Output, report: &Report, table: Table) {
+pub(super) fn print(out: &mut Output, report: &UsageReport, table: CsvTable) {
     for row in rows(report, table) {
         let cells: Vec<String> = row.iter().map(|cell| quoted(cell)).collect();
         out.line(format!("{}\r", cells.join(",")));
     }
 }
 
-type Row = Vec<String>;
+type CsvRow = Vec<String>;
 
-fn rows(report: &Report, table: Table) -> Vec<Row> {
-    let (head, rows): (&str, Vec<Row>) = match table {
-        Table::Skills => (
+fn rows(report: &UsageReport, table: CsvTable) -> Vec<CsvRow> {
+    let (head, rows): (&str, Vec<CsvRow>) = match table {
+        CsvTable::Skills => (
             "skill served tokens mean_score scored useful useful_of useful_low useful_high useless_in_a_row shown taken tied chosen nearly",
             skills(report),
         ),
-        Table::Misses => ("terms requests nearest nearest_score keywords example", misses(report)),
-        Table::Scripts => (
+        CsvTable::Misses => {
+            ("terms requests nearest nearest_score keywords example", misses(report))
+        }
+        CsvTable::Scripts => (
             "skill file runs failed failed_low failed_high refused fetched p50_ms p95_ms",
             scripts(report),
         ),
-        Table::Assets => ("skill file fetched bytes", assets(report)),
-        Table::Days => ("date served misses searches scripts tokens", days(report)),
-        Table::NeverServed => ("skill description", never(report.never_served.as_deref(), false)),
-        Table::NeverFetched => {
+        CsvTable::Assets => ("skill file fetched bytes", assets(report)),
+        CsvTable::Days => ("date served misses searches scripts tokens", days(report)),
+        CsvTable::NeverServed => {
+            ("skill description", never(report.never_served.as_deref(), false))
+        }
+        CsvTable::NeverFetched => {
             ("skill file description", never(report.never_fetched.as_deref(), true))
         }
-        Table::Patterns => ("skill requests word requests_with_it", patterns(report)),
-        Table::Execution => ("server claude share low high", vec![execution(report)]),
+        CsvTable::Patterns => ("skill requests word requests_with_it", patterns(report)),
+        CsvTable::Execution => ("server claude share low high", vec![execution(report)]),
     };
     std::iter::once(head.split(' ').map(str::to_owned).collect()).chain(rows).collect()
 }
 
-fn skills(report: &Report) -> Vec<Row> {
+fn skills(report: &UsageReport) -> Vec<CsvRow> {
     let row = |skill: &skills_usage::report::SkillUse| {
         let mut row = vec![
             skill.skill.clone(),
@@ -85,7 +89,7 @@ fn skills(report: &Report) -> Vec<Row> {
     report.skills.iter().map(row).collect()
 }
 
-fn misses(report: &Report) -> Vec<Row> {
+fn misses(report: &UsageReport) -> Vec<CsvRow> {
     let row = |group: &skills_usage::report::Misses| {
         vec![
             group.terms.join(" "),
@@ -99,7 +103,7 @@ fn misses(report: &Report) -> Vec<Row> {
     report.misses.iter().map(row).collect()
 }
 
-fn scripts(report: &Report) -> Vec<Row> {
+fn scripts(report: &UsageReport) -> Vec<CsvRow> {
     let row = |script: &skills_usage::report::ScriptUse| {
         let mut row = vec![
             script.skill.clone(),
@@ -115,7 +119,7 @@ fn scripts(report: &Report) -> Vec<Row> {
     report.scripts.iter().map(row).collect()
 }
 
-fn assets(report: &Report) -> Vec<Row> {
+fn assets(report: &UsageReport) -> Vec<CsvRow> {
     let row = |asset: &skills_usage::report::AssetUse| {
         let counts = [asset.fetched, asset.bytes].map(|count| count.to_string());
         [asset.skill.clone(), asset.file.clone()].into_iter().chain(counts).collect()
@@ -123,7 +127,7 @@ fn assets(report: &Report) -> Vec<Row> {
     report.assets.iter().map(row).collect()
 }
 
-fn days(report: &Report) -> Vec<Row> {
+fn days(report: &UsageReport) -> Vec<CsvRow> {
     let row = |day: &skills_usage::report::Day| {
         let counts = [day.served, day.misses, day.searches, day.scripts, day.tokens];
         std::iter::once(day.date.clone()).chain(counts.map(|count| count.to_string())).collect()
@@ -132,7 +136,7 @@ fn days(report: &Report) -> Vec<Row> {
 }
 
 /// Where no catalog is known there is nothing to say.
-fn never(list: Option<&[Unused]>, is_of_files: bool) -> Vec<Row> {
+fn never(list: Option<&[Unused]>, is_of_files: bool) -> Vec<CsvRow> {
     let row = |unused: &Unused| {
         let file = is_of_files.then(|| unused.file.clone().unwrap_or_default());
         let row = std::iter::once(unused.skill.clone()).chain(file);
@@ -141,7 +145,7 @@ fn never(list: Option<&[Unused]>, is_of_files: bool) -> Vec<Row> {
     list.unwrap_or_default().iter().map(row).collect()
 }
 
-fn patterns(report: &Report) -> Vec<Row> {
+fn patterns(report: &UsageReport) -> Vec<CsvRow> {
     let rows = report.patterns.iter().flat_map(|pattern| {
         pattern.terms.iter().map(|term| {
             let requests = pattern.requests.to_string();
@@ -151,7 +155,7 @@ fn patterns(report: &Report) -> Vec<Row> {
     rows.collect()
 }
 
-fn execution(report: &Report) -> Row {
+fn execution(report: &UsageReport) -> CsvRow {
     let execution = &report.execution;
     let mut row = vec![execution.server.to_string(), execution.claude.to_string()];
     row.push(number(execution.share.share, 4));
@@ -208,7 +212,7 @@ mod tests {
 
     #[test]
     fn every_row_has_a_cell_for_each_heading() {
-        let report = Report {
+        let report = UsageReport {
             skills: vec![SkillUse::default()],
             misses: vec![Misses::default()],
             scripts: vec![skills_usage::report::ScriptUse::default()],
@@ -217,9 +221,9 @@ mod tests {
             never_served: Some(vec![Unused::default()]),
             never_fetched: Some(vec![Unused::default()]),
             patterns: vec![Pattern { terms: vec![Counted::default()], ..Pattern::default() }],
-            ..Report::default()
+            ..UsageReport::default()
         };
-        for table in Table::value_variants() {
+        for table in CsvTable::value_variants() {
             let table = *table;
             let rows = rows(&report, table);
             assert_eq!(rows.len(), 2, "{table:?}");

@@ -13,9 +13,9 @@ use std::{
 };
 
 use skills_usage::{
-    archive::{Archive, Period, Story, lines::Lines},
+    archive::{Archive, Period, Story, lines::LineArchive},
     clock, journal,
-    report::{Report, Shelf},
+    report::{CatalogSummary, UsageReport},
     settings::Analytics,
 };
 
@@ -60,24 +60,24 @@ pub(crate) struct Options {
     json: bool,
     /// Print one table as CSV
     #[arg(long, value_enum, value_name = "TABLE")]
-    csv: Option<csv::Table>,
+    csv: Option<csv::CsvTable>,
 }
 
 /// Without a terminal there is no width; this is as wide as a table gets.
-const WIDEST: usize = 160;
-/// So many events of one skill are told.
-const TOLD: usize = 10;
+const MAX_WIDTH: usize = 160;
+/// Shown of one skill.
+const MAX_SKILL_EVENTS: usize = 10;
 
 pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Failure> {
     let today = clock::today();
     let period = options.period(today)?;
     let asked = if let Some(url) = &options.from {
         let report = collector::report(url, options.days)?;
-        Asked { report, story: None, settings: None, place: String::new() }
+        FoundStats { report, story: None, settings: None, place: String::new() }
     } else {
         asked(context, options, period, today)?
     };
-    let Asked { mut report, story, settings, place } = asked;
+    let FoundStats { mut report, story, settings, place } = asked;
     let nothing = report.totals.events == 0;
     if let Some(skill) = &options.skill {
         report = report.narrowed(skill);
@@ -90,16 +90,16 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     } else if nothing {
         out.line(text::nothing(&report, &place, settings.as_ref()));
     } else {
-        let width = out.width.min(WIDEST);
-        let page = text::Page { report: &report, story: story.as_ref(), top: options.top };
+        let width = out.width.min(MAX_WIDTH);
+        let page = text::StatsText { report: &report, story: story.as_ref(), top: options.top };
         page.lines(width, options.skill.as_deref()).iter().for_each(|line| out.line(line));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// What an archive answered.
-struct Asked {
-    report: Report,
+struct FoundStats {
+    report: UsageReport,
     story: Option<Story>,
     /// Those that say where the history is, where it was asked.
     settings: Option<Analytics>,
@@ -111,8 +111,8 @@ fn asked(
     options: &Options,
     period: Period,
     today: i64,
-) -> Result<Asked, Failure> {
-    let (shelf, settings) = shelf(context)?;
+) -> Result<FoundStats, Failure> {
+    let (catalog, settings) = catalog(context)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let (archive, place) = match &options.store {
@@ -121,13 +121,13 @@ fn asked(
         };
         let evidence = archive.evidence(period).await?;
         let story = match &options.skill {
-            Some(skill) => Some(archive.story(skill, period, TOLD).await?),
+            Some(skill) => Some(archive.story(skill, period, MAX_SKILL_EVENTS).await?),
             None => None,
         };
         passed_over(&archive);
-        let report = Report::of(&evidence, shelf.as_ref(), period, today);
+        let report = UsageReport::of(&evidence, catalog.as_ref(), period, today);
         let settings = options.store.is_none().then_some(settings);
-        Ok(Asked { report, story, settings, place })
+        Ok(FoundStats { report, story, settings, place })
     })
 }
 
@@ -156,17 +156,17 @@ pub(super) fn history(
             )
         },
     )?;
-    let lines = Lines::new(file);
+    let lines = LineArchive::new(file);
     let place = lines.place();
     Ok((Archive::Lines(lines), place))
 }
 
 /// What there is to serve, where a source is named or there; and the settings that go with it.
-fn shelf(context: &Context) -> Result<(Option<Shelf>, Analytics), Failure> {
+fn catalog(context: &Context) -> Result<(Option<CatalogSummary>, Analytics), Failure> {
     let (store, snapshot) = context.opened()?;
     let there = store.sources().iter().any(Directory::is_there);
     let settings = snapshot.settings().analytics.clone();
-    Ok((there.then(|| Shelf::of(&snapshot.catalog)), settings))
+    Ok((there.then(|| CatalogSummary::of(&snapshot.catalog)), settings))
 }
 
 impl Options {

@@ -1,13 +1,13 @@
-//! Columns that fit: the first is cut, the last ones are left out where there is no room.
+//! Columns that fit: the first is cut, the last ones are left out where the terminal is too narrow.
 
 use crate::cli::output::{dim, fitted};
 
 /// The first column keeps at least this much.
-const NARROWEST: usize = 26;
+const MIN_TABLE_WIDTH: usize = 26;
 /// Lines of text are at least this long.
-const SHORTEST: usize = 18;
+const MIN_TEXT_WIDTH: usize = 18;
 /// Between two columns.
-const GAP: usize = 2;
+const COLUMN_GAP: usize = 2;
 
 /// A table with its headings, two blanks before each line. Columns stand in the order of their weight.
 pub(super) fn table(heads: &[&str], rows: &[Vec<String>], width: usize) -> Vec<String> {
@@ -20,16 +20,16 @@ pub(super) fn table(heads: &[&str], rows: &[Vec<String>], width: usize) -> Vec<S
     };
     let widths: Vec<usize> = (0..heads.len()).map(widest).collect();
     let first = widths.first().copied().unwrap_or(0);
-    let (mut used, mut columns) = (first.min(NARROWEST), 1);
+    let (mut used, mut columns) = (first.min(MIN_TABLE_WIDTH), 1);
     for wide in widths.iter().skip(1) {
-        if used + GAP + wide > width {
+        if used + COLUMN_GAP + wide > width {
             break;
         }
-        used += GAP + wide;
+        used += COLUMN_GAP + wide;
         columns += 1;
     }
     // What is left over goes to the first.
-    let room = first.min(first.min(NARROWEST) + width.saturating_sub(used));
+    let room = first.min(first.min(MIN_TABLE_WIDTH) + width.saturating_sub(used));
     let line = |cells: Vec<String>| {
         let mut line = String::from("  ");
         for (column, text) in cells.iter().enumerate().take(columns) {
@@ -41,7 +41,7 @@ pub(super) fn table(heads: &[&str], rows: &[Vec<String>], width: usize) -> Vec<S
             } else {
                 let wide = widths.get(column).copied().unwrap_or(0);
                 let pad = wide.saturating_sub(text.chars().count());
-                line.push_str(&" ".repeat(GAP + pad));
+                line.push_str(&" ".repeat(COLUMN_GAP + pad));
                 line.push_str(text);
             }
         }
@@ -54,7 +54,7 @@ pub(super) fn table(heads: &[&str], rows: &[Vec<String>], width: usize) -> Vec<S
 
 /// A text in lines of at most `width`, each after an indent; a word that is longer is cut.
 pub(super) fn wrapped(text: &str, indent: usize, width: usize) -> Vec<String> {
-    let room = width.saturating_sub(indent).max(SHORTEST);
+    let room = width.saturating_sub(indent).max(MIN_TEXT_WIDTH);
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     for word in fitted(text, usize::MAX).split(' ') {

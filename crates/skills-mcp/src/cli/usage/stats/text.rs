@@ -1,9 +1,9 @@
-//! A report on a terminal. All that comes from events is somebody else's text, and made harmless.
+//! A report on a terminal. Texts of events were written by others, and are made harmless.
 
 use skills_usage::{
     archive::Story,
     event::Event,
-    report::{Report, SkillUse, Unused},
+    report::{SkillUse, Unused, UsageReport},
     settings::Analytics,
 };
 
@@ -11,18 +11,18 @@ use super::table::{count, table, wrapped};
 use crate::cli::output::{bold, dim, fitted, safe};
 
 /// So many clients are named.
-const CLIENTS: usize = 5;
+const MAX_CLIENTS: usize = 5;
 
 /// What is shown.
-pub(super) struct Page<'a> {
-    pub(super) report: &'a Report,
+pub(super) struct StatsText<'a> {
+    pub(super) report: &'a UsageReport,
     pub(super) story: Option<&'a Story>,
     /// So many rows of each list.
     pub(super) top: usize,
 }
 
 /// What to say where there are no events.
-pub(super) fn nothing(report: &Report, place: &str, settings: Option<&Analytics>) -> String {
+pub(super) fn nothing(report: &UsageReport, place: &str, settings: Option<&Analytics>) -> String {
     let days = format!("No events from {} to {}.", report.period.from, report.period.to);
     match settings {
         Some(settings) if !settings.enabled => format!(
@@ -38,13 +38,13 @@ pub(super) fn nothing(report: &Report, place: &str, settings: Option<&Analytics>
 }
 
 /// The lines so far.
-struct Sheet {
+struct StatsSheet {
     lines: Vec<String>,
     width: usize,
     top: usize,
 }
 
-impl Sheet {
+impl StatsSheet {
     fn heading(&mut self, text: &str) {
         self.lines.push(String::new());
         self.lines.push(bold(text));
@@ -71,10 +71,10 @@ impl Sheet {
     }
 }
 
-impl Page<'_> {
+impl StatsText<'_> {
     /// The whole report, or what it says of one skill.
     pub(super) fn lines(&self, width: usize, skill: Option<&str>) -> Vec<String> {
-        let mut sheet = Sheet { lines: Vec::new(), width, top: self.top };
+        let mut sheet = StatsSheet { lines: Vec::new(), width, top: self.top };
         let days = &self.report.period;
         let unfinished = if days.unfinished { ", today is not over" } else { "" };
         let title = format!("{} to {}", days.from, days.to);
@@ -105,7 +105,7 @@ impl Page<'_> {
         sheet.lines
     }
 
-    fn totals(&self, sheet: &mut Sheet) {
+    fn totals(&self, sheet: &mut StatsSheet) {
         let totals = &self.report.totals;
         let mut line = |name: &str, value: String| {
             sheet.lines.extend(wrapped(&value, 17, sheet.width).into_iter().enumerate().map(
@@ -130,13 +130,13 @@ impl Page<'_> {
         line("found at once", totals.found.to_string());
         let misnamed = match totals.misnamed {
             0 => String::new(),
-            names => format!(", names nobody has {}", count(names)),
+            names => format!(", names no skill has {}", count(names)),
         };
         let (misses, ambiguous) = (count(totals.misses), count(totals.ambiguous));
         line("not found", format!("{misses}, several fitted {ambiguous}{misnamed}"));
         line(
             "searches",
-            format!("{}, {} in vain", count(totals.searches), count(totals.searches_in_vain)),
+            format!("{}, {} found nothing", count(totals.searches), count(totals.searches_in_vain)),
         );
         line("useful", totals.useful.to_string());
         let execution = &self.report.execution;
@@ -144,14 +144,14 @@ impl Page<'_> {
             "scripts",
             format!("{} run here, {} by agents", count(execution.server), count(execution.claude)),
         );
-        let clients = self.report.clients.iter().take(CLIENTS).map(|client| {
+        let clients = self.report.clients.iter().take(MAX_CLIENTS).map(|client| {
             let name = if client.name.is_empty() { "unnamed" } else { &client.name };
             format!("{} {}", fitted(name, 30), count(client.n))
         });
         line("clients", clients.collect::<Vec<_>>().join(", "));
     }
 
-    fn advice(&self, sheet: &mut Sheet) {
+    fn advice(&self, sheet: &mut StatsSheet) {
         if self.report.advice.is_empty() {
             return;
         }
@@ -164,7 +164,7 @@ impl Page<'_> {
         }
     }
 
-    fn skills(&self, sheet: &mut Sheet) {
+    fn skills(&self, sheet: &mut StatsSheet) {
         let row = |skill: &SkillUse| {
             let mark = if skill.known == Some(false) { " (gone)" } else { "" };
             vec![
@@ -194,7 +194,7 @@ impl Page<'_> {
         sheet.table("Skills", &heads, &rows);
     }
 
-    fn unused(&self, sheet: &mut Sheet) {
+    fn unused(&self, sheet: &mut StatsSheet) {
         let lists = [
             ("Never served", &self.report.never_served),
             ("Never fetched", &self.report.never_fetched),
@@ -209,7 +209,7 @@ impl Page<'_> {
         }
     }
 
-    fn misses(&self, sheet: &mut Sheet) {
+    fn misses(&self, sheet: &mut StatsSheet) {
         if self.report.misses.is_empty() {
             return;
         }
@@ -237,7 +237,7 @@ impl Page<'_> {
         sheet.more(self.report.misses.len());
     }
 
-    fn patterns(&self, sheet: &mut Sheet) {
+    fn patterns(&self, sheet: &mut StatsSheet) {
         let patterns: Vec<_> =
             self.report.patterns.iter().filter(|pattern| !pattern.terms.is_empty()).collect();
         if patterns.is_empty() {
@@ -252,7 +252,7 @@ impl Page<'_> {
         sheet.more(patterns.len());
     }
 
-    fn files(&self, sheet: &mut Sheet) {
+    fn files(&self, sheet: &mut StatsSheet) {
         let millis =
             |took: Option<f64>| took.map(|took| format!("{took:.0} ms")).unwrap_or_default();
         let scripts = self.report.scripts.iter().map(|script| {
@@ -275,7 +275,7 @@ impl Page<'_> {
         sheet.table("Files", &["file", "fetched", "in all"], &assets.collect::<Vec<_>>());
     }
 
-    fn tools(&self, sheet: &mut Sheet) {
+    fn tools(&self, sheet: &mut StatsSheet) {
         let took = |took: Option<f64>| match took {
             None => String::new(),
             Some(micros) if micros < 10_000.0 => format!("{micros:.0} µs"),
@@ -289,7 +289,7 @@ impl Page<'_> {
         sheet.table("How fast tools answer", &heads, &rows.collect::<Vec<Vec<_>>>());
     }
 
-    fn health(&self, sheet: &mut Sheet) {
+    fn health(&self, sheet: &mut StatsSheet) {
         let Some(health) = &self.report.health else { return };
         sheet.heading("Catalog");
         let problems = health.errors + health.warnings;
@@ -303,7 +303,7 @@ impl Page<'_> {
         sheet.text(2, &text);
     }
 
-    fn story(&self, sheet: &mut Sheet) {
+    fn story(&self, sheet: &mut StatsSheet) {
         let Some(story) = self.story.filter(|story| !story.recent.is_empty()) else { return };
         sheet.heading("Latest");
         for recorded in &story.recent {
@@ -374,8 +374,8 @@ mod tests {
         events::{Events, skill_name},
     };
     use skills_usage::{
-        archive::{Period, lines::Lines},
-        report::{Health, Looked, Shelf, Shelved},
+        archive::{Period, lines::LineArchive},
+        report::{CatalogSkill, CatalogSummary, Health, SampleSize},
     };
 
     use super::*;
@@ -383,24 +383,24 @@ mod tests {
     /// 2026-02-01 to 2026-02-28.
     const DAYS: Period = Period { from: 20_485, to: 20_512 };
 
-    fn report() -> Report {
+    fn report() -> UsageReport {
         let millis = |day: i64| u64::try_from(day * 86_400_000).unwrap();
         let events = Events::new(3, 3_000, millis(DAYS.from), millis(DAYS.to + 1));
         let hostile = r#"{"type":"no_match","timestamp":"2026-02-28T23:00:00Z","server_id":"x","data":{"context":"\u001b[2J\u202e nginx\nproxy","closest_candidate":"a\u001b]0;x"}}"#;
         let hostile = (0..20).map(|at| hostile.replace("23:00:00", &format!("23:00:{at:02}")));
         let (home, lines): (Home, Vec<String>) = (Home::new(), events.chain(hostile).collect());
-        home.write("history.jsonl", &lines.join("\n"));
-        let history = Lines::new(home.path().join("history.jsonl"));
-        let skill = |rank: usize| Shelved {
+        home.write("history.jsonl", lines.join("\n"));
+        let history = LineArchive::new(home.path().join("history.jsonl"));
+        let skill = |rank: usize| CatalogSkill {
             name: skill_name(rank),
             description: "What it is for, in a sentence that is long enough to be cut somewhere"
                 .to_owned(),
             files: vec!["setup.sh".to_owned(), "unused.md".to_owned()],
-            ..Shelved::default()
+            ..CatalogSkill::default()
         };
         let health = Health { skills: 3, errors: 0, warnings: 2, findings: Vec::new() };
-        let shelf = Shelf::new([0, 1, 299].map(skill).to_vec(), health);
-        Report::of(&history.evidence(DAYS).unwrap(), Some(&shelf), DAYS, DAYS.to)
+        let catalog = CatalogSummary::new([0, 1, 299].map(skill).to_vec(), health);
+        UsageReport::of(&history.evidence(DAYS).unwrap(), Some(&catalog), DAYS, DAYS.to)
     }
 
     /// Without the marks of weight, which cost no room.
@@ -413,7 +413,7 @@ mod tests {
         if let Some(skill) = skill {
             report = report.narrowed(skill);
         }
-        let page = Page { report: &report, story: None, top: 5 };
+        let page = StatsText { report: &report, story: None, top: 5 };
         let lines: Vec<String> = page.lines(width, skill).iter().map(|line| plain(line)).collect();
         for line in &lines {
             assert!(line.chars().count() <= width, "{width}: {line}");
@@ -432,18 +432,18 @@ mod tests {
     #[test]
     fn how_many_of_the_requests_were_looked_at_is_said_where_it_is_not_all() {
         let mut report = report();
-        report.misses_looked_at = Looked { n: 5_000, of: 97_751 };
-        let said = Page { report: &report, story: None, top: 5 }.lines(80, None).join("\n");
+        report.misses_looked_at = SampleSize { n: 5_000, of: 97_751 };
+        let said = StatsText { report: &report, story: None, top: 5 }.lines(80, None).join("\n");
         assert!(said.contains("of the latest 5,000 of 97,751"), "{said}");
         report.misses_looked_at.of = 5_000;
-        let said = Page { report: &report, story: None, top: 5 }.lines(80, None).join("\n");
+        let said = StatsText { report: &report, story: None, top: 5 }.lines(80, None).join("\n");
         assert!(!said.contains("of the latest"), "{said}");
     }
 
     #[test]
     fn whoever_has_no_events_is_told_how_to_get_some() {
         let mut settings = crate::config::Settings::default().analytics;
-        let report = Report::default();
+        let report = UsageReport::default();
         let said = nothing(&report, "/h/a.jsonl", Some(&settings));
         assert!(said.contains("Analytics are off") && said.contains("enabled"), "{said}");
         settings.enabled = true;

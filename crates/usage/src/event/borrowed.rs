@@ -1,7 +1,7 @@
-//! Text → what counts of an event, nothing of it copied: for whoever reads a million of them.
+//! Text → what counts of an event, nothing of it copied, to read millions of them.
 //!
 //! We write an event's type before its data, so that such a text is gone through once. Any other is read like
-//! [`Recorded`](super::Recorded), type first: both ways say the same of every text.
+//! [`RecordedEvent`](super::Recorded), type first: both ways say the same of every text.
 
 use std::{borrow::Cow, fmt};
 
@@ -12,42 +12,42 @@ use serde::{
 use uuid::Uuid;
 
 use super::{
-    Call, Event,
-    read::{Data, Unreadable, Written, event, malformed, number_of},
+    Event, EventCall,
+    read::{EventData, RawEvent, UnreadableEvent, event, malformed, number_of},
 };
 
 /// Text that stands somewhere else, as long as nothing in it is escaped.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Text<'a>(Cow<'a, str>);
+pub struct BorrowedText<'a>(Cow<'a, str>);
 
-impl fmt::Debug for Text<'_> {
+impl fmt::Debug for BorrowedText<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, formatter)
     }
 }
 
-impl AsRef<str> for Text<'_> {
+impl AsRef<str> for BorrowedText<'_> {
     fn as_ref(&self) -> &str {
         &self.0
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for BorrowedText<'a> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Either;
         impl<'de> Visitor<'de> for Either {
-            type Value = Text<'de>;
+            type Value = BorrowedText<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("a string")
             }
 
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<BorrowedText<'de>, E> {
+                Ok(BorrowedText(Cow::Borrowed(text)))
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
+            fn visit_str<E>(self, text: &str) -> Result<BorrowedText<'de>, E> {
+                Ok(BorrowedText(Cow::Owned(text.to_owned())))
             }
         }
         deserializer.deserialize_str(Either)
@@ -56,28 +56,28 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 
 /// An event with what counts of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Glance<'a> {
+pub struct BorrowedEvent<'a> {
     /// What happened.
-    pub event: Event<Text<'a>>,
+    pub event: Event<BorrowedText<'a>>,
     /// When, as ISO 8601.
-    pub timestamp: Text<'a>,
+    pub timestamp: BorrowedText<'a>,
     /// Its own number, by which a copy is known.
     pub event_id: Uuid,
-    server_id: Text<'a>,
-    tool: Option<Text<'a>>,
-    client_name: Option<Text<'a>>,
+    server_id: BorrowedText<'a>,
+    tool: Option<BorrowedText<'a>>,
+    client_name: Option<BorrowedText<'a>>,
     latency_us: Option<u64>,
 }
 
-impl<'a> Glance<'a> {
-    /// Reads one event. It is one where [`Recorded::read`](super::Recorded::read) says so.
-    pub fn read(text: &'a str) -> Result<Self, Unreadable> {
+impl<'a> BorrowedEvent<'a> {
+    /// Reads one event. It is one where [`RecordedEvent::read`](super::Recorded::read) says so.
+    pub fn read(text: &'a str) -> Result<Self, UnreadableEvent> {
         once_through(text).map_or_else(|_| type_first(text), Ok)
     }
 
     /// What was asked, by whom and how fast it was answered.
-    pub fn call(&self) -> Call<'_> {
-        Call {
+    pub fn call(&self) -> EventCall<'_> {
+        EventCall {
             server_id: self.server_id.as_ref(),
             tool: self.tool.as_ref().map(AsRef::as_ref),
             client_name: self.client_name.as_ref().map(AsRef::as_ref),
@@ -86,9 +86,9 @@ impl<'a> Glance<'a> {
     }
 }
 
-fn type_first(text: &str) -> Result<Glance<'_>, Unreadable> {
-    let written: Written<'_> = serde_json::from_str(text).map_err(malformed)?;
-    Ok(Glance {
+fn type_first(text: &str) -> Result<BorrowedEvent<'_>, UnreadableEvent> {
+    let written: RawEvent<'_> = serde_json::from_str(text).map_err(malformed)?;
+    Ok(BorrowedEvent {
         event: event(written.kind.as_ref(), written.data)?,
         timestamp: written.timestamp,
         event_id: written.event_id.unwrap_or_else(|| number_of(text)),
@@ -99,12 +99,12 @@ fn type_first(text: &str) -> Result<Glance<'_>, Unreadable> {
     })
 }
 
-fn once_through(text: &str) -> Result<Glance<'_>, serde_json::Error> {
+fn once_through(text: &str) -> Result<BorrowedEvent<'_>, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_str(text);
-    let met = json.deserialize_map(Members)?;
+    let met = json.deserialize_map(EventVisitor)?;
     json.end()?;
     let lacking = serde_json::Error::missing_field;
-    Ok(Glance {
+    Ok(BorrowedEvent {
         event: met.event.ok_or_else(|| lacking("data"))?,
         timestamp: met.timestamp.ok_or_else(|| lacking("timestamp"))?,
         event_id: met.event_id.flatten().unwrap_or_else(|| number_of(text)),
@@ -115,12 +115,12 @@ fn once_through(text: &str) -> Result<Glance<'_>, serde_json::Error> {
     })
 }
 
-/// The members of [`Written`], by their names.
+/// The members of [`RawEvent`], by their names.
 #[derive(Deserialize)]
 #[serde(field_identifier, rename_all = "snake_case")]
-enum Member {
+enum EventMember {
     Type,
-    Data,
+    EventData,
     Timestamp,
     ServerId,
     EventId,
@@ -137,49 +137,49 @@ enum Member {
 /// What was met of them.
 #[derive(Default)]
 #[expect(clippy::option_option, reason = "a member that is null was met, and comes no second time")]
-struct Met<'a> {
-    kind: Option<Text<'a>>,
-    event: Option<Event<Text<'a>>>,
-    timestamp: Option<Text<'a>>,
-    server_id: Option<Text<'a>>,
+struct MetMembers<'a> {
+    kind: Option<BorrowedText<'a>>,
+    event: Option<Event<BorrowedText<'a>>>,
+    timestamp: Option<BorrowedText<'a>>,
+    server_id: Option<BorrowedText<'a>>,
     event_id: Option<Option<Uuid>>,
-    tool: Option<Option<Text<'a>>>,
-    client_name: Option<Option<Text<'a>>>,
-    client_version: Option<Option<Text<'a>>>,
-    skill_digest: Option<Option<Text<'a>>>,
-    skill_commit: Option<Option<Text<'a>>>,
+    tool: Option<Option<BorrowedText<'a>>>,
+    client_name: Option<Option<BorrowedText<'a>>>,
+    client_version: Option<Option<BorrowedText<'a>>>,
+    skill_digest: Option<Option<BorrowedText<'a>>>,
+    skill_commit: Option<Option<BorrowedText<'a>>>,
     latency_us: Option<Option<u64>>,
 }
 
-struct Members;
+struct EventVisitor;
 
-impl<'de> Visitor<'de> for Members {
-    type Value = Met<'de>;
+impl<'de> Visitor<'de> for EventVisitor {
+    type Value = MetMembers<'de>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an event")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Met<'de>, A::Error> {
-        let mut met = Met::default();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<MetMembers<'de>, A::Error> {
+        let mut met = MetMembers::default();
         while let Some(member) = map.next_key()? {
             match member {
-                Member::Type => once(&mut map, &mut met.kind)?,
-                Member::Data => {
+                EventMember::Type => once(&mut map, &mut met.kind)?,
+                EventMember::EventData => {
                     let kind = met.kind.as_ref().filter(|_| met.event.is_none());
                     let kind = kind.ok_or_else(|| A::Error::custom("not our order"))?;
-                    met.event = map.next_value_seed(Data::of(kind.as_ref()))?;
+                    met.event = map.next_value_seed(EventData::of(kind.as_ref()))?;
                 }
-                Member::Timestamp => once(&mut map, &mut met.timestamp)?,
-                Member::ServerId => once(&mut map, &mut met.server_id)?,
-                Member::EventId => once(&mut map, &mut met.event_id)?,
-                Member::Tool => once(&mut map, &mut met.tool)?,
-                Member::ClientName => once(&mut map, &mut met.client_name)?,
-                Member::ClientVersion => once(&mut map, &mut met.client_version)?,
-                Member::SkillDigest => once(&mut map, &mut met.skill_digest)?,
-                Member::SkillCommit => once(&mut map, &mut met.skill_commit)?,
-                Member::LatencyUs => once(&mut map, &mut met.latency_us)?,
-                Member::Other => {
+                EventMember::Timestamp => once(&mut map, &mut met.timestamp)?,
+                EventMember::ServerId => once(&mut map, &mut met.server_id)?,
+                EventMember::EventId => once(&mut map, &mut met.event_id)?,
+                EventMember::Tool => once(&mut map, &mut met.tool)?,
+                EventMember::ClientName => once(&mut map, &mut met.client_name)?,
+                EventMember::ClientVersion => once(&mut map, &mut met.client_version)?,
+                EventMember::SkillDigest => once(&mut map, &mut met.skill_digest)?,
+                EventMember::SkillCommit => once(&mut map, &mut met.skill_commit)?,
+                EventMember::LatencyUs => once(&mut map, &mut met.latency_us)?,
+                EventMember::Other => {
                     map.next_value::<IgnoredAny>()?;
                 }
             }
@@ -205,7 +205,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::event::Recorded;
+    use crate::event::RecordedEvent;
 
     /// One of every type, with all that it may have.
     fn events() -> Vec<Vec<(String, Value)>> {
@@ -270,7 +270,7 @@ mod tests {
         ]
     }
 
-    /// The same members in every way that somebody might write them.
+    /// The same members in every way that they may be written.
     fn ways(members: &[(String, Value)]) -> Vec<String> {
         let mut ways = vec![written(members), format!(" {} ", written(members))];
         for at in 0..members.len() {
@@ -310,17 +310,17 @@ mod tests {
                 whole.char_indices().map(|(at, _)| whole.get(..at).unwrap_or_default().to_owned());
             texts.extend(cuts.chain([format!("{whole}}}"), format!("{whole} 1")]));
             for text in texts {
-                match (Glance::read(&text), Recorded::read(&text)) {
-                    (Ok(glance), Ok(read)) => {
+                match (BorrowedEvent::read(&text), RecordedEvent::read(&text)) {
+                    (Ok(borrowed), Ok(read)) => {
                         good += 1;
-                        assert_eq!(format!("{:?}", glance.event), format!("{:?}", read.event));
-                        assert_eq!(format!("{:?}", glance.call()), format!("{:?}", read.call()));
-                        let (number, when) = (glance.event_id, glance.timestamp.as_ref());
+                        assert_eq!(format!("{:?}", borrowed.event), format!("{:?}", read.event));
+                        assert_eq!(format!("{:?}", borrowed.call()), format!("{:?}", read.call()));
+                        let (number, when) = (borrowed.event_id, borrowed.timestamp.as_ref());
                         assert_eq!((number, when), (read.event_id, read.timestamp.as_str()));
                     }
-                    (glance, read) => {
+                    (borrowed, read) => {
                         bad += 1;
-                        assert_eq!(glance.err(), read.err(), "{text}");
+                        assert_eq!(borrowed.err(), read.err(), "{text}");
                     }
                 }
             }
@@ -331,9 +331,9 @@ mod tests {
     #[test]
     fn our_own_order_is_gone_through_once_and_borrows() {
         let text = written(&events()[2]);
-        let glance = once_through(&text).unwrap();
-        assert!(matches!(glance.timestamp, Text(Cow::Borrowed(_))));
-        let own = serde_json::to_string(&Recorded::read(&text).unwrap()).unwrap();
+        let borrowed = once_through(&text).unwrap();
+        assert!(matches!(borrowed.timestamp, BorrowedText(Cow::Borrowed(_))));
+        let own = serde_json::to_string(&RecordedEvent::read(&text).unwrap()).unwrap();
         assert!(once_through(&own).is_ok(), "{own}");
         assert!(once_through(r#"{"data":{},"type":"refresh","timestamp":"t"}"#).is_err());
     }

@@ -1,20 +1,20 @@
-//! [`Asked`] and [`Outcome`]: as much of a request and its answer as may be told.
+//! [`TracedRequest`] and [`TracedOutcome`]: as much of a request and its answer as may be sent.
 
 /// The label of everything that is not in our tables.
-pub const OTHER: &str = "_OTHER";
+pub const OTHER_LABEL: &str = "_OTHER";
 
-/// A request, as far as it is told.
+/// A request, as far as it is sent.
 #[derive(Debug, Clone)]
-pub struct Asked<'a> {
-    /// Its method, from the tables; else [`OTHER`].
+pub struct TracedRequest<'a> {
+    /// Its method, from the tables; else [`OTHER_LABEL`].
     pub method: &'a str,
-    /// The tool it calls, from the table; else [`OTHER`]. None where it calls none.
+    /// The tool it calls, from the table; else [`OTHER_LABEL`]. None where it calls none.
     pub tool: Option<&'static str>,
-    /// The resource it reads; told only if there is one.
+    /// The resource it reads; sent only if there is one.
     pub resource: Option<&'a str>,
     /// Its number.
     pub id: String,
-    /// The revision of the protocol, if it is one we speak.
+    /// The revision of the protocol, if the server speaks it.
     pub protocol: Option<String>,
     /// The span it is part of, as W3C writes it.
     pub traceparent: Option<&'a str>,
@@ -24,7 +24,7 @@ pub struct Asked<'a> {
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TracedOutcome {
     /// Well.
     Done,
     /// With a tool's answer that says it failed.

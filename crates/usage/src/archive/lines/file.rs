@@ -1,4 +1,4 @@
-//! The door to the history's files: opened for reading, never written here.
+//! The only file that opens the history's files; never for writing.
 
 #![expect(
     clippy::disallowed_methods,
@@ -17,17 +17,17 @@ use std::{
 
 /// Which file it is, whatever it is called by now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity(u64, u64);
+pub(super) struct FileIdentity(u64, u64);
 
 /// A file that was there, as long as it was then.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct HistoryFile {
     file: File,
-    pub(super) identity: Identity,
+    pub(super) identity: FileIdentity,
     pub(super) length: u64,
 }
 
-impl Opened {
+impl HistoryFile {
     /// The file of this name; none where there is none. A FIFO or a device would keep us waiting.
     pub(super) fn at(path: &Path) -> io::Result<Option<Self>> {
         let opened = path.metadata().and_then(|found| {
@@ -76,13 +76,13 @@ impl Opened {
 }
 
 #[cfg(unix)]
-fn identity(found: &Metadata) -> Identity {
+fn identity(found: &Metadata) -> FileIdentity {
     use std::os::unix::fs::MetadataExt as _;
-    Identity(found.dev(), found.ino())
+    FileIdentity(found.dev(), found.ino())
 }
 
 #[cfg(not(unix))]
-fn identity(found: &Metadata) -> Identity {
+fn identity(found: &Metadata) -> FileIdentity {
     let born = found.created().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-    Identity(born.map_or(0, |at| at.as_secs()), born.map_or(0, |at| at.subsec_nanos().into()))
+    FileIdentity(born.map_or(0, |at| at.as_secs()), born.map_or(0, |at| at.subsec_nanos().into()))
 }

@@ -1,4 +1,4 @@
-//! [`Shelf`]: what a report needs of the catalog, and what of it nobody took.
+//! [`CatalogSummary`]: what a report needs of the catalog, and what of it was never used.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,9 +15,9 @@ const MAX_FINDINGS: usize = 100;
 
 /// The skills that could have been served, and what is wrong with others.
 #[derive(Debug, Clone, Default)]
-pub struct Shelf {
+pub struct CatalogSummary {
     /// In the catalog's order.
-    pub skills: Vec<Shelved>,
+    pub skills: Vec<CatalogSkill>,
     /// What is wrong.
     pub health: Health,
     places: HashMap<String, usize>,
@@ -25,7 +25,7 @@ pub struct Shelf {
 
 /// One skill on the shelf.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Shelved {
+pub struct CatalogSkill {
     /// What events call it: its identity.
     pub name: String,
     /// What it says of itself.
@@ -38,9 +38,9 @@ pub struct Shelved {
     pub inherited: bool,
 }
 
-impl Shelf {
+impl CatalogSummary {
     /// A shelf with these skills.
-    pub fn new(skills: Vec<Shelved>, health: Health) -> Self {
+    pub fn new(skills: Vec<CatalogSkill>, health: Health) -> Self {
         let places = skills.iter().enumerate().map(|(at, skill)| (skill.name.clone(), at));
         Self { places: places.collect(), skills, health }
     }
@@ -52,7 +52,7 @@ impl Shelf {
     }
 
     /// The skill that events call this.
-    pub fn get(&self, name: &str) -> Option<&Shelved> {
+    pub fn get(&self, name: &str) -> Option<&CatalogSkill> {
         self.skills.get(*self.places.get(name)?)
     }
 
@@ -92,13 +92,13 @@ impl Shelf {
     }
 }
 
-fn unused(skill: &Shelved, file: Option<String>) -> Unused {
+fn unused(skill: &CatalogSkill, file: Option<String>) -> Unused {
     Unused { skill: skill.name.clone(), file, description: skill.description.clone() }
 }
 
-fn shelved(skill: &Skill) -> Shelved {
+fn shelved(skill: &Skill) -> CatalogSkill {
     let fields = skill.fields();
-    Shelved {
+    CatalogSkill {
         name: skill.identity.to_string(),
         description: fields.description.clone(),
         keywords: fields.keywords.iter().chain(&fields.phrases).cloned().collect(),
@@ -127,9 +127,9 @@ fn health(catalog: &Catalog) -> Health {
 }
 
 /// Whose each file is, by its source's name and its own.
-type Owners<'a> = HashMap<(&'a str, &'a str), &'a str>;
+type FileOwners<'a> = HashMap<(&'a str, &'a str), &'a str>;
 
-fn owners(catalog: &Catalog) -> Owners<'_> {
+fn owners(catalog: &Catalog) -> FileOwners<'_> {
     let sources = catalog.sources();
     let owned = catalog.skills().filter_map(|skill| {
         let source = sources.get(skill.source)?;
@@ -138,7 +138,7 @@ fn owners(catalog: &Catalog) -> Owners<'_> {
     owned.collect()
 }
 
-fn finding(diagnostic: &Diagnostic, owners: &Owners<'_>) -> HealthFinding {
+fn finding(diagnostic: &Diagnostic, owners: &FileOwners<'_>) -> HealthFinding {
     let finding = &diagnostic.finding;
     let file = if diagnostic.file.is_empty() { &*diagnostic.source } else { &diagnostic.file };
     let place = match finding.at.line {
