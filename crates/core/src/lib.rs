@@ -6,6 +6,7 @@
 
 pub mod catalog;
 pub mod diagnostic;
+pub mod digest;
 pub mod document;
 pub mod estimate;
 pub mod relpath;

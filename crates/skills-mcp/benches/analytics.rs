@@ -32,8 +32,8 @@ use std::{
 
 use cluster::Cluster;
 use serde_json::{Value, json};
-use skills_mcp::analytics::archive::{Address, Archive};
 use skills_testkit::{Client, Home, Listening};
+use skills_usage::archive::{Address, Archive};
 use tokio::runtime::Runtime;
 use usage::{DAY, Usage, batch, now, until_now};
 

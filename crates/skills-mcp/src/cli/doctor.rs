@@ -14,7 +14,6 @@ use super::{
     trust::{self, Asking},
 };
 use crate::{
-    analytics::outlook::outlook,
     config::{Key, SandboxMode, Value as KeyValue},
     script::{self, Enforced, Runs},
     source::{
@@ -23,6 +22,7 @@ use crate::{
     },
     store::{Cause, Refreshed, Snapshot, Store},
     transport::{Client, ClientError, Era, Tried},
+    usage::outlook,
 };
 
 #[derive(clap::Args)]
@@ -72,8 +72,8 @@ struct Examined {
     git: Result<String, GitError>,
     /// What cannot be removed of script runs and of earlier commits of repositories.
     left_behind: Vec<String>,
-    /// Whether events are kept and sent.
-    analytics: String,
+    /// Whether events are kept and sent, in a build that does.
+    analytics: Option<String>,
     /// What the operator should know of their own set-up.
     warnings: Vec<String>,
 }
@@ -173,8 +173,10 @@ impl Examined {
         for stays in &self.left_behind {
             out.line(format!("  {}", safe(stays)));
         }
-        out.heading("Analytics");
-        out.line(format!("  {}", safe(&self.analytics)));
+        if let Some(analytics) = &self.analytics {
+            out.heading("Analytics");
+            out.line(format!("  {}", safe(analytics)));
+        }
         self.trust(out);
         out.heading("Protocol");
         for round in &self.tried {

@@ -11,7 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use skills_core::catalog::Skill;
+use skills_core::{catalog::Skill, digest::hex};
 
 use super::Failure;
 use crate::{
@@ -134,8 +134,6 @@ impl LockFile {
 
 /// A digest of a skill's own file and of all that belongs to it, by name and content.
 fn digest(snapshot: &Snapshot, skill: &Skill) -> String {
-    use std::fmt::Write as _;
-
     let mut hash = Sha256::new();
     hash.update(skill.document().digest());
     for file in snapshot.files(skill) {
@@ -144,8 +142,5 @@ fn digest(snapshot: &Snapshot, skill: &Skill) -> String {
         hash.update(file.digest.unwrap_or_else(|error| error.to_string()).as_bytes());
         hash.update([0]);
     }
-    hash.finalize().iter().fold("sha256:".to_owned(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    format!("sha256:{}", hex(&hash.finalize()))
 }

@@ -3,9 +3,7 @@
 //! Standard output is data, standard error is talk. Exit codes: 0 done, 1 findings, 2 usage or configuration,
 //! 3 environment, 70 our bug.
 
-mod collect;
 mod config;
-mod dashboard;
 mod demo;
 mod doctor;
 mod example;
@@ -22,11 +20,12 @@ mod run;
 mod serve;
 mod show;
 mod signals;
-mod stats;
 mod status;
 mod sync;
 mod trust;
 mod try_out;
+#[cfg(feature = "usage")]
+mod usage;
 mod why;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
@@ -46,7 +45,8 @@ use crate::{
         installed,
     },
     store::{Cause, Store},
-    surface::{Budget, History, ListingStyle, ServerProfile, ToolSets},
+    surface::{Budget, ListingStyle, ServerProfile, ToolSets},
+    usage::history,
 };
 
 /// Serves skills to AI coding agents over MCP
@@ -142,14 +142,13 @@ enum Command {
     Sync(sync::SyncOptions),
     /// Say at which commit each repository is, and what changed
     Status(status::StatusOptions),
-    /// Say what was used, what helped and what was missing
-    Stats(stats::StatsOptions),
+    #[cfg(feature = "usage")]
+    #[command(flatten)]
+    Usage(usage::UsageCommand),
     /// See what an agent sees, on an example that comes along
+    // After `stats` and before `dashboard`.
+    #[command(display_order = 12)]
     Demo(demo::DemoOptions),
-    /// Show what was used, what helped and what was missing, as a page in a browser
-    Dashboard(dashboard::DashboardOptions),
-    /// Take events from many servers over HTTP, keep and count them
-    Collect(collect::CollectOptions),
     /// Serve a project's bundles through skills.list and skills.search
     McpServer(mcp_server::McpServerOptions),
 }
@@ -188,10 +187,9 @@ struct Context {
 impl Context {
     fn run(&self, command: Command) -> Result<ExitCode, Failure> {
         let level = self.shared.log.as_deref().or_else(|| self.environment.get("SKILLS_LOG"));
-        let serving = matches!(
-            command,
-            Command::Serve | Command::McpServer(_) | Command::Collect(_) | Command::Dashboard(_)
-        );
+        let serving = matches!(command, Command::Serve | Command::McpServer(_));
+        #[cfg(feature = "usage")]
+        let serving = serving || matches!(&command, Command::Usage(command) if command.serves());
         log::start(level, if serving { log::SERVING } else { log::OTHERWISE })?;
         if matches!(command, Command::Serve | Command::McpServer(_)) {
             // Before anything is logged: it starts everything anew, and what was said would be said twice.
@@ -210,10 +208,9 @@ impl Context {
             Command::Trust(options) => trust::run(self, &options),
             Command::Sync(options) => sync::run(self, &options),
             Command::Status(options) => status::run(self, &options),
-            Command::Stats(options) => stats::run(self, &options),
             Command::Demo(options) => demo::run(&options),
-            Command::Dashboard(options) => dashboard::run(self, &options),
-            Command::Collect(options) => collect::run(self, &options),
+            #[cfg(feature = "usage")]
+            Command::Usage(command) => command.run(self),
         }
     }
 
@@ -335,8 +332,7 @@ impl Context {
             })?;
         }
         let settings = Stack::read(&self.environment, &self.shared.settings)?.settle(None).settings;
-        let home = || self.environment.home.clone();
-        profile.history = settings.analytics.tool.then(|| Arc::new(History::new(home())));
+        profile.history = history(self.environment.home.clone(), &settings.analytics);
         profile.listing = self.shared.listing;
         let budget = &self.shared.listing_budget;
         profile.budget = Budget::parse(budget)

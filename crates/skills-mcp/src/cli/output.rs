@@ -56,6 +56,7 @@ pub(super) fn passed_on(out: &str, err: &str, about: &str) {
 }
 
 /// One line of talk, beside what is printed.
+#[cfg(feature = "usage")]
 pub(super) fn aside(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }

@@ -9,13 +9,11 @@ use std::{
 
 use super::{Context, Failure, NO_SOURCE};
 use crate::{
-    analytics::recorder::Recorder,
-    event::Sink,
     script::{self, Runs},
     store::{Store, keep, keep_synced},
     surface::{Dispatcher, ServerProfile},
-    telemetry::Telemetry,
     transport::{self, Handler},
+    usage::Recording,
 };
 
 pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
@@ -56,15 +54,7 @@ pub(super) fn serve(
             "waiting for an MCP client on standard input; Ctrl-C ends it, `skills-mcp demo` shows what it does"
         );
     }
-    let telemetry = Telemetry::start(&context.environment, &store);
-    let recorder = recorder(context, &store);
-    let (watching, recording) = (telemetry.clone(), recorder.clone());
-    let server_id = store.settings().analytics.server_id(&context.environment);
-    let sink = Sink::new(server_id, move |recorded| {
-        watching.heard(&recorded);
-        tracing::debug!(event = serde_json::to_string(&recorded).unwrap_or_default(), "recorded");
-        recording.take(recorded);
-    });
+    let recording = Recording::start(&context.environment, &store);
     // One client's messages and short calls have one thread, so that none of them changes threads; what blocks has others.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .max_blocking_threads(MAX_BLOCKING_THREADS)
@@ -74,17 +64,14 @@ pub(super) fn serve(
         tokio::spawn(keep(Arc::clone(&store)));
         tokio::spawn(keep_synced(Arc::clone(&store)));
         tokio::task::spawn_blocking(sweep);
-        tokio::spawn(send_left(Arc::clone(&store), recorder.clone()));
-        tokio::spawn(follow_settings(Arc::clone(&store), recorder.clone()));
+        recording.spawn();
         let runs = Runs::new(&context.environment);
-        let dispatcher =
-            Dispatcher::new(Arc::clone(&store), profile, runs, sink, telemetry.clone());
+        let (sink, telemetry) = (recording.sink(), recording.telemetry());
+        let dispatcher = Dispatcher::new(Arc::clone(&store), profile, runs, sink, telemetry);
         transport::serve(Handler::new(dispatcher)).await
     });
     store.stop_syncing();
-    telemetry.close();
-    recorder.settings_changed();
-    recorder.close((when + EXIT_TIMEOUT).min(Instant::now() + EVENTS_TIMEOUT));
+    recording.close(|| (when + EXIT_TIMEOUT).min(Instant::now() + EVENTS_TIMEOUT));
     tracing::info!(late = store.late(), "stopped: {ended}");
     // A read of standard input may still block a thread, and nothing is left to wait for.
     runtime.shutdown_background();
@@ -96,31 +83,4 @@ fn sweep() {
     for stays in script::sweep() {
         tracing::warn!("{stays}");
     }
-}
-
-/// Sends what earlier servers left, once the settings say whether to.
-async fn send_left(store: Arc<Store>, recorder: Recorder) {
-    let snapshot = store.snapshot().await;
-    let analytics = &snapshot.settings().analytics;
-    if !analytics.enabled || analytics.endpoint.is_none() {
-        return;
-    }
-    // What is not sent before the end the next server sends.
-    let _ = tokio::task::spawn_blocking(move || recorder.send_left()).await;
-}
-
-/// Tells the recorder when the settings may have changed, also where no event comes.
-async fn follow_settings(store: Arc<Store>, recorder: Recorder) {
-    let mut generations = store.generations();
-    while generations.changed().await.is_ok() {
-        recorder.settings_changed();
-    }
-}
-
-/// Keeps and sends events as the content's settings say at their moment.
-fn recorder(context: &Context, store: &Arc<Store>) -> Recorder {
-    let store = Arc::clone(store);
-    Recorder::new(context.environment.home.as_deref(), move || {
-        store.known().map(|snapshot| snapshot.settings().analytics.clone())
-    })
 }

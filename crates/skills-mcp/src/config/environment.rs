@@ -6,6 +6,8 @@
 
 use std::{collections::HashMap, ffi::OsString, path::PathBuf};
 
+use skills_usage::settings::Analytics;
+
 /// An environment variable we look at.
 #[derive(Debug)]
 pub struct Variable {
@@ -205,8 +207,9 @@ impl Environment {
         self.variables.get(name).map(String::as_str)
     }
 
-    /// What events call this machine.
-    pub fn server_id(&self) -> String {
-        format!("dev-{}", self.user.as_deref().unwrap_or("unknown"))
+    /// What events call this machine: what the operator says, else `dev-` and the login name.
+    pub fn server_id(&self, settings: &Analytics) -> String {
+        let user = || format!("dev-{}", self.user.as_deref().unwrap_or("unknown"));
+        settings.server_id.clone().unwrap_or_else(user)
     }
 }

@@ -2,7 +2,9 @@
 
 use skills_core::yaml::{self, Node};
 
-use super::{environment::VARIABLES, public::public_https, value::Value};
+use skills_http::public::public_https;
+
+use super::{environment::VARIABLES, value::Value};
 
 /// No name is longer.
 const MAX_NAME_CHARS: usize = 64;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use skills_core::route::Matching;
+use skills_usage::{event::KeptContext, settings::Analytics};
 
-use super::{Environment, keys::Key, layer::Origin, value::Value};
-use crate::event::Kept;
+use super::{keys::Key, layer::Origin, value::Value};
 
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,34 +136,6 @@ pub struct Git {
     pub max_total_bytes: u64,
 }
 
-/// `analytics.*`
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Analytics {
-    /// Whether events are recorded.
-    pub enabled: bool,
-    /// Where they are sent.
-    pub endpoint: Option<String>,
-    /// Whether content named that.
-    pub endpoint_by_content: bool,
-    /// Where they are kept.
-    pub file: String,
-    /// How much of a request's text is in them.
-    pub context: Kept,
-    /// What they call this machine, where the operator says so.
-    pub server_id: Option<String>,
-    /// How often they are sent.
-    pub interval_seconds: u64,
-    /// Whether agents may ask what they say.
-    pub tool: bool,
-}
-
-impl Analytics {
-    /// What events call this machine: what the operator says, else `dev-` and the login name.
-    pub fn server_id(&self, environment: &Environment) -> String {
-        self.server_id.clone().unwrap_or_else(|| environment.server_id())
-    }
-}
-
 impl Settings {
     pub(super) fn of(values: &Vec<(&'static Key, Value, Origin)>) -> Self {
         let values = Values(values);
@@ -211,7 +183,7 @@ impl Settings {
                     .filter(|endpoint| !endpoint.is_empty()),
                 endpoint_by_content: values.is_of_content("analytics.endpoint"),
                 file: values.text("analytics.file"),
-                context: Kept::of(&values.text("analytics.context")),
+                context: KeptContext::of(&values.text("analytics.context")),
                 server_id: Some(values.text("analytics.server_id")).filter(|id| !id.is_empty()),
                 interval_seconds: values.count("analytics.interval_seconds"),
                 tool: values.flag("analytics.tool"),

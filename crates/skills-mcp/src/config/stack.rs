@@ -285,7 +285,7 @@ mod tests {
     use skills_core::diagnostic::Code;
 
     use super::*;
-    use crate::{config::ContentConfig, event::Kept};
+    use crate::{config::ContentConfig, event::KeptContext};
 
     fn content(text: &str) -> ServedContent {
         let config = ContentConfig {
@@ -455,12 +455,12 @@ mod tests {
         };
         let off = "analytics: {context: off}\n";
         let full = "analytics: {context: full}\n";
-        assert_eq!(kept("strict", &[], "{}\n"), (Kept::Full, 0));
-        assert_eq!(kept("strict", &[], "analytics: {context: tokens}\n"), (Kept::Tokens, 0));
-        assert_eq!(kept("strict", &[], off), (Kept::Off, 0));
-        assert_eq!(kept("strict", &["analytics.context=off"], full), (Kept::Off, 0));
-        assert_eq!(kept("named", &["analytics.context=tokens"], full), (Kept::Tokens, 0));
-        assert_eq!(kept("named", &[], "analytics: {context: some}\n"), (Kept::Full, 1));
+        assert_eq!(kept("strict", &[], "{}\n"), (KeptContext::Full, 0));
+        assert_eq!(kept("strict", &[], "analytics: {context: tokens}\n"), (KeptContext::Tokens, 0));
+        assert_eq!(kept("strict", &[], off), (KeptContext::Off, 0));
+        assert_eq!(kept("strict", &["analytics.context=off"], full), (KeptContext::Off, 0));
+        assert_eq!(kept("named", &["analytics.context=tokens"], full), (KeptContext::Tokens, 0));
+        assert_eq!(kept("named", &[], "analytics: {context: some}\n"), (KeptContext::Full, 1));
         let key = Key::named("analytics.context").unwrap();
         let narrows = |new: &str, old: &str| {
             key.narrows(&Value::Text(new.to_owned()), &Value::Text(old.to_owned()))
@@ -479,7 +479,7 @@ mod tests {
             let user = user.map(str::to_owned);
             let environment = Environment { user, ..Environment::default() };
             assert_eq!(settled.diagnostics[0].finding.code, Code::ConfigRefused);
-            settled.settings.analytics.server_id(&environment)
+            environment.server_id(&settled.settings.analytics)
         };
         assert_eq!(named(&[], Some("ada")), "dev-ada");
         assert_eq!(named(&[], None), "dev-unknown");
@@ -564,7 +564,7 @@ mod tests {
         let analytics = &settled.settings.analytics;
         assert!(analytics.enabled && analytics.endpoint_by_content);
         assert_eq!(analytics.endpoint.as_deref(), Some("https://a.org/x"));
-        assert_eq!(analytics.context, Kept::Tokens);
+        assert_eq!(analytics.context, KeptContext::Tokens);
         assert_eq!(waiting(&settled), ["analytics.endpoint", "analytics.context"]);
         // Less is always had, and is what is on record from then on.
         let settled = later(on, "analytics: {enabled: false, context: off}\n", &[]);
@@ -574,7 +574,7 @@ mod tests {
             settled.pins.as_ref().unwrap().values().map(|(k, _)| k.name).collect();
         assert_eq!(kept, ["analytics.context"]);
         let off = "analytics: {context: off}\n";
-        assert_eq!(later(off, "{}\n", &[]).settings.analytics.context, Kept::Off);
+        assert_eq!(later(off, "{}\n", &[]).settings.analytics.context, KeptContext::Off);
         // What the operator says needs nobody's consent.
         let settled = later("{}\n", on, &["analytics.enabled=true", "analytics.endpoint="]);
         assert!(settled.settings.analytics.enabled && settled.waiting.is_empty());
@@ -612,7 +612,11 @@ mod tests {
             let known = Consent::Known(pins.clone());
             let settings = strict.settle_with(Some((&content(text), &known))).settings;
             assert!(!settings.analytics.enabled, "{text}");
-            assert_eq!(settings.analytics.context, Kept::Tokens, "what is narrower stays: {text}");
+            assert_eq!(
+                settings.analytics.context,
+                KeptContext::Tokens,
+                "what is narrower stays: {text}"
+            );
             assert_eq!(settings.git.branch, "main", "{text}");
             assert!(!settings.scripts.runners.contains_key(".rb"), "{text}");
             assert!(!settings.scripts.allowed_extensions.contains(&".rb".to_owned()), "{text}");
@@ -626,7 +630,7 @@ mod tests {
         let unknown = Consent::Unknown("/h/trust.json cannot be read: no".to_owned());
         let settled = stack.settle_with(Some((&content(text), &unknown)));
         assert!(!settled.settings.analytics.enabled);
-        assert_eq!(settled.settings.analytics.context, Kept::Tokens);
+        assert_eq!(settled.settings.analytics.context, KeptContext::Tokens);
         assert_eq!(settled.settings.matching.max_results, 7);
         assert_eq!((settled.pins, settled.waiting.len()), (None, 1));
         assert!(settled.diagnostics[0].finding.message.contains("/h/trust.json cannot be read"));

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use skills_core::{
     catalog::{Catalog, Kind, Presence, Skill},
     diagnostic::escaped,
+    digest::hex,
     document::{Execution, ScriptDeclaration},
     relpath::RelPath,
     resolve::{self, Declared, FoundFile, find_file},
@@ -25,7 +26,7 @@ use super::{
 use crate::{
     config::{Environment, Origin, SandboxMode, Scripts},
     source::{DiskError, Links, Root},
-    store::{ContentError, Snapshot, hex},
+    store::{ContentError, Snapshot},
 };
 
 /// No script needs to be larger.

@@ -36,7 +36,7 @@ use refresher::Refresher;
 pub use report::{Cause, Refreshed};
 use request::{RefreshRequest, RefreshScope, Reply};
 pub use schedule::keep;
-pub use snapshot::{ContentError, SkillFile, Snapshot, hex};
+pub use snapshot::{ContentError, SkillFile, Snapshot};
 use sync::SyncState;
 pub use sync::{Fetched, Outcome, Urgency, keep_synced};
 use tokio::{

@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use skills_core::{
     catalog::{Catalog, Folder, Kind, Origin, Skill, Stamp},
     diagnostic::{Diagnostic, escaped},
+    digest::hex,
     document::{Dialect, Parsed, Text},
     relpath::RelPath,
     route::{Router, Verdict},
@@ -18,7 +19,7 @@ use thiserror::Error;
 use super::index::Index;
 use crate::{
     config::{FileStamp, Settings, Settled},
-    event::Version,
+    event::SkillVersion,
     source::{Directory, DiskError, Identity, MAX_SKILL_BYTES, Root, ScannedSource},
 };
 
@@ -34,15 +35,6 @@ pub struct SkillFile {
     pub bytes: usize,
     /// SHA-256 of its bytes in hexadecimal, or why there is none.
     pub digest: Result<String, ContentError>,
-}
-
-/// Bytes in hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// A diagnostic's line is shown from files up to this size.
@@ -110,9 +102,9 @@ impl Snapshot {
     }
 
     /// Which state of a skill this is.
-    pub fn version(&self, skill: &Skill) -> Version {
+    pub fn version(&self, skill: &Skill) -> SkillVersion {
         let source = self.roots.get(skill.source);
-        Version {
+        SkillVersion {
             digest: Some(format!("sha256:{}", hex(skill.document().digest()))),
             commit: source.and_then(|source| source.commit.as_deref()).map(str::to_owned),
         }

@@ -11,7 +11,7 @@ use skills_core::{
 
 use super::{Refusal, ServerProfile, Session};
 use crate::{
-    event::{Event, Sink, SkillServed, Told},
+    event::{Event, Sink, SkillServed, VersionedEvent},
     script::{Caller, Runs},
     store::{ContentError, Snapshot, Store},
 };
@@ -104,7 +104,7 @@ impl Call {
         tokens: usize,
         context: Option<&str>,
         hit: Option<&Hit>,
-    ) -> Told {
+    ) -> VersionedEvent {
         Event::SkillServed(SkillServed {
             context: context.map(str::to_owned),
             skill_path: skill.identity.to_string(),

@@ -19,7 +19,7 @@ use super::{
     AdvertisedTool, Blocking, Call, Refusal, Registry, Reply, ServerProfile, Session, ToolList,
 };
 use crate::{
-    event::{Behalf, Sink},
+    event::{CallContext, Sink},
     script::{Caller, Runs},
     store::{Cause, Snapshot, Store},
     telemetry::{self, Telemetry},
@@ -203,9 +203,9 @@ impl Dispatcher {
     fn sink(&self, request: &ToolRequest<'_>, tool: &AdvertisedTool, snapshot: &Snapshot) -> Sink {
         let analytics = &snapshot.settings().analytics;
         let sink = if analytics.enabled { self.sink.clone() } else { self.telemetry.sink() };
-        sink.on_behalf(|| {
+        sink.for_call(|| {
             let client = request.client.as_ref().map(|(name, version)| (&**name, &**version));
-            Behalf::new(tool.tool.name, client, request.received, analytics.context)
+            CallContext::new(tool.tool.name, client, request.received, analytics.context)
         })
     }
 
@@ -227,7 +227,7 @@ impl Dispatcher {
             Blocking::Script => None,
         };
         let running = Arc::clone(tool);
-        let work = telemetry::carried(move || running.call(&call, arguments));
+        let work = telemetry::in_span(move || running.call(&call, arguments));
         spawn_blocking(work).await.unwrap_or_else(|_| panicked())
     }
 }

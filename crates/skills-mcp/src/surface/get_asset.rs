@@ -155,7 +155,7 @@ fn answer(
         kind,
         mime_type,
     })?;
-    call.sink.tell(|| {
+    call.sink.record(|| {
         Event::AssetServed(AssetServed {
             skill_path: skill.identity.to_string(),
             file: file.to_string(),

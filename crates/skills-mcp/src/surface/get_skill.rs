@@ -202,7 +202,7 @@ fn no_match(call: &Call, context: &str, closest: Option<&Hit>) -> Result<Reply, 
     };
     let ranked = if by_formula.is_none() { by_rank() } else { None };
     let closest = by_formula.or(ranked);
-    call.sink.tell(|| {
+    call.sink.record(|| {
         call.session.offered(&[]);
         Event::NoMatch(NoMatch {
             context: Some(context.to_owned()),
@@ -230,7 +230,7 @@ fn ambiguous(call: &Call, context: &str, hits: &[Hit]) -> Result<Reply, Refusal>
             matched_keywords: &hit.matched,
         });
     }
-    call.sink.tell(|| {
+    call.sink.record(|| {
         let paths = candidates.iter().map(|candidate| candidate.skill_path.to_owned());
         let candidates: Vec<String> = paths.collect();
         call.session.offered(&candidates);
@@ -282,7 +282,7 @@ fn serve(
             .map(|found| script_shape(found.declaration, Some(&found.from.identity)))
             .collect(),
     })?;
-    call.sink.tell(|| {
+    call.sink.record(|| {
         let tokens = resolved.content.tokens;
         call.skill_served(skill, &resolved.ancestors, tokens, context, hit)
     });

@@ -20,6 +20,7 @@ mod report_usage;
 mod run_script;
 mod session;
 mod skill;
+#[cfg(feature = "usage")]
 mod skill_stats;
 mod skills_list;
 mod skills_search;
@@ -36,7 +37,6 @@ pub use registry::{AdvertisedTool, Registry};
 pub use run_script::AUDIT;
 use serde_json::{Map, Value};
 pub use session::Session;
-pub use skill_stats::History;
 pub use tool_list::ToolList;
 
 /// Every tool there is, by tool set, in the order they are listed.
@@ -50,6 +50,7 @@ pub const TOOLS: &[Tool] = &[
     skill::TOOL,
     skills_list::TOOL,
     skills_search::TOOL,
+    #[cfg(feature = "usage")]
     skill_stats::TOOL,
 ];
 

@@ -2,8 +2,8 @@
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
-use super::{History, Tool, skills_list, skills_search};
-use crate::store::Snapshot;
+use super::{Tool, skills_list, skills_search};
+use crate::{store::Snapshot, usage::History};
 
 /// A set of tools that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments};
 use crate::{
-    event::{Event, Refresh},
+    event::{CatalogRefreshed, Event},
     store::{Cause, Outcome, Urgency},
 };
 
@@ -47,8 +47,8 @@ fn run(call: &Call, _: Map<String, Value>) -> Result<Reply, Refusal> {
     let refreshed = call.store.refresh(Cause::Asked);
     let skills_reindexed = refreshed.snapshot.catalog.len();
     let success = refreshed.failures.is_empty();
-    call.sink.tell(|| {
-        Event::Refresh(Refresh {
+    call.sink.record(|| {
+        Event::Refresh(CatalogRefreshed {
             mode: "local".to_owned(),
             success,
             commit_hash: None,
@@ -107,8 +107,8 @@ fn from_git(call: &Call) -> Result<Reply, Refusal> {
             outcomes.iter().map(commit).collect()
         }),
     };
-    call.sink.tell(|| {
-        Event::Refresh(Refresh {
+    call.sink.record(|| {
+        Event::Refresh(CatalogRefreshed {
             mode: "git".to_owned(),
             success: answer.success,
             commit_hash: answer.commit_hash.clone(),

@@ -6,10 +6,7 @@ use serde_json::{Map, Value, json};
 use skills_core::diagnostic::escaped;
 
 use super::{Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments};
-use crate::{
-    analytics::REPEATEDLY_USELESS,
-    event::{Event, SkillFeedback},
-};
+use crate::event::{Event, SkillFeedback, USELESS_STREAK};
 
 pub(super) const TOOL: Tool = Tool {
     name: "report_usage",
@@ -51,14 +48,14 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     tracing::info!(skill = path, useful = input.useful, comment = shown, "feedback");
     // Where events are recorded, the recorder counts them over all sessions.
     let in_a_row = call.session.rated(path, input.useful);
-    if in_a_row >= REPEATEDLY_USELESS && !call.snapshot.settings().analytics.enabled {
+    if in_a_row >= USELESS_STREAK && !call.snapshot.settings().analytics.enabled {
         tracing::warn!(
             skill = path,
             in_a_row,
             "called useless again and again; its author should look at it"
         );
     }
-    call.sink.tell(|| {
+    call.sink.record(|| {
         Event::SkillFeedback(SkillFeedback {
             skill_path: path.to_owned(),
             useful: input.useful,

@@ -189,7 +189,7 @@ impl Audit<'_> {
         let (skill, script, names) = (cut(self.skill), cut(self.file), self.names());
         let why: String = escaped(&denied.message.chars().take(300).collect::<String>());
         tracing::info!(skill, script, args = names.join(","), result, why, "run_script");
-        self.call.sink.tell(|| {
+        self.call.sink.record(|| {
             let snapshot = &self.call.snapshot;
             let known = snapshot.catalog.find(self.skill);
             let owner = known.zip(RelPath::parse(self.file).ok()).and_then(|(known, file)| {
@@ -245,7 +245,7 @@ impl Audit<'_> {
                 outcome.enforced.gap().unwrap_or_default()
             );
         }
-        self.call.sink.tell(|| {
+        self.call.sink.record(|| {
             Event::ScriptExecuted(ScriptExecuted {
                 skill_path: skill.identity.to_string(),
                 file: plan.file.to_string(),

@@ -139,7 +139,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     match catalog.named(&input.name) {
         Named::One(skill) => load(call, skill),
         Named::Several(skills) => {
-            call.sink.tell(|| ambiguous(call, &input.name, &skills));
+            call.sink.record(|| ambiguous(call, &input.name, &skills));
             let names: Vec<&str> = skills.iter().map(|skill| &*skill.label).collect();
             let message = format!(
                 "Skill '{:.200}' is ambiguous.\n\nUse one of the full names: {}",
@@ -149,7 +149,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
             Err(Refusal::Plain(message))
         }
         Named::Nobody => {
-            call.sink.tell(|| no_match(call, &input.name));
+            call.sink.record(|| no_match(call, &input.name));
             Err(Refusal::Plain(not_found(catalog, &input.name)))
         }
     }
@@ -188,7 +188,7 @@ fn load(call: &Call, skill: &Skill) -> Result<Reply, Refusal> {
         Kind::Bundle => (call.text(skill)?.into_whole(), Vec::new()),
         Kind::Tree => tree(call, skill)?,
     };
-    call.sink.tell(|| {
+    call.sink.record(|| {
         let tokens = skills_core::estimate::tokens(&content);
         call.skill_served(skill, &inherited_from, tokens, None, None)
     });

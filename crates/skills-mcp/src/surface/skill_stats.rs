@@ -2,26 +2,17 @@
 //!
 //! A few rows of each list, as short as they can be said; the whole report is what `skills-mcp stats --json` prints.
 
-use std::{
-    path::PathBuf,
-    sync::{Mutex, PoisonError},
-};
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use skills_core::{diagnostic::one_line, estimate};
+use skills_usage::{
+    archive::Period,
+    clock,
+    report::{CatalogSummary, UsageReport},
+};
 
 use super::{Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments};
-use crate::{
-    analytics::{
-        archive::{Period, lines::Lines},
-        journal,
-        report::{Report, Shelf},
-    },
-    clock,
-    config::Analytics,
-};
 
 pub(super) const TOOL: Tool = Tool {
     name: "skill_stats",
@@ -61,31 +52,6 @@ fn thirty() -> u64 {
     30
 }
 
-/// The history of this machine.
-#[derive(Debug)]
-pub struct History {
-    home: Option<PathBuf>,
-    /// What is known of the file that was asked last.
-    lines: Mutex<Option<Lines>>,
-}
-
-impl History {
-    /// The history in this home.
-    pub fn new(home: Option<PathBuf>) -> Self {
-        Self { home, lines: Mutex::default() }
-    }
-
-    /// The file of these settings; what was read of it before is not read again.
-    fn lines(&self, settings: &Analytics) -> Option<Lines> {
-        let file = journal::history(settings, self.home.as_deref())?;
-        let mut known = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.as_ref().is_none_or(|known| known.file() != file) {
-            *known = Some(Lines::new(file));
-        }
-        known.clone()
-    }
-}
-
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: SkillStatsInput = arguments::read(arguments)?;
     let settings = &call.snapshot.settings().analytics;
@@ -96,8 +62,8 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let today = clock::today();
     let period = Period::last(input.days, today);
     let evidence = lines.evidence(period).map_err(|error| Refusal::Plain(error.to_string()))?;
-    let shelf = Shelf::of(&call.snapshot);
-    let mut report = Report::of(&evidence, Some(&shelf), period, today);
+    let catalog = CatalogSummary::of(&call.snapshot.catalog);
+    let mut report = UsageReport::of(&evidence, Some(&catalog), period, today);
     if let Some(skill) = &input.skill {
         report = report.narrowed(skill);
     }
@@ -110,8 +76,8 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
 }
 
 /// The report in few words, each list with so many rows.
-fn short(report: &Report, rows: usize) -> Value {
-    let Report { totals, period, .. } = report;
+fn short(report: &UsageReport, rows: usize) -> Value {
+    let UsageReport { totals, period, .. } = report;
     let list = |rows: Vec<Value>| Value::Array(rows);
     let advice = report.advice.iter().take(rows.min(5));
     let advice = advice.map(|advice| {

@@ -128,7 +128,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         lines.push("Every word must occur; try fewer words, or match: \"ranked\".".to_owned());
     }
     let reply = Reply::structured(lines.join("\n"), &output)?;
-    call.sink.tell(|| searched(call, output));
+    call.sink.record(|| searched(call, output));
     Ok(reply)
 }
 

@@ -11,7 +11,7 @@ use rmcp::{
 use super::{Handler, handler::CORE_METHODS};
 use crate::{
     surface::TOOLS,
-    telemetry::{Asked, OTHER, Outcome},
+    telemetry::{OTHER_LABEL, TracedOutcome, TracedRequest},
 };
 
 /// A handler, and telemetry around it.
@@ -52,10 +52,10 @@ impl Traced {
         &self,
         request: &'a ClientRequest,
         context: &'a RequestContext<RoleServer>,
-    ) -> Asked<'a> {
+    ) -> TracedRequest<'a> {
         let spoken = self.supported_protocol_versions();
         let protocol = context.protocol_version().filter(|version| spoken.contains(version));
-        Asked {
+        TracedRequest {
             method: method(request),
             tool: tool(request),
             resource: resource(request),
@@ -71,15 +71,15 @@ impl Traced {
 fn method(request: &ClientRequest) -> &str {
     let written = request.method();
     let ours = !matches!(request, ClientRequest::CustomRequest(_));
-    if ours || CORE_METHODS.contains(&written) { written } else { OTHER }
+    if ours || CORE_METHODS.contains(&written) { written } else { OTHER_LABEL }
 }
 
 fn tool(request: &ClientRequest) -> Option<&'static str> {
     let ClientRequest::CallToolRequest(call) = request else {
-        return (method(request) == "tools/call").then_some(OTHER);
+        return (method(request) == "tools/call").then_some(OTHER_LABEL);
     };
     let named = TOOLS.iter().find(|tool| tool.answers_to(&call.params.name));
-    Some(named.map_or(OTHER, |tool| tool.name))
+    Some(named.map_or(OTHER_LABEL, |tool| tool.name))
 }
 
 fn resource(request: &ClientRequest) -> Option<&str> {
@@ -87,12 +87,12 @@ fn resource(request: &ClientRequest) -> Option<&str> {
     Some(&read.params.uri)
 }
 
-fn outcome(answer: &Result<ServerResult, ErrorData>) -> Outcome {
+fn outcome(answer: &Result<ServerResult, ErrorData>) -> TracedOutcome {
     match answer {
-        Err(error) => Outcome::Refused(error.code.0),
+        Err(error) => TracedOutcome::Refused(error.code.0),
         Ok(ServerResult::CallToolResult(result)) if result.is_error == Some(true) => {
-            Outcome::ToolError
+            TracedOutcome::ToolError
         }
-        Ok(_) => Outcome::Done,
+        Ok(_) => TracedOutcome::Done,
     }
 }

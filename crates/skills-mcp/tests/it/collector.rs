@@ -13,15 +13,13 @@ use std::{
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use skills_mcp::{
-    analytics::{
-        archive::{Address, Archive, Keep, TOLD, Taken},
-        tally::{Tally, count},
-    },
-    clock,
-    event::Recorded,
-};
 use skills_testkit::{Answer, Home, Listening, PROMPT, ask, wait_until};
+use skills_usage::{
+    archive::{Address, Archive, Keep, MAX_SKILL_EVENTS, Taken},
+    clock,
+    event::RecordedEvent,
+    tally::{Tally, count},
+};
 
 use crate::{
     recount,
@@ -55,29 +53,29 @@ fn taken(answer: &Answer) -> (u64, u64, u64, usize) {
 }
 
 /// The texts of all events in a file, and the sum of each count that is kept there.
-fn kept(file: &Path) -> (Vec<Recorded>, Tally) {
+fn kept(file: &Path) -> (Vec<RecordedEvent>, Tally) {
     let connection = Connection::open(file).unwrap();
     let mut select = connection.prepare("SELECT body FROM events ORDER BY event_id").unwrap();
     let bodies = select.query_map([], |row| row.get::<_, String>(0)).unwrap();
-    let events = bodies.map(|body| Recorded::read(&body.unwrap()).unwrap()).collect();
+    let events = bodies.map(|body| RecordedEvent::read(&body.unwrap()).unwrap()).collect();
     let mut tally = Tally::new();
     let select = "SELECT metric, subject, detail, bucket, SUM(n), SUM(total) FROM counts GROUP BY 1, 2, 3, 4";
     let mut select = connection.prepare(select).unwrap();
     let mut rows = select.query([]).unwrap();
     while let Some(row) = rows.next().unwrap() {
         let word: String = row.get(0).unwrap();
-        let metric = skills_mcp::analytics::tally::Metric::of(&word).unwrap();
+        let metric = skills_usage::tally::Metric::of(&word).unwrap();
         let (subject, detail, bucket) =
             (row.get(1).unwrap(), row.get(2).unwrap(), row.get(3).unwrap());
-        let key = skills_mcp::analytics::tally::Key { metric, subject, detail, bucket };
+        let key = skills_usage::tally::CountKey { metric, subject, detail, bucket };
         let number = |column| u64::try_from(row.get::<_, i64>(column).unwrap()).unwrap();
-        let sum = skills_mcp::analytics::tally::Sum { n: number(4), total: number(5) };
+        let sum = skills_usage::tally::CountSum { n: number(4), total: number(5) };
         tally.insert(key, sum);
     }
     (events, tally)
 }
 
-fn recounted(events: &[Recorded]) -> Tally {
+fn recounted(events: &[RecordedEvent]) -> Tally {
     let mut tally = Tally::new();
     for event in events {
         count(&mut tally, event);
@@ -382,8 +380,8 @@ fn a_clock_ahead_is_set_right_and_what_is_old_goes_while_its_counts_stay() {
     assert_eq!(taken(&collector.post("/v1/events", &batch(&old[..5]))), (0, 0, 5, 0));
     drop(collector);
     let served = |tally: &Tally| tally.values().map(|sum| sum.n).sum::<u64>();
-    let ancient: Vec<Recorded> =
-        ancient.iter().map(|event| Recorded::read(&event.to_string()).unwrap()).collect();
+    let ancient: Vec<RecordedEvent> =
+        ancient.iter().map(|event| RecordedEvent::read(&event.to_string()).unwrap()).collect();
     assert_eq!(served(&kept(&file).1), served(&before) - served(&recounted(&ancient)));
 }
 
@@ -529,8 +527,10 @@ fn what_is_being_written_when_it_is_asked_to_stop_is_finished() {
 fn the_archive_says_what_a_recount_says() {
     let home = Home::new();
     let address = Address::Sqlite(home.path().join("events.db"));
-    let events: Vec<Recorded> =
-        some(14_000, 5).iter().map(|event| Recorded::read(&event.to_string()).unwrap()).collect();
+    let events: Vec<RecordedEvent> = some(14_000, 5)
+        .iter()
+        .map(|event| RecordedEvent::read(&event.to_string()).unwrap())
+        .collect();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let archive = Archive::open(&address, Keep::default()).await.unwrap();
@@ -546,7 +546,7 @@ fn the_archive_says_what_a_recount_says() {
             recount::assert_same(&reader.evidence(period).await.unwrap(), &expected);
             let skill = "team1/area1/skill1";
             // Whoever wants more than all archives tell gets what they tell.
-            for (wanted, told) in [(20, 20), (usize::MAX, TOLD)] {
+            for (wanted, told) in [(20, 20), (usize::MAX, MAX_SKILL_EVENTS)] {
                 let story = archive.story(skill, period, wanted).await.unwrap();
                 let expected = recount::story(&events, skill, period, told);
                 assert_eq!((story.days, story.recent), (expected.days, expected.recent));

@@ -5,14 +5,12 @@ use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 use serde_json::Value;
-use skills_mcp::{
-    analytics::{
-        journal::{Folder, State, Writer},
-        sender::{Round, Sender},
-    },
-    event::Recorded,
-};
 use skills_testkit::{Home, Listening};
+use skills_usage::{
+    event::RecordedEvent,
+    journal::{JournalFolder, JournalWriter, SenderState},
+    sender::{Round, Sender},
+};
 
 use crate::{
     journal::{
@@ -36,7 +34,7 @@ fn collected(home: &Home) -> BTreeSet<String> {
     let connection = Connection::open(home.path().join("events.db")).unwrap();
     let mut select = connection.prepare("SELECT body FROM events").unwrap();
     let bodies = select.query_map([], |row| row.get::<_, String>(0)).unwrap();
-    let number = |body: String| Recorded::read(&body).unwrap().event_id.to_string();
+    let number = |body: String| RecordedEvent::read(&body).unwrap().event_id.to_string();
     bodies.map(|body| number(body.unwrap())).collect()
 }
 
@@ -83,16 +81,16 @@ fn b01_what_killed_writers_have_written_is_in_a_real_collector() {
 fn what_a_collector_cannot_read_is_put_aside_and_what_is_too_old_for_it_is_counted() {
     let (home, elsewhere) = (Home::with(ROOT_TREE), Home::new());
     let (collector, url) = collector(&elsewhere);
-    let at = |timestamp: &str| Recorded { timestamp: timestamp.to_owned(), ..event("x") };
+    let at = |timestamp: &str| RecordedEvent { timestamp: timestamp.to_owned(), ..event("x") };
     let events =
         [event("x"), at("yesterday"), at("2020-01-01T00:00:00.000Z"), at("soon"), event("y")];
     let number = |place: usize| events[place].event_id.to_string();
-    assert!(Writer::new(Some(home.path())).write(&events, &settings(&url)));
-    let folder = Folder::new(home.path());
-    assert_eq!(Sender::new(folder.clone()).round(&url, |_| true), Round::Done);
+    assert!(JournalWriter::new(Some(home.path())).write(&events, &settings(&url)));
+    let folder = JournalFolder::new(home.path());
+    assert_eq!(Sender::new(folder.clone(), || None).round(&url, |_| true), Round::Done);
     assert_eq!(collected(&elsewhere), BTreeSet::from([number(0), number(4)]));
     assert_eq!(ids(&folder.refused()), BTreeSet::from([number(1), number(3)]));
-    let State { expired, dropped, .. } = State::read(&folder);
+    let SenderState { expired, dropped, .. } = SenderState::read(&folder);
     assert_eq!((expired, dropped, folder.unsent()), (1, 0, 0));
     let (_, out, _) = run(server(&home).env("ANALYTICS_ENDPOINT", &url).args(["doctor", "--json"]));
     assert!(out.contains("0 dropped; 1 too old for the endpoint"), "{out}");
@@ -104,14 +102,14 @@ fn what_a_collector_cannot_read_is_put_aside_and_what_is_too_old_for_it_is_count
 fn a_server_says_once_what_a_collector_does_not_keep() {
     let (home, elsewhere) = (Home::with(ROOT_TREE), Home::new());
     let (_collector, url) = collector(&elsewhere);
-    let at = |timestamp: &str| Recorded { timestamp: timestamp.to_owned(), ..event("x") };
-    let mut writer = Writer::new(Some(home.path()));
-    let folder = Folder::new(home.path());
+    let at = |timestamp: &str| RecordedEvent { timestamp: timestamp.to_owned(), ..event("x") };
+    let mut writer = JournalWriter::new(Some(home.path()));
+    let folder = JournalFolder::new(home.path());
     let mut client = shake(sending(&home, &url));
     ask(&mut client);
     for round in 1..=2 {
         assert!(writer.write(&[at("yesterday"), at("2020-01-01T00:00:00Z")], &settings(&url)));
-        eventually("they are sent", || (State::read(&folder).expired == round).then_some(()));
+        eventually("they are sent", || (SenderState::read(&folder).expired == round).then_some(()));
     }
     let (_, _, log) = client.close();
     for said in ["cannot read some events (\"'yesterday'", "is the clock of this machine right?"] {

@@ -4,8 +4,8 @@
 use std::{fs, io::ErrorKind, net::TcpListener, path::Path, process::Command};
 
 use serde_json::{Value, json};
-use skills_mcp::event::Recorded;
 use skills_testkit::{Client, Home, Remote};
+use skills_usage::event::RecordedEvent;
 
 use crate::{
     git::{follower, refresh, says},
@@ -81,7 +81,7 @@ fn recorded(home: &Home, client: Client) -> Vec<Value> {
     let history = home.path().join(".skills-mcp/analytics.jsonl");
     let history = fs::read_to_string(history).unwrap_or_default();
     let read = |line: &str| {
-        Recorded::read(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        RecordedEvent::read(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         let mut event: Value = serde_json::from_str(line).unwrap();
         event.as_object_mut().unwrap().remove("check").unwrap();
         event

@@ -16,24 +16,22 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_mcp::{
-    analytics::{
-        journal::{Folder, State, Writer, checked},
-        sender::{Round, Sender},
-    },
-    clock,
-    config::{Analytics, Settings},
-    event::{Event, Recorded, SkillFeedback},
-};
+use skills_mcp::config::{Analytics, Settings};
 use skills_testkit::{Behaviour, Client, Endpoint, Home, PROMPT, wait_until};
+use skills_usage::{
+    clock,
+    event::{Event, RecordedEvent, SkillFeedback},
+    journal::{JournalFolder, JournalWriter, SenderState, checked},
+    sender::{Round, Sender},
+};
 
 use crate::{
     support::{ROOT_TREE, after, eventually, ordinary, run, server},
     tunnel::{HOST, Tunnel},
 };
 
-pub(crate) fn event(comment: &str) -> Recorded {
-    Recorded {
+pub(crate) fn event(comment: &str) -> RecordedEvent {
+    RecordedEvent {
         event: Event::SkillFeedback(SkillFeedback {
             skill_path: "a".to_owned(),
             useful: true,
@@ -82,14 +80,14 @@ pub(crate) fn own(home: &Home) -> PathBuf {
 pub(crate) fn ids(file: &Path) -> BTreeSet<String> {
     let text = fs::read(file).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let read = |line: &str| Recorded::read(line).ok().map(|event| event.event_id.to_string());
+    let read = |line: &str| RecordedEvent::read(line).ok().map(|event| event.event_id.to_string());
     text.lines().filter_map(read).collect()
 }
 
 /// How many events were dropped, and how many lines were none, by the file that says so.
 fn counted(folder: &Path) -> (u64, u64) {
     let text = fs::read_to_string(folder.join("analytics-sender.json")).unwrap_or_default();
-    let state: State = serde_json::from_str(&text).unwrap_or_default();
+    let state: SenderState = serde_json::from_str(&text).unwrap_or_default();
     (state.dropped, state.spoilt)
 }
 
@@ -109,15 +107,15 @@ const WRITER: &str = "JOURNAL_TEST_WRITER";
 fn b01_a_writer_that_is_killed() {
     let (Ok(url), Some(home)) = (env::var(WRITER), env::var_os("HOME")) else { return };
     let settings = settings(&url);
-    let folder = Folder::new(Path::new(&home));
+    let folder = JournalFolder::new(Path::new(&home));
     thread::spawn(move || {
-        let mut sender = Sender::new(folder);
+        let mut sender = Sender::new(folder, || None);
         loop {
             sender.round(&url, |_| true);
             thread::sleep(Duration::from_millis(20));
         }
     });
-    let mut writer = Writer::new(Some(Path::new(&home)));
+    let mut writer = JournalWriter::new(Some(Path::new(&home)));
     loop {
         let event = event("x");
         assert!(writer.write(std::slice::from_ref(&event), &settings));
@@ -166,8 +164,8 @@ pub(crate) fn written_by_the_killed(kills: usize, home: &Home, url: &str) -> BTr
 
 /// Sends what the killed have left.
 pub(crate) fn send_the_rest(home: &Home, url: &str) {
-    let folder = Folder::new(home.path());
-    let mut sender = Sender::new(folder.clone());
+    let folder = JournalFolder::new(home.path());
+    let mut sender = Sender::new(folder.clone(), || None);
     wait_until("the rest is sent", || {
         sender.round(url, |_| true) == Round::Done && folder.unsent() == 0
     });
@@ -263,11 +261,11 @@ fn dead_address() -> String {
 fn a07_while_an_endpoint_is_dead_its_events_are_in_the_buffer_and_doctor_says_how_many() {
     let home = Home::with(ROOT_TREE);
     let url = dead_address();
-    let folder = Folder::new(home.path());
+    let folder = JournalFolder::new(home.path());
     let mut client = shake(sending(&home, &url));
     for round in 1..=3_u32 {
         ask(&mut client);
-        wait_until("it was tried again", || State::read(&folder).failures >= round);
+        wait_until("it was tried again", || SenderState::read(&folder).failures >= round);
     }
     client.close();
     assert_eq!(unsent(&home), ["analytics-buffer.jsonl"], "nowhere else");
@@ -279,12 +277,12 @@ fn a07_while_an_endpoint_is_dead_its_events_are_in_the_buffer_and_doctor_says_ho
     // What comes while the first are sent, and what is set aside because it is full, is counted as well.
     fs::rename(&buffer, own(&home).join(format!("analytics-buffer.{}.jsonl", clock::event_id())))
         .unwrap();
-    assert!(Writer::new(Some(home.path())).write(&[event("x")], &settings(&url)));
+    assert!(JournalWriter::new(Some(home.path())).write(&[event("x")], &settings(&url)));
     let (_, out, _) = run(server(&home).env("ANALYTICS_ENDPOINT", &url).args(["doctor", "--json"]));
     let said = format!("4 unsent in {} and 1 file beside it", buffer.display());
     assert!(out.contains(&said), "{out}");
     let endpoint = Endpoint::start();
-    State::change(&folder, |state| *state = State::default()).unwrap();
+    SenderState::change(&folder, |state| *state = SenderState::default()).unwrap();
     send_the_rest(&home, &endpoint.url());
     assert_eq!((endpoint.ids().len(), unsent(&home)), (4, Vec::new()));
 }
@@ -297,12 +295,12 @@ fn a07_events_that_come_while_a_batch_is_on_its_way_are_neither_lost_nor_sent_tw
     let done = std::sync::atomic::AtomicBool::new(false);
     let written = thread::scope(|scope| {
         scope.spawn(|| {
-            let mut sender = Sender::new(Folder::new(home.path()));
+            let mut sender = Sender::new(JournalFolder::new(home.path()), || None);
             while !done.load(Ordering::SeqCst) {
                 sender.round(&endpoint.url(), |_| true);
             }
         });
-        let mut writer = Writer::new(Some(home.path()));
+        let mut writer = JournalWriter::new(Some(home.path()));
         let mut written = BTreeSet::new();
         while endpoint.posted().len() < 20 {
             for _ in 0..50 {
@@ -329,7 +327,7 @@ fn a08_the_end_of_a_server_sends_also_right_after_an_endpoint_is_well_again() {
         endpoint.behave(Behaviour::Status(503));
         let mut client = shake(sending(&home, &endpoint.url()));
         ask(&mut client);
-        wait_until("it fails", || State::read(&Folder::new(home.path())).failures > 0);
+        wait_until("it fails", || SenderState::read(&JournalFolder::new(home.path())).failures > 0);
         endpoint.behave(Behaviour::Take);
         wait_until("the first", || endpoint.ids().len() == 1);
         ask(&mut client);
@@ -343,10 +341,10 @@ fn a08_the_end_of_a_server_sends_also_right_after_an_endpoint_is_well_again() {
 fn a08_an_outage_is_warned_of_once_when_it_begins_and_once_when_it_ends() {
     let home = Home::with(ROOT_TREE);
     let url = dead_address();
-    let folder = Folder::new(home.path());
+    let folder = JournalFolder::new(home.path());
     let mut client = shake(sending(&home, &url));
     ask(&mut client);
-    wait_until("three tries", || State::read(&folder).failures > 2);
+    wait_until("three tries", || SenderState::read(&folder).failures > 2);
     let log = client.log();
     let line = log.lines().find(|line| line.contains("events wait, since 127.0.0.1")).unwrap();
     assert!(line.contains("WARN") && line.contains("analytics-buffer.jsonl"), "{line}");
@@ -450,7 +448,7 @@ fn without_a_home_it_is_said_once_and_calls_work() {
     let (status, _, log) = client.close();
     assert!(status.success(), "{log}");
     assert_eq!(log.matches("there is no home folder").count(), 1, "{log}");
-    assert!(log.contains("no file tells of it dropped=2"), "{log}");
+    assert!(log.contains("no file counts them dropped=2"), "{log}");
 }
 
 #[test]
@@ -516,7 +514,7 @@ fn doctor_says_how_events_fare() {
     };
     assert_eq!(said(&mut server(&home)), "off");
     let url = "http://127.0.0.1:9/canary-path";
-    assert!(Writer::new(Some(home.path())).write(&[event("x")], &settings(url)));
+    assert!(JournalWriter::new(Some(home.path())).write(&[event("x")], &settings(url)));
     let kept = own(&home).join("analytics.jsonl");
     assert_eq!(
         said(&mut told(url)),
@@ -527,7 +525,7 @@ fn doctor_says_how_events_fare() {
         )
     );
     // What the history could not take is sent all the same.
-    let mut writer = Writer::new(Some(home.path()));
+    let mut writer = JournalWriter::new(Some(home.path()));
     let elsewhere = Analytics { file: "notes.txt".to_owned(), ..settings(url) };
     assert!(!writer.write(&[event("y")], &elsewhere));
     writer.settle();
@@ -585,7 +583,7 @@ fn without_analytics_there_is_no_file_and_no_thread() {
 fn what_others_have_left_is_sent_without_waiting_for_an_event() {
     let home = Home::with(ROOT_TREE);
     let endpoint = Endpoint::start();
-    assert!(Writer::new(Some(home.path())).write(&[event("x")], &settings(&endpoint.url())));
+    assert!(JournalWriter::new(Some(home.path())).write(&[event("x")], &settings(&endpoint.url())));
     // Whoever has analytics off leaves it there.
     let mut client = shake(server(&home));
     ask(&mut client);
@@ -730,8 +728,8 @@ fn a_token_is_not_sent_for_all_to_read() {
     command.env("ANALYTICS_TOKEN", "canary-token");
     let mut client = shake(command);
     ask(&mut client);
-    let folder = Folder::new(home.path());
-    wait_until("a second try", || State::read(&folder).failures > 1);
+    let folder = JournalFolder::new(home.path());
+    wait_until("a second try", || SenderState::read(&folder).failures > 1);
     let (_, _, log) = client.close();
     assert_eq!(log.matches("use https").count(), 1, "{log}");
     assert!(!log.contains("canary"), "{log}");
@@ -858,8 +856,8 @@ fn b05_after_an_outage_there_is_one_request_a_second() {
     let home = Home::with(ROOT_TREE);
     let endpoint = Endpoint::start();
     endpoint.behave(Behaviour::Status(503));
-    let events: Vec<Recorded> = (0..1_700).map(|_| event("waits")).collect();
-    assert!(Writer::new(Some(home.path())).write(&events, &settings(&endpoint.url())));
+    let events: Vec<RecordedEvent> = (0..1_700).map(|_| event("waits")).collect();
+    assert!(JournalWriter::new(Some(home.path())).write(&events, &settings(&endpoint.url())));
     let mut clients: Vec<Client> = (0..3).map(|_| shake(sending(&home, &endpoint.url()))).collect();
     clients.iter_mut().for_each(ask);
     eventually("a request", || endpoint.posted().first().cloned());
@@ -885,8 +883,8 @@ fn b05_after_an_outage_there_is_one_request_a_second() {
 fn b05_an_endpoint_whose_certificate_is_none_gets_nothing_and_costs_nothing() {
     let home = Home::new();
     let endpoint = Endpoint::start();
-    assert!(Writer::new(Some(home.path())).write(&[event("x")], &settings(&endpoint.url())));
-    let mut sender = Sender::new(Folder::new(home.path()));
+    assert!(JournalWriter::new(Some(home.path())).write(&[event("x")], &settings(&endpoint.url())));
+    let mut sender = Sender::new(JournalFolder::new(home.path()), || None);
     let wrong = endpoint.url().replace("http://", "https://");
     assert!(matches!(sender.round(&wrong, |_| true), Round::Later(_)));
     assert_eq!(endpoint.ids().len(), 0);
@@ -960,8 +958,8 @@ fn b07_damaged_files_cost_the_damaged_lines_and_nothing_else() {
         fs::write(own(&home).join(name), "mine").unwrap();
     }
     let endpoint = Endpoint::start();
-    let folder = Folder::new(home.path());
-    let mut sender = Sender::new(folder.clone());
+    let folder = JournalFolder::new(home.path());
+    let mut sender = Sender::new(folder.clone(), || None);
     let mut pauses = 0;
     let round = sender.round(&endpoint.url(), |_| {
         pauses += 1;

@@ -184,7 +184,7 @@ fn told(span: &Span) -> HashMap<String, String> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    skills_mcp::store::hex(bytes)
+    skills_core::digest::hex(bytes)
 }
 
 fn call(tool: &str, arguments: &Value, traceparent: &str) -> Value {

@@ -2,25 +2,23 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use skills_mcp::{
-    analytics::{
-        archive::{Evidence, Period, RECENT, Story},
-        tally::{Metric, Sum, Tally, count},
-    },
+use skills_usage::{
+    archive::{Evidence, MAX_RECENT_EVENTS, Period, Story},
     clock,
-    event::{Event, Recorded},
+    event::{Event, RecordedEvent},
+    tally::{CountSum, Metric, Tally, count},
 };
 
 use crate::usage::DAY;
 
-fn at(event: &Recorded) -> i64 {
+fn at(event: &RecordedEvent) -> i64 {
     clock::millis_of(&event.timestamp).unwrap()
 }
 
 /// The events of a period, newest first.
-fn within(events: &[Recorded], period: Period) -> Vec<Recorded> {
-    let day = |event: &Recorded| at(event).div_euclid(DAY);
-    let mut found: Vec<Recorded> = events
+fn within(events: &[RecordedEvent], period: Period) -> Vec<RecordedEvent> {
+    let day = |event: &RecordedEvent| at(event).div_euclid(DAY);
+    let mut found: Vec<RecordedEvent> = events
         .iter()
         .filter(|event| (period.from..=period.to).contains(&day(event)))
         .cloned()
@@ -29,8 +27,11 @@ fn within(events: &[Recorded], period: Period) -> Vec<Recorded> {
     found
 }
 
-fn by_day(events: &[Recorded], counted: impl Fn(&Metric, &str) -> bool) -> Vec<(i64, Metric, Sum)> {
-    let mut days: BTreeMap<(i64, Metric), Sum> = BTreeMap::new();
+fn by_day(
+    events: &[RecordedEvent],
+    counted: impl Fn(&Metric, &str) -> bool,
+) -> Vec<(i64, Metric, CountSum)> {
+    let mut days: BTreeMap<(i64, Metric), CountSum> = BTreeMap::new();
     for event in events {
         let mut tally = Tally::new();
         count(&mut tally, event);
@@ -56,7 +57,7 @@ fn list(event: &Event) -> Option<&str> {
 }
 
 /// The evidence of a period.
-pub(crate) fn evidence(events: &[Recorded], period: Period) -> Evidence {
+pub(crate) fn evidence(events: &[RecordedEvent], period: Period) -> Evidence {
     let events = within(events, period);
     let mut tally = Tally::new();
     for event in &events {
@@ -67,14 +68,14 @@ pub(crate) fn evidence(events: &[Recorded], period: Period) -> Evidence {
         list(&event.event).is_some_and(|list| {
             let seen = seen.entry(list).or_default();
             *seen += 1;
-            *seen <= RECENT
+            *seen <= MAX_RECENT_EVENTS
         })
     });
     Evidence { tally, days: by_day(&events, |_, _| true), recent: recent.cloned().collect() }
 }
 
 /// The story of a skill.
-pub(crate) fn story(events: &[Recorded], skill: &str, period: Period, limit: usize) -> Story {
+pub(crate) fn story(events: &[RecordedEvent], skill: &str, period: Period, limit: usize) -> Story {
     let events = within(events, period);
     let others = [Metric::Event, Metric::Server, Metric::Latency];
     let days = by_day(&events, |metric, subject| subject == skill && !others.contains(metric));

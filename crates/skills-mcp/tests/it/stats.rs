@@ -5,16 +5,14 @@ use std::{collections::HashSet, fs};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use skills_mcp::{
-    analytics::{
-        archive::{Archive, Evidence, Period, TOLD, lines::Lines},
-        report::Report,
-    },
-    event::Recorded,
-};
 use skills_testkit::{
     Client, Home,
     events::{Events, skill_name},
+};
+use skills_usage::{
+    archive::{Archive, Evidence, MAX_SKILL_EVENTS, Period, lines::LineArchive},
+    event::RecordedEvent,
+    report::UsageReport,
 };
 
 use crate::{
@@ -39,8 +37,8 @@ fn checked(line: &str) -> String {
 
 fn counted_one_by_one(lines: &[String], period: Period) -> Evidence {
     let mut seen = HashSet::new();
-    let read = lines.iter().filter_map(|line| Recorded::read(line).ok());
-    let each: Vec<Recorded> = read.filter(|event| seen.insert(event.event_id)).collect();
+    let read = lines.iter().filter_map(|line| RecordedEvent::read(line).ok());
+    let each: Vec<RecordedEvent> = read.filter(|event| seen.insert(event.event_id)).collect();
     recount::evidence(&each, period)
 }
 
@@ -87,7 +85,7 @@ proptest! {
         let home = Home::new();
         let file = home.path().join("h.jsonl");
         let rotated = home.path().join("h.jsonl.1");
-        let lines = Lines::new(&file);
+        let lines = LineArchive::new(&file);
         let mut new = events(seed, 3_000).into_iter();
         // What is in the two files.
         let (mut older, mut younger): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
@@ -146,7 +144,7 @@ fn a_large_history_is_read_by_all_threads_and_nothing_is_lost_between_them() {
         }
     }
     home.write("h.jsonl", &text);
-    let archive = Lines::new(home.path().join("h.jsonl"));
+    let archive = LineArchive::new(home.path().join("h.jsonl"));
     same(&archive.evidence(DAYS).unwrap(), &counted_one_by_one(&lines, DAYS));
     assert_eq!(archive.unreadable(), 1);
     let skill = skill_name(0);
@@ -158,7 +156,7 @@ fn a_large_history_is_read_by_all_threads_and_nothing_is_lost_between_them() {
     // Nobody tells more than the others would.
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let story = runtime.block_on(Archive::Lines(archive).story(&skill, DAYS, 1_000)).unwrap();
-    assert_eq!(story.recent.len(), TOLD);
+    assert_eq!(story.recent.len(), MAX_SKILL_EVENTS);
 }
 
 #[test]
@@ -168,7 +166,7 @@ fn a_changed_line_does_not_count_and_an_unfinished_one_counts_when_it_is_whole()
     let changed = checked(&lines[1]).replace("dev-", "dev_");
     let (begun, rest) = lines[2].split_at(50);
     home.write("h.jsonl", format!("{}\n{changed}\n{begun}", checked(&lines[0])));
-    let archive = Lines::new(home.path().join("h.jsonl"));
+    let archive = LineArchive::new(home.path().join("h.jsonl"));
     same(&archive.evidence(DAYS).unwrap(), &counted_one_by_one(&lines[..1], DAYS));
     assert_eq!(archive.unreadable(), 1);
     let whole = [lines[0].clone(), lines[2].clone()];
@@ -177,9 +175,9 @@ fn a_changed_line_does_not_count_and_an_unfinished_one_counts_when_it_is_whole()
         home.write("h.jsonl", format!("{}\n{changed}\n{begun}{rest}{end}", checked(&lines[0])));
         same(&archive.evidence(DAYS).unwrap(), &counted_one_by_one(&whole, DAYS));
     }
-    let none = Lines::new(home.path().join("none.jsonl"));
+    let none = LineArchive::new(home.path().join("none.jsonl"));
     assert!(none.evidence(DAYS).unwrap().tally.is_empty());
-    let folder = Lines::new(home.path());
+    let folder = LineArchive::new(home.path());
     assert!(folder.evidence(DAYS).unwrap_err().to_string().contains("not a file"));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let asked = runtime.block_on(Archive::Lines(archive).evidence(DAYS)).unwrap();
@@ -209,9 +207,9 @@ fn the_json_is_the_report_and_duplicates_count_once() {
     let home = history(&lines);
     let (code, out, err) = stats(&home, &[&PERIOD[..], &["--json"]].concat());
     assert_eq!((code, err.as_str()), (0, ""));
-    let said: Report = serde_json::from_str(&out).unwrap();
+    let said: UsageReport = serde_json::from_str(&out).unwrap();
     let today = i64::MAX;
-    let known = Report::of(&counted_one_by_one(&lines, DAYS), None, DAYS, today);
+    let known = UsageReport::of(&counted_one_by_one(&lines, DAYS), None, DAYS, today);
     assert_eq!(said, known);
     assert_eq!(said.totals.events, 2_000);
     assert!(said.advice.len() >= 3, "{:?}", said.advice);
@@ -242,7 +240,7 @@ fn tables_are_csv_and_one_skill_can_be_asked_for() {
         "{out}"
     );
     let (_, out, _) = stats(&home, &[&PERIOD[..], &["--skill", &skill, "--json"]].concat());
-    let said: Report = serde_json::from_str(&out).unwrap();
+    let said: UsageReport = serde_json::from_str(&out).unwrap();
     assert_eq!(said.skills.len(), 1);
 }
 
@@ -269,7 +267,7 @@ fn a_finding_names_the_skill_whose_file_it_is() {
     home.write("skills/broken.md", "---\nkeywords: [a\n");
     let (code, out, err) = run(server(&home).args(["stats", "--json"]));
     assert_eq!(code, 0, "{err}");
-    let said: Report = serde_json::from_str(&out).unwrap();
+    let said: UsageReport = serde_json::from_str(&out).unwrap();
     let findings = said.health.unwrap().findings;
     let of = |file: &str| findings.iter().find(|finding| finding.place.starts_with(file)).unwrap();
     assert_eq!(of("lame.md").skill.as_deref(), Some("lame"));
@@ -309,7 +307,7 @@ fn where_there_are_no_events_the_way_to_them_is_told() {
     let (code, out, _) = stats(&home, &["--set", "analytics.enabled=true"]);
     assert!(code == 0 && out.contains("Analytics are on"), "{out}");
     let (code, out, _) = stats(&home, &["--json"]);
-    let said: Report = serde_json::from_str(&out).unwrap();
+    let said: UsageReport = serde_json::from_str(&out).unwrap();
     assert_eq!((code, said.totals.events, said.days.len()), (0, 0, 30));
 }
 
@@ -338,7 +336,7 @@ fn a_collector_is_asked_with_the_token_and_its_report_shown() {
     use std::io::{BufRead as _, BufReader, Write as _};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let report = Report::of(&counted_one_by_one(&events(2, 500), DAYS), None, DAYS, DAYS.to);
+    let report = UsageReport::of(&counted_one_by_one(&events(2, 500), DAYS), None, DAYS, DAYS.to);
     let body = serde_json::to_string(&report).unwrap();
     let collector = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
@@ -370,7 +368,7 @@ fn a_collector_is_asked_with_the_token_and_its_report_shown() {
         &format!("http://{address}"),
     ]));
     assert_eq!((code, err.as_str()), (0, ""));
-    assert_eq!(serde_json::from_str::<Report>(&out).unwrap(), report);
+    assert_eq!(serde_json::from_str::<UsageReport>(&out).unwrap(), report);
     let asked = collector.join().unwrap();
     assert_eq!(asked[0], "get /v1/stats?days=7 http/1.1");
     assert!(asked.contains(&"authorization: bearer canary".to_owned()), "{asked:?}");

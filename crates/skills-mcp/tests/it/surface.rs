@@ -5,14 +5,13 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use skills_mcp::{
     config::{Environment, NamedSource, Stack, Trust},
-    event::Sink,
     script::Runs,
     source::Directory,
     store::{Cause, Store},
     surface::{Dispatcher, Refusal, ServerProfile, TOOLS, ToolRequest},
-    telemetry::Telemetry,
 };
 use skills_testkit::{Client, Home};
+use skills_usage::{event::Sink, telemetry::Telemetry};
 
 use crate::support::{ROOT_TREE, client, server};
 

@@ -4,7 +4,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use serde_json::{Value, json};
-use skills_mcp::{analytics::archive::Period, clock};
+use skills_usage::{archive::Period, clock};
 use uuid::Uuid;
 
 const SKILLS: usize = 300;

@@ -9,14 +9,12 @@ use std::{
 };
 
 use serde_json::Value;
-use skills_mcp::{
-    analytics::{
-        archive::{Address, Archive, Evidence, Keep, Taken},
-        tally::{Tally, count},
-    },
-    event::Recorded,
-};
 use skills_testkit::{Home, Listening, PROMPT};
+use skills_usage::{
+    archive::{Address, Archive, Evidence, Keep, Taken},
+    event::RecordedEvent,
+    tally::{Tally, count},
+};
 use tokio::runtime::Runtime;
 
 use crate::{
@@ -39,8 +37,8 @@ fn some(count: usize, seed: u64) -> Vec<Value> {
     (0..count).map(|_| event()).collect()
 }
 
-fn read(events: &[Value]) -> Vec<Recorded> {
-    events.iter().map(|event| Recorded::read(&event.to_string()).unwrap()).collect()
+fn read(events: &[Value]) -> Vec<RecordedEvent> {
+    events.iter().map(|event| RecordedEvent::read(&event.to_string()).unwrap()).collect()
 }
 
 fn collector(home: &Home, cluster: &Cluster, arguments: &[&str]) -> Listening {
@@ -108,8 +106,9 @@ fn sqlite_and_postgres_say_the_same_of_the_same_events() {
         let left = postgres.evidence(period).await.unwrap();
         recount::assert_same(&left, &sqlite.evidence(period).await.unwrap());
         let oldest = now() - 40 * DAY;
-        let young =
-            |event: &Recorded| skills_mcp::clock::millis_of(&event.timestamp).unwrap() > oldest;
+        let young = |event: &RecordedEvent| {
+            skills_usage::clock::millis_of(&event.timestamp).unwrap() > oldest
+        };
         assert!(!left.recent.is_empty() && left.recent.iter().all(young));
         let mut all = Tally::new();
         for event in &events {

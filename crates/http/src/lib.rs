@@ -1,0 +1,17 @@
+//! HTTP with limits, for whatever this workspace serves or asks over it.
+//!
+//! A module uses only the modules above it; a test checks that. Not here: what is served, what a skill or an event is.
+
+pub mod public;
+
+#[cfg(feature = "client")]
+pub mod client;
+
+#[cfg(feature = "server")]
+pub mod guard;
+
+#[cfg(feature = "server")]
+mod connections;
+
+#[cfg(feature = "server")]
+pub mod serving;

@@ -1,0 +1,146 @@
+//! `collect`: takes events over HTTP from many servers, keeps and counts them.
+
+use std::{
+    io::Write as _,
+    net::{SocketAddr, ToSocketAddrs as _},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
+
+use skills_http::{
+    guard::{AccessTokens, GuardError, HttpGuard},
+    serving::serve,
+};
+use skills_usage::{
+    archive::{Address, Archive, ArchiveError, Keep},
+    web::{Collector, Pages, RESERVED, keep_pruned, login, pages},
+};
+use tokio::net::TcpListener;
+
+use crate::{
+    cli::{Context, Failure, Output},
+    config::secret,
+    store::{Store, keep, keep_synced},
+    transport,
+    usage::served,
+};
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "Off loopback it asks for a token: set COLLECT_TOKEN (several, separated by \
+    commas, while one replaces another), and put something that speaks TLS in front of it."
+)]
+pub(crate) struct CollectOptions {
+    /// Where to listen; port 0 is any that is free, and the one it is is printed
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8787")]
+    listen: String,
+    /// Where events are kept: `sqlite:FILE`, a `postgres://` URL, or `postgres` for the URL in
+    /// `DATABASE_URL` (a password in an argument is seen by everybody on this machine)
+    #[arg(long, value_name = "ARCHIVE", default_value = "sqlite:events.db")]
+    store: String,
+    /// Forget events and their texts after so many days
+    #[arg(long, value_name = "DAYS", default_value_t = 90,
+        value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    keep_days: u32,
+    /// Forget counts after so many days; never before the events
+    #[arg(long, value_name = "DAYS", default_value_t = 730,
+        value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    keep_counts_days: u32,
+    /// A name that this server is known by, such as that of a proxy; may be given several times
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
+}
+
+pub(super) fn run(context: &Context, options: &CollectOptions) -> Result<ExitCode, Failure> {
+    let listen = listen_address(&options.listen)?;
+    let tokens = AccessTokens::parse(&secret("COLLECT_TOKEN").unwrap_or_default())?;
+    let guard = Arc::new(HttpGuard::new(listen, &options.hosts, tokens)?);
+    let address = archive_address(&options.store)?;
+    let keep_for = Keep { events: options.keep_days, counts: options.keep_counts_days };
+    let store = if context.named().is_empty() { None } else { Some(Arc::new(context.store()?)) };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(async {
+        let stop = transport::signal();
+        let listener = TcpListener::bind(listen).await.map_err(|error| {
+            Failure::environment(format!("{listen}: {error}"))
+                .with_hint("name another with --listen ADDRESS:PORT; port 0 is any that is free")
+        })?;
+        let archive = Arc::new(Archive::open(&address, keep_for).await?);
+        if !listen.ip().is_loopback() {
+            tracing::warn!("{listen} speaks plain HTTP: put something that speaks TLS in front");
+        }
+        announce(listener.local_addr()?);
+        tracing::info!("keeping events in {address} for {} days", options.keep_days);
+        let pruning = tokio::spawn(keep_pruned(Arc::clone(&archive)));
+        if let Some(store) = &store {
+            tokio::spawn(keep(Arc::clone(store)));
+            tokio::spawn(keep_synced(Arc::clone(store)));
+        }
+        let shown = Pages { archive: Arc::clone(&archive), catalog: store.as_ref().map(served) };
+        let collector = Collector::new(archive, Arc::clone(&guard));
+        let routes = collector.routes().merge(pages(shown, Arc::clone(&guard))).merge(login(guard));
+        let stop = async { tracing::info!("stopping: {}", stop.await) };
+        serve(listener, routes, &RESERVED, stop).await;
+        pruning.abort();
+        Ok(ExitCode::SUCCESS)
+    });
+    store.as_deref().map(Store::stop_syncing);
+    // Whatever waits for something else than what was being answered is not waited for.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    result
+}
+
+/// The one line of output: the parent process reads which port it is.
+fn announce(address: SocketAddr) {
+    let mut out = Output::new();
+    out.line(format!("listening on http://{address}"));
+    let _ = std::io::stdout().flush();
+}
+
+pub(super) fn listen_address(text: &str) -> Result<SocketAddr, Failure> {
+    let found = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
+    found.ok_or_else(|| {
+        Failure::usage(
+            format!("--listen is `{text}`"),
+            "use an address and a port, such as 127.0.0.1:8787 or [::1]:0",
+        )
+    })
+}
+
+pub(super) fn archive_address(text: &str) -> Result<Address, Failure> {
+    if text != "postgres" {
+        return Ok(Address::parse(text)?);
+    }
+    let url = secret("DATABASE_URL").ok_or_else(|| {
+        let hint = "set it to postgres://USER:PASSWORD@HOST/DATABASE";
+        Failure::usage("--store is `postgres`, and DATABASE_URL is not set", hint)
+    })?;
+    Ok(Address::parse(&url)?)
+}
+
+impl From<ArchiveError> for Failure {
+    fn from(error: ArchiveError) -> Self {
+        match error {
+            ArchiveError::Address(_) => Self::usage(error.to_string(), error.hint()),
+            ArchiveError::Failed { .. } | ArchiveError::Newer { .. } => {
+                Self::environment(error.to_string()).with_hint(error.hint())
+            }
+        }
+    }
+}
+
+impl From<GuardError> for Failure {
+    fn from(error: GuardError) -> Self {
+        match error {
+            GuardError::Open(_) => Self::usage(
+                error.to_string(),
+                "set COLLECT_TOKEN in the environment, such as to the output of `openssl rand -hex 32`, or listen on 127.0.0.1",
+            ),
+            GuardError::ShortToken => Self::usage(
+                format!("COLLECT_TOKEN: {error}"),
+                "use a long random one, such as the output of `openssl rand -hex 32`",
+            ),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `dashboard`: the page of what happened, on this machine or in an archive.
+
+use std::{io::Write as _, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
+
+use skills_http::{
+    guard::{AccessTokens, HttpGuard},
+    serving::serve,
+};
+use skills_usage::{
+    archive::Archive,
+    web::{Pages, RESERVED, login, pages},
+};
+use tokio::net::TcpListener;
+
+use super::{
+    collect::{archive_address, listen_address},
+    stats::history,
+};
+use crate::{
+    cli::{Context, Failure, Output},
+    config::secret,
+    source::Directory,
+    store::{Store, keep, keep_synced},
+    transport,
+    usage::served,
+};
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "Off loopback it asks for a token: set COLLECT_TOKEN, and put something that \
+    speaks TLS in front of it."
+)]
+pub(crate) struct DashboardOptions {
+    /// Where to listen; port 0 is any that is free, and the one it is is printed
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    listen: String,
+    /// Show this history instead of the one that `analytics.file` names
+    #[arg(long, value_name = "FILE", conflicts_with = "store")]
+    file: Option<PathBuf>,
+    /// Show what a collector keeps: `sqlite:FILE`, a `postgres://` URL, or `postgres` for the URL
+    /// in `DATABASE_URL`
+    #[arg(long, value_name = "ARCHIVE")]
+    store: Option<String>,
+    /// A name that this page is known by, such as that of a proxy; may be given several times
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
+}
+
+pub(super) fn run(context: &Context, options: &DashboardOptions) -> Result<ExitCode, Failure> {
+    let store = context.store()?;
+    // Without a source there is nothing that could be missing.
+    let known = store.sources().iter().any(Directory::is_there);
+    let store = known.then(|| Arc::new(store));
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let result = runtime.block_on(show(context, options, store.clone()));
+    store.as_deref().map(Store::stop_syncing);
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    result.map(|()| ExitCode::SUCCESS)
+}
+
+async fn show(
+    context: &Context,
+    options: &DashboardOptions,
+    store: Option<Arc<Store>>,
+) -> Result<(), Failure> {
+    let listen = listen_address(&options.listen)?;
+    let tokens = AccessTokens::parse(&secret("COLLECT_TOKEN").unwrap_or_default())?;
+    let guard = Arc::new(HttpGuard::new(listen, &options.hosts, tokens)?);
+    let archive = Arc::new(archive(context, options).await?);
+    let stop = transport::signal();
+    let listener = TcpListener::bind(listen).await.map_err(|error| {
+        Failure::environment(format!("{listen}: {error}"))
+            .with_hint("name another with --listen ADDRESS:PORT; port 0 is any that is free")
+    })?;
+    if let Some(store) = &store {
+        tokio::spawn(keep(Arc::clone(store)));
+        tokio::spawn(keep_synced(Arc::clone(store)));
+    }
+    // The one line of output: it can be clicked on, and the parent process reads it.
+    Output::new().line(format!("http://{}/", listener.local_addr()?));
+    let _ = std::io::stdout().flush();
+    let shown = Pages { archive, catalog: store.as_ref().map(served) };
+    let routes = pages(shown, Arc::clone(&guard)).merge(login(guard));
+    let stop = async { tracing::info!("stopping: {}", stop.await) };
+    serve(listener, routes, &RESERVED, stop).await;
+    Ok(())
+}
+
+async fn archive(context: &Context, options: &DashboardOptions) -> Result<Archive, Failure> {
+    if let Some(store) = &options.store {
+        return Ok(Archive::look(&archive_address(store)?).await?);
+    }
+    let settings = context.stack()?.settle(None).settings.analytics;
+    let (archive, _) = history(context, options.file.as_deref(), &settings)?;
+    Ok(archive)
+}

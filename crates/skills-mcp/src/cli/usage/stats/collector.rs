@@ -1,0 +1,102 @@
+//! A collector asked for its report.
+
+use std::time::Duration;
+
+use skills_http::client::{HttpClient, is_loopback_host};
+use skills_usage::report::UsageReport;
+
+use crate::{
+    cli::{Failure, output::safe},
+    config::secret,
+};
+
+/// A collector is given this long.
+const COLLECTOR_TIMEOUT: Duration = Duration::from_mins(1);
+/// So much of what it says besides is shown.
+const MAX_SHOWN_CHARS: usize = 200;
+
+/// The report of the last days. A token goes nowhere where others could read it.
+pub(super) fn report(url: &str, days: u64) -> Result<UsageReport, Failure> {
+    if !is_private(url) {
+        return Err(Failure::usage(
+            format!("--from is `{}`", shown(url)),
+            "use https://HOST, or http:// on this machine; no name or password before the host",
+        ));
+    }
+    let asked = format!("{}/v1/stats?days={days}", url.trim_end_matches('/'));
+    let bearer = secret("ANALYTICS_TOKEN").map(|token| format!("Bearer {token}"));
+    let headers: Vec<(&str, &str)> =
+        bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect();
+    let answer = HttpClient::new(COLLECTOR_TIMEOUT).get(&asked, &headers).map_err(|error| {
+        Failure::environment(format!("{} does not answer: {error}", shown(url)))
+            .with_hint("is it the address that `skills-mcp collect` printed?")
+    })?;
+    match answer.status {
+        200 => serde_json::from_slice(&answer.body).map_err(|error| {
+            Failure::environment(format!("{} gives no report: {error}", shown(url)))
+                .with_hint("is it a collector, and of this version?")
+        }),
+        401 | 403 => Err(Failure::environment(format!("{} wants a token", shown(url)))
+            .with_hint("put one that the collector knows into ANALYTICS_TOKEN")),
+        status => {
+            let said: String =
+                String::from_utf8_lossy(&answer.body).chars().take(MAX_SHOWN_CHARS).collect();
+            Err(Failure::environment(format!("{} answers {status}: {}", shown(url), safe(&said))))
+        }
+    }
+}
+
+/// Whether the connection is private: https, or this machine.
+fn is_private(url: &str) -> bool {
+    let (secure, rest) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
+        (Some(rest), _) => (true, rest),
+        (_, Some(rest)) => (false, rest),
+        _ => return false,
+    };
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    if authority.is_empty() || authority.contains('@') || url.contains(char::is_whitespace) {
+        return false;
+    }
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    secure || is_loopback_host(host)
+}
+
+/// The URL without a password.
+fn shown(url: &str) -> String {
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => safe(&format!("{scheme}://…@{host}")),
+        _ => safe(url),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_goes_only_where_nobody_can_read_along() {
+        for private in [
+            "https://stats.example.org",
+            "http://127.0.0.1:8787",
+            "http://localhost:8787/",
+            "http://[::1]:8787",
+        ] {
+            assert!(is_private(private), "{private}");
+        }
+        for public in [
+            "http://stats.example.org",
+            "http://127.0.0.1@example.org",
+            "http://localhost.example.org",
+            "http://127.0.0.1.example.org",
+            "ftp://127.0.0.1",
+            "https://",
+            "https://ann:secret@example.org",
+        ] {
+            assert!(!is_private(public), "{public}");
+        }
+        assert_eq!(shown("https://ann:secret@example.org/x"), "https://…@example.org/x");
+    }
+}

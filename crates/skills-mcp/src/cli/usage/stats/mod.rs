@@ -1,0 +1,195 @@
+//! `stats`: what was used, what helped, what was missing.
+//!
+//! From the history of this machine, from an archive, or from a collector. Not here: what the numbers are (`analytics`).
+
+mod collector;
+mod csv;
+mod table;
+mod text;
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use skills_usage::{
+    archive::{Archive, Period, Story, lines::LineArchive},
+    clock, journal,
+    report::{CatalogSummary, UsageReport},
+    settings::Analytics,
+};
+
+use super::collect::archive_address;
+use crate::{
+    cli::{
+        Context, Failure, Output,
+        opened::Opened,
+        output::{aside, counted, safe},
+    },
+    source::Directory,
+};
+
+#[derive(clap::Args)]
+pub(crate) struct StatsOptions {
+    /// The last so many days, today included
+    #[arg(long, value_name = "N", default_value = "30", value_parser = clap::value_parser!(u64).range(1..=3_660), conflicts_with_all = ["since", "until"])]
+    days: u64,
+    /// From this day on, such as 2026-02-18 (UTC)
+    #[arg(long, value_name = "DAY", conflicts_with = "from")]
+    since: Option<String>,
+    /// Up to this day and including it
+    #[arg(long, value_name = "DAY", conflicts_with = "from")]
+    until: Option<String>,
+    /// Read this history, not the one that `analytics.file` names
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["store", "from"])]
+    file: Option<PathBuf>,
+    /// Read an archive: `sqlite:FILE`, `postgres://USER@HOST/DATABASE`, or `postgres` for the URL in
+    /// `DATABASE_URL`
+    #[arg(long, value_name = "ARCHIVE", conflicts_with = "from")]
+    store: Option<String>,
+    /// Ask a collector, with the token in `ANALYTICS_TOKEN` if it wants one
+    #[arg(long, value_name = "URL")]
+    from: Option<String>,
+    /// Only this skill
+    #[arg(long, value_name = "NAME")]
+    skill: Option<String>,
+    /// So many rows of each list
+    #[arg(long, value_name = "N", default_value = "10")]
+    top: usize,
+    /// Print the whole report as JSON
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+    /// Print one table as CSV
+    #[arg(long, value_enum, value_name = "TABLE")]
+    csv: Option<csv::CsvTable>,
+}
+
+/// Without a terminal there is no width; this is as wide as a table gets.
+const MAX_WIDTH: usize = 160;
+/// Shown of one skill.
+const MAX_SKILL_EVENTS: usize = 10;
+
+pub(super) fn run(context: &Context, options: &StatsOptions) -> Result<ExitCode, Failure> {
+    let today = clock::today();
+    let period = options.period(today)?;
+    let asked = if let Some(url) = &options.from {
+        let report = collector::report(url, options.days)?;
+        FoundStats { report, story: None, settings: None, place: String::new() }
+    } else {
+        asked(context, options, period, today)?
+    };
+    let FoundStats { mut report, story, settings, place } = asked;
+    let nothing = report.totals.events == 0;
+    if let Some(skill) = &options.skill {
+        report = report.narrowed(skill);
+    }
+    let mut out = Output::new();
+    if options.json {
+        out.json(&report);
+    } else if let Some(table) = options.csv {
+        csv::print(&mut out, &report, table);
+    } else if nothing {
+        out.line(text::nothing(&report, &place, settings.as_ref()));
+    } else {
+        let width = out.width.min(MAX_WIDTH);
+        let page = text::StatsText { report: &report, story: story.as_ref(), top: options.top };
+        page.lines(width, options.skill.as_deref()).iter().for_each(|line| out.line(line));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What an archive answered.
+struct FoundStats {
+    report: UsageReport,
+    story: Option<Story>,
+    /// Those that say where the history is, where it was asked.
+    settings: Option<Analytics>,
+    place: String,
+}
+
+fn asked(
+    context: &Context,
+    options: &StatsOptions,
+    period: Period,
+    today: i64,
+) -> Result<FoundStats, Failure> {
+    let (catalog, settings) = catalog(context)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let (archive, place) = match &options.store {
+            Some(address) => (Archive::look(&archive_address(address)?).await?, String::new()),
+            None => history(context, options.file.as_deref(), &settings)?,
+        };
+        let evidence = archive.evidence(period).await?;
+        let story = match &options.skill {
+            Some(skill) => Some(archive.story(skill, period, MAX_SKILL_EVENTS).await?),
+            None => None,
+        };
+        passed_over(&archive);
+        let report = UsageReport::of(&evidence, catalog.as_ref(), period, today);
+        let settings = options.store.is_none().then_some(settings);
+        Ok(FoundStats { report, story, settings, place })
+    })
+}
+
+/// Says how many lines of a history were no events.
+fn passed_over(archive: &Archive) {
+    let Archive::Lines(lines) = archive else { return };
+    let (passed, place) = (lines.unreadable(), safe(&lines.place()));
+    if passed > 0 {
+        let passed = counted(usize::try_from(passed).unwrap_or(usize::MAX), "line");
+        aside(&format!("{passed} of {place} and what it was before: no events, passed over"));
+    }
+}
+
+/// The history of this machine.
+pub(super) fn history(
+    context: &Context,
+    named: Option<&Path>,
+    settings: &Analytics,
+) -> Result<(Archive, String), Failure> {
+    let home = context.environment.home.as_deref();
+    let file = named.map(Path::to_owned).or_else(|| journal::history(settings, home)).ok_or_else(
+        || {
+            Failure::usage(
+                format!("`analytics.file` is {} and there is no home folder", settings.file),
+                "name the history with --file FILE",
+            )
+        },
+    )?;
+    let lines = LineArchive::new(file);
+    let place = lines.place();
+    Ok((Archive::Lines(lines), place))
+}
+
+/// What there is to serve, where a source is named or there; and the settings that go with it.
+fn catalog(context: &Context) -> Result<(Option<CatalogSummary>, Analytics), Failure> {
+    let Opened { store, snapshot, .. } = context.opened()?;
+    let there = store.sources().iter().any(Directory::is_there);
+    let settings = snapshot.settings().analytics.clone();
+    Ok((there.then(|| CatalogSummary::of(&snapshot.catalog)), settings))
+}
+
+impl StatsOptions {
+    fn period(&self, today: i64) -> Result<Period, Failure> {
+        let day = |flag: &str, text: &str| {
+            let millis = clock::millis_of(&format!("{text}T00:00:00Z"));
+            millis.map(|millis| millis.div_euclid(clock::DAY_MILLIS)).ok_or_else(|| {
+                Failure::usage(
+                    format!("{flag} is `{}`", safe(text)),
+                    "use a day such as 2026-02-18",
+                )
+            })
+        };
+        let to = self.until.as_deref().map_or(Ok(today), |text| day("--until", text))?;
+        let from = match self.since.as_deref() {
+            Some(text) => day("--since", text)?,
+            None => Period::last(self.days, to).from,
+        };
+        if from > to {
+            let message = "--since is a later day than --until".to_owned();
+            return Err(Failure::usage(message, "swap them"));
+        }
+        Ok(Period { from, to })
+    }
+}

@@ -1,0 +1,119 @@
+//! [`Recording`] with the feature `usage`: events are kept, sent and counted as the settings of their moment say.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+use skills_usage::{
+    archive::lines::LineArchive, event::Sink, journal, recorder::Recorder, sender::TOKEN_VARIABLE,
+    settings::Analytics, telemetry::Telemetry,
+};
+
+use super::served;
+use crate::{
+    config::{Environment, secret},
+    store::Store,
+};
+
+/// What happens to the events of one server.
+#[derive(Debug)]
+pub struct Recording {
+    telemetry: Telemetry,
+    recorder: Recorder,
+    store: Arc<Store>,
+    sink: Sink,
+}
+
+impl Recording {
+    /// Records the events of this store.
+    pub fn start(environment: &Environment, store: &Arc<Store>) -> Self {
+        let telemetry = Telemetry::start(&environment.variables, &served(store));
+        let known = Arc::clone(store);
+        let settings = move || known.known().map(|snapshot| snapshot.settings().analytics.clone());
+        let recorder =
+            Recorder::new(environment.home.as_deref(), || secret(TOKEN_VARIABLE), settings);
+        let (traced, recording) = (telemetry.clone(), recorder.clone());
+        let server_id = environment.server_id(&store.settings().analytics);
+        let sink = Sink::new(server_id, move |recorded| {
+            traced.heard(&recorded);
+            let event = || serde_json::to_string(&recorded).unwrap_or_default();
+            tracing::debug!(event = event(), "recorded");
+            recording.take(recorded);
+        });
+        Self { telemetry, recorder, store: Arc::clone(store), sink }
+    }
+
+    /// Where events go.
+    pub fn sink(&self) -> Sink {
+        self.sink.clone()
+    }
+
+    /// Where spans and metrics go.
+    pub fn telemetry(&self) -> Telemetry {
+        self.telemetry.clone()
+    }
+
+    /// Starts the tasks beside the server: what other servers left unsent is sent, and the sender follows the settings.
+    pub fn spawn(&self) {
+        tokio::spawn(send_left(Arc::clone(&self.store), self.recorder.clone()));
+        tokio::spawn(follow_settings(Arc::clone(&self.store), self.recorder.clone()));
+    }
+
+    /// Writes what was recorded, and sends until then.
+    pub fn close(&self, sent_until: impl FnOnce() -> Instant) {
+        self.telemetry.close();
+        self.recorder.settings_changed();
+        self.recorder.close(sent_until());
+    }
+}
+
+/// Sends what others have left, once it is known whether to.
+async fn send_left(store: Arc<Store>, recorder: Recorder) {
+    let snapshot = store.snapshot().await;
+    let analytics = &snapshot.settings().analytics;
+    if !analytics.enabled || analytics.endpoint.is_none() {
+        return;
+    }
+    // Events that are not sent before the end are sent by the next server.
+    let _ = tokio::task::spawn_blocking(move || recorder.send_left()).await;
+}
+
+/// Tells the sender of every change of the settings, also without an event.
+async fn follow_settings(store: Arc<Store>, recorder: Recorder) {
+    let mut generations = store.generations();
+    while generations.changed().await.is_ok() {
+        recorder.settings_changed();
+    }
+}
+
+/// Whether events are kept and sent, where, and how many wait.
+pub fn outlook(home: Option<&Path>, settings: &Analytics) -> Option<String> {
+    Some(skills_usage::outlook::outlook(home, settings))
+}
+
+/// The history that agents may ask for, where the operator lets them.
+pub fn history(home: Option<PathBuf>, settings: &Analytics) -> Option<Arc<History>> {
+    settings.tool.then(|| Arc::new(History { home, lines: Mutex::default() }))
+}
+
+/// The history of this machine.
+#[derive(Debug)]
+pub struct History {
+    home: Option<PathBuf>,
+    /// What is known of the file that was read last.
+    lines: Mutex<Option<LineArchive>>,
+}
+
+impl History {
+    /// The file of these settings; what was read of it before is not read again.
+    pub fn lines(&self, settings: &Analytics) -> Option<LineArchive> {
+        let file = journal::history(settings, self.home.as_deref())?;
+        let mut known = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.as_ref().is_none_or(|known| known.file() != file) {
+            *known = Some(LineArchive::new(file));
+        }
+        known.clone()
+    }
+}

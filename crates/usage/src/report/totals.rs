@@ -1,0 +1,105 @@
+//! Sums over all, and day by day.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Counted, Day, Days, Rate, Totals};
+use crate::{
+    archive::{Evidence, Period},
+    clock,
+    tally::{AMBIGUOUS_NAME, CountKey, CountSum, Metric, Tally},
+};
+
+/// No more days than this are listed one by one: a hundred years.
+const MAX_REPORT_DAYS: i64 = 36_600;
+
+/// All of a metric.
+pub(super) fn sum(tally: &Tally, metric: Metric) -> CountSum {
+    let mut sum = CountSum::default();
+    tally.iter().filter(|(key, _)| key.metric == metric).for_each(|(_, more)| sum.add(*more));
+    sum
+}
+
+/// Different subjects of a metric.
+fn subjects(tally: &Tally, metric: Metric) -> u64 {
+    let keys = tally.keys().filter(|key| key.metric == metric);
+    keys.map(|key| &key.subject).collect::<HashSet<_>>().len() as u64
+}
+
+pub(super) fn of(evidence: &Evidence) -> Totals {
+    let tally = &evidence.tally;
+    let n = |metric| sum(tally, metric).n;
+    let events = |kind: &str| {
+        let of_kind =
+            tally.iter().filter(|(key, _)| key.metric == Metric::Event && key.subject == kind);
+        of_kind.map(|(_, sum)| sum.n).sum::<u64>()
+    };
+    let (misses, scored) = (n(Metric::Missed), n(Metric::Scored));
+    let of_several =
+        |key: &CountKey| key.metric == Metric::Misnamed && key.detail == AMBIGUOUS_NAME;
+    let of_several = tally.iter().filter(|(key, _)| of_several(key)).map(|(_, sum)| sum.n).sum();
+    let ambiguous = events("ambiguous").saturating_sub(of_several);
+    let useful = n(Metric::Useful);
+    Totals {
+        events: n(Metric::Event),
+        served: n(Metric::Served),
+        skills_used: subjects(tally, Metric::Served),
+        tokens: sum(tally, Metric::Served).total,
+        searches: n(Metric::Searched),
+        searches_in_vain: n(Metric::SearchedInVain),
+        misses,
+        ambiguous,
+        misnamed: n(Metric::Misnamed).saturating_sub(of_several),
+        // What was asked for by its name has no score.
+        found: Rate::of(scored, scored + misses + ambiguous),
+        useful: Rate::of(useful, useful + n(Metric::Useless)),
+        scripts_run: n(Metric::ScriptSucceeded) + n(Metric::ScriptFailed),
+        servers: subjects(tally, Metric::Server),
+    }
+}
+
+pub(super) fn period(period: Period, today: i64) -> Days {
+    Days {
+        from: date(period.from),
+        to: date(period.to),
+        days: u64::try_from(period.to.saturating_sub(period.from).saturating_add(1)).unwrap_or(0),
+        unfinished: period.to >= today,
+    }
+}
+
+/// A day in words.
+fn date(day: i64) -> String {
+    clock::day_of(day.saturating_mul(clock::DAY_MILLIS))
+}
+
+pub(super) fn days(evidence: &Evidence, period: Period) -> Vec<Day> {
+    let sums: HashMap<(i64, Metric), CountSum> =
+        evidence.days.iter().map(|(day, metric, sum)| ((*day, *metric), *sum)).collect();
+    let first = period.from.max(period.to.saturating_sub(MAX_REPORT_DAYS - 1));
+    let day = |day: i64| {
+        let sum = |metric| sums.get(&(day, metric)).copied().unwrap_or_default();
+        Day {
+            date: date(day),
+            served: sum(Metric::Served).n,
+            misses: sum(Metric::Missed).n,
+            searches: sum(Metric::Searched).n,
+            scripts: sum(Metric::ScriptSucceeded).n + sum(Metric::ScriptFailed).n,
+            tokens: sum(Metric::Served).total,
+        }
+    };
+    (first..=period.to).map(day).collect()
+}
+
+/// Skills served by client.
+pub(super) fn clients(tally: &Tally) -> Vec<Counted> {
+    let mut clients: HashMap<&str, u64> = HashMap::new();
+    for (key, sum) in tally.iter().filter(|(key, _)| key.metric == Metric::Served) {
+        *clients.entry(&key.detail).or_default() += sum.n;
+    }
+    most_first(clients.into_iter().map(|(name, n)| Counted { name: name.to_owned(), n }).collect())
+}
+
+/// The most frequent first; what is as frequent by name.
+pub(super) fn most_first(mut counted: Vec<Counted>) -> Vec<Counted> {
+    counted.sort_by(|a, b| b.n.cmp(&a.n).then_with(|| a.name.cmp(&b.name)));
+    counted
+}

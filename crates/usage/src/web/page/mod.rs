@@ -1,0 +1,329 @@
+//! The page: HTML and SVG made here, from a [`UsageReport`] that is made for each request. It needs no script, no other
+//! host and no build step.
+//!
+//! Everything it shows was written by others, so every value passes [`shown::Shown`]. Not here: who may see it (`skills_http::guard`), what
+//! the numbers mean (`analytics`).
+
+mod format;
+mod overview;
+mod shown;
+mod skill;
+mod svg;
+#[cfg(test)]
+mod tests;
+
+use std::{sync::Arc, time::Duration};
+
+use askama::Template;
+use axum::{
+    Router,
+    extract::{Query, Request, State},
+    http::{HeaderValue, StatusCode, header},
+    middleware::{Next, from_fn_with_state},
+    response::{Html, IntoResponse, Response},
+    routing::get,
+};
+use overview::ReportSection;
+use serde::{Deserialize, Serialize};
+use skills_http::{
+    guard::{GuardRefusal, HttpGuard},
+    serving::{error, json, refused, unavailable},
+};
+use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
+
+use crate::{
+    archive::{Archive, ArchiveError, Evidence, Period, Story},
+    clock,
+    report::{CatalogSummary, MIN_OBSERVATIONS, UsageReport},
+    served::{CatalogSnapshot, ServedCatalog},
+};
+
+/// The periods to choose from, in days.
+const PERIODS: [u64; 4] = [7, 30, 90, 365];
+/// The period where the address names none.
+const DEFAULT_DAYS: u64 = 30;
+/// For programs.
+const MAX_DAYS: u64 = 3_660;
+/// Of each list.
+const MAX_ROWS: usize = 1_000;
+/// Made at once.
+const MAX_REPORTS: usize = 2;
+/// The next report waits no longer.
+const REPORT_SLOT_TIMEOUT: Duration = Duration::from_secs(10);
+const STYLE: &str = include_str!("../../../templates/style.css");
+const ICON: &str = include_str!("../../../templates/icon.svg");
+
+/// What pages are made from.
+#[derive(Debug)]
+pub struct Pages {
+    /// Where the events are.
+    pub archive: Arc<Archive>,
+    /// The skills that could have been served, where they are known.
+    pub catalog: Option<Arc<dyn ServedCatalog>>,
+}
+
+/// What an address asks for.
+#[derive(Debug, Default, Deserialize)]
+struct PageQuery {
+    #[serde(default)]
+    days: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    of: Option<String>,
+}
+
+/// The pages under `/`, behind this guard.
+pub fn pages(pages: Pages, guard: Arc<HttpGuard>) -> Router {
+    Router::new()
+        .route("/", get(first))
+        .route("/all", get(all))
+        .route("/skill", get(one))
+        .route("/v1/stats", get(stats))
+        .route("/style.css", get(async || typed("text/css; charset=utf-8", STYLE)))
+        .route("/icon.svg", get(async || typed("image/svg+xml", ICON)))
+        .with_state(Arc::new(PageMaker { pages, places: Semaphore::new(MAX_REPORTS) }))
+        .layer(from_fn_with_state(guard, check))
+}
+
+/// A browser without the token is asked for it; how that page looks is no secret.
+async fn check(State(guard): State<Arc<HttpGuard>>, request: Request, next: Next) -> Response {
+    let looks = ["/style.css", "/icon.svg"].contains(&request.uri().path());
+    let (method, headers) = (request.method(), request.headers());
+    match if looks { guard.check_origin(method, headers) } else { guard.check(method, headers) } {
+        Ok(()) => next.run(request).await,
+        Err(GuardRefusal::Token) if !request.uri().path().starts_with("/v1/") => login(false),
+        Err(refusal) => refused(refusal),
+    }
+}
+
+/// Asks for the token; again, where the one that was brought is not it.
+pub(super) fn login(wrong: bool) -> Response {
+    let asked =
+        LoginPage { wrong, days: DEFAULT_DAYS, here: "/?", periods: &[], enough: MIN_OBSERVATIONS };
+    (StatusCode::UNAUTHORIZED, page(asked.render())).into_response()
+}
+
+fn typed(kind: &'static str, text: &'static str) -> Response {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], text).into_response()
+}
+
+async fn first(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
+    let days = asked.days();
+    let made = maker.made(days, None, move |data| page(overview::overview(&data.report, days)));
+    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days))
+}
+
+/// The same for programs, of any number of days.
+async fn stats(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
+    let days = asked.days.as_deref().map_or(Some(DEFAULT_DAYS), |days| days.parse().ok());
+    let Some(days) = days.filter(|days| (1..=MAX_DAYS).contains(days)) else {
+        return error(StatusCode::BAD_REQUEST, &format!("`days` is a number from 1 to {MAX_DAYS}"));
+    };
+    let made = maker.made(days, None, |data| {
+        let left_out = shortened(&mut data.report);
+        json(StatusCode::OK, &StatsBody { report: &data.report, left_out })
+    });
+    made.await.unwrap_or_else(|unavailable_page| unavailable(unavailable_page.reason()))
+}
+
+/// A report whose lists end somewhere.
+#[derive(Serialize)]
+struct StatsBody<'a> {
+    #[serde(flatten)]
+    report: &'a UsageReport,
+    /// So many rows are missing, of all lists together.
+    #[serde(skip_serializing_if = "is_zero")]
+    left_out: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// Shortens every list; by how much in all.
+fn shortened(report: &mut UsageReport) -> usize {
+    fn cut<T>(list: &mut Vec<T>) -> usize {
+        let left_out = list.len().saturating_sub(MAX_ROWS);
+        list.truncate(MAX_ROWS);
+        left_out
+    }
+    let unused = report.never_served.iter_mut().chain(&mut report.never_fetched).map(cut);
+    let unused: usize = unused.sum();
+    let findings = report.health.as_mut().map_or(0, |health| cut(&mut health.findings));
+    let lists = [
+        cut(&mut report.advice),
+        cut(&mut report.skills),
+        cut(&mut report.misses),
+        cut(&mut report.patterns),
+        cut(&mut report.assets),
+        cut(&mut report.scripts),
+        cut(&mut report.latency),
+        cut(&mut report.clients),
+    ];
+    unused + findings + lists.into_iter().sum::<usize>()
+}
+
+async fn all(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
+    let days = asked.days();
+    let name = asked.of.unwrap_or_default();
+    let Some(section) = ReportSection::of(&name) else {
+        let message = "There is no such list. The overview leads to those there are.";
+        return error_page(StatusCode::NOT_FOUND, "No such list", message, days);
+    };
+    let made =
+        maker.made(days, None, move |data| page(overview::all(&data.report, section, &name, days)));
+    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days))
+}
+
+async fn one(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
+    let days = asked.days();
+    let Some(name) = asked.name.filter(|name| !name.is_empty()) else {
+        let message = "The address names no skill. The overview leads to those there are.";
+        return error_page(StatusCode::NOT_FOUND, "No skill named", message, days);
+    };
+    let made = maker.made(days, Some(name.clone()), move |data| {
+        let data = skill::SkillPageData {
+            name: &name,
+            days,
+            report: &data.report,
+            evidence: &data.evidence,
+            story: &data.story,
+            catalog: data.snapshot.as_deref(),
+        };
+        page(skill::skill(&data))
+    });
+    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days))
+}
+
+/// What one request looked at.
+struct PageData {
+    evidence: Evidence,
+    story: Story,
+    snapshot: Option<Arc<dyn CatalogSnapshot>>,
+    report: UsageReport,
+}
+
+/// Where pages are made, few at once.
+struct PageMaker {
+    pages: Pages,
+    places: Semaphore,
+}
+
+impl PageMaker {
+    /// An answer made of the last so many days, today included, and of one skill's story. Counting and writing take
+    /// their time, on a thread that has it.
+    async fn made(
+        &self,
+        days: u64,
+        skill: Option<String>,
+        make: impl FnOnce(&mut PageData) -> Response + Send + 'static,
+    ) -> Result<Response, PageUnavailable> {
+        let place = timeout(REPORT_SLOT_TIMEOUT, self.places.acquire()).await;
+        let _place =
+            place.map_err(|_| PageUnavailable::Busy)?.map_err(|_| PageUnavailable::Busy)?;
+        let Pages { archive, catalog } = &self.pages;
+        let today = clock::today();
+        let period = Period::last(days, today);
+        let evidence = archive.evidence(period).await?;
+        let story = match skill {
+            // Only its days: requests and answers are among the evidence.
+            Some(skill) => archive.story(&skill, period, 0).await?,
+            None => Story::default(),
+        };
+        let snapshot = match catalog {
+            Some(catalog) => Some(Arc::clone(catalog).fresh().await),
+            None => None,
+        };
+        let work = move || {
+            let known = snapshot.as_deref().map(|snapshot| CatalogSummary::of(snapshot.catalog()));
+            let report = UsageReport::of(&evidence, known.as_ref(), period, today);
+            make(&mut PageData { evidence, story, snapshot, report })
+        };
+        Ok(spawn_blocking(work).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "a page could not be made");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }))
+    }
+}
+
+/// Why there is no answer now. The log says more: where the events are is not for every visitor to know.
+enum PageUnavailable {
+    Busy,
+    Unread,
+}
+
+impl From<ArchiveError> for PageUnavailable {
+    fn from(error: ArchiveError) -> Self {
+        tracing::warn!(hint = error.hint(), "the events cannot be read: {error}");
+        Self::Unread
+    }
+}
+
+impl PageUnavailable {
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::Busy => "too many reports at once",
+            Self::Unread => "the archive does not answer",
+        }
+    }
+
+    fn page(&self, days: u64) -> Response {
+        let (title, message) = match self {
+            Self::Busy => ("Too many at once", "Others are being answered. Come again soon."),
+            Self::Unread => (
+                "The events cannot be read",
+                "The archive does not answer. The log of this server says why.",
+            ),
+        };
+        let mut response = error_page(StatusCode::SERVICE_UNAVAILABLE, title, message, days);
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        response
+    }
+}
+
+impl PageQuery {
+    /// One of the periods; the usual one where it is none of them.
+    fn days(&self) -> u64 {
+        let asked = self.days.as_deref().and_then(|days| days.parse().ok());
+        asked.filter(|days| PERIODS.contains(days)).unwrap_or(DEFAULT_DAYS)
+    }
+}
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct LoginPage<'a> {
+    wrong: bool,
+    days: u64,
+    here: &'a str,
+    periods: &'a [u64],
+    enough: u64,
+}
+
+#[derive(Template)]
+#[template(path = "trouble.html")]
+struct ErrorPage<'a> {
+    title: &'a str,
+    message: &'a str,
+    days: u64,
+    here: &'a str,
+    periods: &'a [u64],
+    enough: u64,
+}
+
+fn page(rendered: askama::Result<String>) -> Response {
+    match rendered {
+        Ok(html) => Html(html).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "a page could not be made");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+fn error_page(status: StatusCode, title: &str, message: &str, days: u64) -> Response {
+    let error_page =
+        ErrorPage { title, message, days, here: "/?", periods: &PERIODS, enough: MIN_OBSERVATIONS };
+    (status, page(error_page.render())).into_response()
+}
