@@ -39,7 +39,8 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     context.face()?;
     let refreshed = store.look_and_watch();
     let tried = [Era::Handshake, Era::Stateless].map(|era| try_out(context, era));
-    let rung = Runs::new(&context.environment).rung().map_err(|error| error.to_string());
+    let sandbox =
+        Runs::new(&context.environment).probe_sandbox().map_err(|error| error.to_string());
     let analytics = &refreshed.snapshot.settings().analytics;
     let analytics = outlook(context.environment.home.as_deref(), analytics);
     let warnings = context.warnings()?;
@@ -50,7 +51,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let left_behind =
         repositories.flat_map(|one| one.left_behind()).chain(script::sweep()).collect();
     let examined =
-        Examined { store, refreshed, tried, rung, git, left_behind, analytics, warnings };
+        Examined { store, refreshed, tried, sandbox, git, left_behind, analytics, warnings };
     let mut out = Output::new();
     if options.json {
         out.json(&examined.json());
@@ -65,8 +66,8 @@ struct Examined {
     store: Store,
     refreshed: Refreshed,
     tried: [Result<Tried, ClientError>; 2],
-    /// What holds a script on this machine, tried out.
-    rung: Result<Enforced, String>,
+    /// The sandbox of this machine, found by a probe.
+    sandbox: Result<Enforced, String>,
     /// Which git is started.
     git: Result<String, GitError>,
     /// What cannot be removed of script runs and of earlier commits of repositories.
@@ -92,15 +93,17 @@ impl Examined {
     /// Whether scripts run here, and what holds them.
     fn scripts(&self) -> String {
         let settings = &self.refreshed.snapshot.settings().scripts;
-        let rung = match &self.rung {
-            Ok(rung) => match rung.gap() {
-                None => format!("{rung}, all of it"),
-                Some(gap) => format!("{rung}: {gap}"),
+        let sandbox = match &self.sandbox {
+            Ok(sandbox) => match sandbox.gap() {
+                None => format!("{sandbox}, all of it"),
+                Some(gap) => format!("{sandbox}: {gap}"),
             },
             Err(error) => format!("unknown: {error}"),
         };
         let used = match settings.sandbox {
-            SandboxMode::Auto if self.rung.as_ref().is_ok_and(|rung| !rung.holds()) => {
+            SandboxMode::Auto
+                if self.sandbox.as_ref().is_ok_and(|sandbox| !sandbox.is_confined()) =>
+            {
                 "; scripts of repositories and plugins are refused, those of a directory you named run with a warning"
             }
             SandboxMode::Auto => "",
@@ -108,7 +111,7 @@ impl Examined {
             SandboxMode::Off => "; switched off by scripts.sandbox",
         };
         let run = if settings.enabled { "run" } else { "do not run (scripts.enabled)" };
-        format!("{run}; sandbox of this machine: {rung}{used}")
+        format!("{run}; sandbox of this machine: {sandbox}{used}")
     }
 
     fn json(&self) -> Value {
@@ -124,7 +127,7 @@ impl Examined {
             "watching": self.store.watching().ok(),
             "counts": counts(snapshot),
             "scripts": self.scripts(),
-            "sandbox": self.rung.as_ref().map_or_else(Clone::clone, ToString::to_string),
+            "sandbox": self.sandbox.as_ref().map_or_else(Clone::clone, ToString::to_string),
             "git": self.git.as_ref().ok(),
             "left_behind": self.left_behind,
             "analytics": self.analytics,

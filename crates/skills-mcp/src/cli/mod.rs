@@ -158,7 +158,8 @@ enum Command {
 pub fn run(program: &'static str) -> ExitCode {
     // Before anything else: a stage of a run has no settings and no time to lose.
     let first = std::env::args_os().nth(1);
-    if let Some(code) = script::stage(first.as_deref()).or_else(|| removal::stage(first.as_deref()))
+    if let Some(code) = script::run_hidden_stage(first.as_deref())
+        .or_else(|| removal::run_hidden_stage(first.as_deref()))
     {
         return code;
     }

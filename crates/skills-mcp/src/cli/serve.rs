@@ -34,7 +34,7 @@ const SEND: Duration = Duration::from_millis(500);
 
 /// Serves this store under this face until the client leaves.
 pub(super) fn serve(context: &Context, store: Store, face: Face) -> Result<ExitCode, Failure> {
-    script::guard();
+    script::protect_process();
     let store = Arc::new(store);
     let sources = store.sources();
     let there = || sources.iter().filter(|source| source.is_there());

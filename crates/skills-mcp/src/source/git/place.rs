@@ -115,7 +115,7 @@ impl Place {
         for name in names(&self.folder).into_iter().filter(|name| name.starts_with(UNFINISHED)) {
             let path = self.folder.join(name);
             if path.is_dir() && !path.is_symlink() {
-                removal::apart(path);
+                removal::remove_in_background(path);
             } else {
                 remove(&path);
             }
@@ -129,18 +129,18 @@ impl Place {
         let is_left = |name: &String| {
             let moment = name.rsplit('-').next().and_then(|nanos| nanos.parse().ok());
             let moment = moment.map(Duration::from_nanos).unwrap_or_default();
-            name.starts_with(&old) && now.saturating_sub(moment) > removal::TIMEOUT
+            name.starts_with(&old) && now.saturating_sub(moment) > removal::REMOVAL_TIMEOUT
         };
         let left = names(&self.folder).into_iter().filter(is_left);
         let said = io::Error::other("what is in it cannot be, or takes too long");
-        left.map(|name| removal::left(&self.folder.join(name), &said)).collect()
+        left.map(|name| removal::leftover(&self.folder.join(name), &said)).collect()
     }
 
     /// Moves something out of the way, so that it is gone at once, and has it removed beside whatever comes next.
     pub(super) fn discard(&self, path: &Path) {
         let aside = self.unfinished("old");
         if fs::rename(path, &aside).is_ok() {
-            removal::apart(aside);
+            removal::remove_in_background(aside);
         }
     }
 
@@ -195,8 +195,8 @@ pub(super) fn sizes(folder: &Path) -> Vec<u64> {
 /// Removes a file or a folder with all that is in it; what cannot be removed stays for the next time.
 pub(super) fn remove(path: &Path) {
     if path.is_dir() && !path.is_symlink() {
-        if let Err(error) = removal::tree(path) {
-            tracing::warn!("{}", removal::left(path, &error));
+        if let Err(error) = removal::remove_tree(path) {
+            tracing::warn!("{}", removal::leftover(path, &error));
         }
     } else {
         let _ = fs::remove_file(path);

@@ -1,0 +1,55 @@
+//! Questions about paths of the operator's machine: where a path really leads, what is there, what `~` stands for.
+//!
+//! Not here: files of content, which are opened below a handle (`source/disk`).
+
+use std::path::{Path, PathBuf};
+
+/// A path with its links resolved, if it exists.
+pub(crate) fn real_path(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
+/// A path with its links resolved, if it exists; else the path itself.
+pub(crate) fn real_path_or_same(path: &Path) -> PathBuf {
+    real_path(path).unwrap_or_else(|| path.to_path_buf())
+}
+
+/// A path with its links resolved, if it is a folder.
+pub(crate) fn real_folder(path: &Path) -> Option<PathBuf> {
+    real_path(path).filter(|path| path.is_dir())
+}
+
+/// A path as an operator writes it: a leading `~` is the home folder.
+pub(crate) fn expand_home(path: &str, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(path),
+    }
+}
+
+/// Whether a path leads to a regular file.
+pub(crate) fn is_file(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// Whether a path leads to anything.
+pub(crate) fn exists(path: &Path) -> bool {
+    path.exists()
+}
+
+/// The target of a symbolic link; none where the path is no link.
+pub(crate) fn link_target(path: &Path) -> Option<PathBuf> {
+    path.read_link().ok()
+}
+
+/// Whether a path leads to a file that may be executed.
+#[cfg(unix)]
+pub(super) fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}
