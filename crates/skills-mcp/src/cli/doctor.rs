@@ -19,7 +19,7 @@ use crate::{
     script::{self, Enforced, Runs},
     source::{
         Directory,
-        git::{GitError, Installed},
+        git::{GitError, InstalledGit},
     },
     store::{Refreshed, Snapshot, Store},
     transport::{Client, ClientError, Era, Tried},
@@ -45,7 +45,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let analytics = outlook(context.environment.home.as_deref(), analytics);
     let warnings = context.warnings()?;
     let roots = &refreshed.snapshot.settings().scripts.roots;
-    let git = Installed::new(&context.environment, roots).described();
+    let git = InstalledGit::new(&context.environment, roots).described();
     let sources = store.sources();
     let repositories = sources.iter().filter_map(Directory::repository);
     let left_behind =

@@ -42,7 +42,7 @@ use crate::{
     script::{self, Caller, Runs},
     source::{
         Client, Directory, LinkPolicy, PluginRecords, client, default_directories,
-        git::{Installed, Repository},
+        git::{InstalledGit, Repository},
         installed,
     },
     store::{Cause, Snapshot, Store},
@@ -270,7 +270,7 @@ impl Context {
         let mut directories: Vec<Directory> =
             directories?.into_iter().map(|directory| directory.with_policy(&policy)).collect();
         let settled = stack.settle(None);
-        let git = Arc::new(Installed::new(&self.environment, &settled.settings.scripts.roots));
+        let git = Arc::new(InstalledGit::new(&self.environment, &settled.settings.scripts.roots));
         // What nobody has said yet the content may say.
         let said = settled
             .values
@@ -279,7 +279,7 @@ impl Context {
         let branch = said.then_some(settled.settings.git.branch.as_str());
         for named in &named.repositories {
             let home = self.environment.home.as_deref();
-            let git = Arc::<Installed>::clone(&git);
+            let git = Arc::<InstalledGit>::clone(&git);
             let repository = Repository::open(named, home, branch, git)?;
             directories.push(Directory::of_repository(Arc::new(repository)));
         }

@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use crate::{
         config::{NamedRepository, NamedSource, Trust},
-        source::git::{Installed, Repository},
+        source::git::{InstalledGit, Repository},
     };
 
     /// Whether a call is answered without waiting while a look at what a sync has fetched goes on: a call that waits runs into
@@ -249,7 +249,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let url = format!("file://{}", home.path().join("remote").display());
         let named = NamedRepository { name: "team".into(), url, origin: "--repo" };
-        let git = Arc::new(Installed::default());
+        let git = Arc::new(InstalledGit::default());
         let repository = Repository::open(&named, Some(home.path()), None, git).unwrap();
         let repository = Arc::new(repository);
         let repository = || Directory::of_repository(Arc::clone(&repository));
