@@ -4,6 +4,8 @@
 
 pub mod clock;
 
+pub mod paths;
+
 pub mod event;
 
 pub mod config;

@@ -10,7 +10,7 @@ use super::{
     output::{bold, dim, passed_on, safe},
 };
 use crate::{
-    programs::exists,
+    paths::exists,
     script::{
         NetworkAccess, Plan, RunRequest, Runs, WorkingDirectory, authorize, check_scripts_enabled,
         protect_process,

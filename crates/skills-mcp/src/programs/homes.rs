@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::real_path_or_same;
+use crate::paths::real_path_or_same;
 
 /// The home folders of all users, links resolved; none where there is no `/etc/passwd`.
 pub(super) fn home_folders() -> Vec<PathBuf> {

@@ -6,7 +6,6 @@
 //! is looked up here and started by its absolute path. Not here: starting anything.
 
 mod homes;
-mod path;
 mod writable;
 
 use std::{
@@ -15,10 +14,9 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-pub(crate) use path::{
-    exists, expand_home, is_file, link_target, real_folder, real_path, real_path_or_same,
-};
 pub(crate) use writable::WritableFolders;
+
+use crate::paths::{is_executable, is_file, link_target, real_path};
 
 /// Where the system looks for programs without a `PATH`.
 const DEFAULT_PATH: &[&str] = &["/usr/bin", "/bin"];
@@ -92,7 +90,7 @@ impl SafeSearchPath<'_> {
             }
             if self.is_writable(&path) {
                 passed_over.push(path);
-            } else if path::is_executable(&path) {
+            } else if is_executable(&path) {
                 return Ok(Program { path, passed_over });
             } else {
                 not_executable = not_executable.or(Some(path));
@@ -164,7 +162,7 @@ fn find_by_path(path: &Path) -> Result<Program, ProgramError> {
     if path.components().any(|part| part == Component::ParentDir) {
         return Err(ProgramError::ParentInPath);
     }
-    match (path.is_absolute() && is_file(path), path::is_executable(path)) {
+    match (path.is_absolute() && is_file(path), is_executable(path)) {
         (true, true) => Ok(Program { path: path.to_path_buf(), passed_over: Vec::new() }),
         (true, false) => Err(ProgramError::NotExecutable(path.to_path_buf())),
         (false, _) => Err(ProgramError::NotFound { passed_over: Vec::new() }),

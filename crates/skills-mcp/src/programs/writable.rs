@@ -5,8 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{expand_home, homes, real_path, real_path_or_same};
-use crate::config::Environment;
+use super::homes;
+use crate::{
+    config::Environment,
+    paths::{expand_home, real_path, real_path_or_same},
+};
 
 /// What decides which folders scripts may write.
 #[derive(Debug, Default)]

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use super::runner::RunnerPrograms;
 use crate::{
     config::Environment,
-    programs::{WritableFolders, real_folder, real_path_or_same},
+    paths::{real_folder, real_path_or_same},
+    programs::WritableFolders,
     source::{held_secrets, is_secret},
 };
 

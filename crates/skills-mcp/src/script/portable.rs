@@ -26,7 +26,7 @@ use super::{
     outcome::{CapturedOutput, Ending, KILLED_EXIT_CODE, RunOutcome},
     sandbox::{Enforced, SandboxDemand, SandboxPolicy},
 };
-use crate::programs::{is_file, real_path_or_same};
+use crate::paths::{is_file, real_path_or_same};
 
 /// The program that confines another one on macOS, at its fixed path.
 const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";

@@ -4,10 +4,7 @@
 //! working directory, or, without a sandbox, with `npx tsx`. A `tsx` is given to Node as a loader: its own command opens a
 //! Unix socket, which no script may do. Looking programs up is not here (programs).
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "this file runs `node --version` and finds the parts of a `tsx`"
-)]
+#![expect(clippy::disallowed_methods, reason = "this file runs `node --version`")]
 
 use std::{
     collections::HashMap,
@@ -18,7 +15,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::programs::{ProgramError, SafeSearchPath, SearchPath};
+use crate::{
+    paths::{is_file, real_path},
+    programs::{ProgramError, SafeSearchPath, SearchPath},
+};
 
 /// A program and what it is given before the script's path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl SafePrograms<'_> {
                 return Ok(Runner::plain(tsx, Vec::new()));
             };
             // Its packages are beside the link on the `PATH` or beside its target.
-            let real = tsx.canonicalize().ok();
+            let real = real_path(&tsx);
             let package = real.and_then(|real| real.ancestors().nth(2).map(Path::to_path_buf));
             return Ok(Runner { loads: package.into_iter().chain([tsx]).collect(), ..runner });
         }
@@ -210,14 +210,14 @@ impl NodeProgram {
 
 /// The loader of an installed `tsx`; none where that is another program of this name.
 fn installed_loader(tsx: &Path) -> Option<PathBuf> {
-    let loader = tsx.canonicalize().ok()?.parent()?.join("loader.mjs");
-    loader.is_file().then_some(loader)
+    let loader = real_path(tsx)?.parent()?.join("loader.mjs");
+    is_file(&loader).then_some(loader)
 }
 
 /// The loader of a project's own `tsx`, if it is inside the project: the script may read nothing else.
 fn project_loader(folder: &Path) -> Option<PathBuf> {
-    let loader = folder.join(PROJECT_TSX).canonicalize().ok()?;
-    (loader.is_file() && loader.starts_with(folder)).then_some(loader)
+    let loader = real_path(&folder.join(PROJECT_TSX))?;
+    (is_file(&loader) && loader.starts_with(folder)).then_some(loader)
 }
 
 /// A file as a URL, because Node takes the name of a module for a URL.

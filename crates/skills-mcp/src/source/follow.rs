@@ -15,7 +15,7 @@ use skills_core::{
 
 use super::{
     directory::{Directory, SourceError, read_skill},
-    disk::{DiskError, Identity, Links, Listed, Root, identity},
+    disk::{DiskError, FileIdentity, Links, ListedEntry, Root, folder_identity},
     git::Repository,
     parallel::map,
     walk::{Walked, is_skipped, walk},
@@ -39,7 +39,7 @@ pub enum Look<'a> {
 pub struct Followed {
     /// The open folder; none where there is nothing to read.
     root: Option<Arc<Root>>,
-    identity: Option<Identity>,
+    identity: Option<FileIdentity>,
     /// Where it lies, if that is not always the same place.
     place: Option<PathBuf>,
     /// Which commit it is, where it comes from a repository.
@@ -47,7 +47,7 @@ pub struct Followed {
     folder: Arc<Folder>,
     findings: Vec<(String, Finding)>,
     /// The links in it, and what each leads to.
-    links: Vec<(RelPath, Option<Identity>)>,
+    links: Vec<(RelPath, Option<FileIdentity>)>,
     /// A part of it cannot be looked at by itself.
     whole_only: bool,
     /// Whether everything in it is watched.
@@ -67,7 +67,7 @@ impl Followed {
     }
 
     /// Which folder it is.
-    pub fn identity(&self) -> Option<Identity> {
+    pub fn identity(&self) -> Option<FileIdentity> {
         self.identity
     }
 
@@ -103,7 +103,7 @@ impl Followed {
         let nowhere = self.links.iter().filter(|(_, leads)| leads.is_none());
         let somewhere = self.links.iter().filter(|(_, leads)| leads.is_some());
         let mut links = nowhere.chain(somewhere).take(MAX_LINKS);
-        links.all(|(path, leads)| root.leads(path) == *leads)
+        links.all(|(path, leads)| root.target_identity(path) == *leads)
     }
 
     /// Why nobody tells of its changes, where that cannot be had.
@@ -216,11 +216,11 @@ impl Followed {
         };
         let place = generation.content();
         self.watched = true;
-        if self.place.as_ref() == Some(&place) && self.identity == identity(&place) {
+        if self.place.as_ref() == Some(&place) && self.identity == folder_identity(&place) {
             return Ok(None);
         }
         self.changes += 1;
-        let found = identity(&place);
+        let found = folder_identity(&place);
         let root = Root::open(&place, Links::Refuse).map_err(|error| directory.closed(error))?;
         self.remote = root.is_remote(&RelPath::root());
         self.folder = generation.manifest().listing(&self.folder);
@@ -246,10 +246,10 @@ impl Followed {
             let (false, Some(above)) = (inside, above) else { continue };
             let was_folder = above.own_folder(path.name()).is_some();
             let was_there = was_folder || above.own_file(path.name()).is_some();
-            let listed = root.look(path).filter(|listed| !is_passed_by(path, listed));
+            let listed = root.entry_at(path).filter(|listed| !is_passed_by(path, listed));
             // A file that came and went in between is not worth a word.
             self.changes += u64::from(was_there || listed.is_some());
-            let is_folder = matches!(listed, Some(Listed::Folder { .. }));
+            let is_folder = matches!(listed, Some(ListedEntry::Folder { .. }));
             let shown = escaped(path.as_str());
             self.findings.retain(|(file, _)| {
                 let inside = file.strip_prefix(&*shown);
@@ -264,20 +264,20 @@ impl Followed {
                     Arc::make_mut(&mut self.folder).put(path, None);
                     continue;
                 }
-                Some(Listed::File { bytes, linked: false, .. }) => {
+                Some(ListedEntry::File { bytes, linked: false, .. }) => {
                     // Somebody told of it, so it is read again, whatever its times say.
                     let entry = Entry::Regular { bytes, stamp: Stamp::UNSURE };
                     Arc::make_mut(&mut self.folder).put(path, Some(Node::File(entry)));
                     continue;
                 }
                 // Named like a skill's file, it is told of.
-                Some(Listed::Folder { linked: false }) => SkillPath::of_file(path).is_none(),
+                Some(ListedEntry::Folder { linked: false }) => SkillPath::of_file(path).is_none(),
                 // Whatever is out of the ordinary is found by walking the folder that it is in.
                 Some(
-                    Listed::File { .. }
-                    | Listed::Folder { .. }
-                    | Listed::Special
-                    | Listed::Refused(_),
+                    ListedEntry::File { .. }
+                    | ListedEntry::Folder { .. }
+                    | ListedEntry::Special
+                    | ListedEntry::Refused(_),
                 ) => false,
             };
             let walked_path = if plain { path.clone() } else { path.folder() };
@@ -359,7 +359,7 @@ impl Followed {
 }
 
 /// Whether a path leads to or through a tool's own folder; a file may be called as it likes.
-fn is_passed_by(path: &RelPath, listed: &Listed) -> bool {
-    let is_folder = matches!(listed, Listed::Folder { .. });
+fn is_passed_by(path: &RelPath, listed: &ListedEntry) -> bool {
+    let is_folder = matches!(listed, ListedEntry::Folder { .. });
     path.folder().segments().any(is_skipped) || (is_folder && is_skipped(path.name()))
 }

@@ -19,7 +19,8 @@ mod watch;
 
 pub use clients::{AgentDirectory, CLIENTS, Client, client, default_directories};
 pub use directory::{Directory, MAX_SKILL_BYTES, SourceError, read_skill};
-pub use disk::{DiskError, Identity, LinkPolicy, Links, Root, held_secrets, identity, is_secret};
+pub use disk::{DiskError, FileIdentity, LinkPolicy, Links, Root};
+pub(crate) use disk::{held_secrets, is_secret};
 pub use follow::{Followed, Look};
 pub use parallel::map;
 pub use plugin_records::PluginRecords;

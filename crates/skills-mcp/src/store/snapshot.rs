@@ -21,7 +21,7 @@ use thiserror::Error;
 use crate::{
     config::{FileStamp, Settings, Settled},
     event::Version,
-    source::{Directory, DiskError, Followed, Identity, MAX_SKILL_BYTES, Root, map},
+    source::{Directory, DiskError, FileIdentity, Followed, MAX_SKILL_BYTES, Root, map},
 };
 
 /// Larger files have no digest.
@@ -74,7 +74,7 @@ pub(super) struct SourceRoot {
     /// The open folder; none where the source could not be read.
     pub(super) root: Option<Arc<Root>>,
     /// Which folder that is.
-    pub(super) identity: Option<Identity>,
+    pub(super) identity: Option<FileIdentity>,
     /// What its configuration looked like.
     pub(super) config: [Option<Stamp>; 2],
     /// Whether it lies on a disk of another machine.

@@ -8,6 +8,7 @@ use std::{
 /// The rooms of the binary, in the order data flows; each may look only at rooms before it.
 const ROOMS: &[&str] = &[
     "clock",
+    "paths",
     "event",
     "config",
     "programs",

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    programs::real_path,
+    paths::real_path,
     script::host::ScriptHost,
     source::{held_secrets, is_secret},
 };

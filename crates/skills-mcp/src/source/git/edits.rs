@@ -3,6 +3,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use super::{Generation, GitError, Repository, program::GitCommand, storage};
+use crate::paths::{is_file, is_folder};
 
 /// How long git may take to hash the files of a generation.
 const HASH_TIMEOUT: Duration = Duration::from_mins(1);
@@ -14,7 +15,7 @@ impl Repository {
         let present: Vec<(&String, &str)> = manifest
             .files
             .iter()
-            .filter(|(path, _)| storage::is_file(&folder.join(path)))
+            .filter(|(path, _)| is_file(&folder.join(path)))
             .map(|(path, file)| (path, file.blob.as_str()))
             .collect();
         let paths: Vec<String> =
@@ -45,7 +46,7 @@ impl Repository {
         while let Some(inside) = open.pop() {
             for name in storage::names(&folder.join(&inside)) {
                 let path = format!("{inside}/{name}");
-                if storage::is_folder(&folder.join(&path)) {
+                if is_folder(&folder.join(&path)) {
                     open.push(path);
                 } else if !manifest.files.contains_key(&path) {
                     edits.push(path);

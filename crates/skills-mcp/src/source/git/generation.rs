@@ -17,7 +17,10 @@ use super::{
     mirror::{MAX_BLOB_BYTES, Mirror, TreeEntry},
     storage::{self, RepositoryStorage},
 };
-use crate::source::layout::{MAX_BYTES as MAX_TEXT_BYTES, means_content_folder};
+use crate::{
+    paths::is_folder,
+    source::layout::{MAX_BYTES as MAX_TEXT_BYTES, means_content_folder},
+};
 
 /// A commit that takes more of the disk is not served.
 const MAX_GENERATION_BYTES: u64 = 1024 * 1024 * 1024;
@@ -42,7 +45,7 @@ impl Generation {
         let folder = storage.generation(commit);
         let manifest = Manifest::parse(&storage::read(&folder.join(MANIFEST_FILE))?)?;
         let generation = Self { commit: commit.to_owned(), folder, manifest };
-        storage::is_folder(&generation.content()).then_some(generation)
+        is_folder(&generation.content()).then_some(generation)
     }
 
     /// The commit.

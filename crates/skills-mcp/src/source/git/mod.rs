@@ -45,7 +45,7 @@ pub(crate) use url::{is_branch, is_commit};
 
 use crate::{
     config::NamedRepository,
-    source::disk::{Identity, identity},
+    source::disk::{FileIdentity, folder_identity},
 };
 
 /// A repository that is a source.
@@ -175,8 +175,8 @@ impl Repository {
     }
 
     /// Which folder of content the pointer leads to now.
-    pub(crate) fn identity(&self) -> Option<Identity> {
-        identity(&self.storage.generation(&self.commit()?).join("skills"))
+    pub(crate) fn identity(&self) -> Option<FileIdentity> {
+        folder_identity(&self.storage.generation(&self.commit()?).join("skills"))
     }
 
     /// The generation that the last scan found: whatever is read beside its files belongs to the same commit.

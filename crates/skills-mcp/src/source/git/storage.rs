@@ -18,7 +18,11 @@ use std::{
 };
 
 use super::error::GitError;
-use crate::{clock, removal};
+use crate::{
+    clock,
+    paths::{is_folder, is_link, is_real_folder},
+    removal,
+};
 
 /// How much of a manifest or pointer is read.
 const MAX_TEXT_BYTES: u64 = 256 * 1024 * 1024;
@@ -56,7 +60,7 @@ impl RepositoryStorage {
         names(content)
             .into_iter()
             .map(at)
-            .filter(|storage| storage.generations().is_dir())
+            .filter(|storage| is_folder(&storage.generations()))
             .collect()
     }
 
@@ -188,24 +192,6 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-pub(super) fn is_folder(path: &Path) -> bool {
-    path.is_dir()
-}
-
-pub(super) fn is_file(path: &Path) -> bool {
-    path.is_file()
-}
-
-/// Whether there is anything of this name, even a link that leads nowhere.
-pub(super) fn is_there(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
-}
-
-/// Whether a path is a folder and no link to one.
-fn is_real_folder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_dir())
-}
-
 /// The names in a folder; none where there is no folder.
 pub(super) fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -273,7 +259,7 @@ fn check_owner(folder: &Path, own: bool) -> Result<(), GitError> {
     use std::os::unix::fs::MetadataExt as _;
 
     let wrong = |why: &str| GitError::Storage { path: folder.to_owned(), why: why.to_owned() };
-    if own && folder.is_symlink() {
+    if own && is_link(folder) {
         return Err(wrong("is a symbolic link, and will not be used"));
     }
     let found =

@@ -19,6 +19,7 @@ use super::{
     quota::is_bulky,
     retention, state, storage,
 };
+use crate::paths::{is_folder, is_taken};
 
 /// How often a lock is tried that another process holds.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(50);
@@ -118,7 +119,7 @@ impl Repository {
         if request.commit.is_some() {
             return None;
         }
-        let is_stored = |commit: &String| storage::is_folder(&self.storage.generation(commit));
+        let is_stored = |commit: &String| is_folder(&self.storage.generation(commit));
         let commit = self.commit().filter(is_stored);
         let synced = |commit| Synced { commit, before: None, changed: Vec::new(), asked: false };
         if matches!(self.remote.revision(), Revision::Commit(pinned) if commit.as_ref() == Some(pinned))
@@ -213,7 +214,7 @@ impl Repository {
     ) -> Result<Generation, GitError> {
         let folder = self.storage.mirror();
         let bulky = is_bulky(&folder);
-        let is_there = storage::is_there(&folder);
+        let is_there = is_taken(&folder);
         let failed = if bulky {
             GitError::Broken("it holds more of the past than of the present".to_owned())
         } else if is_there {

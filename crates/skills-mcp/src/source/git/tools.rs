@@ -11,9 +11,8 @@ use std::{
 use super::error::GitError;
 use crate::{
     config::Environment,
-    programs::{
-        Program, ProgramError, SafeSearchPath, SearchPath, WritableFolders, link_target, real_path,
-    },
+    paths::{is_link, real_path},
+    programs::{Program, ProgramError, SafeSearchPath, SearchPath, WritableFolders},
 };
 
 /// The `PATH`, and the folders that scripts may write.
@@ -118,7 +117,7 @@ impl GitTools<'_> {
     /// Whether a file is directly in the home folder, in which no script works, not even where `scripts.roots` names it.
     fn is_right_in_home(&self, file: &Path) -> bool {
         let folder = file.parent().and_then(real_path);
-        folder.as_deref() == self.home && self.home.is_some() && link_target(file).is_none()
+        folder.as_deref() == self.home && self.home.is_some() && !is_link(file)
     }
 
     /// Whether a credential helper is, or names, a file that a script may write.

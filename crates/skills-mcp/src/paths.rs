@@ -1,6 +1,7 @@
-//! Questions about paths of the operator's machine: where a path really leads, what is there, what `~` stands for.
+//! Questions about paths of this machine: where a path really leads, what is there, what `~` stands for.
 //!
-//! Not here: files of content, which are opened below a handle (`source/disk`).
+//! The answer may be outdated when it is used, so nothing that content can change is decided by it: files of content are
+//! opened and judged by their handles (`source/disk`).
 
 use std::path::{Path, PathBuf};
 
@@ -32,9 +33,29 @@ pub(crate) fn is_file(path: &Path) -> bool {
     path.is_file()
 }
 
+/// Whether a path leads to a folder.
+pub(crate) fn is_folder(path: &Path) -> bool {
+    path.is_dir()
+}
+
+/// Whether a path is a symbolic link.
+pub(crate) fn is_link(path: &Path) -> bool {
+    path.is_symlink()
+}
+
+/// Whether a path is a folder and no link to one.
+pub(crate) fn is_real_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
 /// Whether a path leads to anything.
 pub(crate) fn exists(path: &Path) -> bool {
     path.exists()
+}
+
+/// Whether there is anything of this name, even a link that leads nowhere.
+pub(crate) fn is_taken(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 /// The target of a symbolic link; none where the path is no link.
@@ -44,12 +65,12 @@ pub(crate) fn link_target(path: &Path) -> Option<PathBuf> {
 
 /// Whether a path leads to a file that may be executed.
 #[cfg(unix)]
-pub(super) fn is_executable(path: &Path) -> bool {
+pub(crate) fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     path.metadata().is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]
-pub(super) fn is_executable(path: &Path) -> bool {
+pub(crate) fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
