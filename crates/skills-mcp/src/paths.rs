@@ -3,7 +3,12 @@
 //! The answer may be outdated when it is used, so nothing that content can change is decided by it: files of content are
 //! opened and judged by their handles (`source/disk`).
 
-use std::path::{Path, PathBuf};
+#![expect(clippy::disallowed_methods, reason = "this file answers questions about paths")]
+
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+};
 
 /// A path with its links resolved, if it exists.
 pub(crate) fn real_path(path: &Path) -> Option<PathBuf> {
@@ -73,4 +78,14 @@ pub(crate) fn is_executable(path: &Path) -> bool {
 #[cfg(not(unix))]
 pub(crate) fn is_executable(path: &Path) -> bool {
     path.is_file()
+}
+
+/// The path of this program.
+pub(crate) fn own_program() -> io::Result<PathBuf> {
+    env::current_exe()
+}
+
+/// The folder of temporary files.
+pub(crate) fn temporary_folder() -> PathBuf {
+    env::temp_dir()
 }

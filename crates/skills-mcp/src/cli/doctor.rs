@@ -16,6 +16,7 @@ use super::{
 use crate::{
     analytics::outlook::outlook,
     config::{Key, SandboxMode, Value as KeyValue},
+    paths::own_program,
     script::{self, Enforced, Runs},
     source::{
         Directory,
@@ -268,7 +269,7 @@ fn content(out: &mut Output, snapshot: &Snapshot) {
 /// Starts this very program as a server over the same sources, and talks to it.
 fn try_out(context: &Context, era: Era) -> Result<Tried, ClientError> {
     let spawn = |error| ClientError::Spawn { program: "skills-mcp".into(), error };
-    let program = std::env::current_exe().map_err(spawn)?;
+    let program = own_program().map_err(spawn)?;
     let mut arguments = vec!["serve".to_owned()];
     arguments.extend(context.shared.repeated());
     let runtime =

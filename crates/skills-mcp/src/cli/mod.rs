@@ -37,6 +37,7 @@ use output::Output;
 use crate::{
     config::{Environment, Named, Origin, Stack, sources},
     event::Sink,
+    paths::own_program,
     programs::{SearchPath, WritableFolders},
     removal,
     script::{self, Caller, Runs},
@@ -232,7 +233,7 @@ impl Context {
         let roots = stack.settle(None).settings.scripts.roots;
         let mut warnings = stack.warnings;
         let writable = WritableFolders::new(&self.environment).folders(&roots);
-        let own = std::env::current_exe().ok();
+        let own = own_program().ok();
         if let Some(own) = own.filter(|own| SearchPath::default().safe(&writable).is_writable(own))
         {
             warnings.push(format!(

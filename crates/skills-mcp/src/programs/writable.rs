@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::homes;
 use crate::{
     config::Environment,
-    paths::{expand_home, real_path, real_path_or_same},
+    paths::{expand_home, real_path, real_path_or_same, temporary_folder},
 };
 
 /// What decides which folders scripts may write.
@@ -54,7 +54,7 @@ impl WritableFolders {
             start: real_path_or_same(&environment.directory),
             home: environment.home.as_deref().map(real_path_or_same),
             homes: homes::home_folders(),
-            temporary: real_path_or_same(&std::env::temp_dir()),
+            temporary: real_path_or_same(&temporary_folder()),
         }
     }
 

@@ -26,6 +26,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::paths::own_program;
+
 /// The hidden first argument of a process that removes one tree, which is its second argument.
 const REMOVE: &str = "__remove";
 /// How long one removal may take. What is left then stays, and is reported.
@@ -51,7 +53,7 @@ pub(crate) fn run_hidden_stage(first: Option<&OsStr>) -> Option<ExitCode> {
     let program = if cfg!(target_os = "linux") {
         Some(PathBuf::from("/proc/self/exe"))
     } else {
-        std::env::current_exe().ok()
+        own_program().ok()
     };
     if let Some(program) = program {
         let _ = PROGRAM.set(program);

@@ -370,8 +370,6 @@ fn parse_pid(text: &str) -> Option<Pid> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::disallowed_methods, reason = "the test starts a child")]
-
     use std::{
         io::{BufRead as _, BufReader},
         process::{Command, Stdio},

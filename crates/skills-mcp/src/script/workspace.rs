@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use skills_core::{catalog::Folder, relpath::RelPath};
 
 use super::{Plan, RunError, authorize::read_skill_file};
-use crate::{removal, source::Links, store::Snapshot};
+use crate::{paths::temporary_folder, removal, source::Links, store::Snapshot};
 
 const LOCKED_PREFIX: &str = "skills-mcp-run-";
 /// The name of a workspace before it is locked.
@@ -171,7 +171,7 @@ pub(crate) fn sweep() -> Vec<String> {
 /// Workspaces that no run uses any more, by name, owner and lock; their contents are not read.
 fn left_behind() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(temporary_folder()).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         // Every user may write to the temporary folder, so the owner is checked before the name.
         let Ok(metadata) = entry.metadata() else { continue };

@@ -128,11 +128,6 @@ fn stamp(changed: Duration, known: &[i128]) -> Stamp {
 mod tests {
     //! The same table for both implementations of `Root`, which must refuse the same things.
 
-    #![expect(
-        clippy::disallowed_methods,
-        reason = "the test makes the odd files that a root must refuse"
-    )]
-
     use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc};
 
     use skills_testkit::Home;
