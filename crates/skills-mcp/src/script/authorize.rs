@@ -110,8 +110,12 @@ pub(crate) struct Denied {
     pub(crate) execution: Execution,
 }
 
+fn denied(message: String) -> Denied {
+    Denied { message, execution: Execution::Server }
+}
+
 fn deny<T>(message: String) -> Result<T, Denied> {
-    Err(Denied { message, execution: Execution::Server })
+    Err(denied(message))
 }
 
 /// The first check: whether this server runs scripts at all.
@@ -162,8 +166,8 @@ pub(crate) fn authorize<'a>(
             execution: Execution::Claude,
         });
     }
-    let arguments = arguments::variables(&script.arguments, request.arguments)
-        .or_else(|wrong| deny(format!("Script '{file}' was not run: {wrong}.")))?;
+    let not_run = |why: String| denied(format!("Script '{file}' was not run: {why}."));
+    let arguments = arguments::variables(&script.arguments, request.arguments).map_err(not_run)?;
     let extension = allowed_extension(&file, scripts)?;
     let bytes = script_bytes(snapshot, &found, &file)?;
     let Some(command) = scripts.runners.get(&extension) else {
@@ -178,13 +182,9 @@ pub(crate) fn authorize<'a>(
     let is_online = network == NetworkAccess::Open;
     let project = project_tools(directory.as_ref().ok(), scripts.sandbox, is_online, &passed);
     let writable = host.writable(&scripts.roots);
-    let runner = host
-        .programs
-        .outside(&writable)
-        .runner(&extension, command, project)
-        .or_else(|missing| deny(format!("Script '{file}' was not run: {missing}.")))?;
-    let working_directory =
-        directory.or_else(|wrong| deny(format!("Script '{file}' was not run: {wrong}.")))?;
+    let runner =
+        host.programs.outside(&writable).runner(&extension, command, project).map_err(not_run)?;
+    let working_directory = directory.map_err(not_run)?;
     Ok(Plan {
         owner: found.owner,
         file,

@@ -15,8 +15,9 @@ use rustix::{
     fs::{AtFlags, Dir, Mode, OFlags, open, openat, statat},
     io::Errno,
     process::{
-        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp, getpid, kill_process,
-        kill_process_group, waitid, waitpid,
+        DumpableBehavior, Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp, getpid,
+        kill_process, kill_process_group, set_child_subreaper, set_dumpable_behavior, waitid,
+        waitpid,
     },
 };
 
@@ -236,6 +237,12 @@ impl ProcessTree {
     fn pids(&mut self) -> Vec<Pid> {
         self.0.as_mut().map(numeric_names).unwrap_or_default()
     }
+}
+
+/// Keeps other processes of the user from inspecting this one, and makes it the parent of every orphan below it.
+pub(super) fn hide_and_adopt_orphans() -> Result<(), Errno> {
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    set_child_subreaper(Some(getpid()))
 }
 
 /// How many threads a process has, from [`ProcessTree::stat`].

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    order::json_line,
     outcome::{CapturedOutput, Ending, KILLED_EXIT_CODE, RunOutcome},
     sandbox::Enforced,
 };
@@ -25,7 +26,7 @@ pub(super) struct Header {
 }
 
 /// How many bytes of a stream follow.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct StreamHeader {
     pub(super) bytes: usize,
     pub(super) truncated: bool,
@@ -40,7 +41,6 @@ impl From<&CapturedOutput> for StreamHeader {
 impl Header {
     /// The header of a run that was not started.
     pub(super) fn failed(why: String) -> Self {
-        let none = || StreamHeader { bytes: 0, truncated: false };
         Self {
             ending: Ending::Exited,
             code: None,
@@ -48,25 +48,15 @@ impl Header {
             duration_ms: 0,
             enforced: Enforced::default(),
             failed: Some(why),
-            stdout: none(),
-            stderr: none(),
+            stdout: StreamHeader::default(),
+            stderr: StreamHeader::default(),
         }
     }
 
     /// The outcome, with the bytes that followed.
     pub(super) fn outcome(self, stdout: Vec<u8>, stderr: Vec<u8>) -> RunOutcome {
-        let exit_code = match self.ending {
-            Ending::Exited => {
-                self.code.or(self.signal.map(|signal| 128 + signal)).unwrap_or(KILLED_EXIT_CODE)
-            }
-            Ending::TimedOut
-            | Ending::Cancelled
-            | Ending::TooManyProcesses
-            | Ending::TooManyThreads
-            | Ending::TooLarge
-            | Ending::TooManyFiles
-            | Ending::TooMuchMemory => KILLED_EXIT_CODE,
-        };
+        let own = self.code.or(self.signal.map(|signal| 128 + signal));
+        let exit_code = own.filter(|_| self.ending == Ending::Exited).unwrap_or(KILLED_EXIT_CODE);
         RunOutcome {
             ending: self.ending,
             exit_code,
@@ -79,10 +69,8 @@ impl Header {
 
     /// Writes it, and the bytes that follow, to standard output.
     pub(super) fn write(&self, stdout: &CapturedOutput, stderr: &CapturedOutput) -> io::Result<()> {
-        let mut line = serde_json::to_vec(self)?;
-        line.push(b'\n');
         let mut out = io::stdout().lock();
-        out.write_all(&line)?;
+        out.write_all(&json_line(self)?)?;
         out.write_all(&stdout.bytes)?;
         out.write_all(&stderr.bytes)?;
         out.flush()

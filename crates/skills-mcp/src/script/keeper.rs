@@ -35,6 +35,7 @@ use super::{
     LAUNCH, OWN_PROGRAM,
     descendants::{self, ProcessTree},
     launcher::StageReport,
+    order::json_line,
     outcome::{MAX_PROCESSES, MAX_THREADS},
 };
 
@@ -158,9 +159,7 @@ fn reap(launcher: Pid) -> Option<WaitStatus> {
 async fn report_end(up: &mut OwnedWriteHalf, status: WaitStatus) -> io::Result<()> {
     let end =
         StageReport::Ended { code: status.exit_status(), signal: status.terminating_signal() };
-    let mut line = serde_json::to_vec(&end)?;
-    line.push(b'\n');
-    up.write_all(&line).await
+    up.write_all(&json_line(&end)?).await
 }
 
 #[cfg(test)]

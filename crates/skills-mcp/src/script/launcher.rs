@@ -19,7 +19,7 @@ use rustix::process::{Signal, chdir, getcwd, getppid, set_parent_process_death_s
 use serde::{Deserialize, Serialize};
 
 use super::{
-    order::Order,
+    order::{Order, json_line},
     sandbox::{self, Enforced},
 };
 
@@ -112,8 +112,6 @@ fn enter_working_directory(order: &Order) -> Result<(), String> {
 }
 
 fn send(mut socket: &UnixStream, report: &StageReport) {
-    let mut line = serde_json::to_vec(report).unwrap_or_default();
-    line.push(b'\n');
     // Where that fails the keeper has ended, and this process ends with it.
-    let _ = socket.write_all(&line);
+    let _ = json_line(report).map(|line| socket.write_all(&line));
 }

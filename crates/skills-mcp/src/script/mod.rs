@@ -58,15 +58,8 @@ const OWN_PROGRAM: &str = "/proc/self/exe";
 /// supervisor leaves behind.
 pub(crate) fn protect_process() {
     #[cfg(target_os = "linux")]
-    {
-        use rustix::process::{
-            DumpableBehavior, getpid, set_child_subreaper, set_dumpable_behavior,
-        };
-        let protected = set_dumpable_behavior(DumpableBehavior::NotDumpable)
-            .and_then(|()| set_child_subreaper(Some(getpid())));
-        if let Err(error) = protected {
-            tracing::warn!("this process cannot be protected from the scripts it runs: {error}");
-        }
+    if let Err(error) = descendants::hide_and_adopt_orphans() {
+        tracing::warn!("this process cannot be protected from the scripts it runs: {error}");
     }
 }
 

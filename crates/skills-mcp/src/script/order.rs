@@ -26,3 +26,11 @@ pub(super) struct Order {
     /// Of each stream.
     pub(super) max_output_bytes: usize,
 }
+
+/// A value as one line of JSON, which is how the stages of a run talk to each other.
+#[cfg(target_os = "linux")]
+pub(super) fn json_line(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(line)
+}

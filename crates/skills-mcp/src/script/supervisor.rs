@@ -19,10 +19,7 @@ use std::{
 };
 
 use rustix::{
-    process::{
-        DumpableBehavior, Pid, Signal, getpid, kill_process, set_child_subreaper,
-        set_dumpable_behavior,
-    },
+    process::{Pid, Signal, kill_process},
     thread::UnshareFlags,
 };
 use tokio::{
@@ -78,9 +75,7 @@ pub(super) fn run() -> ExitCode {
 }
 
 async fn supervise() -> io::Result<()> {
-    // Other processes of the user cannot inspect this one, and it adopts every orphan of the run.
-    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    set_child_subreaper(Some(getpid()))?;
+    descendants::hide_and_adopt_orphans()?;
     // Opened before the run starts, which may use up the open files.
     let tree = ProcessTree::open();
     let control = Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?;

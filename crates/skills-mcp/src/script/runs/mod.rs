@@ -60,15 +60,10 @@ pub struct Progress {
 /// Why a run did not happen, or has no known outcome.
 #[derive(Debug, Error)]
 pub(crate) enum RunError {
-    /// As many scripts run as may.
     #[error(
         "was not run: this server is busy: {max_concurrent} scripts may run at once (scripts.max_concurrent), and do"
     )]
-    Busy {
-        /// How many may run at once.
-        max_concurrent: usize,
-    },
-    /// The private folder could not be made.
+    Busy { max_concurrent: usize },
     #[error("was not run: its private folder cannot be made: {0}")]
     Workspace(io::Error),
     /// The skill's files changed while they were copied.

@@ -12,7 +12,11 @@ use tokio::{
 
 use super::{Caller, RunError, RunSlot, Runs, send_progress};
 use crate::script::{
-    SUPERVISE, descendants, header::Header, order::Order, outcome::RunOutcome, workspace::Workspace,
+    SUPERVISE, descendants,
+    header::Header,
+    order::{Order, json_line},
+    outcome::RunOutcome,
+    workspace::Workspace,
 };
 
 /// A supervisor that does not answer this long after the script's time is over is lost.
@@ -77,9 +81,7 @@ async fn exchange(
     answer: ChildStdout,
     caller: &Caller,
 ) -> io::Result<Result<RunOutcome, String>> {
-    let mut line = serde_json::to_vec(order)?;
-    line.push(b'\n');
-    control.write_all(&line).await?;
+    control.write_all(&json_line(order)?).await?;
     let mut answer = BufReader::new(answer);
     let mut head = String::new();
     let read = {

@@ -75,20 +75,18 @@ impl Enforced {
     /// Why a script with this demand may not run in this sandbox.
     pub(super) fn refused(&self, demand: SandboxDemand) -> Option<String> {
         let gap = self.gap().unwrap_or_default();
-        match demand {
-            SandboxDemand::Complete if !self.is_complete() => Some(format!(
+        if demand == SandboxDemand::Complete && !self.is_complete() {
+            return Some(format!(
                 "scripts.sandbox is `required`, and this machine gives {self} only: {gap}"
-            )),
-            SandboxDemand::Confined if !self.is_confined() => Some(format!(
+            ));
+        }
+        (demand == SandboxDemand::Confined && !self.is_confined()).then(|| {
+            format!(
                 "a script of a repository or plugin, or with a runner of the project, runs only where the sandbox holds, and \
                  this machine gives {self} only: {gap}. The operator may serve a reviewed copy with --dir, install the \
                  runner on the machine, or set scripts.sandbox=off"
-            )),
-            SandboxDemand::BestEffort
-            | SandboxDemand::Confined
-            | SandboxDemand::Complete
-            | SandboxDemand::None => None,
-        }
+            )
+        })
     }
 
     fn is_complete(&self) -> bool {

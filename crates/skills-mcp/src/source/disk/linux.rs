@@ -90,14 +90,13 @@ impl Root {
             if name == "." || name == ".." {
                 continue;
             }
-            let listed = match entry.file_type() {
-                FileType::Directory => Some(ListedEntry::Folder { linked: false }),
-                FileType::Symlink => Some(self.linked_entry(path, name)),
-                FileType::RegularFile | FileType::Unknown => self.entry(&folder, path, name),
-                FileType::Fifo
-                | FileType::Socket
-                | FileType::CharacterDevice
-                | FileType::BlockDevice => Some(ListedEntry::Special),
+            let kind = entry.file_type();
+            let listed = if kind == FileType::Directory {
+                Some(ListedEntry::Folder { linked: false })
+            } else if kind == FileType::Symlink {
+                Some(self.linked_entry(path, name))
+            } else {
+                self.entry(&folder, path, name)
             };
             entries.extend(listed.map(|listed| (name.to_os_string(), listed)));
         }
@@ -265,24 +264,16 @@ impl Root {
         target_path: &Path,
     ) -> Result<(), DiskError> {
         let kind = FileType::from_raw_mode(fstat(target).map_err(disk_error)?.st_mode);
-        let is_skill = match kind {
-            FileType::Directory => {
-                link::is_bundle(target)
-                    || (link::holds_skills(target) && self.may_hold_skills(path, true))
-            }
-            FileType::RegularFile => {
-                link::dialect(path.name(), target_path).is_some_and(|dialect| {
-                    let in_place = dialect == Dialect::Bundle || self.may_hold_skills(path, false);
-                    let bytes = || bytes_of(reopen(target.try_clone()?, READ)?, MAX_PROBED_BYTES);
-                    in_place && bytes().is_ok_and(|bytes| link::is_skill(bytes, dialect))
-                })
-            }
-            FileType::Symlink
-            | FileType::Fifo
-            | FileType::Socket
-            | FileType::CharacterDevice
-            | FileType::BlockDevice
-            | FileType::Unknown => false,
+        let is_skill = if kind == FileType::Directory {
+            link::is_bundle(target)
+                || (link::holds_skills(target) && self.may_hold_skills(path, true))
+        } else {
+            let dialect = link::dialect(path.name(), target_path);
+            dialect.filter(|_| kind == FileType::RegularFile).is_some_and(|dialect| {
+                let in_place = dialect == Dialect::Bundle || self.may_hold_skills(path, false);
+                let bytes = || bytes_of(reopen(target.try_clone()?, READ)?, MAX_PROBED_BYTES);
+                in_place && bytes().is_ok_and(|bytes| link::is_skill(bytes, dialect))
+            })
         };
         if is_skill { Ok(()) } else { Err(DiskError::NotSkill) }
     }
@@ -342,19 +333,14 @@ pub(in crate::source) fn stamp_of(path: &Path) -> Option<Stamp> {
 }
 
 fn listed_entry(found: &Stat, linked: bool) -> ListedEntry {
-    match FileType::from_raw_mode(found.st_mode) {
-        FileType::RegularFile => ListedEntry::File {
-            bytes: u64::try_from(found.st_size).unwrap_or(0),
-            stamp: fingerprint(found),
-            linked,
-        },
-        FileType::Directory => ListedEntry::Folder { linked },
-        FileType::Symlink
-        | FileType::Fifo
-        | FileType::Socket
-        | FileType::CharacterDevice
-        | FileType::BlockDevice
-        | FileType::Unknown => ListedEntry::Special,
+    let kind = FileType::from_raw_mode(found.st_mode);
+    if kind == FileType::RegularFile {
+        let bytes = u64::try_from(found.st_size).unwrap_or(0);
+        ListedEntry::File { bytes, stamp: fingerprint(found), linked }
+    } else if kind == FileType::Directory {
+        ListedEntry::Folder { linked }
+    } else {
+        ListedEntry::Special
     }
 }
 

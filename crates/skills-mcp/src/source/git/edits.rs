@@ -22,15 +22,10 @@ impl Repository {
             present.iter().map(|(path, _)| folder.join(path).display().to_string()).collect();
         let input = if paths.is_empty() { String::new() } else { paths.join("\n") + "\n" };
         let mut hashes = String::new();
-        let command = GitCommand {
-            repository: &self.storage.mirror(),
-            arguments: &["hash-object", "--no-filters", "--stdin-paths"],
-            input: input.as_bytes(),
-            held_lock: None,
-            remote: None,
-            timeout: HASH_TIMEOUT,
-            progress: None,
-        };
+        let mirror = self.storage.mirror();
+        let arguments = ["hash-object", "--no-filters", "--stdin-paths"];
+        let command = GitCommand::local(&mirror, &arguments, HASH_TIMEOUT);
+        let command = GitCommand { input: input.as_bytes(), ..command };
         if !input.is_empty() {
             self.git.run(&command, &mut |out| out.read_to_string(&mut hashes).map(drop))?;
         }

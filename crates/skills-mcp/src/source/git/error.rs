@@ -8,130 +8,55 @@ use super::token;
 
 /// A sync that brought no new generation. The generation before is still served.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say what the variants and fields are")]
 pub enum GitError {
-    /// There is no such program.
     #[error("there is no `{name}` program on the PATH{}", except_for(passed_over))]
     NoProgram {
-        /// Its name.
         name: &'static str,
         /// Programs of this name that a script could have written.
         passed_over: Vec<PathBuf>,
     },
     /// The program lacks settings that make it safe.
     #[error("the `git` program is version {}.{}, older than {}.{}", version.0, version.1, oldest.0, oldest.1)]
-    OldProgram {
-        /// Its version.
-        version: (u32, u32),
-        /// The oldest that is accepted.
-        oldest: (u32, u32),
-    },
-    /// The system does not start it.
+    OldProgram { version: (u32, u32), oldest: (u32, u32) },
     #[error("`git` cannot be started: {0}")]
     Start(io::Error),
-    /// The remote took too long.
     #[error("{host} did not finish answering within {seconds} s")]
-    Slow {
-        /// The remote's host.
-        host: String,
-        /// The timeout.
-        seconds: u64,
-    },
-    /// The remote sends too much.
+    Slow { host: String, seconds: u64 },
     #[error("{host} sends more than {bytes} bytes")]
-    Large {
-        /// The remote's host.
-        host: String,
-        /// The limit.
-        bytes: u64,
-    },
+    Large { host: String, bytes: u64 },
     /// This process ends.
     #[error("it was stopped before it was done")]
     Stopped,
-    /// Another process of this user is syncing it.
     #[error("another process is syncing it at this moment")]
     Busy,
     /// Another process has just failed.
     #[error("{message}")]
-    Earlier {
-        /// Its error.
-        message: String,
-        /// What to do.
-        hint: String,
-    },
+    Earlier { message: String, hint: String },
     /// HTTP 401 or 403, or no SSH key.
     #[error("{host} refuses {}", if *with_token { "the token in GITHUB_TOKEN: it has expired, or may not read this repository" } else { "us without credentials, or with the ones that git has" })]
-    Unauthorized {
-        /// The remote's host.
-        host: String,
-        /// Whether a token was sent.
-        with_token: bool,
-    },
+    Unauthorized { host: String, with_token: bool },
     /// HTTP 404, or no such folder.
     #[error("{host} has no such repository, or does not show it to us")]
-    NoRepository {
-        /// The remote's host.
-        host: String,
-    },
-    /// The branch does not exist.
+    NoRepository { host: String },
     #[error("there is no branch `{branch}`; {}", there_are(others))]
-    NoBranch {
-        /// The branch.
-        branch: String,
-        /// Some branches that exist.
-        others: Vec<String>,
-    },
-    /// The pinned commit does not exist.
+    NoBranch { branch: String, others: Vec<String> },
     #[error("the repository has no commit {0}, or does not give it")]
     NoCommit(String),
-    /// No connection to the host.
     #[error("{host} cannot be reached: {message}")]
-    Unreachable {
-        /// The remote's host.
-        host: String,
-        /// What git printed.
-        message: String,
-    },
-    /// The commit is not served.
+    Unreachable { host: String, message: String },
     #[error("the commit {commit} is not served: {why}")]
-    Refused {
-        /// The commit.
-        commit: String,
-        /// The reason.
-        why: String,
-    },
-    /// All repositories together would take more of the disk than `git.max_total_bytes`.
+    Refused { commit: String, why: String },
     #[error(
         "the commit {commit} is not served: it takes {bytes} on disk, the repositories in {} take {stored} already, and git.max_total_bytes allows {limit}",
         folder.display()
     )]
-    OverQuota {
-        /// The commit.
-        commit: String,
-        /// What it would take.
-        bytes: String,
-        /// What all generations take now.
-        stored: String,
-        /// What they may take.
-        limit: String,
-        /// The folder of all repositories.
-        folder: PathBuf,
-    },
+    OverQuota { commit: String, bytes: String, stored: String, limit: String, folder: PathBuf },
     /// Another user could change the folder it is stored in.
     #[error("{}: {why}", path.display())]
-    Storage {
-        /// The folder or file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// The disk is full or not writable.
+    Storage { path: PathBuf, why: String },
     #[error("{}: {error}", path.display())]
-    Disk {
-        /// The folder or file.
-        path: PathBuf,
-        /// The system's error.
-        error: io::Error,
-    },
+    Disk { path: PathBuf, error: io::Error },
     /// Git failed on the local copy.
     #[error("git cannot use its copy: {0}")]
     Broken(String),

@@ -16,7 +16,7 @@ use skills_core::diagnostic::escaped;
 use super::{
     error::GitError,
     lock::RepositoryLock,
-    program::{GitCommand, GitProgram, ReadOutput},
+    program::{GitCommand, InstalledGit, ReadOutput},
     storage::{self, PACK_FOLDER, RepositoryStorage},
     url::{Remote, is_commit, short_digest},
 };
@@ -34,7 +34,7 @@ const MAX_LISTED_BRANCHES: usize = 10;
 
 /// A mirror, its remote, and how to run git on it.
 pub(super) struct Mirror<'a> {
-    pub(super) git: &'a dyn GitProgram,
+    pub(super) git: &'a InstalledGit,
     pub(super) storage: &'a RepositoryStorage,
     pub(super) folder: PathBuf,
     pub(super) remote: &'a Remote,
@@ -313,13 +313,11 @@ impl Mirror<'_> {
         let disk_error = |error| self.storage.disk_error(error);
         let held = self.lock.shared().map_err(disk_error)?;
         let command = GitCommand {
-            repository: &self.folder,
-            arguments,
             input,
             held_lock: Some(&held),
             remote: Some(self.remote),
-            timeout: self.timeout,
             progress: self.progress,
+            ..GitCommand::local(&self.folder, arguments, self.timeout)
         };
         self.configure(true).map_err(disk_error)?;
         let result = self.git.run(&command, read);
@@ -333,16 +331,8 @@ impl Mirror<'_> {
         input: &[u8],
         read: ReadOutput<'_>,
     ) -> Result<(), GitError> {
-        let command = GitCommand {
-            repository: &self.folder,
-            arguments,
-            input,
-            held_lock: None,
-            remote: None,
-            timeout: LOCAL_COMMAND_TIMEOUT,
-            progress: None,
-        };
-        self.git.run(&command, read)
+        let command = GitCommand::local(&self.folder, arguments, LOCAL_COMMAND_TIMEOUT);
+        self.git.run(&GitCommand { input, ..command }, read)
     }
 }
 

@@ -33,7 +33,6 @@ pub use error::GitError;
 pub(crate) use generation::Generation;
 use lock::GenerationLease;
 use manifest::Manifest;
-use program::GitProgram;
 pub(crate) use program::InstalledGit;
 use state::SyncState;
 use storage::RepositoryStorage;
@@ -57,7 +56,7 @@ pub struct Repository {
     storage: RepositoryStorage,
     /// The folder of the pointer to the current generation; each branch and commit that is wanted has its own.
     pointer: PathBuf,
-    git: Arc<dyn GitProgram>,
+    git: Arc<InstalledGit>,
     /// The generation that the last scan found.
     serving: ArcSwapOption<Generation>,
     /// Generations that this process has served. Agents go on using the folders they were given.
@@ -75,18 +74,14 @@ impl fmt::Debug for Repository {
 /// Why a repository cannot be a source.
 #[derive(Debug, Error)]
 pub(crate) enum RepositoryError {
-    /// A URL that is not accepted.
     #[error("{origin}: the URL {error}")]
     Url {
         /// The variable or flag that names it.
         origin: &'static str,
-        /// What is wrong with it.
         error: UrlError,
     },
-    /// A name that git does not accept for a branch.
     #[error("SKILLS_BRANCH or git.branch: `{0}` cannot be a branch")]
     Branch(String),
-    /// No folder to store it in.
     #[error("{origin}: there is no home folder to keep the repository in")]
     NoHome {
         /// The variable or flag that names it.
@@ -112,7 +107,7 @@ impl Repository {
         named: &NamedRepository,
         home: Option<&Path>,
         branch: Option<&str>,
-        git: Arc<dyn GitProgram>,
+        git: Arc<InstalledGit>,
     ) -> Result<Self, RepositoryError> {
         let origin = named.origin;
         let remote =

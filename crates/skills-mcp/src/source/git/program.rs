@@ -9,7 +9,7 @@
 
 use std::{
     ffi::OsString,
-    fmt::{self, Write as _},
+    fmt::Write as _,
     fs::File,
     io::{self, BufRead as _, BufReader, Read, Write as _},
     path::Path,
@@ -36,15 +36,6 @@ use super::{
 };
 use crate::config::{Environment, inherited};
 
-/// Runs git commands. Every implementation must promise that nothing of the content runs.
-pub(crate) trait GitProgram: Send + Sync + fmt::Debug {
-    /// Runs one command; `read` reads its output. Where `read` returns before the output ends, the command is killed, and counts
-    /// as a success.
-    fn run(&self, command: &GitCommand<'_>, read: ReadOutput<'_>) -> Result<(), GitError>;
-    /// Kills every running command, and starts no other.
-    fn stop(&self);
-}
-
 /// Reads the output of a command.
 pub(super) type ReadOutput<'a> = &'a mut dyn FnMut(&mut dyn Read) -> io::Result<()>;
 
@@ -65,6 +56,15 @@ pub(crate) struct GitCommand<'a> {
     pub(super) timeout: Duration,
     /// Receives its progress.
     pub(super) progress: Option<&'a (dyn Fn(&str) + Sync)>,
+}
+
+impl<'a> GitCommand<'a> {
+    /// A command without a remote and without input.
+    pub(super) fn local(repository: &'a Path, arguments: &'a [&'a str], timeout: Duration) -> Self {
+        let input = &[];
+        let (held_lock, remote, progress) = (None, None, None);
+        Self { repository, arguments, input, held_lock, remote, timeout, progress }
+    }
 }
 
 /// Older versions take no settings from the environment, or do not ignore the user's.
@@ -91,8 +91,28 @@ pub(crate) struct InstalledGit {
     passed_over: OnceLock<()>,
 }
 
-impl GitProgram for InstalledGit {
-    fn run(&self, call: &GitCommand<'_>, read: ReadOutput<'_>) -> Result<(), GitError> {
+/// How a command ended.
+struct CommandResult {
+    /// Whether it did all, or as much as its reader wanted.
+    succeeded: bool,
+    stderr: String,
+}
+
+/// The limit for which a command was killed.
+enum Overrun {
+    Time,
+    Received,
+}
+
+impl InstalledGit {
+    /// `roots` are those of `scripts.roots`, which scripts may write.
+    pub(crate) fn new(environment: &Environment, roots: &[String]) -> Self {
+        Self { finder: GitToolFinder::new(environment, roots), ..Self::default() }
+    }
+
+    /// Runs one command; `read` reads its output. Where `read` returns before the output ends, the command is killed, and counts
+    /// as a success.
+    pub(super) fn run(&self, call: &GitCommand<'_>, read: ReadOutput<'_>) -> Result<(), GitError> {
         let tools = self.tools()?;
         let version = self.version(&tools);
         if let Some(version) = version.filter(|version| *version < OLDEST_GIT_VERSION) {
@@ -128,30 +148,11 @@ impl GitProgram for InstalledGit {
         Err(classify(&result.stderr, call.remote, token.is_some()))
     }
 
-    fn stop(&self) {
+    /// Kills every running command, and starts no other.
+    pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.iter().for_each(|group| kill_group(*group));
-    }
-}
-
-/// How a command ended.
-struct CommandResult {
-    /// Whether it did all, or as much as its reader wanted.
-    succeeded: bool,
-    stderr: String,
-}
-
-/// The limit for which a command was killed.
-enum Overrun {
-    Time,
-    Received,
-}
-
-impl InstalledGit {
-    /// `roots` are those of `scripts.roots`, which scripts may write.
-    pub(crate) fn new(environment: &Environment, roots: &[String]) -> Self {
-        Self { finder: GitToolFinder::new(environment, roots), ..Self::default() }
     }
 
     /// The path and version of the git that is used, for people; or why none is.

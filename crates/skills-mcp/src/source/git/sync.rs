@@ -270,7 +270,7 @@ impl Repository {
         lock: &'a RepositoryLock,
     ) -> Mirror<'a> {
         Mirror {
-            git: &*self.git,
+            git: &self.git,
             storage: &self.storage,
             folder,
             remote: &self.remote,

@@ -44,31 +44,25 @@ pub(crate) enum Scheme {
 /// Why a URL is not accepted. No message repeats the URL, which may hold a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(crate) enum UrlError {
-    /// Spaces, line breaks, control characters.
     #[error("holds white space, a control character or a backslash")]
     Character,
     /// Git would take it for an option.
     #[error("starts with `-`")]
     Option,
-    /// Another scheme.
     #[error("is not https://, ssh://, git@host:path or file://")]
     Scheme,
-    /// Plain HTTP to another machine.
     #[error("is plain http, which is taken for this machine only")]
     Plain,
     /// `https://user:password@host`.
     #[error("holds a user name or password")]
     UserInfo,
-    /// No host, or a strange one.
     #[error("has no usable host")]
     Host,
     /// Nothing after the host.
     #[error("has no path")]
     Path,
-    /// `#` with something that cannot be a branch.
     #[error("names something that cannot be a branch")]
     Branch,
-    /// `@` with part of a commit.
     #[error("names a commit by less than its full 40 digits")]
     Commit,
 }
