@@ -8,7 +8,10 @@ use super::{
     Failure, Output, example,
     output::{bold, dim, fitted, safe},
 };
-use crate::transport::{Client, Era};
+use crate::{
+    paths::own_program,
+    transport::{Client, Era},
+};
 
 #[derive(clap::Args)]
 pub(super) struct DemoOptions {
@@ -27,7 +30,7 @@ pub(super) struct DemoOptions {
 const SHOWN_LINES: usize = 4;
 
 pub(super) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
-    let program = std::env::current_exe()?;
+    let program = own_program()?;
     let folder = example::unpack()
         .map_err(|error| Failure::environment(format!("the example cannot be written: {error}")))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

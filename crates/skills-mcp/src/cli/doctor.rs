@@ -15,10 +15,11 @@ use super::{
 };
 use crate::{
     config::{Key, SandboxMode, Value as KeyValue},
+    paths::own_program,
     script::{self, Enforced, Runs},
     source::{
         Directory,
-        git::{GitError, Installed},
+        git::{GitError, InstalledGit},
     },
     store::{Cause, Refreshed, Snapshot, Store},
     transport::{Client, ClientError, Era, Tried},
@@ -40,18 +41,19 @@ pub(super) fn run(context: &Context, options: &DoctorOptions) -> Result<ExitCode
     store.watch();
     let refreshed = store.refresh(Cause::Start);
     let tried = [Era::Handshake, Era::Stateless].map(|era| try_out(context, era));
-    let rung = Runs::new(&context.environment).rung().map_err(|error| error.to_string());
+    let sandbox =
+        Runs::new(&context.environment).probe_sandbox().map_err(|error| error.to_string());
     let analytics = &refreshed.snapshot.settings().analytics;
     let analytics = outlook(context.environment.home.as_deref(), analytics);
     let warnings = context.warnings()?;
     let roots = &refreshed.snapshot.settings().scripts.roots;
-    let git = Installed::new(&context.environment, roots).described();
+    let git = InstalledGit::new(&context.environment, roots).described();
     let sources = store.sources();
     let repositories = sources.iter().filter_map(Directory::repository);
     let left_behind =
         repositories.flat_map(|one| one.left_behind()).chain(script::sweep()).collect();
     let examined =
-        Examined { store, refreshed, tried, rung, git, left_behind, analytics, warnings };
+        Examined { store, refreshed, tried, sandbox, git, left_behind, analytics, warnings };
     let mut out = Output::new();
     if options.json {
         out.json(&examined.json());
@@ -66,8 +68,8 @@ struct Examined {
     store: Store,
     refreshed: Refreshed,
     tried: [Result<Tried, ClientError>; 2],
-    /// What holds a script on this machine, tried out.
-    rung: Result<Enforced, String>,
+    /// The sandbox of this machine, found by a probe.
+    sandbox: Result<Enforced, String>,
     /// Which git is started.
     git: Result<String, GitError>,
     /// What cannot be removed of script runs and of earlier commits of repositories.
@@ -93,15 +95,17 @@ impl Examined {
     /// Whether scripts run here, and what holds them.
     fn scripts(&self) -> String {
         let settings = &self.refreshed.snapshot.settings().scripts;
-        let rung = match &self.rung {
-            Ok(rung) => match rung.gap() {
-                None => format!("{rung}, all of it"),
-                Some(gap) => format!("{rung}: {gap}"),
+        let sandbox = match &self.sandbox {
+            Ok(sandbox) => match sandbox.gap() {
+                None => format!("{sandbox}, all of it"),
+                Some(gap) => format!("{sandbox}: {gap}"),
             },
             Err(error) => format!("unknown: {error}"),
         };
         let used = match settings.sandbox {
-            SandboxMode::Auto if self.rung.as_ref().is_ok_and(|rung| !rung.holds()) => {
+            SandboxMode::Auto
+                if self.sandbox.as_ref().is_ok_and(|sandbox| !sandbox.is_confined()) =>
+            {
                 "; scripts of repositories and plugins are refused, those of a directory you named run with a warning"
             }
             SandboxMode::Auto => "",
@@ -109,7 +113,7 @@ impl Examined {
             SandboxMode::Off => "; switched off by scripts.sandbox",
         };
         let run = if settings.enabled { "run" } else { "do not run (scripts.enabled)" };
-        format!("{run}; sandbox of this machine: {rung}{used}")
+        format!("{run}; sandbox of this machine: {sandbox}{used}")
     }
 
     fn json(&self) -> Value {
@@ -125,7 +129,7 @@ impl Examined {
             "watching": self.store.watching().ok(),
             "counts": counts(snapshot),
             "scripts": self.scripts(),
-            "sandbox": self.rung.as_ref().map_or_else(Clone::clone, ToString::to_string),
+            "sandbox": self.sandbox.as_ref().map_or_else(Clone::clone, ToString::to_string),
             "git": self.git.as_ref().ok(),
             "left_behind": self.left_behind,
             "analytics": self.analytics,
@@ -268,7 +272,7 @@ fn content(out: &mut Output, snapshot: &Snapshot) {
 /// Starts this very program as a server over the same sources, and talks to it.
 fn try_out(context: &Context, era: Era) -> Result<Tried, ClientError> {
     let spawn = |error| ClientError::Spawn { program: "skills-mcp".into(), error };
-    let program = std::env::current_exe().map_err(spawn)?;
+    let program = own_program().map_err(spawn)?;
     let mut arguments = vec!["serve".to_owned()];
     arguments.extend(context.shared.repeated());
     let runtime =

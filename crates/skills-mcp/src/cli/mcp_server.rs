@@ -3,7 +3,7 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use super::{Context, Failure, serve};
-use crate::{source::Directory, store::Store, surface::ServerProfile};
+use crate::{paths::is_folder, source::Directory, store::Store, surface::ServerProfile};
 
 #[derive(clap::Args)]
 pub(super) struct McpServerOptions {
@@ -26,7 +26,7 @@ enum Spelling {
 pub(super) fn run(context: &Context, options: &McpServerOptions) -> Result<ExitCode, Failure> {
     let project = context.environment.directory.clone();
     let path = project.join(options.root.as_deref().unwrap_or("skills".as_ref()));
-    let there = path.is_dir();
+    let there = is_folder(&path);
     if !there && options.root.is_some() {
         return Err(Failure::usage(
             format!("--root: there is no directory {}", path.display()),

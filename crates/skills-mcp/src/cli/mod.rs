@@ -37,11 +37,12 @@ use output::Output;
 
 use crate::{
     config::{Environment, Named, Origin, Stack, sources},
+    paths::own_program,
     programs::{SearchPath, WritableFolders},
     removal, script,
     source::{
         Client, Directory, LinkPolicy, PluginRecords, client, default_directories,
-        git::{Installed, Repository},
+        git::{InstalledGit, Repository},
         installed,
     },
     store::{Cause, Store},
@@ -157,7 +158,8 @@ enum Command {
 pub fn run(program: &'static str) -> ExitCode {
     // Before anything else: a stage of a run has no settings and no time to lose.
     let first = std::env::args_os().nth(1);
-    if let Some(code) = script::stage(first.as_deref()).or_else(|| removal::stage(first.as_deref()))
+    if let Some(code) = script::run_hidden_stage(first.as_deref())
+        .or_else(|| removal::run_hidden_stage(first.as_deref()))
     {
         return code;
     }
@@ -228,7 +230,7 @@ impl Context {
         let roots = stack.settle(None).settings.scripts.roots;
         let mut warnings = stack.warnings;
         let writable = WritableFolders::new(&self.environment).folders(&roots);
-        let own = std::env::current_exe().ok();
+        let own = own_program().ok();
         if let Some(own) = own.filter(|own| SearchPath::default().safe(&writable).is_writable(own))
         {
             warnings.push(format!(
@@ -266,7 +268,7 @@ impl Context {
         let mut directories: Vec<Directory> =
             directories?.into_iter().map(|directory| directory.with_policy(&policy)).collect();
         let settled = stack.settle(None);
-        let git = Arc::new(Installed::new(&self.environment, &settled.settings.scripts.roots));
+        let git = Arc::new(InstalledGit::new(&self.environment, &settled.settings.scripts.roots));
         // What the operator does not set the content may set.
         let said = settled
             .values
@@ -275,7 +277,7 @@ impl Context {
         let branch = said.then_some(settled.settings.git.branch.as_str());
         for named in &named.repositories {
             let home = self.environment.home.as_deref();
-            let git = Arc::<Installed>::clone(&git);
+            let git = Arc::<InstalledGit>::clone(&git);
             let repository = Repository::open(named, home, branch, git)?;
             directories.push(Directory::of_repository(Arc::new(repository)));
         }

@@ -9,7 +9,13 @@ use super::{
     Context, Failure, Output,
     output::{bold, dim, passed_on, safe},
 };
-use crate::script::{Folder, NetworkAccess, Plan, Request, Runs, climb, enabled, guard};
+use crate::{
+    paths::exists,
+    script::{
+        NetworkAccess, Plan, RunRequest, Runs, WorkingDirectory, authorize, check_scripts_enabled,
+        protect_process,
+    },
+};
 
 #[derive(clap::Args)]
 pub(super) struct RunOptions {
@@ -36,7 +42,7 @@ pub(super) fn run(context: &Context, options: &RunOptions) -> Result<ExitCode, F
     if options.explain {
         return explain(context, options, &arguments);
     }
-    guard();
+    protect_process();
     let mut request = Map::from_iter([
         ("skill_path".to_owned(), json!(options.path)),
         ("file".to_owned(), json!(options.script)),
@@ -96,11 +102,11 @@ fn explain(
     let opened = context.opened()?;
     let snapshot = &opened.snapshot;
     let runs = Runs::new(&context.environment);
-    enabled(snapshot).map_err(|denied| Failure::finding(denied.message))?;
+    check_scripts_enabled(snapshot).map_err(|denied| Failure::finding(denied.message))?;
     let skill = opened.skill(&options.path)?;
-    let folder = options.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
-    let request = Request { file: &options.script, arguments, folder: folder.as_deref() };
-    let plan = climb(snapshot, runs.ground(), skill, &request)
+    let cwd = options.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
+    let request = RunRequest { file: &options.script, arguments, cwd: cwd.as_deref() };
+    let plan = authorize(snapshot, runs.host(), skill, &request)
         .map_err(|denied| Failure::finding(denied.message))?;
     let facts = facts(&runs, &plan);
     let mut out = Output::new();
@@ -127,9 +133,9 @@ fn explain(
 /// Everything the script would be given, by what it is called.
 fn facts(runs: &Runs, plan: &Plan<'_>) -> Vec<(&'static str, Vec<String>)> {
     let shown = |path: &PathBuf| path.display().to_string();
-    let (read, write) = runs.places(plan);
+    let (read, write) = runs.accessible_paths(plan);
     let (settings, read): (Vec<PathBuf>, Vec<PathBuf>) =
-        read.into_iter().filter(|path| path.exists()).partition(|path| path.starts_with("/etc"));
+        read.into_iter().filter(|path| exists(path)).partition(|path| path.starts_with("/etc"));
     let settings: Vec<String> = settings
         .iter()
         .filter_map(|path| path.strip_prefix("/etc").ok())
@@ -138,11 +144,11 @@ fn facts(runs: &Runs, plan: &Plan<'_>) -> Vec<(&'static str, Vec<String>)> {
     let settings = format!("of /etc: {}", settings.join(" "));
     let read = read.iter().map(shown).chain([settings]);
     let private = "a private folder that goes with the run".to_owned();
-    let folder = match &plan.folder {
-        Folder::Allowed(path) => shown(path),
-        Folder::Private(why) => format!("{private}: {why}"),
+    let folder = match &plan.working_directory {
+        WorkingDirectory::Allowed(path) => shown(path),
+        WorkingDirectory::Private(why) => format!("{private}: {why}"),
     };
-    let given = runs.rung().map_or_else(
+    let given = runs.probe_sandbox().map_or_else(
         |error| error.to_string(),
         |given| match plan.refused(&given) {
             Some(why) => format!("{given}, so it would be refused: {why}"),

@@ -36,7 +36,7 @@ pub(super) fn serve(
     store: Store,
     profile: ServerProfile,
 ) -> Result<ExitCode, Failure> {
-    script::guard();
+    script::protect_process();
     let store = Arc::new(store);
     let sources = store.sources();
     let there = || sources.iter().filter(|source| source.is_there());

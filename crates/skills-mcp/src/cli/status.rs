@@ -76,7 +76,7 @@ impl RepositoryStatus {
         let branch = state.branch.clone().unwrap_or_else(|| store.git_settings(source).branch);
         let edits = generation.as_ref().map(|generation| repository.edits(generation));
         let remote = (!offline).then(|| repository.remote_head(&branch, REMOTE_TIMEOUT));
-        let since = repository.see().filter(|since| Some(since) != commit.as_ref());
+        let since = repository.mark_seen().filter(|since| Some(since) != commit.as_ref());
         let before = since.as_deref().and_then(|since| repository.generation(since));
         let changed = before
             .zip(generation.as_ref())

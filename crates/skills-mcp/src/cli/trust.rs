@@ -1,6 +1,10 @@
 //! `trust`: what each source asks for, what is on record for it, what waits for consent; and the operator's answer.
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+};
 
 use serde_json::{Value as Json, json};
 
@@ -11,6 +15,7 @@ use super::{
 };
 use crate::{
     config::{KEYS, Key, Origin, Pins, Recorded, Settled, Value},
+    paths::{is_folder, real_path},
     source::Directory,
     store::Store,
 };
@@ -117,7 +122,7 @@ fn asked_for(
     };
     let mut shared = context.shared.clone();
     let path = context.environment.directory.join(wanted);
-    (shared.directories, shared.repositories) = if path.is_dir() {
+    (shared.directories, shared.repositories) = if is_folder(&path) {
         (vec![path], Vec::new())
     } else if wanted.contains(':') {
         (Vec::new(), vec![wanted.to_owned()])
@@ -167,7 +172,7 @@ impl Asking {
     }
 
     fn is_called(&self, wanted: &str) -> bool {
-        let folder = PathBuf::from(wanted).canonicalize().ok();
+        let folder = real_path(Path::new(wanted));
         self.name == wanted
             || self.identity == wanted
             || folder.is_some_and(|folder| {

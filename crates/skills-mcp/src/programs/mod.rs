@@ -1,8 +1,9 @@
-//! Finds the programs that this server starts: on the `PATH` as it was at the start, past every folder that a script may write.
+//! Finds the programs that this server starts: on the `PATH` as it was at the start, skipping every folder that a script may
+//! write.
 //!
 //! A script may leave a file called `git` in a folder of the project that is on the `PATH` (`.venv/bin`,
-//! `node_modules/.bin`); whoever starts programs by their bare names would run it without a sandbox. So every program is
-//! looked up here and started by its absolute path. Not here: starting anything.
+//! `node_modules/.bin`); a server that started `git` by its bare name would run that file without a sandbox. So every program
+//! is looked up here and started by its absolute path. Not here: starting anything.
 
 mod homes;
 mod writable;
@@ -13,76 +14,78 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-pub use writable::WritableFolders;
+pub(crate) use writable::WritableFolders;
 
-/// Where the system itself looks for the programs of a process without a `PATH`.
-const WITHOUT_A_PATH: &[&str] = &["/usr/bin", "/bin"];
-/// A path with more symbolic links in it is not followed, as the system does not follow it either.
-const MAX_LINKS: usize = 40;
+use crate::paths::{is_executable, is_file, link_target, real_path};
+
+/// Where the system looks for programs without a `PATH`.
+const DEFAULT_PATH: &[&str] = &["/usr/bin", "/bin"];
+/// How many symbolic links a path may have, as on Linux.
+const MAX_FOLLOWED_LINKS: usize = 40;
 
 /// The folders of the `PATH`, as it was at the start.
 #[derive(Debug, Clone, Default)]
-pub struct SearchPath {
+pub(crate) struct SearchPath {
     folders: Vec<PathBuf>,
 }
 
-/// The same without what scripts may write at this moment.
+/// The folders of the `PATH`, and those that scripts may write at this moment.
 #[derive(Debug, Clone, Copy)]
-pub struct SafeSearchPath<'a> {
+pub(crate) struct SafeSearchPath<'a> {
     folders: &'a [PathBuf],
     writable: &'a [PathBuf],
 }
 
 /// A program that may be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
-    /// Absolute, as the `PATH` names it: some programs do what they are called.
-    pub path: PathBuf,
-    /// Files of this name that come earlier on the `PATH`, and that a script could have put there.
-    pub passed_over: Vec<PathBuf>,
+pub(crate) struct Program {
+    /// Absolute, links not resolved: some programs behave according to their name.
+    pub(crate) path: PathBuf,
+    /// Files of this name earlier on the `PATH`, which a script could have put there.
+    pub(crate) passed_over: Vec<PathBuf>,
 }
 
-/// Why there is no program of a name.
+/// Why a program cannot be used.
 #[derive(Debug, PartialEq, Eq)]
-pub enum ProgramError {
-    /// No folder has one, but for those that scripts may write.
+pub(crate) enum ProgramError {
+    /// No folder has one, except those that scripts may write.
     NotFound {
-        /// What was found in such folders.
+        /// Those in such folders.
         passed_over: Vec<PathBuf>,
     },
-    /// There is a file, and nothing that may be started.
+    /// The file may not be executed.
     NotExecutable(PathBuf),
-    /// It is named by a path with `..` in it.
+    /// The path has a `..` in it.
     ParentInPath,
 }
 
 impl SearchPath {
-    /// Relative entries and empty ones mean the working directory, and are never searched.
-    pub fn new(folders: &[PathBuf]) -> Self {
+    /// Relative and empty entries mean the working directory, and are never searched.
+    pub(crate) fn new(folders: &[PathBuf]) -> Self {
         let mut folders: Vec<PathBuf> =
             folders.iter().filter(|folder| folder.is_absolute()).cloned().collect();
         if folders.is_empty() {
-            folders.extend(WITHOUT_A_PATH.iter().map(PathBuf::from));
+            folders.extend(DEFAULT_PATH.iter().map(PathBuf::from));
         }
         Self { folders }
     }
 
-    /// Without the programs that lie in these folders, or are reached through them. The folders have no links in their paths.
-    pub fn safe<'a>(&'a self, writable: &'a [PathBuf]) -> SafeSearchPath<'a> {
+    /// Without the programs in these folders, or reached through them. The paths of the folders have no links.
+    pub(crate) fn safe<'a>(&'a self, writable: &'a [PathBuf]) -> SafeSearchPath<'a> {
         SafeSearchPath { folders: &self.folders, writable }
     }
 }
 
 impl SafeSearchPath<'_> {
-    /// The program of a name. One that is named by its path was chosen by the operator, and may lie anywhere.
-    pub fn find(&self, name: &str) -> Result<Program, ProgramError> {
+    /// The program of a name. An operator who names a path instead may name any.
+    pub(crate) fn find(&self, name: &str) -> Result<Program, ProgramError> {
         if name.contains('/') {
-            return named(Path::new(name));
+            return find_by_path(Path::new(name));
         }
         let file = format!("{name}{EXE_SUFFIX}");
         let (mut passed_over, mut not_executable) = (Vec::new(), None);
         for path in self.folders.iter().map(|folder| folder.join(&file)) {
-            if !path.is_file() {
+            if !is_file(&path) {
                 continue;
             }
             if self.is_writable(&path) {
@@ -100,49 +103,50 @@ impl SafeSearchPath<'_> {
     }
 
     /// The `PATH` for a program that starts others by their names.
-    pub fn variable(&self) -> OsString {
-        let safe = self.folders.iter().filter(|folder| !self.is_writable(folder));
+    pub(crate) fn variable(&self) -> OsString {
         // A folder whose name holds the separator cannot have come from a `PATH`.
-        std::env::join_paths(safe).unwrap_or_default()
+        std::env::join_paths(self.safe_folders()).unwrap_or_default()
     }
 
-    /// Whether the program that is started by this name on [`Self::variable`] is one that a script may change: a file in a safe
-    /// folder may be a link out of it.
-    pub fn leads_to_writable(&self, name: &str) -> bool {
-        let safe = self.folders.iter().filter(|folder| !self.is_writable(folder));
-        let first = safe.map(|folder| folder.join(name)).find(|path| path.is_file());
+    /// Whether a script may change the program that [`Self::variable`] leads to: a file in a safe folder may be a link.
+    pub(crate) fn leads_to_writable(&self, name: &str) -> bool {
+        let first = self.safe_folders().map(|folder| folder.join(name)).find(|path| is_file(path));
         first.is_some_and(|path| self.is_writable(&path))
     }
 
+    fn safe_folders(&self) -> impl Iterator<Item = &PathBuf> {
+        self.folders.iter().filter(|folder| !self.is_writable(folder))
+    }
+
     /// Whether a script may change what this path leads to: the file, or a link on the way to it.
-    pub fn is_writable(&self, path: &Path) -> bool {
+    pub(crate) fn is_writable(&self, path: &Path) -> bool {
         let inside = |path: &Path| self.writable.iter().any(|folder| path.starts_with(folder));
-        // Some disks know no upper and lower case; the system spells the real path in one way.
-        passes_through(path, &inside) || path.canonicalize().is_ok_and(|real| inside(&real))
+        // Some disks ignore upper and lower case; the real path is always spelled the same.
+        passes_through(path, &inside) || real_path(path).is_some_and(|real| inside(&real))
     }
 }
 
-/// Whether a path, or any link that is followed on the way, lies inside.
+/// Whether a path, or any link that is followed on the way, is inside.
 fn passes_through(path: &Path, inside: &dyn Fn(&Path) -> bool) -> bool {
-    let mut left: Vec<PathBuf> = parts(path);
+    let mut left: Vec<PathBuf> = reversed_parts(path);
     let (mut real, mut links) = (PathBuf::new(), 0);
     while let Some(part) = left.pop() {
         match part.components().next() {
             Some(Component::ParentDir) => drop(real.pop()),
             Some(Component::CurDir) | None => {}
             Some(_) => {
-                // What is absolute replaces all that was before it.
+                // An absolute part replaces all before it.
                 let next = real.join(&part);
                 if inside(&next) {
                     return true;
                 }
-                match next.read_link() {
-                    Ok(_) if links == MAX_LINKS => return true,
-                    Ok(target) => {
+                match link_target(&next) {
+                    Some(_) if links == MAX_FOLLOWED_LINKS => return true,
+                    Some(target) => {
                         links += 1;
-                        left.extend(parts(&target));
+                        left.extend(reversed_parts(&target));
                     }
-                    Err(_) => real = next,
+                    None => real = next,
                 }
             }
         }
@@ -150,31 +154,19 @@ fn passes_through(path: &Path, inside: &dyn Fn(&Path) -> bool) -> bool {
     false
 }
 
-/// The parts of a path, the first one last.
-fn parts(path: &Path) -> Vec<PathBuf> {
+fn reversed_parts(path: &Path) -> Vec<PathBuf> {
     path.components().rev().map(|part| PathBuf::from(part.as_os_str())).collect()
 }
 
-fn named(path: &Path) -> Result<Program, ProgramError> {
+fn find_by_path(path: &Path) -> Result<Program, ProgramError> {
     if path.components().any(|part| part == Component::ParentDir) {
         return Err(ProgramError::ParentInPath);
     }
-    match (path.is_absolute() && path.is_file(), is_executable(path)) {
+    match (path.is_absolute() && is_file(path), is_executable(path)) {
         (true, true) => Ok(Program { path: path.to_path_buf(), passed_over: Vec::new() }),
         (true, false) => Err(ProgramError::NotExecutable(path.to_path_buf())),
         (false, _) => Err(ProgramError::NotFound { passed_over: Vec::new() }),
     }
-}
-
-#[cfg(unix)]
-fn is_executable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    path.metadata().is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_executable(path: &Path) -> bool {
-    path.is_file()
 }
 
 #[cfg(test)]

@@ -1,27 +1,30 @@
-//! [`WritableFolders`]: which folders some run of a script may write to.
+//! [`WritableFolders`]: the folders that scripts may write.
 //!
-//! It is the start directory, where that is a project, and what the operator names. Not here: which of them one run gets
-//! (script), nor what a run may read.
+//! They are the server's start directory, where that is a project, and what `scripts.roots` names. Not here: which of them one
+//! run gets (script), nor what a run may read.
 
 use std::path::{Path, PathBuf};
 
 use super::homes;
-use crate::config::Environment;
+use crate::{
+    config::Environment,
+    paths::{expand_home, real_path, real_path_or_same, temporary_folder},
+};
 
-/// The machine, as far as it decides where scripts may write.
+/// What decides which folders scripts may write.
 #[derive(Debug, Default)]
-pub struct WritableFolders {
+pub(crate) struct WritableFolders {
     /// The server's start directory, links resolved.
     start: PathBuf,
     home: Option<PathBuf>,
-    /// Of everybody on this machine.
+    /// The home folders of all users.
     homes: Vec<PathBuf>,
-    /// Where private folders are made.
+    /// The folder of temporary files, where workspaces are made.
     temporary: PathBuf,
 }
 
-/// Folders of the machine that are nobody's project, though projects may lie below some of them.
-const MACHINE: &[&str] = &[
+/// Folders of the system that are no projects, though some may hold projects.
+const SYSTEM_FOLDERS: &[&str] = &[
     "/bin",
     "/boot",
     "/dev",
@@ -42,69 +45,63 @@ const MACHINE: &[&str] = &[
     "/var/lib",
     "/var/tmp",
 ];
-/// And those below which there are none.
-const SETTINGS: &[&str] = &["/boot", "/etc"];
+/// Those that hold no projects either.
+const SYSTEM_TREES: &[&str] = &["/boot", "/etc"];
 
 impl WritableFolders {
-    /// The machine this process was started on.
-    pub fn new(environment: &Environment) -> Self {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    pub(crate) fn new(environment: &Environment) -> Self {
         Self {
-            start: real(&environment.directory),
-            home: environment.home.as_deref().map(real),
-            homes: homes::all(),
-            temporary: real(&std::env::temp_dir()),
+            start: real_path_or_same(&environment.directory),
+            home: environment.home.as_deref().map(real_path_or_same),
+            homes: homes::home_folders(),
+            temporary: real_path_or_same(&temporary_folder()),
         }
     }
 
     /// The server's start directory.
-    pub fn start(&self) -> &Path {
+    pub(crate) fn start(&self) -> &Path {
         &self.start
     }
 
-    /// The home folder of whoever started this process, where that is known.
-    pub fn home(&self) -> Option<&Path> {
+    /// The home folder of the user, where that is known.
+    pub(crate) fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 
-    /// Every folder that some run may write to, and so may leave programs in; `roots` are those of `scripts.roots`.
-    pub fn folders(&self, roots: &[String]) -> Vec<PathBuf> {
-        self.and_start(&self.named(roots))
+    /// Every folder that a run may write, and so may leave programs in; `roots` are those of `scripts.roots`.
+    pub(crate) fn folders(&self, roots: &[String]) -> Vec<PathBuf> {
+        self.with_start(&self.named(roots))
     }
 
-    /// The folders that the operator names.
-    pub fn named(&self, roots: &[String]) -> Vec<PathBuf> {
-        let named = roots.iter().map(|root| match (root.strip_prefix('~'), &self.home) {
-            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
-            _ => PathBuf::from(root),
-        });
-        named.filter_map(|root| root.canonicalize().ok()).collect()
+    /// The folders of `scripts.roots` that exist.
+    pub(crate) fn named(&self, roots: &[String]) -> Vec<PathBuf> {
+        roots.iter().filter_map(|root| real_path(&expand_home(root, self.home()))).collect()
     }
 
-    /// The start directory, where it is somebody's project and not the machine, and what the operator names.
-    pub fn and_start(&self, named: &[PathBuf]) -> Vec<PathBuf> {
+    /// The start directory, where it is a project, and what the operator names.
+    pub(crate) fn with_start(&self, named: &[PathBuf]) -> Vec<PathBuf> {
         let is_project = !self.is_home_or_above(&self.start)
-            && (named.contains(&self.start) || self.machine(&self.start).is_none());
+            && (named.contains(&self.start) || self.why_no_project(&self.start).is_none());
         let start = is_project.then(|| self.start.clone());
         start.into_iter().chain(named.iter().cloned()).collect()
     }
 
-    /// What is the machine's or somebody else's, and no project.
-    pub fn machine(&self, folder: &Path) -> Option<String> {
-        let listed = MACHINE.iter().any(|place| folder == Path::new(place))
-            || SETTINGS.iter().any(|place| folder.starts_with(place));
+    /// Why a folder is no project: it belongs to the system or to another user.
+    pub(crate) fn why_no_project(&self, folder: &Path) -> Option<String> {
+        let listed = SYSTEM_FOLDERS.iter().any(|system| folder == Path::new(system))
+            || SYSTEM_TREES.iter().any(|tree| folder.starts_with(tree));
         if listed {
             return Some("is a folder of the system".to_owned());
         }
         if self.temporary.starts_with(folder) {
-            return Some("holds the temporary files of everybody".to_owned());
+            return Some("holds the temporary files of all users".to_owned());
         }
         let home = self.homes.iter().find(|home| home.starts_with(folder))?;
-        Some(format!("is somebody's home folder or holds it ({})", home.display()))
+        Some(format!("is a user's home folder or holds it ({})", home.display()))
     }
 
-    /// Whether a whole folder would be too much to open: the home folder is in it.
-    pub fn is_home_or_above(&self, folder: &Path) -> bool {
+    /// Whether a folder is the user's home folder or holds it.
+    pub(crate) fn is_home_or_above(&self, folder: &Path) -> bool {
         folder.parent().is_none() || self.home.as_ref().is_some_and(|home| home.starts_with(folder))
     }
 }

@@ -1,8 +1,8 @@
-//! The work of a removal: a tree is made flat while it is removed.
+//! Removes a tree by making it flat.
 //!
-//! A folder that is not empty is moved up to the top of the tree before it is emptied, so that every path has one name,
-//! however deep the tree was. Each folder is moved at most once. At most three handles are open: the top, a stream of
-//! its names, and the folder being emptied. Links are removed, never followed; another device is never entered.
+//! A folder that is not empty is moved up to the top of the tree before it is emptied, so that every path is one name long,
+//! however deep the tree was. Each folder is moved at most once. At most three handles are open: the top, a stream of its
+//! names, and the folder being emptied. Links are removed, never followed; another device is never entered.
 
 use std::{
     ffi::{CStr, CString},
@@ -23,23 +23,23 @@ use rustix::{
 };
 
 /// How many names are tried for a folder that is moved up.
-const NAME_ATTEMPTS: usize = 16;
-/// How often a tree is asked for that another process removes.
-const LOCK_RETRY: Duration = Duration::from_millis(20);
+const MAX_NAME_ATTEMPTS: usize = 16;
+/// How often the lock of a tree is tried that another process removes.
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Removes everything below a folder, then the folder; after another process that is at it, if there is one.
+/// Removes everything below a folder, then the folder; waits for another process that is removing it.
 pub(super) fn remove(root: &Path, deadline: Instant) -> io::Result<()> {
-    let (top, found) = match opened(CWD, root) {
-        Ok(opened) => opened,
+    let (top, top_stat) = match open_folder(CWD, root) {
+        Ok(folder) => folder,
         Err(Errno::NOENT) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    // Two servers may find the same tree; the one that comes second would stumble over the work of the first.
+    // Two servers may find the same tree; the second would fail over what the first is removing.
     while flock(&top, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
-        thread::sleep(LOCK_RETRY);
-        in_time(deadline)?;
+        thread::sleep(LOCK_RETRY_INTERVAL);
+        check_deadline(deadline)?;
     }
-    let mut removal = Removal { top, found, deadline, moved: 0, removed: 0, failure: None };
+    let mut removal = Removal { top, top_stat, deadline, moved: 0, removed: 0, failure: None };
     removal.clear()?;
     match unlinkat(CWD, root, AtFlags::REMOVEDIR) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -49,29 +49,28 @@ pub(super) fn remove(root: &Path, deadline: Instant) -> io::Result<()> {
 
 struct Removal {
     top: OwnedFd,
-    /// What the top is, for its device.
-    found: Stat,
+    top_stat: Stat,
     deadline: Instant,
     /// How many folders were moved up, which numbers their names.
     moved: u64,
-    /// How many names are gone.
+    /// How many entries were removed.
     removed: u64,
     /// The first thing that could not be removed.
     failure: Option<Errno>,
 }
 
 impl Removal {
-    /// Goes over the top until a whole pass removes nothing: then it is empty, or what is left cannot be removed.
+    /// Lists the top again until a whole pass removes nothing: then it is empty, or what is left cannot be removed.
     fn clear(&mut self) -> io::Result<()> {
         loop {
             let before = (self.removed, self.moved);
             let mut names = Dir::read_from(&self.top)?;
             while let Some(entry) = names.read() {
                 let entry = entry?;
-                if is_content(&entry) && !self.unlinked(None, &entry)? {
+                if is_content(&entry) && !self.unlink(None, &entry)? {
                     let mut next = Some(entry.file_name().to_owned());
                     while let Some(folder) = next {
-                        next = self.emptied(&folder)?;
+                        next = self.empty(&folder)?;
                     }
                 }
             }
@@ -81,15 +80,15 @@ impl Removal {
         }
     }
 
-    /// Removes what is not a folder, and empty folders; whether nothing more is to be done about this name.
-    fn unlinked(&mut self, folder: Option<BorrowedFd<'_>>, entry: &DirEntry) -> io::Result<bool> {
-        in_time(self.deadline)?;
+    /// Removes a file or an empty folder; false for a folder that is not empty.
+    fn unlink(&mut self, folder: Option<BorrowedFd<'_>>, entry: &DirEntry) -> io::Result<bool> {
+        check_deadline(self.deadline)?;
         let folder = folder.unwrap_or(self.top.as_fd());
         let mut result = Err(Errno::ISDIR);
         if entry.file_type() != FileType::Directory {
             result = unlinkat(folder, entry.file_name(), AtFlags::empty());
         }
-        // Not every file system tells the type; what an attempt on a folder fails with depends on the system.
+        // Not every file system gives the type, and the error for a folder depends on the system.
         if matches!(result, Err(Errno::ISDIR | Errno::PERM)) {
             result = unlinkat(folder, entry.file_name(), AtFlags::REMOVEDIR);
             if matches!(result, Err(Errno::NOTEMPTY | Errno::EXIST)) {
@@ -104,17 +103,17 @@ impl Removal {
         Ok(true)
     }
 
-    /// Empties a folder of the top: removes its files, moves its folders up, and removes it. One of the moved folders is
-    /// given back to be emptied next, so that a chain of folders takes one pass.
-    fn emptied(&mut self, name: &CStr) -> io::Result<Option<CString>> {
-        let (folder, found) = match opened(&self.top, name) {
-            Ok(opened) => opened,
+    /// Empties a folder of the top: removes its files, moves its folders up, and removes it. Returns one of the moved folders to
+    /// be emptied next, so that a chain of folders takes one pass.
+    fn empty(&mut self, name: &CStr) -> io::Result<Option<CString>> {
+        let (folder, found) = match open_folder(&self.top, name) {
+            Ok(folder) => folder,
             Err(error) => {
                 self.failed(error);
                 return Ok(None);
             }
         };
-        if found.st_dev != self.found.st_dev {
+        if found.st_dev != self.top_stat.st_dev {
             self.failed(Errno::XDEV);
             return Ok(None);
         }
@@ -123,8 +122,8 @@ impl Removal {
         while let Some(entry) = names.read() {
             let entry = entry?;
             let folder = names.fd()?;
-            if is_content(&entry) && !self.unlinked(Some(folder), &entry)? {
-                last = self.moved_up(folder, entry.file_name()).or(last);
+            if is_content(&entry) && !self.unlink(Some(folder), &entry)? {
+                last = self.move_up(folder, entry.file_name()).or(last);
             }
         }
         match unlinkat(&self.top, name, AtFlags::REMOVEDIR) {
@@ -136,14 +135,14 @@ impl Removal {
     }
 
     /// Moves a folder up to the top; its new name.
-    fn moved_up(&mut self, folder: BorrowedFd<'_>, name: &CStr) -> Option<CString> {
-        for _ in 0..NAME_ATTEMPTS {
+    fn move_up(&mut self, folder: BorrowedFd<'_>, name: &CStr) -> Option<CString> {
+        for _ in 0..MAX_NAME_ATTEMPTS {
             self.moved += 1;
             let new = CString::new(format!(".removed-{}-{}", process::id(), self.moved)).ok()?;
             let result = match renameat(folder, name, &self.top, &new) {
                 // A folder that its owner may not write to cannot change its parent.
                 Err(Errno::ACCESS) => {
-                    opened(folder, name).and_then(|_| renameat(folder, name, &self.top, &new))
+                    open_folder(folder, name).and_then(|_| renameat(folder, name, &self.top, &new))
                 }
                 result => result,
             };
@@ -165,7 +164,7 @@ impl Removal {
     }
 }
 
-fn in_time(deadline: Instant) -> io::Result<()> {
+fn check_deadline(deadline: Instant) -> io::Result<()> {
     if Instant::now() > deadline {
         return Err(io::Error::new(io::ErrorKind::TimedOut, "it took too long"));
     }
@@ -176,20 +175,20 @@ fn is_content(entry: &DirEntry) -> bool {
     !matches!(entry.file_name().to_bytes(), b"." | b"..")
 }
 
-/// The handle of a folder, which is not a link; a folder that is closed to its owner is opened up.
-pub fn readable_folder(parent: impl AsFd, name: impl Arg + Copy) -> Result<OwnedFd, Errno> {
+/// Opens a folder that is not a link; one that its owner may not read gets its permissions first.
+pub(crate) fn readable_folder(parent: impl AsFd, name: impl Arg + Copy) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(&parent, name, flags, Mode::empty()) {
         Err(Errno::ACCESS) => {
-            unlock(&parent, name)?;
+            permit(&parent, name)?;
             openat(&parent, name, flags, Mode::empty())
         }
         folder => folder,
     }
 }
 
-/// The same with every right of its owner on it.
-fn opened(parent: impl AsFd, name: impl Arg + Copy) -> Result<(OwnedFd, Stat), Errno> {
+/// The same, with all permissions of its owner.
+fn open_folder(parent: impl AsFd, name: impl Arg + Copy) -> Result<(OwnedFd, Stat), Errno> {
     let folder = readable_folder(parent, name)?;
     let found = fstat(&folder)?;
     if Mode::from_raw_mode(found.st_mode) & Mode::RWXU != Mode::RWXU {
@@ -198,10 +197,10 @@ fn opened(parent: impl AsFd, name: impl Arg + Copy) -> Result<(OwnedFd, Stat), E
     Ok((folder, found))
 }
 
-/// Gives the owner of a folder every right on it, where it cannot even be opened. The kernel is asked about a handle, as a
-/// name could by then be a link to something else.
+/// Gives the owner all permissions on a folder that cannot be opened. Goes through a handle, because the name could be a link
+/// by now.
 #[cfg(target_os = "linux")]
-fn unlock(parent: impl AsFd, name: impl Arg) -> Result<(), Errno> {
+fn permit(parent: impl AsFd, name: impl Arg) -> Result<(), Errno> {
     use std::os::fd::AsRawFd as _;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = openat(parent, name, flags, Mode::empty())?;
@@ -209,6 +208,6 @@ fn unlock(parent: impl AsFd, name: impl Arg) -> Result<(), Errno> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn unlock(parent: impl AsFd, name: impl Arg) -> Result<(), Errno> {
+fn permit(parent: impl AsFd, name: impl Arg) -> Result<(), Errno> {
     rustix::fs::chmodat(parent, name, Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW)
 }

@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 
 use skills_core::document::Argument;
 
-/// What the kernel takes of one variable, less room for its name.
+/// What the kernel takes of one variable, less some bytes for its name.
 const MAX_VALUE_BYTES: usize = 120_000;
-/// All of them together; the kernel takes about two megabytes with the rest of the environment.
+/// All variables together; the kernel takes about two megabytes with the rest of the environment.
 const MAX_TOTAL_BYTES: usize = 1_000_000;
-const PREFIX: &str = "SKILL_ARG_";
+const VARIABLE_PREFIX: &str = "SKILL_ARG_";
 
 /// The variables of a run, or what is wrong with its arguments.
 pub(super) fn variables(
     declared: &[Argument],
     given: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, String>, String> {
-    missing(declared, given)?;
-    undeclared(declared, given)?;
+    check_missing(declared, given)?;
+    check_undeclared(declared, given)?;
     let mut variables: BTreeMap<String, (String, &str)> = BTreeMap::new();
     for argument in declared {
         let Some(value) = given.get(&argument.name).or(argument.default.as_ref()) else { continue };
         let variable = variable(&argument.name)?;
-        check(&argument.name, value)?;
+        check_value(&argument.name, value)?;
         let taken = (value.clone(), argument.name.as_str());
         if let Some((_, other)) = variables.insert(variable.clone(), taken) {
             return Err(format!(
@@ -39,7 +39,7 @@ pub(super) fn variables(
     Ok(variables.into_iter().map(|(name, (value, _))| (name, value)).collect())
 }
 
-fn missing(declared: &[Argument], given: &BTreeMap<String, String>) -> Result<(), String> {
+fn check_missing(declared: &[Argument], given: &BTreeMap<String, String>) -> Result<(), String> {
     let lacks = |argument: &&Argument| {
         argument.required && argument.default.is_none() && !given.contains_key(&argument.name)
     };
@@ -57,11 +57,11 @@ fn missing(declared: &[Argument], given: &BTreeMap<String, String>) -> Result<()
     }
 }
 
-fn undeclared(declared: &[Argument], given: &BTreeMap<String, String>) -> Result<(), String> {
+fn check_undeclared(declared: &[Argument], given: &BTreeMap<String, String>) -> Result<(), String> {
     let known = |name: &str| declared.iter().any(|argument| argument.name == name);
     let Some(unknown) = given.keys().find(|name| !known(name)) else { return Ok(()) };
-    let takes: Vec<&str> = declared.iter().map(|argument| argument.name.as_str()).collect();
-    let takes = if takes.is_empty() { "no arguments".to_owned() } else { takes.join(", ") };
+    let names: Vec<&str> = declared.iter().map(|argument| argument.name.as_str()).collect();
+    let takes = if names.is_empty() { "no arguments".to_owned() } else { names.join(", ") };
     Err(format!("it declares no argument '{unknown:.100}'; it takes {takes}"))
 }
 
@@ -73,10 +73,10 @@ fn variable(name: &str) -> Result<String, String> {
             "its argument '{name:.100}' cannot be the name of a variable. Its author must use letters, digits, '_', '-' or '.'"
         ));
     }
-    Ok(format!("{PREFIX}{}", name.replace(['-', '.'], "_").to_ascii_uppercase()))
+    Ok(format!("{VARIABLE_PREFIX}{}", name.replace(['-', '.'], "_").to_ascii_uppercase()))
 }
 
-fn check(name: &str, value: &str) -> Result<(), String> {
+fn check_value(name: &str, value: &str) -> Result<(), String> {
     if value.contains('\0') {
         return Err(format!("the value of '{name}' holds a NUL character, which no variable can"));
     }

@@ -1,10 +1,10 @@
-//! The last stage of a run: gives up every right the script is not to have, then becomes the script's runner.
+//! The last stage of a run: drops every right that the script must not have, then becomes the script's runner.
 //!
-//! It is a process of its own with one thread, so nothing has to happen between a fork and an exec. Its standard input
-//! is a socket: the order comes in, and what was enforced goes out, or why nothing was started. The script never sees
-//! that socket, as exec puts `/dev/null` in its place.
+//! It is a process of its own with one thread, so no code has to run between a fork and an exec. Its standard input is a
+//! socket: it reads the order from there, and writes there what it enforced, or why it started nothing. The script never
+//! sees that socket, because exec puts `/dev/null` in its place.
 
-#![expect(clippy::disallowed_methods, reason = "this is where a script's runner is started")]
+#![expect(clippy::disallowed_methods, reason = "this file starts a script's runner")]
 
 use std::{
     io::{self, BufRead as _, BufReader, Write as _},
@@ -19,22 +19,22 @@ use rustix::process::{Signal, chdir, getcwd, getppid, set_parent_process_death_s
 use serde::{Deserialize, Serialize};
 
 use super::{
-    order::Order,
+    order::{Order, json_line},
     sandbox::{self, Enforced},
 };
 
-/// As a shell says that something was found and could not be started.
-const NOT_STARTED: u8 = 126;
+/// The exit code of a shell for a program that was found and could not be started.
+const NOT_STARTED_EXIT_CODE: u8 = 126;
 
-/// What launcher and keeper say.
+/// What launcher and keeper report to the supervisor.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Report {
-    /// This holds from now on.
+pub(super) enum StageReport {
+    /// The launcher has applied this sandbox.
     Enforced(Enforced),
     /// Nothing was started.
     Failed(String),
-    /// The keeper: the launcher, or the script's runner that it became, has ended.
+    /// From the keeper: the launcher, or the script's runner that it became, has ended.
     Ended {
         /// Its exit code; none where a signal ended it.
         code: Option<i32>,
@@ -43,22 +43,22 @@ pub(super) enum Report {
     },
 }
 
-/// Plays the launcher.
+/// The launcher's `main`.
 pub(super) fn run() -> ExitCode {
     let Ok(socket) = io::stdin().as_fd().try_clone_to_owned() else {
-        return ExitCode::from(NOT_STARTED);
+        return ExitCode::from(NOT_STARTED_EXIT_CODE);
     };
     let socket = UnixStream::from(socket);
     match launch(&socket) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            say(&socket, &Report::Failed(message));
-            ExitCode::from(NOT_STARTED)
+            send(&socket, &StageReport::Failed(message));
+            ExitCode::from(NOT_STARTED_EXIT_CODE)
         }
     }
 }
 
-/// Comes back only where there is nothing to start, or where that failed.
+/// Returns only where the order has no program, or where something failed.
 fn launch(socket: &UnixStream) -> Result<(), String> {
     let mut line = String::new();
     BufReader::new(socket)
@@ -67,15 +67,15 @@ fn launch(socket: &UnixStream) -> Result<(), String> {
     let mut order: Order =
         serde_json::from_str(&line).map_err(|error| format!("the order is not one: {error}"))?;
     close_fds::set_fds_cloexec(3, &[]);
-    leave_alone().map_err(|error| format!("no session of its own: {error}"))?;
-    enter(&order)?;
-    // From here on the folder is the one that was entered, whatever its name leads to by now.
-    let entered = order.folder.clone();
-    for place in order.policy.write.iter_mut().filter(|place| **place == entered) {
-        *place = ".".into();
+    detach().map_err(|error| format!("no session of its own: {error}"))?;
+    enter_working_directory(&order)?;
+    // From here on `.` is the folder that was entered, wherever its path leads by now.
+    let entered = order.working_directory.clone();
+    for path in order.policy.write.iter_mut().filter(|path| **path == entered) {
+        *path = ".".into();
     }
-    let enforced = sandbox::put_on(&order.policy)?;
-    say(socket, &Report::Enforced(enforced));
+    let enforced = sandbox::apply(&order.policy)?;
+    send(socket, &StageReport::Enforced(enforced));
     let Some(program) = &order.program else { return Ok(()) };
     let error = Command::new(program)
         .args(&order.arguments)
@@ -86,11 +86,11 @@ fn launch(socket: &UnixStream) -> Result<(), String> {
     Err(format!("{} cannot be started: {error}", program.display()))
 }
 
-/// No terminal to write to, and an end with the keeper's.
-fn leave_alone() -> io::Result<()> {
+/// Leaves the terminal, and asks the kernel to kill this process when the keeper ends.
+fn detach() -> io::Result<()> {
     let parent = getppid();
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // A parent that died before it was asked for sends no signal.
+    // The kernel sends no signal for a parent that had ended before.
     if getppid() != parent {
         return Err(io::Error::other("the keeper is gone"));
     }
@@ -98,9 +98,9 @@ fn leave_alone() -> io::Result<()> {
     Ok(())
 }
 
-/// Goes to the folder of the run, which must still be the one that was looked at.
-fn enter(order: &Order) -> Result<(), String> {
-    let folder = &order.folder;
+/// Enters the working directory, which must still be the folder that was checked.
+fn enter_working_directory(order: &Order) -> Result<(), String> {
+    let folder = &order.working_directory;
     let failed = |error: String| format!("{} cannot be entered: {error}", folder.display());
     chdir(folder).map_err(|error| failed(error.to_string()))?;
     let real = getcwd(Vec::new()).map_err(|error| failed(error.to_string()))?;
@@ -111,9 +111,7 @@ fn enter(order: &Order) -> Result<(), String> {
     }
 }
 
-fn say(mut socket: &UnixStream, report: &Report) {
-    let mut line = serde_json::to_vec(report).unwrap_or_default();
-    line.push(b'\n');
-    // Whoever does not hear it has gone, and ends this process too.
-    let _ = socket.write_all(&line);
+fn send(mut socket: &UnixStream, report: &StageReport) {
+    // Where that fails the keeper has ended, and this process ends with it.
+    let _ = json_line(report).map(|line| socket.write_all(&line));
 }

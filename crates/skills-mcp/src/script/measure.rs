@@ -1,10 +1,10 @@
-//! What a run holds that no limit of the kernel counts: its private folder, and files without a name, which are deleted
-//! ones that a process still has open or mapped, and shared memory.
+//! Measures what no limit of the kernel counts: the workspace of a run, and files without a name, which are shared memory
+//! and deleted files that a process still has open or mapped.
 //!
-//! The folder is the script's to change while it is measured, so it is walked by handles and never by paths, without
-//! recursion, and up to a number of files and levels. Not counted: what a script writes to `cwd`, a deleted file whose only
-//! handle is on its way through a socket, and what a thread holds open apart from the others of its process, which the
-//! filter of system calls (`sandbox/calls`) does not let it.
+//! The script may change the workspace meanwhile, so it is walked by handles and never by paths, without recursion, and up to
+//! a number of files and levels. Not counted: what a script writes to its working directory, a deleted file whose only handle
+//! is in transit through a socket, and files in a file table that a thread does not share, which the filter of system calls
+//! (`sandbox/calls`) prevents.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -20,25 +20,25 @@ use rustix::{
 };
 
 use super::{
-    descendants::Family,
+    descendants::ProcessTree,
     outcome::{Ending, MAX_PRIVATE_BYTES, MAX_PRIVATE_DEPTH, MAX_PRIVATE_FILES},
 };
 use crate::removal::readable_folder;
 
-/// What `stat` counts blocks in.
-const BLOCK: u64 = 512;
+/// The unit in which `stat` counts blocks.
+const STAT_BLOCK_BYTES: u64 = 512;
 
-/// Why a run must end for what it holds, if it must.
-pub(super) fn outgrown(folder: &Path, family: &mut Family) -> Option<Ending> {
-    let Some(named) = in_folder(folder) else { return Some(Ending::TooManyFiles) };
-    let pids = family.all().pids;
-    let nameless = nameless(family, &pids);
-    (named + nameless > MAX_PRIVATE_BYTES).then_some(Ending::TooLarge)
+/// The limit that a run exceeds with its workspace and its files without a name, if any.
+pub(super) fn exceeded_limit(workspace: &Path, tree: &mut ProcessTree) -> Option<Ending> {
+    let Some(named) = folder_bytes(workspace) else { return Some(Ending::TooManyFiles) };
+    let pids = tree.descendants().pids;
+    let unlinked = unlinked_bytes(tree, &pids);
+    (named + unlinked > MAX_PRIVATE_BYTES).then_some(Ending::TooLarge)
 }
 
-/// What a folder takes on its disk, links as themselves; none where it holds too many files or levels to say.
-pub(super) fn in_folder(folder: &Path) -> Option<u64> {
-    let mut walk = Walk::default();
+/// The disk space of a folder, links not followed; none where it holds more files or levels than a run may have.
+fn folder_bytes(folder: &Path) -> Option<u64> {
+    let mut walk = FolderMeasure::default();
     let mut levels =
         vec![readable_folder(CWD, folder).map_or_else(|_| Level::none(), |top| walk.level(top))];
     while let Some(level) = levels.last_mut() {
@@ -47,7 +47,7 @@ pub(super) fn in_folder(folder: &Path) -> Option<u64> {
             continue;
         };
         let opened = level.folder.as_ref().map(|folder| readable_folder(folder, name.as_c_str()));
-        // A folder that is gone by now holds nothing.
+        // A folder that was removed meanwhile holds nothing.
         if let Some(Ok(opened)) = opened {
             if levels.len() >= MAX_PRIVATE_DEPTH {
                 return None;
@@ -61,9 +61,9 @@ pub(super) fn in_folder(folder: &Path) -> Option<u64> {
     Some(walk.bytes)
 }
 
-/// What was counted so far.
+/// The counts so far.
 #[derive(Default)]
-struct Walk {
+struct FolderMeasure {
     bytes: u64,
     files: usize,
     /// Files with several names, which count once.
@@ -82,8 +82,8 @@ impl Level {
     }
 }
 
-impl Walk {
-    /// Counts what lies right in a folder.
+impl FolderMeasure {
+    /// Counts the entries of a folder.
     fn level(&mut self, folder: OwnedFd) -> Level {
         let mut below = Vec::new();
         let Ok(mut names) = Dir::read_from(&folder) else { return Level::none() };
@@ -95,16 +95,16 @@ impl Walk {
             if self.files > MAX_PRIVATE_FILES {
                 break;
             }
-            let look = || statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW);
-            // A folder may be open to be listed and closed to be looked into.
-            let found = look().or_else(|errno| match errno {
-                Errno::ACCESS => fchmod(&folder, Mode::RWXU).and_then(|()| look()),
+            let stat = || statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW);
+            // A folder may be readable and yet not searchable.
+            let found = stat().or_else(|errno| match errno {
+                Errno::ACCESS => fchmod(&folder, Mode::RWXU).and_then(|()| stat()),
                 other => Err(other),
             });
             let Ok(found) = found else { continue };
             let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
             if is_folder || found.st_nlink < 2 || self.linked.insert(found.st_ino) {
-                self.bytes += on_disk(&found);
+                self.bytes += disk_bytes(&found);
             }
             if is_folder {
                 below.push(entry.file_name().to_owned());
@@ -114,45 +114,46 @@ impl Walk {
     }
 }
 
-fn on_disk(found: &Stat) -> u64 {
-    u64::try_from(found.st_blocks).unwrap_or(0) * BLOCK
+fn disk_bytes(found: &Stat) -> u64 {
+    u64::try_from(found.st_blocks).unwrap_or(0) * STAT_BLOCK_BYTES
 }
 
-/// What these processes hold in files that no folder shows, each file once: device and number → bytes.
-fn nameless(family: &Family, pids: &[Pid]) -> u64 {
+/// The size of the files without a name that these processes hold, each file counted once.
+fn unlinked_bytes(tree: &ProcessTree, pids: &[Pid]) -> u64 {
+    // By device and inode.
     let mut held: HashMap<(u64, u64), u64> = HashMap::new();
     let mut count = |file: (u64, u64), bytes: u64| {
-        let most = held.entry(file).or_default();
-        *most = bytes.max(*most);
+        let largest = held.entry(file).or_default();
+        *largest = bytes.max(*largest);
     };
     for pid in pids {
-        family.shown(*pid, |folder| {
-            open_files(family, folder, &mut count);
+        tree.query(*pid, |folder| {
+            count_open_files(tree, folder, &mut count);
             // A mapping keeps its file without a handle.
-            let maps = family.text(folder, "maps").ok()?;
+            let maps = tree.read_file(folder, "maps").ok()?;
             for (file, bytes) in maps.lines().filter_map(deleted_mapping) {
                 count(file, bytes);
             }
-            // A thread that ends lets go of its mappings first: whose are there has shown all its files.
+            // A thread that ends drops its mappings first: if they are there, so were all its files.
             (!maps.is_empty()).then_some(())
         });
     }
     held.values().sum()
 }
 
-fn open_files(family: &Family, folder: &str, count: &mut impl FnMut((u64, u64), u64)) {
-    let Ok(folder) = family.folder(&format!("{folder}/fd")) else { return };
+fn count_open_files(tree: &ProcessTree, folder: &str, count: &mut impl FnMut((u64, u64), u64)) {
+    let Ok(folder) = tree.open_folder(&format!("{folder}/fd")) else { return };
     let Ok(mut names) = Dir::read_from(&folder) else { return };
     while let Some(Ok(entry)) = names.read() {
         let Ok(found) = statat(&folder, entry.file_name(), AtFlags::empty()) else { continue };
         let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
         if is_file && found.st_nlink == 0 {
-            count((found.st_dev, found.st_ino), on_disk(&found));
+            count((found.st_dev, found.st_ino), disk_bytes(&found));
         }
     }
 }
 
-/// `7f00-8f00 rw-s 00000000 00:01 1234   /dev/zero (deleted)` → the file, and how far into it the mapping reaches.
+/// `7f00-8f00 rw-s 00000000 00:01 1234   /dev/zero (deleted)` → the file, and the end of the mapping in it.
 fn deleted_mapping(line: &str) -> Option<((u64, u64), u64)> {
     let line = line.strip_suffix(" (deleted)")?;
     let mut fields = line.split_whitespace();
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_measured_by_what_it_takes_and_links_by_themselves() {
+    fn a_folder_is_measured_by_its_disk_space_without_following_links() {
         let home = Home::new();
         home.write("run/home/deep/a", "x".repeat(1 << 20));
         home.write("run/b", "x".repeat(1 << 20));
@@ -189,25 +190,25 @@ mod tests {
         symlink("..", home.path().join("run/home/up")).unwrap();
         home.write("run/sparse", "");
         opened(&home.path().join("run/sparse")).set_len(1 << 40).unwrap();
-        let measured = in_folder(&home.path().join("run")).unwrap();
+        let measured = folder_bytes(&home.path().join("run")).unwrap();
         assert!((2 << 20..3 << 20).contains(&measured), "{measured}");
     }
 
     #[test]
-    fn e02_too_many_levels_are_no_number_and_closed_folders_hide_nothing() {
+    fn e02_too_many_levels_have_no_size_and_closed_folders_hide_nothing() {
         use std::os::unix::fs::PermissionsExt as _;
         let home = Home::new();
         home.write("run/closed/in/a", "x".repeat(1 << 20));
         let closed = home.path().join("run/closed");
         fs::set_permissions(&closed, fs::Permissions::from_mode(0o0)).unwrap();
-        assert!(in_folder(&home.path().join("run")).unwrap() >= 1 << 20);
+        assert!(folder_bytes(&home.path().join("run")).unwrap() >= 1 << 20);
         home.write(&format!("run/{}x", "d/".repeat(MAX_PRIVATE_DEPTH + 1)), "");
-        assert_eq!(in_folder(&home.path().join("run")), None);
-        assert_eq!(in_folder(&home.path().join("none")), Some(0));
+        assert_eq!(folder_bytes(&home.path().join("run")), None);
+        assert_eq!(folder_bytes(&home.path().join("none")), Some(0));
     }
 
     #[test]
-    fn e13_deleted_files_and_shared_memory_are_told_by_their_mappings() {
+    fn e13_deleted_files_and_shared_memory_are_found_by_their_mappings() {
         let line = "7f1000000000-7f1040000000 rw-s 00000000 00:01 1234   /dev/zero (deleted)";
         assert_eq!(deleted_mapping(line), Some(((makedev(0, 1), 1234), 1 << 30)));
         let file = "7f1000000000-7f1000001000 r--p 00002000 fd:00 99   /tmp/a b (deleted)";
@@ -220,7 +221,7 @@ mod tests {
         home.write("other", "");
         let file = opened(&home.path().join("gone"));
         fs::rename(home.path().join("other"), home.path().join("gone")).unwrap();
-        let held = nameless(&Family::open(), &[rustix::process::getpid()]);
+        let held = unlinked_bytes(&ProcessTree::open(), &[rustix::process::getpid()]);
         assert!(held >= 1 << 20, "{held}");
         drop(file);
     }

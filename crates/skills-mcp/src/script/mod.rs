@@ -1,20 +1,20 @@
-//! Running what a skill ships: who may, as what, within which bounds.
+//! Running the scripts that skills declare: whether one may run, with which runner, within which limits.
 //!
-//! In: a skill, the name of a script it declares, arguments. Out: a [`Plan`] or the rung of the ladder that refused
-//! it; then an [`Outcome`]. A run is four processes: the server, a supervisor that watches over time and
-//! limits, a keeper whose end is the end of everything the script started, and a launcher that gives up every right the
-//! script does not need and becomes its runner. All but the first are this very program under a hidden first argument. Not here: what a client is told (surface), and how files are read (the
-//! store): a script runs from a copy of the bytes that came through the one door.
+//! In: a skill, the name of a script it declares, arguments. Out: a [`Plan`] or the refusal that [`authorize`] gives; then a
+//! [`RunOutcome`]. A run is four processes: the server; a supervisor, which enforces time and limits; a keeper, whose end
+//! ends everything the script started; and a launcher, which drops every right the script does not need and becomes its
+//! runner. All but the first are this program under a hidden first argument. Not here: what a client sees (surface), and
+//! how files are read (store): a script runs from a copy of bytes that `source/disk` read.
 
 mod arguments;
+mod authorize;
 #[cfg(target_os = "linux")]
 mod descendants;
-mod ground;
 #[cfg(target_os = "linux")]
 mod header;
+mod host;
 #[cfg(target_os = "linux")]
 mod keeper;
-mod ladder;
 #[cfg(target_os = "linux")]
 mod launcher;
 #[cfg(target_os = "linux")]
@@ -32,13 +32,15 @@ mod workspace;
 
 use std::{ffi::OsStr, process::ExitCode};
 
-pub use ground::{Folder, Ground};
-pub use ladder::{Denied, NetworkAccess, Plan, Request, climb, enabled};
-pub use outcome::{Ending, Outcome};
-pub use runner::Runner;
-pub use runs::{Caller, Progress, RunError, Runs};
-pub use sandbox::Enforced;
-pub use workspace::sweep;
+pub(crate) use authorize::{
+    Denied, NetworkAccess, Plan, RunRequest, authorize, check_scripts_enabled,
+};
+pub(crate) use host::WorkingDirectory;
+pub(crate) use outcome::{Ending, RunOutcome};
+pub(crate) use runs::RunError;
+pub use runs::{Caller, Progress, Runs};
+pub(crate) use sandbox::Enforced;
+pub(crate) use workspace::sweep;
 
 /// The hidden first argument of a supervisor.
 #[cfg(target_os = "linux")]
@@ -49,28 +51,20 @@ const KEEP: &str = "__keep";
 /// The hidden first argument of a launcher.
 #[cfg(target_os = "linux")]
 const LAUNCH: &str = "__launch";
-/// This very program, also where its file was replaced by a newer one.
-#[cfg(target_os = "linux")]
-const MYSELF: &str = "/proc/self/exe";
+/// This program, even where its file was replaced by a newer one.
+const OWN_PROGRAM: &str = "/proc/self/exe";
 
-/// What a process does before it runs scripts: nobody of the same user may look into it, and what a lost supervisor
-/// leaves behind becomes its child.
-pub fn guard() {
+/// Prepares a process that runs scripts: other processes of the user cannot inspect it, and it adopts what a lost
+/// supervisor leaves behind.
+pub(crate) fn protect_process() {
     #[cfg(target_os = "linux")]
-    {
-        use rustix::process::{
-            DumpableBehavior, getpid, set_child_subreaper, set_dumpable_behavior,
-        };
-        let guarded = set_dumpable_behavior(DumpableBehavior::NotDumpable)
-            .and_then(|()| set_child_subreaper(Some(getpid())));
-        if let Err(error) = guarded {
-            tracing::warn!("this process cannot be guarded from what it runs: {error}");
-        }
+    if let Err(error) = descendants::hide_and_adopt_orphans() {
+        tracing::warn!("this process cannot be protected from the scripts it runs: {error}");
     }
 }
 
-/// Where this process was started as a part of a run, plays that part to its end.
-pub fn stage(first: Option<&OsStr>) -> Option<ExitCode> {
+/// Runs the stage of a run that the hidden first argument names; none where there is no such argument.
+pub(crate) fn run_hidden_stage(first: Option<&OsStr>) -> Option<ExitCode> {
     #[cfg(target_os = "linux")]
     match first?.to_str()? {
         SUPERVISE => return Some(supervisor::run()),

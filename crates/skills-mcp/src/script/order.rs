@@ -1,28 +1,36 @@
-//! [`Order`]: what the server tells the supervisor, and the supervisor, through the keeper, the launcher. It travels through a pipe, never in
-//! an argument vector, which everybody on the machine may read.
+//! [`Order`]: what the server sends to the supervisor, and the supervisor, through the keeper, to the launcher. It travels
+//! through a pipe, never in an argument vector, which every user of the machine can read.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::sandbox::Policy;
+use super::sandbox::SandboxPolicy;
 
-/// One run, with everything decided.
+/// One run, with every decision made.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Order {
-    /// The runner; none where only the sandbox is tried.
+    /// The runner; none where only the sandbox is probed.
     pub(super) program: Option<PathBuf>,
-    /// The script last.
+    /// Of the runner; the script is the last one.
     pub(super) arguments: Vec<String>,
-    /// All the environment there is.
+    /// The whole environment.
     pub(super) environment: BTreeMap<String, String>,
-    /// Where it runs; links resolved.
-    pub(super) folder: PathBuf,
-    /// What goes when the run is over.
+    /// Links resolved.
+    pub(super) working_directory: PathBuf,
+    /// Removed when the run is over.
     pub(super) workspace: Option<PathBuf>,
-    pub(super) policy: Policy,
+    pub(super) policy: SandboxPolicy,
     pub(super) timeout_ms: u64,
     pub(super) grace_ms: u64,
     /// Of each stream.
     pub(super) max_output_bytes: usize,
+}
+
+/// A value as one line of JSON, which is how the stages of a run talk to each other.
+#[cfg(target_os = "linux")]
+pub(super) fn json_line(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(line)
 }

@@ -1,12 +1,12 @@
-//! What a run came to, and what is kept of what it said.
+//! The outcome of a run, its captured output, and the limits that end a run.
 
 use serde::{Deserialize, Serialize};
 
 use super::sandbox::Enforced;
 
-/// More descendants than this are a fork bomb.
+/// How many processes a run may have.
 pub(super) const MAX_PROCESSES: usize = 256;
-/// And more threads than this in all of them, which no limit counts for root.
+/// How many threads a run may have in all its processes; the kernel has no such limit for root.
 pub(super) const MAX_THREADS: usize = 1024;
 /// What a run's private folder may hold, together with files that have no name: deleted ones and shared memory.
 pub(super) const MAX_PRIVATE_BYTES: u64 = 2 << 30;
@@ -14,69 +14,65 @@ pub(super) const MAX_PRIVATE_BYTES: u64 = 2 << 30;
 pub(super) const MAX_PRIVATE_FILES: usize = 1_000_000;
 /// How many levels of folders there may be in it; as many handles are open while it is measured.
 pub(super) const MAX_PRIVATE_DEPTH: usize = 100;
-/// What all processes of a run may hold in memory, each page counted once.
+/// How much memory all processes of a run may hold, each page counted once.
 pub(super) const MAX_MEMORY_BYTES: u64 = 4 << 30;
-/// What a killed process's exit code is to a shell.
-pub(super) const KILLED: i32 = 137;
+/// The exit code that a shell reports for a killed process.
+pub(super) const KILLED_EXIT_CODE: i32 = 137;
 
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ending {
-    /// By itself.
+pub(crate) enum Ending {
+    /// The script exited by itself.
     Exited,
-    /// It was killed when its time was over.
+    /// It ran longer than its timeout.
     TimedOut,
-    /// The client took its request back.
+    /// The client cancelled its request.
     Cancelled,
     /// It had too many processes.
-    TooMany,
+    TooManyProcesses,
     /// It had too many threads.
     TooManyThreads,
-    /// Its private folder, or files of its without a name, were too large.
+    /// Its private folder and its files without a name were too large.
     TooLarge,
     /// It had too many files, or folders too deep, in its private folder.
     TooManyFiles,
-    /// Its processes had too much memory.
+    /// Its processes held too much memory.
     TooMuchMemory,
 }
 
-/// A run that happened.
+/// The outcome of a run that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
-    /// Why it ended.
-    pub ending: Ending,
-    /// As a shell would tell it: 128 and the signal's number for a script that a signal ended.
-    pub exit_code: i32,
-    /// How long it took.
-    pub duration_ms: u64,
-    /// What it said.
-    pub stdout: Kept,
-    /// What it complained about.
-    pub stderr: Kept,
-    /// What held it.
-    pub enforced: Enforced,
+pub(crate) struct RunOutcome {
+    pub(crate) ending: Ending,
+    /// As a shell reports it: 128 and the signal's number for a script that a signal ended.
+    pub(crate) exit_code: i32,
+    pub(crate) duration_ms: u64,
+    pub(crate) stdout: CapturedOutput,
+    pub(crate) stderr: CapturedOutput,
+    /// The sandbox it ran in.
+    pub(crate) enforced: Enforced,
 }
 
 /// The first bytes of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Kept {
-    /// At most the cap.
-    pub bytes: Vec<u8>,
+pub(crate) struct CapturedOutput {
+    /// At most the limit.
+    pub(super) bytes: Vec<u8>,
     /// Whether there was more.
-    pub truncated: bool,
+    pub(crate) truncated: bool,
 }
 
-impl Kept {
-    /// Takes what fits, and remembers that something did not.
-    pub(super) fn take(&mut self, read: &[u8], cap: usize) {
-        let room = cap.saturating_sub(self.bytes.len());
-        self.bytes.extend(read.iter().take(room));
-        self.truncated |= read.len() > room;
+impl CapturedOutput {
+    /// Appends what fits below the limit.
+    pub(super) fn append(&mut self, read: &[u8], limit: usize) {
+        let space = limit.saturating_sub(self.bytes.len());
+        self.bytes.extend(read.iter().take(space));
+        self.truncated |= read.len() > space;
     }
 
-    /// The text; a character that was cut in two by the cap is left out, other bytes that are none are marked.
-    pub fn text(&self) -> String {
+    /// The text. A character that the limit cut in two is left out; other invalid bytes become U+FFFD.
+    pub(crate) fn text(&self) -> String {
         let mut whole = self.bytes.as_slice();
         if self.truncated
             && let Err(error) = std::str::from_utf8(whole)
@@ -88,19 +84,19 @@ impl Kept {
     }
 }
 
-impl Outcome {
-    /// Whether the script ended well, by itself.
-    pub fn success(&self) -> bool {
+impl RunOutcome {
+    /// Whether the script exited by itself, with code 0.
+    pub(crate) fn success(&self) -> bool {
         self.ending == Ending::Exited && self.exit_code == 0
     }
 
-    /// What stderr was, with a line of ours where we ended the run (SCRIPT-8).
-    pub fn stderr_text(&self) -> String {
+    /// The text of stderr, and a line that says why where the server ended the run (SCRIPT-8).
+    pub(crate) fn stderr_text(&self) -> String {
         let why = match self.ending {
             Ending::Exited => return self.stderr.text(),
             Ending::TimedOut => "timeout exceeded.".to_owned(),
             Ending::Cancelled => "the request was cancelled.".to_owned(),
-            Ending::TooMany => format!("it had more than {MAX_PROCESSES} processes."),
+            Ending::TooManyProcesses => format!("it had more than {MAX_PROCESSES} processes."),
             Ending::TooManyThreads => format!("it had more than {MAX_THREADS} threads."),
             Ending::TooLarge => format!(
                 "its private folder, deleted files and shared memory held more than {} GiB.",
@@ -129,28 +125,31 @@ mod tests {
 
     #[test]
     fn x08_output_is_capped_exactly_and_no_character_is_cut_in_two() {
-        let mut kept = Kept::default();
-        kept.take("aé".as_bytes(), 2);
-        assert_eq!((kept.bytes.len(), kept.truncated, kept.text().as_str()), (2, true, "a"));
-        let mut exact = Kept::default();
-        exact.take(b"ab", 2);
+        let mut captured = CapturedOutput::default();
+        captured.append("aé".as_bytes(), 2);
+        assert_eq!(
+            (captured.bytes.len(), captured.truncated, captured.text().as_str()),
+            (2, true, "a")
+        );
+        let mut exact = CapturedOutput::default();
+        exact.append(b"ab", 2);
         assert!(!exact.truncated);
-        exact.take(b"", 2);
+        exact.append(b"", 2);
         assert!(!exact.truncated);
-        exact.take(b"c", 2);
+        exact.append(b"c", 2);
         assert_eq!((exact.truncated, exact.text().as_str()), (true, "ab"));
-        let binary = Kept { bytes: vec![0, 0xff, b'x', 0xc3], truncated: false };
+        let binary = CapturedOutput { bytes: vec![0, 0xff, b'x', 0xc3], truncated: false };
         assert_eq!(binary.text(), "\0\u{fffd}x\u{fffd}");
     }
 
     #[test]
     fn script_8_the_line_on_stderr_stands_on_a_line_of_its_own() {
-        let outcome = |stderr: &[u8], ending| Outcome {
+        let outcome = |stderr: &[u8], ending| RunOutcome {
             ending,
             exit_code: 137,
             duration_ms: 1,
-            stdout: Kept::default(),
-            stderr: Kept { bytes: stderr.to_vec(), truncated: false },
+            stdout: CapturedOutput::default(),
+            stderr: CapturedOutput { bytes: stderr.to_vec(), truncated: false },
             enforced: Enforced::default(),
         };
         let line = "[skills-mcp] Script killed: timeout exceeded.";

@@ -1,10 +1,9 @@
-//! A run where there is no Linux: no supervisor and no sandbox but a profile for macOS's
+//! A run on systems other than Linux: without a supervisor, and without a sandbox except a profile for macOS's
 //! `sandbox-exec`. What the script starts in its own process group ends with it.
 //!
-//! The profile was written without a Mac to try it on: it is tested as text only, and `scripts.sandbox: required` does not
-//! take it for the whole sandbox.
+//! The profile was never tried on a Mac: it is tested as text only, and does not satisfy `scripts.sandbox: required`.
 
-#![expect(clippy::disallowed_methods, reason = "this is where a script's runner is started")]
+#![expect(clippy::disallowed_methods, reason = "this file starts a script's runner")]
 
 use std::{
     ffi::OsString,
@@ -24,22 +23,23 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     order::Order,
-    outcome::{Ending, KILLED, Kept, Outcome},
-    sandbox::{Demand, Enforced, Policy},
+    outcome::{CapturedOutput, Ending, KILLED_EXIT_CODE, RunOutcome},
+    sandbox::{Enforced, SandboxDemand, SandboxPolicy},
 };
+use crate::paths::{is_file, real_path_or_same};
 
-/// What confines a program on macOS. Part of the system; nothing else is looked for.
+/// The program that confines another one on macOS, at its fixed path.
 const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 
-/// What confines a script here.
-pub(super) fn enforced(policy: &Policy) -> Enforced {
+/// The sandbox of this system.
+pub(super) fn enforced(policy: &SandboxPolicy) -> Enforced {
     let sandbox_exec = cfg!(target_os = "macos")
-        && policy.demand != Demand::None
-        && Path::new(SANDBOX_EXEC).is_file();
+        && policy.demand != SandboxDemand::None
+        && is_file(Path::new(SANDBOX_EXEC));
     Enforced { sandbox_exec, ..Enforced::default() }
 }
 
-/// What is started: the runner, behind `sandbox-exec` where that confines it.
+/// The runner with its arguments, started by `sandbox-exec` where that confines it.
 fn command_line(program: &Path, order: &Order, enforced: &Enforced) -> (PathBuf, Vec<OsString>) {
     let arguments = order.arguments.iter().map(OsString::from);
     if !enforced.sandbox_exec {
@@ -49,20 +49,19 @@ fn command_line(program: &Path, order: &Order, enforced: &Enforced) -> (PathBuf,
     (SANDBOX_EXEC.into(), before.into_iter().chain(arguments).collect())
 }
 
-/// The profile: a later rule wins over an earlier one. Nobody's files are read but what is named, nothing is written but
-/// what is named, and there is no network unless the script has one.
-fn profile(policy: &Policy) -> String {
+/// The profile; in it a later rule wins over an earlier one. The script reads the system and the named paths, writes the
+/// named paths, and has no network unless the policy says so.
+fn profile(policy: &SandboxPolicy) -> String {
     let mut profile = String::from(
         "(version 1)(allow default)(deny file-write*)(deny file-read-data (subpath \"/Users\") (subpath \"/Volumes\") \
          (subpath \"/private/var/root\"))(deny signal)(allow signal (target same-sandbox))\
          (allow file-write-data (literal \"/dev/null\") (literal \"/dev/zero\"))",
     );
-    for (rule, places) in [("file-read*", &policy.read), ("file-read* file-write*", &policy.write)]
-    {
-        for place in places {
-            // Rules are about where a file really is.
-            let place = place.canonicalize().unwrap_or_else(|_| place.clone());
-            let _ = write!(profile, "(allow {rule} (subpath {}))", quoted(&place));
+    for (rule, paths) in [("file-read*", &policy.read), ("file-read* file-write*", &policy.write)] {
+        for path in paths {
+            // Rules apply to real paths.
+            let path = real_path_or_same(path);
+            let _ = write!(profile, "(allow {rule} (subpath {}))", quoted(&path));
         }
     }
     if !policy.network {
@@ -76,17 +75,17 @@ fn quoted(path: &Path) -> String {
     format!("\"{text}\"")
 }
 
-/// Runs an order to its end; one without a program says what would confine it.
-pub(super) async fn run(order: &Order, cancelled: &CancellationToken) -> io::Result<Outcome> {
+/// Runs an order to its end; an order without a program only probes the sandbox.
+pub(super) async fn run(order: &Order, cancelled: &CancellationToken) -> io::Result<RunOutcome> {
     let started = Instant::now();
     let enforced = enforced(&order.policy);
     let Some(program) = order.program.as_deref() else {
-        return Ok(Outcome {
+        return Ok(RunOutcome {
             ending: Ending::Exited,
             exit_code: 0,
             duration_ms: 0,
-            stdout: Kept::default(),
-            stderr: Kept::default(),
+            stdout: CapturedOutput::default(),
+            stderr: CapturedOutput::default(),
             enforced,
         });
     };
@@ -96,7 +95,7 @@ pub(super) async fn run(order: &Order, cancelled: &CancellationToken) -> io::Res
         .args(&arguments)
         .env_clear()
         .envs(&order.environment)
-        .current_dir(&order.folder)
+        .current_dir(&order.working_directory)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -105,9 +104,9 @@ pub(super) async fn run(order: &Order, cancelled: &CancellationToken) -> io::Res
     command.process_group(0);
     let mut child = command.spawn()?;
     let id = child.id();
-    let cap = order.max_output_bytes;
-    let stdout = tokio::spawn(drain(child.stdout.take(), cap));
-    let stderr = tokio::spawn(drain(child.stderr.take(), cap));
+    let limit = order.max_output_bytes;
+    let stdout = tokio::spawn(drain(child.stdout.take(), limit));
+    let stderr = tokio::spawn(drain(child.stderr.take(), limit));
     let milliseconds = std::time::Duration::from_millis;
     let (ending, status) = tokio::select! {
         status = child.wait() => (Ending::Exited, Some(status?)),
@@ -122,9 +121,9 @@ pub(super) async fn run(order: &Order, cancelled: &CancellationToken) -> io::Res
     let _ = child.kill().await;
     let exit_code = match status.map(|status| (status.code(), status)) {
         Some((Some(code), _)) => code,
-        _ => KILLED,
+        _ => KILLED_EXIT_CODE,
     };
-    Ok(Outcome {
+    Ok(RunOutcome {
         ending,
         exit_code,
         duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -134,7 +133,7 @@ pub(super) async fn run(order: &Order, cancelled: &CancellationToken) -> io::Res
     })
 }
 
-/// Asks or makes everybody in the script's group end.
+/// Terminates or kills every process of the script's group.
 #[cfg(unix)]
 fn signal_group(id: Option<u32>, kill: bool) {
     use rustix::process::{Pid, Signal, kill_process_group};
@@ -147,14 +146,14 @@ fn signal_group(id: Option<u32>, kill: bool) {
 #[cfg(not(unix))]
 fn signal_group(_: Option<u32>, _: bool) {}
 
-async fn drain(stream: Option<impl AsyncRead + Unpin>, cap: usize) -> Kept {
-    let mut kept = Kept::default();
-    let Some(mut stream) = stream else { return kept };
+async fn drain(stream: Option<impl AsyncRead + Unpin>, limit: usize) -> CapturedOutput {
+    let mut output = CapturedOutput::default();
+    let Some(mut stream) = stream else { return output };
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(read @ 1..) = stream.read(&mut buffer).await {
-        kept.take(buffer.get(..read).unwrap_or_default(), cap);
+        output.append(buffer.get(..read).unwrap_or_default(), limit);
     }
-    kept
+    output
 }
 
 #[cfg(test)]
@@ -164,8 +163,8 @@ mod tests {
     use super::*;
 
     fn order(script: &str, timeout_ms: u64) -> Order {
-        let policy = Policy {
-            demand: Demand::None,
+        let policy = SandboxPolicy {
+            demand: SandboxDemand::None,
             read: Vec::new(),
             write: Vec::new(),
             network: true,
@@ -175,7 +174,7 @@ mod tests {
             program: Some("/bin/sh".into()),
             arguments: vec!["-c".into(), script.into()],
             environment: BTreeMap::from([("SKILL_ARG_A".into(), "given".into())]),
-            folder: "/".into(),
+            working_directory: "/".into(),
             workspace: None,
             policy,
             timeout_ms,
@@ -214,7 +213,7 @@ mod tests {
         let (program, arguments) = command_line(Path::new("/bin/sh"), &order("x", 1), &held);
         assert_eq!(program, Path::new(SANDBOX_EXEC));
         assert_eq!(arguments.iter().skip(2).collect::<Vec<_>>(), ["/bin/sh", "-c", "x"]);
-        assert!(!enforced(&order("", 1).policy).holds(), "nothing was demanded");
+        assert!(!enforced(&order("", 1).policy).is_confined(), "nothing was demanded");
     }
 
     #[tokio::test]

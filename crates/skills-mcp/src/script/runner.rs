@@ -1,10 +1,10 @@
-//! Extension → the program that runs it, found on the operator's `PATH`, never through a shell.
+//! From a script's extension to the program that runs it, found on the operator's `PATH`, never through a shell.
 //!
-//! TypeScript has four ways: an installed `tsx`, a Node that reads it, the `tsx` of the project that the script works in, and,
-//! where there is no sandbox, `npx tsx`. A `tsx` is given to Node as a loader: its own command opens a Unix socket,
-//! which no script may do. Looking programs up is not here (programs).
+//! TypeScript runs in one of four ways: with an installed `tsx`, with a Node that reads TypeScript, with the `tsx` of the
+//! working directory, or, without a sandbox, with `npx tsx`. A `tsx` is given to Node as a loader: its own command opens a
+//! Unix socket, which no script may do. Looking programs up is not here (programs).
 
-#![expect(clippy::disallowed_methods, reason = "a Node is asked once for its version")]
+#![expect(clippy::disallowed_methods, reason = "this file runs `node --version`")]
 
 use std::{
     collections::HashMap,
@@ -15,18 +15,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::programs::{ProgramError, SafeSearchPath, SearchPath};
+use crate::{
+    paths::{is_file, real_path},
+    programs::{ProgramError, SafeSearchPath, SearchPath},
+};
 
 /// A program and what it is given before the script's path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Runner {
+pub(crate) struct Runner {
     /// Absolute.
-    pub program: PathBuf,
+    pub(crate) program: PathBuf,
     /// Before the script.
-    pub arguments: Vec<String>,
+    pub(crate) arguments: Vec<String>,
     /// What the program loads from elsewhere, and must be able to read.
     pub(super) loads: Vec<PathBuf>,
-    /// Whether a part of it lies where scripts may write: then it runs in a sandbox or not at all.
+    /// Whether a part of it is where scripts may write: then it runs in a sandbox or not at all.
     pub(super) from_project: bool,
 }
 
@@ -36,77 +39,77 @@ impl Runner {
     }
 }
 
-/// The default command that has better spellings.
+/// The default command for TypeScript, which stands for all four ways.
 const NPX_TSX: &str = "npx tsx";
 /// Where a project keeps the part of `tsx` that Node loads.
 const PROJECT_TSX: &str = "node_modules/tsx/dist/loader.mjs";
-/// A program that takes longer to say its version does not say it.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// No version is longer.
+/// How long `node --version` may take.
+const NODE_VERSION_TIMEOUT: Duration = Duration::from_secs(2);
+/// How much of its output is read.
 const MAX_VERSION_BYTES: u64 = 100;
 
-/// Where programs are looked for, and what was learned about them.
+/// The `PATH` on which runners are found, and the versions of Node found there.
 #[derive(Debug, Default)]
-pub(super) struct Programs {
+pub(super) struct RunnerPrograms {
     search: SearchPath,
-    /// By path: what `node --version` said.
-    versions: Mutex<HashMap<PathBuf, (u32, u32)>>,
+    /// By path, as `node --version` printed it.
+    node_versions: Mutex<HashMap<PathBuf, (u32, u32)>>,
 }
 
-/// The programs of one moment: those that lie where no script may put another in their place.
+/// The programs that no script may replace, at one moment.
 #[derive(Debug)]
-pub(super) struct Beyond<'a> {
-    programs: &'a Programs,
+pub(super) struct SafePrograms<'a> {
+    programs: &'a RunnerPrograms,
     search: SafeSearchPath<'a>,
 }
 
-/// Where a run works, and what it may take from there.
+/// Which tools of its working directory a run may use.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Project<'a> {
-    /// The folder, where it is one of the user's.
+pub(super) struct ProjectTools<'a> {
+    /// The working directory, where it is one of the user's.
     pub(super) folder: Option<&'a Path>,
-    /// Why no program of that folder runs this script, if so.
+    /// Why no program of that folder may run this script.
     pub(super) refused: Option<&'static str>,
-    /// Whether nothing will hold the script, by the operator's wish.
+    /// Whether the operator turned the sandbox off.
     pub(super) unconfined: bool,
 }
 
-impl Programs {
+impl RunnerPrograms {
     pub(super) fn new(search: &[PathBuf]) -> Self {
-        Self { search: SearchPath::new(search), versions: Mutex::default() }
+        Self { search: SearchPath::new(search), node_versions: Mutex::default() }
     }
 
-    /// Without those in folders that scripts may write to: one run could leave a program for the next, or for us.
-    pub(super) fn beyond<'a>(&'a self, writable: &'a [PathBuf]) -> Beyond<'a> {
-        Beyond { programs: self, search: self.search.safe(writable) }
+    /// The programs outside the folders that scripts may write: one run could leave a program there for the next.
+    pub(super) fn outside<'a>(&'a self, writable: &'a [PathBuf]) -> SafePrograms<'a> {
+        SafePrograms { programs: self, search: self.search.safe(writable) }
     }
 
-    fn version(&self, node: &Path) -> Option<(u32, u32)> {
-        let known = || self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+    fn node_version(&self, node: &Path) -> Option<(u32, u32)> {
+        let known = || self.node_versions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(version) = known().get(node) {
             return Some(*version);
         }
-        // Nobody else waits for the answer meanwhile.
-        let version = parsed(&asked(node)?)?;
+        // The lock is not held while Node runs.
+        let version = parse_version(&version_output(node)?)?;
         known().insert(node.to_path_buf(), version);
         Some(version)
     }
 }
 
-impl Beyond<'_> {
-    /// The runner a command line stands for, or what is missing and how to get it.
+impl SafePrograms<'_> {
+    /// The runner for a command line of `scripts.runners`, or what is missing and how to get it.
     pub(super) fn runner(
         &self,
         extension: &str,
         command: &str,
-        project: Project<'_>,
+        project: ProjectTools<'_>,
     ) -> Result<Runner, String> {
         if extension == ".ts" && command == NPX_TSX {
             return self.typescript(project);
         }
         let mut words = command.split_whitespace();
         let name = words.next().unwrap_or_default();
-        let program = self.find(name).map_err(|absent| said(extension, name, &absent))?;
+        let program = self.find(name).map_err(|absent| absence(extension, name, &absent))?;
         Ok(Runner::plain(program, words.map(str::to_owned).collect()))
     }
 
@@ -114,22 +117,22 @@ impl Beyond<'_> {
         self.search.find(name).map(|program| program.path)
     }
 
-    fn typescript(&self, project: Project<'_>) -> Result<Runner, String> {
-        let node = Node::new(self.find("node").ok(), self.programs);
+    fn typescript(&self, project: ProjectTools<'_>) -> Result<Runner, String> {
+        let node = NodeProgram::new(self.find("node").ok(), self.programs);
         if let Ok(tsx) = self.find("tsx") {
             let Some(runner) = installed_loader(&tsx).and_then(|loader| node.loading(&loader))
             else {
                 return Ok(Runner::plain(tsx, Vec::new()));
             };
-            // Both where it is called from and where it lies: its own packages are beside the one or the other.
-            let real = tsx.canonicalize().ok();
+            // Its packages are beside the link on the `PATH` or beside its target.
+            let real = real_path(&tsx);
             let package = real.and_then(|real| real.ancestors().nth(2).map(Path::to_path_buf));
             return Ok(Runner { loads: package.into_iter().chain([tsx]).collect(), ..runner });
         }
-        if let Some(runner) = node.alone() {
+        if let Some(runner) = node.without_loader() {
             return Ok(runner);
         }
-        let own = project.folder.and_then(own_loader);
+        let own = project.folder.and_then(project_loader);
         if let (Some(own), None) = (&own, project.refused)
             && let Some(runner) = node.loading(own)
         {
@@ -143,21 +146,21 @@ impl Beyond<'_> {
                 "TypeScript needs tsx or Node 22.18 and newer: tsx is not installed, and {}. Ask the operator for a newer \
                  Node or for `npm install -g tsx`{}",
                 node.shortcoming(),
-                way_out(own.as_deref(), project)
+                project_hint(own.as_deref(), project)
             )),
         }
     }
 }
 
-/// What can be done in the folder itself.
-fn way_out(own: Option<&Path>, project: Project<'_>) -> String {
+/// What can be done in the working directory itself.
+fn project_hint(own: Option<&Path>, project: ProjectTools<'_>) -> String {
     match (own, project) {
-        (Some(own), Project { refused: Some(why), .. }) => {
+        (Some(own), ProjectTools { refused: Some(why), .. }) => {
             format!("; {} is not used, since {why}", own.display())
         }
         (Some(own), _) => format!("; {} needs Node 18.19, 20.6 or newer", own.display()),
-        (None, Project { refused: Some(_), .. }) => String::new(),
-        (None, Project { folder: Some(folder), .. }) => {
+        (None, ProjectTools { refused: Some(_), .. }) => String::new(),
+        (None, ProjectTools { folder: Some(folder), .. }) => {
             format!(", or run `npm install tsx` in {}", folder.display())
         }
         (None, _) => ", or pass a cwd in which `npm install tsx` was run".to_owned(),
@@ -165,19 +168,19 @@ fn way_out(own: Option<&Path>, project: Project<'_>) -> String {
 }
 
 /// The Node of this machine, if there is one.
-struct Node {
+struct NodeProgram {
     program: Option<PathBuf>,
     version: Option<(u32, u32)>,
 }
 
-impl Node {
-    fn new(program: Option<PathBuf>, programs: &Programs) -> Self {
-        let version = program.as_deref().and_then(|program| programs.version(program));
+impl NodeProgram {
+    fn new(program: Option<PathBuf>, programs: &RunnerPrograms) -> Self {
+        let version = program.as_deref().and_then(|program| programs.node_version(program));
         Self { program, version }
     }
 
-    /// Where it reads TypeScript by itself.
-    fn alone(&self) -> Option<Runner> {
+    /// Runs TypeScript by itself, if it is new enough.
+    fn without_loader(&self) -> Option<Runner> {
         let arguments = match self.version? {
             (23, 6..) | (24.., _) | (22, 18..) => Vec::new(),
             (22, 6..) | (23, _) => vec!["--experimental-strip-types".to_owned()],
@@ -186,7 +189,7 @@ impl Node {
         Some(Runner::plain(self.program.clone()?, arguments))
     }
 
-    /// Where it is new enough to load a module before the script.
+    /// Loads a module before the script, if it is new enough.
     fn loading(&self, loader: &Path) -> Option<Runner> {
         let able = matches!(self.version?, (18, 19..) | (20, 6..) | (21.., _));
         let arguments = vec!["--import".to_owned(), file_url(loader)];
@@ -205,19 +208,19 @@ impl Node {
     }
 }
 
-/// What Node loads of an installed `tsx`; none where that is something else than the package of this name.
+/// The loader of an installed `tsx`; none where that is another program of this name.
 fn installed_loader(tsx: &Path) -> Option<PathBuf> {
-    let loader = tsx.canonicalize().ok()?.parent()?.join("loader.mjs");
-    loader.is_file().then_some(loader)
+    let loader = real_path(tsx)?.parent()?.join("loader.mjs");
+    is_file(&loader).then_some(loader)
 }
 
-/// The same of a project's own, where all of it lies in the project, which is what the script may read.
-fn own_loader(folder: &Path) -> Option<PathBuf> {
-    let loader = folder.join(PROJECT_TSX).canonicalize().ok()?;
-    (loader.is_file() && loader.starts_with(folder)).then_some(loader)
+/// The loader of a project's own `tsx`, if it is inside the project: the script may read nothing else.
+fn project_loader(folder: &Path) -> Option<PathBuf> {
+    let loader = real_path(&folder.join(PROJECT_TSX))?;
+    (is_file(&loader) && loader.starts_with(folder)).then_some(loader)
 }
 
-/// A file as a URL, which is what Node takes a module's name for.
+/// A file as a URL, because Node takes the name of a module for a URL.
 fn file_url(path: &Path) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~@+".contains(&byte);
     let bytes = path.as_os_str().as_encoded_bytes().iter();
@@ -227,10 +230,10 @@ fn file_url(path: &Path) -> String {
     format!("file://{}", spelled.collect::<String>())
 }
 
-/// What a program says to `--version`, if it says it in time. It speaks into a file: a pipe might be held open by
-/// what it started.
-fn asked(program: &Path) -> Option<String> {
-    let mut said = tempfile::tempfile().ok()?;
+/// What `--version` prints, if the program exits in time. It prints into a file, because a process that it started could hold
+/// a pipe open.
+fn version_output(program: &Path) -> Option<String> {
+    let mut output = tempfile::tempfile().ok()?;
     let mut command = Command::new(program);
     command
         .arg("--version")
@@ -238,21 +241,23 @@ fn asked(program: &Path) -> Option<String> {
         .current_dir("/")
         .stdin(Stdio::null())
         .stderr(Stdio::null());
-    command.stdout(said.try_clone().ok()?);
+    command.stdout(output.try_clone().ok()?);
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().ok()?;
-    let in_time = ends_in_time(&mut child);
-    end(&mut child, in_time);
-    said.rewind().ok()?;
+    if !exits_in_time(&mut child) {
+        kill_group(&mut child);
+        return None;
+    }
+    output.rewind().ok()?;
     let mut text = String::new();
-    said.take(MAX_VERSION_BYTES).read_to_string(&mut text).ok().filter(|_| in_time)?;
+    output.take(MAX_VERSION_BYTES).read_to_string(&mut text).ok()?;
     Some(text)
 }
 
-fn ends_in_time(child: &mut Child) -> bool {
+fn exits_in_time(child: &mut Child) -> bool {
     let started = Instant::now();
-    while started.elapsed() < PATIENCE {
+    while started.elapsed() < NODE_VERSION_TIMEOUT {
         match child.try_wait() {
             Ok(Some(_)) => return true,
             Ok(None) => std::thread::sleep(Duration::from_millis(5)),
@@ -262,11 +267,8 @@ fn ends_in_time(child: &mut Child) -> bool {
     false
 }
 
-/// With its whole group, while its number is still its own.
-fn end(child: &mut Child, ended: bool) {
-    if ended {
-        return;
-    }
+/// Kills a child with its process group, before `wait` frees its PID.
+fn kill_group(child: &mut Child) {
     #[cfg(unix)]
     {
         use rustix::process::{Pid, Signal, kill_process_group};
@@ -277,12 +279,13 @@ fn end(child: &mut Child, ended: bool) {
 }
 
 /// `v22.18.0` → 22, 18.
-fn parsed(said: &str) -> Option<(u32, u32)> {
-    let mut numbers = said.trim().strip_prefix('v')?.split('.');
+fn parse_version(output: &str) -> Option<(u32, u32)> {
+    let mut numbers = output.trim().strip_prefix('v')?.split('.');
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-fn said(extension: &str, name: &str, absent: &ProgramError) -> String {
+/// Why there is no runner, for the caller.
+fn absence(extension: &str, name: &str, absent: &ProgramError) -> String {
     match absent {
         ProgramError::NotFound { passed_over } => {
             let only = passed_over.first().map(|path| {
@@ -296,10 +299,10 @@ fn said(extension: &str, name: &str, absent: &ProgramError) -> String {
         }
         ProgramError::ParentInPath => format!(
             "the runner of {extension} scripts, {name}, has `..` in its path. Ask the operator to set scripts.runners to \
-             where it really lies"
+             its real path"
         ),
         ProgramError::NotExecutable(path) => format!(
-            "the runner of {extension} scripts, {}, is not executable. Ask the operator to mend its permissions or to \
+            "the runner of {extension} scripts, {}, is not executable. Ask the operator to fix its permissions or to \
              set scripts.runners",
             path.display()
         ),
@@ -314,22 +317,26 @@ mod tests {
 
     use super::*;
 
-    /// A home whose `bin` holds programs: a name, what it says, its mode.
-    fn programs(home: &Home, programs: &[(&str, &str, u32)]) -> Programs {
-        for (name, says, mode) in programs {
+    /// A home whose `bin` holds programs: a name, what it prints, its mode.
+    fn programs(home: &Home, programs: &[(&str, &str, u32)]) -> RunnerPrograms {
+        for (name, prints, mode) in programs {
             let path = format!("bin/{name}");
-            home.write(&path, format!("#!/bin/sh\necho {says}\n"));
+            home.write(&path, format!("#!/bin/sh\necho {prints}\n"));
             let mode = std::fs::Permissions::from_mode(*mode);
             std::fs::set_permissions(home.path().join(path), mode).unwrap();
         }
-        Programs::new(&[home.path().join("nowhere"), "relative".into(), home.path().join("bin")])
+        RunnerPrograms::new(&[
+            home.path().join("nowhere"),
+            "relative".into(),
+            home.path().join("bin"),
+        ])
     }
 
     fn typescript(installed: &[(&str, &str, u32)], unconfined: bool) -> Result<String, String> {
         let home = Home::new();
         let programs = programs(&home, installed);
-        let project = Project { unconfined, ..Project::default() };
-        programs.beyond(&[]).runner(".ts", NPX_TSX, project).map(|runner| shown(&runner))
+        let project = ProjectTools { unconfined, ..ProjectTools::default() };
+        programs.outside(&[]).runner(".ts", NPX_TSX, project).map(|runner| shown(&runner))
     }
 
     fn shown(runner: &Runner) -> String {
@@ -364,8 +371,8 @@ mod tests {
         let real = home.path().canonicalize().unwrap();
         let folder = real.join("pro ject");
         let ask = |refused| {
-            let project = Project { folder: Some(&folder), refused, unconfined: false };
-            programs.beyond(std::slice::from_ref(&folder)).runner(".ts", NPX_TSX, project)
+            let project = ProjectTools { folder: Some(&folder), refused, unconfined: false };
+            programs.outside(std::slice::from_ref(&folder)).runner(".ts", NPX_TSX, project)
         };
         std::fs::create_dir(&folder).unwrap();
         let missing = ask(None).unwrap_err();
@@ -397,7 +404,7 @@ mod tests {
         std::fs::create_dir_all(real.join("project/node_modules")).unwrap();
         let link = real.join("project/node_modules/tsx");
         std::os::unix::fs::symlink(real.join("elsewhere"), link).unwrap();
-        assert_eq!(own_loader(&real.join("project")), None);
+        assert_eq!(project_loader(&real.join("project")), None);
     }
 
     #[test]
@@ -405,17 +412,18 @@ mod tests {
         let home = Home::new();
         let programs = programs(&home, &[("ruby", "", 0o644), ("lua", "", 0o755)]);
         assert_eq!(
-            programs.beyond(&[]).runner(".lua", "lua -W  -", Project::default()).unwrap(),
+            programs.outside(&[]).runner(".lua", "lua -W  -", ProjectTools::default()).unwrap(),
             Runner::plain(home.path().join("bin/lua"), vec!["-W".into(), "-".into()])
         );
-        let refused =
-            |command| programs.beyond(&[]).runner(".rb", command, Project::default()).unwrap_err();
+        let refused = |command| {
+            programs.outside(&[]).runner(".rb", command, ProjectTools::default()).unwrap_err()
+        };
         assert!(refused("ruby").contains("is not executable"), "{}", refused("ruby"));
         assert!(refused("perl").contains("perl, is not installed"), "{}", refused("perl"));
         assert!(refused("/usr/../bin/sh").contains("has `..` in its path"));
         let writable = [home.path().canonicalize().unwrap()];
         let planted =
-            programs.beyond(&writable).runner(".lua", "lua", Project::default()).unwrap_err();
+            programs.outside(&writable).runner(".lua", "lua", ProjectTools::default()).unwrap_err();
         assert!(planted.contains("lua, is not installed"), "{planted}");
         for odd in ["./ruby", "bin/lua", "/nowhere/lua", "lua;ls", "$(lua)"] {
             assert!(refused(odd).contains("is not installed"), "{odd}");
@@ -423,11 +431,12 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_does_not_answer_is_not_waited_for_and_leaves_nobody() {
+    fn a_node_that_does_not_answer_is_killed_with_its_children() {
         let home = Home::new();
         let programs = programs(&home, &[("node", "v1; sleep 30 & wait", 0o755)]);
         let started = Instant::now();
-        let refused = programs.beyond(&[]).runner(".ts", NPX_TSX, Project::default()).unwrap_err();
+        let refused =
+            programs.outside(&[]).runner(".ts", NPX_TSX, ProjectTools::default()).unwrap_err();
         assert!(refused.contains("does not say its version"), "{refused}");
         assert!(started.elapsed() < PROMPT, "{:?}", started.elapsed());
     }

@@ -1,11 +1,13 @@
-//! The second stage of a run: starts the keeper, keeps time and limits, keeps the output, and leaves nothing alive.
+//! The second stage of a run: starts the keeper, enforces time and limits, captures the output, and kills all that is left.
 //!
-//! Its standard input is the server's hand: an order, then nothing for as long as the run is wanted. One more byte takes
-//! the run back; its end means that the server is gone. Its standard output is the answer. It lives in a process group
-//! of its own, so that what ends the server does not end it before its work is done. When it has answered it removes the
-//! private folder.
+//! From its standard input it reads the order; one more byte cancels the run, and the end of the input means that the server
+//! is gone. To its standard output it writes the answer. It is in a process group of its own, so that a signal that ends the
+//! server does not end it before it is done. When it has answered it removes the workspace.
 
-#![expect(clippy::disallowed_methods, reason = "this is where the keeper is started")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this file starts the keeper and the thread that measures the workspace"
+)]
 
 use std::{
     io,
@@ -17,10 +19,7 @@ use std::{
 };
 
 use rustix::{
-    process::{
-        DumpableBehavior, Pid, Signal, getpid, kill_process, set_child_subreaper,
-        set_dumpable_behavior,
-    },
+    process::{Pid, Signal, kill_process},
     thread::UnshareFlags,
 };
 use tokio::{
@@ -37,49 +36,48 @@ use tokio::{
 };
 
 use super::{
-    KEEP, MYSELF,
-    descendants::{self, Family},
-    header::{Header, Stream},
-    launcher::Report,
+    KEEP, OWN_PROGRAM,
+    descendants::{self, ProcessTree},
+    header::{Header, StreamHeader},
+    launcher::StageReport,
     measure,
     order::Order,
-    outcome::{Ending, Kept, MAX_MEMORY_BYTES, MAX_PROCESSES, MAX_THREADS},
-    sandbox::{Demand, Enforced},
+    outcome::{CapturedOutput, Ending, MAX_MEMORY_BYTES, MAX_PROCESSES, MAX_THREADS},
+    sandbox::{Enforced, SandboxDemand},
     workspace,
 };
 use crate::removal;
 
 /// How often processes are counted.
-const COUNT_EVERY: Duration = Duration::from_millis(25);
-/// How often the private folder is measured.
-const MEASURE_EVERY: Duration = Duration::from_secs(1);
-/// Whatever holds a pipe after everybody is dead is given up on.
-const DRAIN: Duration = Duration::from_millis(300);
+const COUNT_INTERVAL: Duration = Duration::from_millis(25);
+/// How often the workspace is measured.
+const MEASURE_INTERVAL: Duration = Duration::from_secs(1);
+/// How long output is read after every process of the run was killed.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(300);
 /// How often memory is counted exactly, which takes the kernel a while, once the quick count is over the limit.
-const COUNT_MEMORY_EVERY: Duration = Duration::from_millis(250);
-/// So many are counted, with the dead among them.
-const ENOUGH: usize = 4 * MAX_PROCESSES;
-const BUFFER: usize = 256 * 1024;
+const EXACT_MEMORY_INTERVAL: Duration = Duration::from_millis(250);
+/// How many processes are counted, ended ones included.
+const MAX_COUNTED_PROCESSES: usize = 4 * MAX_PROCESSES;
+const READ_BUFFER_BYTES: usize = 256 * 1024;
 
-/// Plays the supervisor.
+/// The supervisor's `main`.
 pub(super) fn run() -> ExitCode {
     close_fds::set_fds_cloexec(3, &[]);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime.and_then(|runtime| runtime.block_on(supervise())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = Header::failed(error.to_string()).say(&Kept::default(), &Kept::default());
+            let none = CapturedOutput::default();
+            let _ = Header::failed(error.to_string()).write(&none, &none);
             ExitCode::from(3)
         }
     }
 }
 
 async fn supervise() -> io::Result<()> {
-    // Nobody may look into this process, and every orphan of the run becomes its child.
-    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    set_child_subreaper(Some(getpid()))?;
-    // Before anything of the run's lives, which might be in the way later.
-    let family = Family::open();
+    descendants::hide_and_adopt_orphans()?;
+    // Opened before the run starts, which may use up the open files.
+    let tree = ProcessTree::open();
     let control = Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?;
     let mut control = BufReader::new(control);
     let mut line = String::new();
@@ -87,66 +85,65 @@ async fn supervise() -> io::Result<()> {
         return Ok(());
     }
     let order: Order = serde_json::from_str(&line)?;
-    let _lock = order.workspace.as_deref().map(workspace::locked).transpose()?;
-    let mut asked = Asked::listen()?;
-    // Before there is a namespace, in which this process could start no thread.
-    let outgrown = order.workspace.clone().map(measured);
-    let mut run = Run::start(&order, family)?;
-    // From here on nothing may fail before everything that was started has ended.
-    run.order(&line).await;
-    let ending = run.watch(&order, &mut control, &mut asked, outgrown).await;
+    let _lock = order.workspace.as_deref().map(workspace::lock_shared).transpose()?;
+    let mut signals = TerminationSignals::listen()?;
+    // Before there is a namespace, after which this process can start no thread.
+    let measured = order.workspace.clone().map(start_measuring);
+    let mut run = SupervisedRun::start(&order, tree)?;
+    // From here on no error may return before every process of the run has ended.
+    run.send_order(&line).await;
+    let ending = run.wait(&order, &mut control, &mut signals, measured).await;
     run.kill_all();
     let answered = run.answer(ending).await;
     if let Some(folder) = &order.workspace {
-        // What stays is the server's to report, which looks.
-        let _ = removal::here(folder);
+        // The server reports a workspace that stays.
+        let _ = removal::remove_in_process(folder);
     }
     answered
 }
 
-/// Makes the next process that this one starts the first of a PID namespace, where this process may: only one with
-/// `CAP_SYS_ADMIN` may. A user namespace would give everybody that right, and would show all files of other users to the
-/// script as those of one unknown user.
-fn in_namespace(demand: Demand) -> bool {
+/// Makes the next process that this one starts the first of a PID namespace: whether it could, which takes `CAP_SYS_ADMIN`. A
+/// user namespace would not need that, but would show the files of all other users to the script as those of one unknown
+/// user.
+fn unshare_pid_namespace(demand: SandboxDemand) -> bool {
     #[expect(
         deprecated,
         reason = "the other form is unsafe for the sake of a flag, shared file tables, that is not used here"
     )]
-    let made = || rustix::thread::unshare(UnshareFlags::NEWPID).is_ok();
-    // Without a sandbox a script sees processes as everybody does.
-    demand != Demand::None && made()
+    let unshared = || rustix::thread::unshare(UnshareFlags::NEWPID).is_ok();
+    // Without a sandbox a script sees all processes.
+    demand != SandboxDemand::None && unshared()
 }
 
-/// A keeper, what is below it, and what they say.
-struct Run {
-    child: Child,
-    /// Dropping it tells the keeper to end everything.
-    wanted: Option<OwnedWriteHalf>,
-    family: Family,
-    /// Of the keeper.
-    pid: Pid,
-    /// Whether everything below the keeper is in a PID namespace, and ends with it.
+/// A keeper, its descendants, and their output and reports.
+struct SupervisedRun {
+    keeper: Child,
+    /// Dropping it makes the keeper end everything.
+    to_keeper: Option<OwnedWriteHalf>,
+    tree: ProcessTree,
+    keeper_pid: Pid,
+    /// Whether the keeper is in a PID namespace of its own, where every process ends with it.
     namespace: bool,
     started: Instant,
     status: Option<ExitStatus>,
     memory_counted: Option<Instant>,
-    stdout: Arc<Mutex<Kept>>,
-    stderr: Arc<Mutex<Kept>>,
+    stdout: Arc<Mutex<CapturedOutput>>,
+    stderr: Arc<Mutex<CapturedOutput>>,
     drains: Vec<JoinHandle<()>>,
-    reports: JoinHandle<Vec<Report>>,
+    reports: JoinHandle<Vec<StageReport>>,
 }
 
-/// Signals that would end this process before its work is done; they end the run instead.
-struct Asked([tokio::signal::unix::Signal; 3]);
+/// Signals that would end this process before it is done; they end the run instead.
+struct TerminationSignals([tokio::signal::unix::Signal; 3]);
 
-impl Asked {
+impl TerminationSignals {
     fn listen() -> io::Result<Self> {
         let [terminate, interrupt, hangup] =
             [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
         Ok(Self([terminate?, interrupt?, hangup?]))
     }
 
-    async fn ended(&mut self) {
+    async fn received(&mut self) {
         let [terminate, interrupt, hangup] = &mut self.0;
         tokio::select! {
             _ = terminate.recv() => {}
@@ -156,42 +153,44 @@ impl Asked {
     }
 }
 
-/// What comes next in a run.
-enum Step {
-    Ended(ExitStatus),
-    Told(Ending),
-    Gone,
-    Late,
-    Count,
+/// What the supervisor waits for.
+enum RunEvent {
+    KeeperEnded(ExitStatus),
+    /// The run must end.
+    MustEnd(Ending),
+    /// The server is gone, or this process was asked to terminate.
+    Abandoned,
+    DeadlinePassed,
+    CountDue,
 }
 
-impl Run {
-    fn start(order: &Order, family: Family) -> io::Result<Self> {
+impl SupervisedRun {
+    fn start(order: &Order, tree: ProcessTree) -> io::Result<Self> {
         let (ours, theirs) = Socket::pair()?;
         ours.set_nonblocking(true)?;
-        let (heard, wanted) = UnixStream::from_std(ours)?.into_split();
+        let (from_keeper, to_keeper) = UnixStream::from_std(ours)?.into_split();
         let started = Instant::now();
-        let namespace = in_namespace(order.policy.demand);
-        let mut child = Command::new(MYSELF)
+        let namespace = unshare_pid_namespace(order.policy.demand);
+        let mut keeper = Command::new(OWN_PROGRAM)
             .arg(KEEP)
             .env_clear()
             .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        let pid = pid.ok_or_else(|| io::Error::other("the keeper is gone at once"))?;
+        let pid = keeper.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let keeper_pid = pid.ok_or_else(|| io::Error::other("the keeper is gone at once"))?;
         let (stdout, stderr) = (Arc::default(), Arc::default());
-        let cap = order.max_output_bytes;
+        let limit = order.max_output_bytes;
         let drains = vec![
-            tokio::spawn(drain(child.stdout.take(), Arc::clone(&stdout), cap)),
-            tokio::spawn(drain(child.stderr.take(), Arc::clone(&stderr), cap)),
+            tokio::spawn(drain(keeper.stdout.take(), Arc::clone(&stdout), limit)),
+            tokio::spawn(drain(keeper.stderr.take(), Arc::clone(&stderr), limit)),
         ];
         Ok(Self {
-            child,
-            wanted: Some(wanted),
-            family,
-            pid,
+            keeper,
+            to_keeper: Some(to_keeper),
+            tree,
+            keeper_pid,
             namespace,
             started,
             status: None,
@@ -199,57 +198,59 @@ impl Run {
             stdout,
             stderr,
             drains,
-            reports: tokio::spawn(listen(heard)),
+            reports: tokio::spawn(collect_reports(from_keeper)),
         })
     }
 
-    /// Hands the order down. The keeper reads it as soon as it lives, so that this waits for nobody.
-    async fn order(&mut self, line: &str) {
-        if let Some(keeper) = &mut self.wanted {
-            // Where that fails the keeper is gone, which is noticed next.
+    /// Sends the order to the keeper, which reads it as soon as it starts.
+    async fn send_order(&mut self, line: &str) {
+        if let Some(keeper) = &mut self.to_keeper {
+            // Where that fails the keeper has ended, which `wait` notices.
             let _ = keeper.write_all(line.as_bytes()).await;
         }
     }
 
-    /// Waits for an end, or finds that there must be one; none where nobody waits for it any more.
-    async fn watch(
+    /// Waits until the run has ended or must end; none where the server no longer waits for the answer.
+    async fn wait(
         &mut self,
         order: &Order,
         control: &mut BufReader<Receiver>,
-        asked: &mut Asked,
-        outgrown: Option<oneshot::Receiver<Ending>>,
+        signals: &mut TerminationSignals,
+        measured: Option<oneshot::Receiver<Ending>>,
     ) -> Option<Ending> {
         let mut deadline = self.started + Duration::from_millis(order.timeout_ms);
         let mut late = false;
-        let mut count = tokio::time::interval(COUNT_EVERY);
-        let mut outgrown = std::pin::pin!(told(outgrown));
+        let mut count = tokio::time::interval(COUNT_INTERVAL);
+        let mut measured = std::pin::pin!(measured_limit(measured));
         loop {
-            let step = tokio::select! {
+            let event = tokio::select! {
                 biased;
-                status = self.child.wait() => status.map_or(Step::Gone, Step::Ended),
-                read = control.read_u8() => read.map_or(Step::Gone, |_| Step::Told(Ending::Cancelled)),
-                () = asked.ended() => Step::Gone,
-                () = sleep_until(deadline.into()) => Step::Late,
-                ending = &mut outgrown => Step::Told(ending),
-                _ = count.tick() => Step::Count,
+                status = self.keeper.wait() => status.map_or(RunEvent::Abandoned, RunEvent::KeeperEnded),
+                read = control.read_u8() => {
+                    read.map_or(RunEvent::Abandoned, |_| RunEvent::MustEnd(Ending::Cancelled))
+                }
+                () = signals.received() => RunEvent::Abandoned,
+                () = sleep_until(deadline.into()) => RunEvent::DeadlinePassed,
+                ending = &mut measured => RunEvent::MustEnd(ending),
+                _ = count.tick() => RunEvent::CountDue,
             };
-            match step {
-                Step::Ended(status) => {
+            match event {
+                RunEvent::KeeperEnded(status) => {
                     self.status = Some(status);
                     return Some(if late { Ending::TimedOut } else { Ending::Exited });
                 }
-                Step::Told(ending) => return Some(ending),
-                Step::Gone => return None,
-                Step::Late if late => return Some(Ending::TimedOut),
-                Step::Late => {
+                RunEvent::MustEnd(ending) => return Some(ending),
+                RunEvent::Abandoned => return None,
+                RunEvent::DeadlinePassed if late => return Some(Ending::TimedOut),
+                RunEvent::DeadlinePassed => {
                     late = true;
-                    let mut asked = self.family.all().pids;
-                    asked.retain(|pid| *pid != self.pid);
-                    descendants::signal(&asked, Signal::TERM);
+                    let mut script = self.tree.descendants().pids;
+                    script.retain(|pid| *pid != self.keeper_pid);
+                    descendants::signal(&script, Signal::TERM);
                     deadline += Duration::from_millis(order.grace_ms);
                 }
-                Step::Count => {
-                    if let Some(ending) = self.too_much() {
+                RunEvent::CountDue => {
+                    if let Some(ending) = self.exceeded_limit() {
                         return Some(ending);
                     }
                 }
@@ -257,75 +258,73 @@ impl Run {
         }
     }
 
-    /// Counts processes, threads and memory. Orphans that have ended are ours or the keeper's to take notice of; they are
-    /// no processes any more.
-    fn too_much(&mut self) -> Option<Ending> {
-        // Who has many more need not be counted to the last, while they become even more.
-        let found = self.family.some(ENOUGH);
-        descendants::reap(&found.pids, Some(self.pid));
-        // Ended ones count too once they come faster than notice can be taken of them: they use up the numbers that
-        // all processes of the machine share.
-        let many = found.pids.len() > MAX_PROCESSES;
-        if many && (found.pids.len() >= ENOUGH || self.family.live(&found.pids, MAX_PROCESSES)) {
-            return Some(Ending::TooMany);
+    /// Counts processes, threads and memory, and reaps ended orphans.
+    fn exceeded_limit(&mut self) -> Option<Ending> {
+        // A count of a fork bomb that goes on to the last process would never end.
+        let found = self.tree.descendants_up_to(MAX_COUNTED_PROCESSES);
+        descendants::reap(&found.pids, Some(self.keeper_pid));
+        let count = found.pids.len();
+        // Ended processes count too where they come faster than they are reaped: they use up the machine's PIDs.
+        if count >= MAX_COUNTED_PROCESSES
+            || count > MAX_PROCESSES && self.tree.more_run_than(&found.pids, MAX_PROCESSES)
+        {
+            return Some(Ending::TooManyProcesses);
         }
         if found.threads > MAX_THREADS {
             return Some(Ending::TooManyThreads);
         }
-        self.too_much_memory(&found.pids).then_some(Ending::TooMuchMemory)
+        self.holds_too_much_memory(&found.pids).then_some(Ending::TooMuchMemory)
     }
 
-    fn too_much_memory(&mut self, pids: &[Pid]) -> bool {
-        let lately = |counted: Instant| counted.elapsed() < COUNT_MEMORY_EVERY;
-        if self.family.resident(pids) <= MAX_MEMORY_BYTES || self.memory_counted.is_some_and(lately)
-        {
+    fn holds_too_much_memory(&mut self, pids: &[Pid]) -> bool {
+        let recent = |counted: Instant| counted.elapsed() < EXACT_MEMORY_INTERVAL;
+        if self.tree.resident(pids) <= MAX_MEMORY_BYTES || self.memory_counted.is_some_and(recent) {
             return false;
         }
-        let over = self.family.resident_once(pids) > MAX_MEMORY_BYTES;
+        let over = self.tree.resident_once(pids) > MAX_MEMORY_BYTES;
         self.memory_counted = Some(Instant::now());
         over
     }
 
-    /// Ends everything: by the keeper's end, where the kernel sees to the rest, and in any case by killing whatever is there
-    /// until the kernel says that nothing is.
+    /// Ends every process of the run: through the end of the keeper, and by killing descendants until there are none.
     fn kill_all(&mut self) {
-        // Where there are thousands that want the processor, the keeper gets it late.
-        self.family.kill_groups();
-        self.wanted = None;
+        // Where thousands of processes compete for the processor, the keeper would get it late.
+        self.tree.kill_groups();
+        self.to_keeper = None;
         if self.namespace && self.status.is_none() {
-            let _ = kill_process(self.pid, Signal::KILL);
+            let _ = kill_process(self.keeper_pid, Signal::KILL);
         }
-        descendants::end_all(&mut self.family);
+        descendants::kill_all(&mut self.tree);
     }
 
-    /// Tells the server, where there still is one.
+    /// Writes the answer, where the server still waits for it.
     async fn answer(mut self, ending: Option<Ending>) -> io::Result<()> {
         let duration = self.started.elapsed();
         for drain in &mut self.drains {
-            let _ = timeout(DRAIN, drain).await;
+            let _ = timeout(DRAIN_TIMEOUT, drain).await;
         }
         let Some(ending) = ending else { return Ok(()) };
-        let reports =
-            timeout(DRAIN, self.reports).await.ok().and_then(Result::ok).unwrap_or_default();
+        let reports = timeout(DRAIN_TIMEOUT, self.reports).await;
+        let reports = reports.ok().and_then(Result::ok).unwrap_or_default();
         let mut enforced = None;
         let mut failed = None;
         let mut end = None;
         for report in reports {
             match report {
-                Report::Enforced(what) => enforced = Some(what),
-                Report::Failed(why) => failed = Some(why),
-                Report::Ended { code, signal } => end = Some((code, signal)),
+                StageReport::Enforced(what) => enforced = Some(what),
+                StageReport::Failed(why) => failed = Some(why),
+                StageReport::Ended { code, signal } => end = Some((code, signal)),
             }
         }
         if enforced.is_none() && failed.is_none() && ending == Ending::Exited {
             failed = Some("the launcher died before it could start it".to_owned());
         }
-        // A keeper that was killed has told nothing.
+        // A keeper that was killed has reported nothing.
         let killed = || (None, self.status.and_then(|status| status.signal()));
         let (code, signal) = end.unwrap_or_else(killed);
         let enforced = enforced.unwrap_or_else(Enforced::default);
-        let take = |kept: &Mutex<Kept>| {
-            std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner))
+        let take = |output: &Mutex<CapturedOutput>| {
+            std::mem::take(&mut *output.lock().unwrap_or_else(PoisonError::into_inner))
         };
         let (stdout, stderr) = (take(&self.stdout), take(&self.stderr));
         let header = Header {
@@ -335,56 +334,59 @@ impl Run {
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             enforced: Enforced { pid_namespace: self.namespace, ..enforced },
             failed,
-            stdout: Stream::from(&stdout),
-            stderr: Stream::from(&stderr),
+            stdout: StreamHeader::from(&stdout),
+            stderr: StreamHeader::from(&stderr),
         };
-        header.say(&stdout, &stderr)
+        header.write(&stdout, &stderr)
     }
 }
 
-/// Measures the private folder, and what the run holds besides, on a thread of its own.
-fn measured(folder: PathBuf) -> oneshot::Receiver<Ending> {
-    let (tell, told) = oneshot::channel();
+/// Starts a thread that measures the workspace and the files without a name, and sends the limit that the run exceeds.
+fn start_measuring(workspace: PathBuf) -> oneshot::Receiver<Ending> {
+    let (sender, receiver) = oneshot::channel();
     std::thread::spawn(move || {
-        let mut family = Family::open();
-        while !tell.is_closed() {
-            std::thread::sleep(MEASURE_EVERY);
-            if let Some(ending) = measure::outgrown(&folder, &mut family) {
-                let _ = tell.send(ending);
+        let mut tree = ProcessTree::open();
+        while !sender.is_closed() {
+            std::thread::sleep(MEASURE_INTERVAL);
+            if let Some(ending) = measure::exceeded_limit(&workspace, &mut tree) {
+                let _ = sender.send(ending);
                 return;
             }
         }
     });
-    told
+    receiver
 }
 
-/// Comes back when a measurement says that the run must end.
-async fn told(outgrown: Option<oneshot::Receiver<Ending>>) -> Ending {
-    match outgrown {
-        Some(outgrown) => match outgrown.await {
-            Ok(ending) => ending,
-            Err(_) => std::future::pending().await,
-        },
-        None => std::future::pending().await,
+/// Waits until the measuring thread sends a limit.
+async fn measured_limit(measured: Option<oneshot::Receiver<Ending>>) -> Ending {
+    if let Some(measured) = measured
+        && let Ok(ending) = measured.await
+    {
+        return ending;
     }
+    std::future::pending().await
 }
 
-/// Hears what launcher and keeper say, until the keeper has ended.
-async fn listen(heard: OwnedReadHalf) -> Vec<Report> {
+/// Collects the reports of launcher and keeper until the keeper has ended.
+async fn collect_reports(from_keeper: OwnedReadHalf) -> Vec<StageReport> {
     let mut reports = Vec::new();
-    let mut lines = BufReader::new(heard).lines();
+    let mut lines = BufReader::new(from_keeper).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         reports.extend(serde_json::from_str(&line));
     }
     reports
 }
 
-/// Reads a stream to its end, and keeps its beginning.
-async fn drain(stream: Option<impl AsyncRead + Unpin>, kept: Arc<Mutex<Kept>>, cap: usize) {
+/// Reads a stream to its end and captures its beginning.
+async fn drain(
+    stream: Option<impl AsyncRead + Unpin>,
+    output: Arc<Mutex<CapturedOutput>>,
+    limit: usize,
+) {
     let Some(mut stream) = stream else { return };
-    let mut buffer = vec![0; BUFFER];
+    let mut buffer = vec![0; READ_BUFFER_BYTES];
     while let Ok(read @ 1..) = stream.read(&mut buffer).await {
-        let taken = buffer.get(..read).unwrap_or_default();
-        kept.lock().unwrap_or_else(PoisonError::into_inner).take(taken, cap);
+        let read = buffer.get(..read).unwrap_or_default();
+        output.lock().unwrap_or_else(PoisonError::into_inner).append(read, limit);
     }
 }

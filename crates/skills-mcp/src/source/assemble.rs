@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use skills_core::catalog::{Entry, Folder, Stamp};
 
-use super::disk::Identity;
+use super::disk::FileIdentity;
 
 /// A file by its name.
 pub(super) type File = (Arc<str>, Entry);
@@ -14,7 +14,7 @@ type Below = (Arc<str>, Arc<Folder>);
 
 /// A folder that was visited.
 pub(super) struct Visited {
-    pub(super) identity: Identity,
+    pub(super) identity: FileIdentity,
     pub(super) parent: usize,
     pub(super) stamp: Stamp,
     pub(super) files: Vec<File>,

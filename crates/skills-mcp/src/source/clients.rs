@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use skills_core::catalog::Origin;
 
 use super::Links;
-use crate::config::Environment;
+pub(super) use crate::paths::real_path_or_same as real;
+use crate::{config::Environment, paths::is_taken};
 
 /// A program that loads skills by itself.
 #[derive(Debug, PartialEq, Eq)]
@@ -207,7 +208,7 @@ impl Project {
     fn around(start: &Path) -> Self {
         let above: Vec<&Path> = start.ancestors().take(MAX_LEVELS).collect();
         // A folder, or a file in a worktree or a submodule.
-        let root = above.iter().position(|folder| folder.join(".git").symlink_metadata().is_ok());
+        let root = above.iter().position(|folder| is_taken(&folder.join(".git")));
         let levels = above.into_iter().take(root.unwrap_or(0) + 1);
         Self { levels: levels.map(Path::to_path_buf).collect() }
     }
@@ -256,11 +257,6 @@ fn user_path(environment: &Environment, below: &str) -> Option<PathBuf> {
         (Some(rest), Some(moved)) => Some(moved.join(rest)),
         _ => Some(environment.home.as_ref()?.join(below)),
     }
-}
-
-/// The path with its links resolved, so that two ways to one folder compare equal; as written where it is not there.
-pub(super) fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
 #[cfg(test)]

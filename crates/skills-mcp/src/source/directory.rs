@@ -15,12 +15,15 @@ use thiserror::Error;
 
 use super::{
     clients::AgentDirectory,
-    disk::{DiskError, Identity, LinkPolicy, Links, Root, identity, real_path, stamp_of},
+    disk::{DiskError, FileIdentity, LinkPolicy, Links, Root, folder_identity, stamp_of},
     git::Repository,
     hint::LINK_REFUSED,
     layout::content_folder,
 };
-use crate::config::{ContentConfig, NamedSource, ServedContent, Trust};
+use crate::{
+    config::{ContentConfig, NamedSource, ServedContent, Trust},
+    paths::{is_folder, is_link, real_path},
+};
 
 /// A skill's file may be this large.
 pub const MAX_SKILL_BYTES: usize = 1024 * 1024;
@@ -184,7 +187,7 @@ impl Directory {
 
     /// Whether there is anything to scan.
     pub fn is_there(&self) -> bool {
-        self.repository.is_some() || self.path.is_dir() || self.path.is_symlink()
+        self.repository.is_some() || is_folder(&self.path) || is_link(&self.path)
     }
 
     /// Where it comes from.
@@ -198,15 +201,15 @@ impl Directory {
     }
 
     /// Which folder its path leads to now.
-    pub fn identity(&self) -> Option<Identity> {
+    pub fn identity(&self) -> Option<FileIdentity> {
         match &self.repository {
             Some(repository) => repository.identity(),
-            None => identity(&self.path),
+            None => folder_identity(&self.path),
         }
     }
 
     /// Opens the folder. There is none where an optional folder is not there.
-    pub(super) fn root(&self) -> Result<Option<(Root, Identity)>, SourceError> {
+    pub(super) fn root(&self) -> Result<Option<(Root, FileIdentity)>, SourceError> {
         // Before it is opened: if the folder is replaced meanwhile, the new one has the old one's identity here, and is
         // scanned again.
         let before = self.identity();
@@ -222,7 +225,7 @@ impl Directory {
     /// The error if it is not there and should be. A link to nowhere is a disk that is not mounted, or a checkout that moved,
     /// also where the directory may be missing.
     pub fn missed(&self) -> Option<SourceError> {
-        let matters = !self.optional || self.path.is_symlink();
+        let matters = !self.optional || is_link(&self.path);
         (matters && self.identity().is_none()).then(|| self.closed(DiskError::NotFound))
     }
 
@@ -269,7 +272,7 @@ impl Directory {
     pub fn config(&self) -> Option<ContentConfig> {
         for file in self.config_places().into_iter().flatten() {
             // Through a link any file's text could become part of a message.
-            if self.links != Links::Follow && file.is_symlink() {
+            if self.links != Links::Follow && is_link(&file) {
                 let text =
                     Err("a symbolic link is not followed under SKILLS_TRUST=strict".to_owned());
                 return Some(ContentConfig { source: Arc::clone(&self.name), file, text });

@@ -12,9 +12,10 @@ use skills_core::{
 };
 
 use super::{
-    disk::{Links, Listed, Root},
+    disk::{Links, ListedEntry, Root},
     walk::is_skipped,
 };
+use crate::paths::is_folder;
 
 /// The folder that may be meant.
 const CONTENT: &str = "skills/";
@@ -64,7 +65,7 @@ fn hold_skill(paths: &[&str], texts: impl Fn(&[&str]) -> Vec<Vec<u8>>) -> bool {
 pub(super) fn content_folder(path: &Path, links: Links) -> PathBuf {
     let content = path.join(CONTENT.trim_end_matches('/'));
     let whole = || path.to_path_buf();
-    if !content.is_dir() {
+    if !is_folder(&content) {
         return whole();
     }
     let Ok(root) = Root::open(path, links) else { return whole() };
@@ -90,9 +91,9 @@ fn files(root: &Root) -> Vec<RelPath> {
                 let path = name.and_then(|name| folder.child(name).ok());
                 match (path, listed) {
                     _ if entries > MAX_ENTRIES => return files,
-                    (Some(path), Listed::File { .. }) => files.push(path),
-                    (Some(path), Listed::Folder { .. }) => below.push(path),
-                    (_, Listed::Special | Listed::Refused(_)) | (None, _) => {}
+                    (Some(path), ListedEntry::File { .. }) => files.push(path),
+                    (Some(path), ListedEntry::Folder { .. }) => below.push(path),
+                    (_, ListedEntry::Special | ListedEntry::Refused(_)) | (None, _) => {}
                 }
             }
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use skills_core::relpath::RelPath;
 
-use super::disk::{Identity, Root};
+use super::disk::{FileIdentity, Root};
 
 /// The links of a source that are compared before each answer; the others are compared when everything is scanned.
 const MAX_COMPARED_LINKS: usize = 256;
@@ -17,12 +17,12 @@ const MAX_COMPARED_LINKS: usize = 256;
 pub struct LinkTargets {
     /// None where there is no link.
     root: Option<Arc<Root>>,
-    links: Arc<[(RelPath, Option<Identity>)]>,
+    links: Arc<[(RelPath, Option<FileIdentity>)]>,
 }
 
 impl LinkTargets {
     /// Links that lead nowhere come first: they are the most likely to change.
-    pub(super) fn new(root: &Arc<Root>, links: &[(RelPath, Option<Identity>)]) -> Self {
+    pub(super) fn new(root: &Arc<Root>, links: &[(RelPath, Option<FileIdentity>)]) -> Self {
         let nowhere = links.iter().filter(|(_, target)| target.is_none());
         let somewhere = links.iter().filter(|(_, target)| target.is_some());
         let links = nowhere.chain(somewhere).take(MAX_COMPARED_LINKS).cloned().collect();
@@ -31,8 +31,9 @@ impl LinkTargets {
 
     /// Whether each link leads where it did.
     pub fn are_same(&self) -> bool {
-        let same =
-            |root: &Root| self.links.iter().all(|(path, target)| root.leads(path) == *target);
+        let same = |root: &Root| {
+            self.links.iter().all(|(path, target)| root.target_identity(path) == *target)
+        };
         self.root.as_deref().is_none_or(same)
     }
 }

@@ -22,7 +22,10 @@ use super::{
     clients::{AgentDirectory, real},
     plugin_records::PluginRecords,
 };
-use crate::config::{Environment, read_optional};
+use crate::{
+    config::{Environment, read_optional},
+    paths::{is_file, is_folder, real_path},
+};
 
 /// The spellings of a bundle's file.
 const SKILL_FILES: &[&str] = &["SKILL.md", "Skill.md", "skill.md"];
@@ -147,7 +150,7 @@ impl Plugins {
             refuse(Code::FieldInvalid, message);
             return None;
         }
-        if !root.is_dir() {
+        if !is_folder(&root) {
             let message = format!("there is no folder {}", escaped(path));
             refuse(Code::Unreadable, message);
             return None;
@@ -184,7 +187,7 @@ impl Plugins {
     fn skills(&mut self, root: &Path, file: &Path, declared: Option<&Value>) -> Vec<PathBuf> {
         let mut folders = Vec::new();
         let own = root.join("skills");
-        let has_own = own.is_dir();
+        let has_own = is_folder(&own);
         if has_own && self.stays_inside(root, &own) {
             folders.push(own);
         }
@@ -198,7 +201,7 @@ impl Plugins {
             folders.retain(|other| !other.starts_with(&folder));
             folders.push(folder);
         }
-        let is_bundle = || SKILL_FILES.iter().any(|name| root.join(name).is_file());
+        let is_bundle = || SKILL_FILES.iter().any(|name| is_file(&root.join(name)));
         if !has_own && declared.is_none() && is_bundle() {
             folders.push(root.to_path_buf());
         }
@@ -225,7 +228,7 @@ impl Plugins {
                 }
             },
         };
-        if !folder.is_dir() {
+        if !is_folder(&folder) {
             let message = format!("`skills`: there is no folder `{shown}` in the plugin");
             self.found(file, Finding::whole(Code::FileMissing, message));
             return None;
@@ -235,7 +238,7 @@ impl Plugins {
 
     /// Whether links on the way to a path of the plugin stay in the plugin. Opening a file checks again.
     fn stays_inside(&mut self, root: &Path, path: &Path) -> bool {
-        let inside = path.canonicalize().map_or(true, |path| path.starts_with(real(root)));
+        let inside = real_path(path).is_none_or(|path| path.starts_with(real(root)));
         if !inside {
             let message = "is a symbolic link that leads out of the plugin";
             self.found(path, Finding::whole(Code::LinkRefused, message));
@@ -314,9 +317,9 @@ fn install_for<'a>(here: &Path, installs: &'a Value) -> Option<&'a Value> {
 fn places(install: &Value) -> Vec<PathBuf> {
     let root = install.get("installPath").and_then(Value::as_str).map(PathBuf::from);
     let Some(root) = root.filter(|root| root.is_absolute()) else { return Vec::new() };
-    let nearest = root.ancestors().find(|folder| folder.is_dir()).map(Path::to_path_buf);
+    let nearest = root.ancestors().find(|folder| is_folder(folder)).map(Path::to_path_buf);
     let manifest = root.join(".claude-plugin");
-    nearest.into_iter().chain(manifest.is_dir().then_some(manifest)).collect()
+    nearest.into_iter().chain(is_folder(&manifest).then_some(manifest)).collect()
 }
 
 /// The items of a list; anything else is a list of itself.

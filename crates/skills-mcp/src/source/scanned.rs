@@ -18,7 +18,7 @@ use skills_core::{
 use super::{
     bodies::{Bodies, BodyWriter},
     directory::{Directory, SourceError, read_skill},
-    disk::{DiskError, Identity, Links, Listed, Root, identity},
+    disk::{DiskError, FileIdentity, Links, ListedEntry, Root, folder_identity},
     git::Repository,
     link_targets::LinkTargets,
     parallel::map,
@@ -40,7 +40,7 @@ pub enum ScanScope<'a> {
 pub struct ScannedSource {
     /// The open folder; none where there is nothing to read.
     root: Option<Arc<Root>>,
-    identity: Option<Identity>,
+    identity: Option<FileIdentity>,
     /// Where it is, if that is not always the same place.
     place: Option<PathBuf>,
     /// Its commit, if it comes from a repository.
@@ -48,7 +48,7 @@ pub struct ScannedSource {
     folder: Arc<Folder>,
     findings: Vec<(String, Finding)>,
     /// The links in it, and what each leads to.
-    links: Vec<(RelPath, Option<Identity>)>,
+    links: Vec<(RelPath, Option<FileIdentity>)>,
     /// Whether a part of it cannot be scanned by itself.
     whole_only: bool,
     /// Whether everything in it is watched.
@@ -68,7 +68,7 @@ impl ScannedSource {
     }
 
     /// Which folder it is.
-    pub fn identity(&self) -> Option<Identity> {
+    pub fn identity(&self) -> Option<FileIdentity> {
         self.identity
     }
 
@@ -215,11 +215,11 @@ impl ScannedSource {
         };
         let place = generation.content();
         self.watched = true;
-        if self.place.as_ref() == Some(&place) && self.identity == identity(&place) {
+        if self.place.as_ref() == Some(&place) && self.identity == folder_identity(&place) {
             return Ok(None);
         }
         self.changes += 1;
-        let found = identity(&place);
+        let found = folder_identity(&place);
         let root = Root::open(&place, Links::Refuse).map_err(|error| directory.closed(error))?;
         self.remote = root.is_remote(&RelPath::root());
         self.folder = generation.manifest().listing(&self.folder);
@@ -245,10 +245,10 @@ impl ScannedSource {
             let (false, Some(above)) = (inside, above) else { continue };
             let was_folder = above.own_folder(path.name()).is_some();
             let was_there = was_folder || above.own_file(path.name()).is_some();
-            let listed = root.look(path).filter(|listed| !is_ignored(path, listed));
+            let listed = root.entry_at(path).filter(|listed| !is_ignored(path, listed));
             // A file that came and went in between is no change.
             self.changes += u64::from(was_there || listed.is_some());
-            let is_folder = matches!(listed, Some(Listed::Folder { .. }));
+            let is_folder = matches!(listed, Some(ListedEntry::Folder { .. }));
             let shown = escaped(path.as_str());
             self.findings.retain(|(file, _)| {
                 let inside = file.strip_prefix(&*shown);
@@ -263,20 +263,20 @@ impl ScannedSource {
                     Arc::make_mut(&mut self.folder).put(path, None);
                     continue;
                 }
-                Some(Listed::File { bytes, linked: false, .. }) => {
+                Some(ListedEntry::File { bytes, linked: false, .. }) => {
                     // The watch reported it, so it is read again, whatever its times say.
                     let entry = Entry::Regular { bytes, stamp: Stamp::UNSURE };
                     Arc::make_mut(&mut self.folder).put(path, Some(Node::File(entry)));
                     continue;
                 }
                 // A folder named like a skill's file is a finding of its folder's walk.
-                Some(Listed::Folder { linked: false }) => SkillPath::of_file(path).is_none(),
+                Some(ListedEntry::Folder { linked: false }) => SkillPath::of_file(path).is_none(),
                 // Whatever is out of the ordinary is found by walking the folder that it is in.
                 Some(
-                    Listed::File { .. }
-                    | Listed::Folder { .. }
-                    | Listed::Special
-                    | Listed::Refused(_),
+                    ListedEntry::File { .. }
+                    | ListedEntry::Folder { .. }
+                    | ListedEntry::Special
+                    | ListedEntry::Refused(_),
                 ) => false,
             };
             let walked_path = if plain { path.clone() } else { path.folder() };
@@ -356,7 +356,7 @@ impl ScannedSource {
 }
 
 /// Whether a path leads to or through a tool's own folder; a file may be called as it likes.
-fn is_ignored(path: &RelPath, listed: &Listed) -> bool {
-    let is_folder = matches!(listed, Listed::Folder { .. });
+fn is_ignored(path: &RelPath, listed: &ListedEntry) -> bool {
+    let is_folder = matches!(listed, ListedEntry::Folder { .. });
     path.folder().segments().any(is_skipped) || (is_folder && is_skipped(path.name()))
 }

@@ -17,7 +17,7 @@ use skills_core::{
 
 use super::{
     assemble::{File, Visited, assembled},
-    disk::{DiskError, Glance, Identity, Listed, Listing, Root},
+    disk::{DiskError, EntryMetadata, FileIdentity, ListedEntry, Listing, Root},
     hint,
     parallel::map,
     watch::{Descriptor, Queue},
@@ -42,7 +42,7 @@ pub(super) struct Walked {
     /// The watches that were set.
     pub(super) watches: Vec<(Descriptor, RelPath)>,
     /// Links in what is watched, and what each leads to.
-    pub(super) links: Vec<(RelPath, Option<Identity>)>,
+    pub(super) links: Vec<(RelPath, Option<FileIdentity>)>,
     /// Why not all of it is watched.
     pub(super) unwatched: Option<io::Error>,
     /// Whether folders were reached through links, links lead nowhere, or not all was scanned: then a part cannot be scanned
@@ -64,7 +64,7 @@ struct Visit {
 /// What the scan of a folder came to.
 enum ScannedFolder {
     /// It has the same stamp; these are its files.
-    Same(Identity, Vec<File>),
+    Same(FileIdentity, Vec<File>),
     Read(Listing),
     Refused(DiskError),
 }
@@ -112,7 +112,7 @@ pub(super) fn walk(
 /// Scans one folder, on any thread.
 fn scan_folder(root: &Root, queue: Option<&Queue>, visit: &Visit) -> ScannedFolder {
     if let Some(before) = &visit.before
-        && let Some(glance) = root.glance(&visit.path)
+        && let Some(glance) = root.metadata(&visit.path)
         && glance.stamp.is_same(before.stamp)
         && let Some(files) = glanced(root, &visit.path, before)
     {
@@ -124,7 +124,7 @@ fn scan_folder(root: &Root, queue: Option<&Queue>, visit: &Visit) -> ScannedFold
 /// The files of a folder that holds the same names as before; none if one of them is not there.
 fn glanced(root: &Root, path: &RelPath, before: &Folder) -> Option<Vec<File>> {
     let glance = |(name, _): &File| {
-        let Glance { bytes, stamp, .. } = root.glance(&path.child(name).ok()?)?;
+        let EntryMetadata { bytes, stamp, .. } = root.metadata(&path.child(name).ok()?)?;
         Some((Arc::clone(name), Entry::Regular { bytes, stamp }))
     };
     before.files().iter().map(glance).collect()
@@ -140,7 +140,7 @@ struct Walk<'a> {
     linked: usize,
     /// Whether there is a finding that there are too many.
     is_over_reported: bool,
-    visits: HashMap<Identity, u32>,
+    visits: HashMap<FileIdentity, u32>,
     /// Names that many files have, once each.
     names: HashSet<Arc<str>>,
 }
@@ -270,13 +270,13 @@ impl<'a> Walk<'a> {
         &mut self,
         visit: &Visit,
         path: RelPath,
-        listed: Listed,
+        listed: ListedEntry,
         number: usize,
         visited: &mut Visited,
         below: &mut Vec<Visit>,
     ) {
         match listed {
-            Listed::File { bytes, stamp, linked } => {
+            ListedEntry::File { bytes, stamp, linked } => {
                 if linked {
                     // The folder's stamp does not change with the target of its link.
                     visited.stamp = Stamp::UNSURE;
@@ -292,13 +292,13 @@ impl<'a> Walk<'a> {
                 let name = self.name(path.name());
                 visited.files.push((name, Entry::Regular { bytes, stamp }));
             }
-            Listed::Special => {
+            ListedEntry::Special => {
                 // Reading it fails with a message.
                 visited.stamp = Stamp::UNSURE;
                 visited.files.push((self.name(path.name()), Entry::Special));
             }
-            Listed::Folder { .. } if is_skipped(path.name()) => {}
-            Listed::Folder { linked } => {
+            ListedEntry::Folder { .. } if is_skipped(path.name()) => {}
+            ListedEntry::Folder { linked } => {
                 if SkillPath::of_file(&path).is_some() {
                     let message = "is a folder named like a skill's file";
                     self.found(path.as_str(), Code::NotRegular, message);
@@ -314,7 +314,7 @@ impl<'a> Walk<'a> {
                 let before = before.filter(|_| !linked).cloned();
                 below.push(Visit { path, before, parent: number, linked });
             }
-            Listed::Refused(error) => {
+            ListedEntry::Refused(error) => {
                 visited.stamp = Stamp::UNSURE;
                 // A link that leads nowhere may lead somewhere once something else is there.
                 self.walked.whole_only |=
@@ -368,7 +368,7 @@ impl<'a> Walk<'a> {
 
     fn link(&mut self, path: &RelPath, somewhere: bool) {
         if self.queue.is_some() {
-            let leads = if somewhere { self.root.leads(path) } else { None };
+            let leads = if somewhere { self.root.target_identity(path) } else { None };
             self.walked.links.push((path.clone(), leads));
         }
     }

@@ -234,7 +234,7 @@ mod tests {
     use super::*;
     use crate::{
         config::{NamedRepository, NamedSource, Trust},
-        source::git::{Installed, Repository},
+        source::git::{InstalledGit, Repository},
     };
 
     /// Whether a call is answered without waiting while a refresh goes on: a call that waits runs into its limit, and is
@@ -255,7 +255,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let url = format!("file://{}", home.path().join("remote").display());
         let named = NamedRepository { name: "team".into(), url, origin: "--repo" };
-        let git = Arc::new(Installed::default());
+        let git = Arc::new(InstalledGit::default());
         let repository = Repository::open(&named, Some(home.path()), None, git).unwrap();
         let repository = Arc::new(repository);
         let repository = || Directory::of_repository(Arc::clone(&repository));

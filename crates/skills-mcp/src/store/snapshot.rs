@@ -20,7 +20,7 @@ use super::index::Index;
 use crate::{
     config::{FileStamp, Settings, Settled},
     event::SkillVersion,
-    source::{Directory, DiskError, Identity, MAX_SKILL_BYTES, Root, ScannedSource},
+    source::{Directory, DiskError, FileIdentity, MAX_SKILL_BYTES, Root, ScannedSource},
 };
 
 /// Larger files have no digest.
@@ -62,7 +62,7 @@ pub(super) struct SourceRoot {
     /// The open folder; none where the source could not be read.
     pub(super) root: Option<Arc<Root>>,
     /// Which folder that is.
-    pub(super) identity: Option<Identity>,
+    pub(super) identity: Option<FileIdentity>,
     /// What its configuration looked like.
     pub(super) config: [Option<Stamp>; 2],
     /// Whether it is on a network file system.

@@ -26,7 +26,7 @@ use crate::{
     config::{Git, read_optional},
     source::{
         Directory, Links, Root,
-        git::{Ask, Generation, GitError, Repository, Synced, is_branch},
+        git::{Generation, GitError, Repository, SyncRequest, Synced, is_branch},
         read_skill,
     },
 };
@@ -143,13 +143,13 @@ impl Store {
                 (Duration::ZERO, commits.get(&**source.name()).map(String::as_str))
             }
         };
-        repository.sync(&Ask {
+        repository.sync(&SyncRequest {
             branch: &git.branch,
             commit,
             sparse: git.sparse_checkout,
             fresh_for,
-            patience: SYNC_LOCK_TIMEOUT,
-            timeout: Duration::from_secs(git.timeout_seconds),
+            lock_timeout: SYNC_LOCK_TIMEOUT,
+            remote_timeout: Duration::from_secs(git.timeout_seconds),
             max_total_bytes: git.max_total_bytes,
             check: &check,
             progress,
@@ -221,9 +221,9 @@ impl Store {
             .repositories()
             .find(|(_, _, repository)| empty && repository.serving().is_none())?;
         let remote = repository.remote();
-        Some(match repository.trouble() {
-            Some((trouble, hint)) => format!(
-                "There are no skills yet: the first sync of {remote} failed: {trouble}. What to do: {hint}. It is tried again by itself; refresh_skills tries now."
+        Some(match repository.last_error() {
+            Some((error, hint)) => format!(
+                "There are no skills yet: the first sync of {remote} failed: {error}. What to do: {hint}. It is tried again by itself; refresh_skills tries now."
             ),
             None => format!(
                 "There are no skills yet: the first sync of {remote} is running. Try again in a few seconds."
@@ -240,7 +240,7 @@ impl Store {
     fn rest(&self, failures: u32) -> Duration {
         let bare = self.repositories().any(|(_, _, repository)| repository.commit().is_none());
         let left = |(_, source, repository): (usize, &Directory, &Arc<Repository>)| {
-            let age = repository.state().age().filter(|_| repository.trouble().is_none());
+            let age = repository.state().age().filter(|_| repository.last_error().is_none());
             let interval = self.interval(source);
             // By chance a little longer, so that one of many servers is the first, and fetches for all.
             let chance = RandomState::new().build_hasher().finish() % 1_000;

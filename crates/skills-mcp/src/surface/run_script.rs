@@ -16,7 +16,9 @@ use super::{Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments};
 use crate::{
     config::SandboxMode,
     event::{Event, ScriptExecuted},
-    script::{Denied, Ending, Outcome, Plan, Request, RunError, climb, enabled},
+    script::{
+        Denied, Ending, Plan, RunError, RunOutcome, RunRequest, authorize, check_scripts_enabled,
+    },
 };
 
 pub(super) const TOOL: Tool = Tool {
@@ -87,15 +89,15 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         audit.refused(&denied);
         Refusal::Tool(denied.message)
     };
-    enabled(&call.snapshot).map_err(refused)?;
+    check_scripts_enabled(&call.snapshot).map_err(refused)?;
     let skill = call.skill(&input.skill_path).inspect_err(|refusal| {
         if let Refusal::Tool(message) = refusal {
             let execution = Execution::Server;
             audit.refused(&Denied { message: message.clone(), execution });
         }
     })?;
-    let request = Request { file: &input.file, arguments: &given, folder: input.cwd.as_deref() };
-    let plan = climb(&call.snapshot, call.runs.ground(), skill, &request).map_err(refused)?;
+    let request = RunRequest { file: &input.file, arguments: &given, cwd: input.cwd.as_deref() };
+    let plan = authorize(&call.snapshot, call.runs.host(), skill, &request).map_err(refused)?;
     let started = || audit.started(skill, &plan);
     let ran = call.runs.run(&call.snapshot, &plan, &call.caller, &started);
     let (outcome, notes) = ran.map_err(|error| {
@@ -127,7 +129,7 @@ fn texts(given: &Map<String, Value>) -> Result<BTreeMap<String, String>, Refusal
 fn answer<'a>(
     skill: &Skill,
     plan: &'a Plan<'_>,
-    outcome: &Outcome,
+    outcome: &RunOutcome,
     note: Option<String>,
 ) -> RunScriptOutput<'a> {
     RunScriptOutput {
@@ -210,13 +212,13 @@ impl Audit<'_> {
         });
     }
 
-    fn ran(&self, skill: &Skill, plan: &Plan<'_>, outcome: &Outcome) {
+    fn ran(&self, skill: &Skill, plan: &Plan<'_>, outcome: &RunOutcome) {
         let names = self.names();
         let result = match outcome.ending {
             Ending::Exited => "exited",
             Ending::TimedOut => "timed out",
             Ending::Cancelled => "cancelled",
-            Ending::TooMany => "too many processes",
+            Ending::TooManyProcesses => "too many processes",
             Ending::TooManyThreads => "too many threads",
             Ending::TooLarge => "too large a folder",
             Ending::TooManyFiles => "too many files",
@@ -235,7 +237,7 @@ impl Audit<'_> {
             sandbox = %outcome.enforced,
             "run_script"
         );
-        if plan.sandbox == SandboxMode::Auto && !outcome.enforced.holds() {
+        if plan.sandbox == SandboxMode::Auto && !outcome.enforced.is_confined() {
             tracing::warn!(
                 target: AUDIT,
                 skill = &*skill.identity,

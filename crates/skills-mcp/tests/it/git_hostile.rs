@@ -588,7 +588,7 @@ fn g18_a_place_that_is_not_ours_alone_is_refused_with_a_word() {
     synced(&home, &remote.url());
     let place = kept(&home);
     fs::set_permissions(&content, fs::Permissions::from_mode(0o777)).unwrap();
-    refused("can be written by everybody");
+    refused("can be written by every user");
     fs::set_permissions(&content, fs::Permissions::from_mode(0o700)).unwrap();
     let elsewhere = home.path().join("elsewhere");
     fs::rename(&place, &elsewhere).unwrap();
@@ -605,7 +605,7 @@ fn g18_a_place_that_cannot_be_written_serves_what_there_is() {
     let home = Home::new();
     let remote = team(&home);
     synced(&home, &remote.url());
-    // For an ordinary user the folder belongs to somebody else, and nothing in it can be written.
+    // For an ordinary user the folder belongs to another user, and nothing in it can be written.
     for folder in [
         home.path().join(".skills-mcp"),
         home.path().join(".skills-mcp/content"),

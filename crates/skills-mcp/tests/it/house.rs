@@ -29,6 +29,7 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "skills-mcp",
         &[
+            "paths",
             "config",
             "programs",
             "removal",
@@ -69,11 +70,13 @@ const EXCEPTIONS: &[&str] = &[
     "skills-mcp/src/cli/example.rs",
     "skills-mcp/src/cli/lock_file.rs",
     "skills-mcp/src/cli/memory.rs",
+    "skills-mcp/src/cli/usage/collect.rs",
+    "skills-mcp/src/cli/usage/dashboard.rs",
     "skills-mcp/src/config/environment.rs",
     "skills-mcp/src/config/file.rs",
+    "skills-mcp/src/paths.rs",
     "skills-mcp/src/programs/homes.rs",
     "skills-mcp/src/removal/mod.rs",
-    "skills-mcp/src/script/descendants.rs",
     "skills-mcp/src/script/keeper.rs",
     "skills-mcp/src/script/launcher.rs",
     "skills-mcp/src/script/portable.rs",
@@ -82,11 +85,12 @@ const EXCEPTIONS: &[&str] = &[
     "skills-mcp/src/script/sandbox/limits.rs",
     "skills-mcp/src/script/supervisor.rs",
     "skills-mcp/src/script/workspace.rs",
-    "skills-mcp/src/source/disk/mod.rs",
-    "skills-mcp/src/source/git/place.rs",
+    "skills-mcp/src/source/disk/portable.rs",
     "skills-mcp/src/source/git/program.rs",
+    "skills-mcp/src/source/git/storage.rs",
     "skills-mcp/src/transport/client.rs",
-    "usage/src/archive/lines/door.rs",
+    "usage/src/archive/lines/file.rs",
+    "usage/src/archive/sqlite/write.rs",
     "usage/src/clock.rs",
     "usage/src/journal/disk.rs",
     "usage/src/kill_points.rs",
@@ -119,7 +123,7 @@ pub(crate) fn sources(folder: &Path) -> Vec<(String, String)> {
 }
 
 /// The file's own code, without its tests.
-fn code(text: &str) -> &str {
+pub(crate) fn code(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text)
 }
 
@@ -152,7 +156,7 @@ fn named_modules(text: &str) -> Vec<String> {
     modules
 }
 
-fn word(text: &str) -> String {
+pub(crate) fn word(text: &str) -> String {
     text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }
 
@@ -219,7 +223,9 @@ fn every_module_is_in_the_order_and_the_order_names_only_modules() {
         let mut declared: Vec<&str> = lib
             .lines()
             .filter_map(|line| {
-                line.strip_prefix("pub ").unwrap_or(line).strip_prefix("mod ")?.strip_suffix(';')
+                let line =
+                    line.strip_prefix("pub(crate) ").or(line.strip_prefix("pub ")).unwrap_or(line);
+                line.strip_prefix("mod ")?.strip_suffix(';')
             })
             .filter(|module| !TEST_MODULES.contains(module))
             .collect();
@@ -285,7 +291,8 @@ fn exceptions_from_clippys_list_are_where_they_should_be() {
     let mut found: Vec<String> = Vec::new();
     for (name, _) in MODULES {
         let files = sources(&crates().join(name).join("src")).into_iter();
-        let excepted = files.filter(|(_, text)| text.contains("clippy::disallowed_methods"));
+        let excepted = files
+            .filter(|(file, text)| file != "lib.rs" && text.contains("clippy::disallowed_methods"));
         found.extend(excepted.map(|(file, _)| format!("{name}/src/{file}")));
     }
     assert_eq!(found, EXCEPTIONS);

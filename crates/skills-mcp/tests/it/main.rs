@@ -33,6 +33,7 @@ mod journal;
 mod layout;
 mod link_targets;
 mod links;
+mod names;
 mod notify;
 #[cfg(feature = "otel")]
 mod otel;

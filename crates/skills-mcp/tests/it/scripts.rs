@@ -584,7 +584,7 @@ fn a_run_whose_supervisor_is_killed_is_called_lost_leaves_nobody_and_the_server_
     assert!(Command::new("kill").args(["-9", &supervisor]).status().unwrap().success());
     let answer = client.answer(id).to_string();
     assert!(
-        answer.contains("was lost, and nobody knows how far it came")
+        answer.contains("was lost, and how far it came is unknown")
             && answer.contains("See what it has done"),
         "{answer}"
     );

@@ -507,7 +507,7 @@ fn a06_scripts_that_a_mistake_turned_off_say_so_everywhere() {
         "{message}"
     );
     assert!(
-        message.contains("until it is mended") && !message.contains("was set to false"),
+        message.contains("until it is fixed") && !message.contains("was set to false"),
         "{message}"
     );
     let (_, out, _) = run(&mut shop.command(&["doctor"]));

@@ -1,5 +1,7 @@
 //! `collect`: takes events over HTTP from many servers, keeps and counts them.
 
+#![expect(clippy::disallowed_methods, reason = "this command listens on a port")]
+
 use std::{
     io::Write as _,
     net::{SocketAddr, ToSocketAddrs as _},

@@ -1,5 +1,7 @@
 //! `dashboard`: the page of what happened, on this machine or in an archive.
 
+#![expect(clippy::disallowed_methods, reason = "this command listens on a port")]
+
 use std::{io::Write as _, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use skills_http::{

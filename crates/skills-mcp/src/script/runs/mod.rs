@@ -1,4 +1,4 @@
-//! [`Runs`]: the gate all runs of a server go through, and the server's side of one.
+//! [`Runs`]: the scripts that a server runs, how many at once, and the server's side of one run.
 
 #[cfg(target_os = "linux")]
 mod supervised;
@@ -20,11 +20,12 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ground::{Folder, Ground},
-    ladder::{NetworkAccess, Plan},
+    OWN_PROGRAM,
+    authorize::{NetworkAccess, Plan},
+    host::{ScriptHost, WorkingDirectory},
     order::Order,
-    outcome::Outcome,
-    sandbox::{Demand, Enforced, Policy, readable, toolchain},
+    outcome::RunOutcome,
+    sandbox::{Enforced, SandboxDemand, SandboxPolicy, readable, toolchain},
     workspace::Workspace,
 };
 use crate::{
@@ -32,22 +33,22 @@ use crate::{
     store::Snapshot,
 };
 
-/// Where a script finds programs, behind its runner's own folder.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// The `PATH` of a script, after its runner's own folder.
+const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const LANGUAGE: &str = "C.UTF-8";
-/// How often somebody who asked for it is told that a script still runs.
-const TELL_EVERY: Duration = Duration::from_secs(1);
+/// How often a caller that wants progress gets it.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Who waits for a run: may take it back, may want to hear that it goes on.
+/// The request that waits for a run: it may be cancelled and may want progress.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
     /// Cancelled when the request is.
     pub cancelled: CancellationToken,
-    /// Where progress goes.
+    /// Receives progress.
     pub progress: Option<UnboundedSender<Progress>>,
 }
 
-/// A run goes on.
+/// How long a run has taken so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Seconds so far.
@@ -56,18 +57,13 @@ pub struct Progress {
     pub of: f64,
 }
 
-/// Why a plan did not become a run.
+/// Why a run did not happen, or has no known outcome.
 #[derive(Debug, Error)]
-pub enum RunError {
-    /// As many run as may.
+pub(crate) enum RunError {
     #[error(
-        "was not run: this server is busy: {most} scripts may run at once (scripts.max_concurrent), and do"
+        "was not run: this server is busy: {max_concurrent} scripts may run at once (scripts.max_concurrent), and do"
     )]
-    Busy {
-        /// How many may.
-        most: usize,
-    },
-    /// The private folder could not be made.
+    Busy { max_concurrent: usize },
     #[error("was not run: its private folder cannot be made: {0}")]
     Workspace(io::Error),
     /// The skill's files changed while they were copied.
@@ -78,14 +74,14 @@ pub enum RunError {
     /// The supervisor or the launcher failed.
     #[error("was not run: {0}")]
     NotStarted(String),
-    /// The supervisor was killed, or cannot be understood.
-    #[error("was lost, and nobody knows how far it came: {0}")]
+    /// The supervisor was killed, or its answer is unreadable.
+    #[error("was lost, and how far it came is unknown: {0}")]
     Lost(String),
 }
 
 impl RunError {
-    /// The way out.
-    pub fn hint(&self) -> &'static str {
+    /// What to do instead.
+    pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::Busy { .. } => "Try again when one has ended",
             Self::Changed(_) => "Try again in a moment",
@@ -100,72 +96,71 @@ impl RunError {
 /// The scripts that run on this server.
 #[derive(Debug)]
 pub struct Runs {
-    ground: Ground,
+    host: ScriptHost,
     running: Arc<AtomicUsize>,
     /// The program that supervises: this one.
-    program: PathBuf,
+    supervisor: PathBuf,
 }
 
-/// A run's place among those that may run at once.
+/// One of the `scripts.max_concurrent` runs; dropping it lets the next one start.
 #[derive(Debug)]
-struct Place(Arc<AtomicUsize>);
+struct RunSlot(Arc<AtomicUsize>);
 
-impl Drop for Place {
+impl Drop for RunSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 impl Runs {
-    /// No run yet.
+    /// A server that runs no script yet.
     pub fn new(environment: &Environment) -> Self {
         Self {
-            ground: Ground::new(environment),
+            host: ScriptHost::new(environment),
             running: Arc::default(),
-            // Also where the file was replaced by a newer one meanwhile.
-            program: PathBuf::from("/proc/self/exe"),
+            supervisor: PathBuf::from(OWN_PROGRAM),
         }
     }
 
-    /// The same, supervised by another program than this one: tests are no supervisors.
+    /// Replaces the program that supervises: a test binary cannot.
     #[must_use]
     pub fn supervised_by(mut self, program: PathBuf) -> Self {
-        self.program = program;
+        self.supervisor = program;
         self
     }
 
     /// The machine they run on.
-    pub fn ground(&self) -> &Ground {
-        &self.ground
+    pub(crate) fn host(&self) -> &ScriptHost {
+        &self.host
     }
 
-    /// Runs a plan to its end, and says when it starts; blocks, and so must not be called where others wait for their turn.
-    pub fn run(
+    /// Runs a plan to its end and calls `started` when it starts. Blocks the calling thread.
+    pub(crate) fn run(
         &self,
         snapshot: &Snapshot,
         plan: &Plan<'_>,
         caller: &Caller,
         started: &dyn Fn(),
-    ) -> Result<(Outcome, Vec<String>), RunError> {
-        let place = self.place(snapshot.settings().scripts.max_concurrent)?;
+    ) -> Result<(RunOutcome, Vec<String>), RunError> {
+        let slot = self.slot(snapshot.settings().scripts.max_concurrent)?;
         let workspace = Workspace::make(snapshot, plan)?;
         let order = self.order(plan, &workspace);
         let notes = notes(plan, &workspace);
         started();
-        let outcome = block_on(self.carry_out(order, caller, place, Some(workspace)))?;
+        let outcome = block_on(self.execute(order, caller, slot, Some(workspace)))?;
         Ok((outcome, notes))
     }
 
-    /// What this machine gives, tried out and not guessed.
-    pub fn rung(&self) -> Result<Enforced, RunError> {
+    /// Which sandbox this machine has, found by applying it to a process that runs no script.
+    pub(crate) fn probe_sandbox(&self) -> Result<Enforced, RunError> {
         let order = Order {
             program: None,
             arguments: Vec::new(),
             environment: BTreeMap::new(),
-            folder: PathBuf::from("/"),
+            working_directory: PathBuf::from("/"),
             workspace: None,
-            policy: Policy {
-                demand: Demand::Best,
+            policy: SandboxPolicy {
+                demand: SandboxDemand::BestEffort,
                 read: Vec::new(),
                 write: Vec::new(),
                 network: false,
@@ -175,47 +170,47 @@ impl Runs {
             grace_ms: 0,
             max_output_bytes: 0,
         };
-        let place = self.place(usize::MAX)?;
-        let outcome = block_on(self.carry_out(order, &Caller::default(), place, None))?;
+        let slot = self.slot(usize::MAX)?;
+        let outcome = block_on(self.execute(order, &Caller::default(), slot, None))?;
         Ok(outcome.enforced)
     }
 
-    /// What a plan's script may read and change, besides its own copy and its private folder.
-    pub fn places(&self, plan: &Plan<'_>) -> (Vec<PathBuf>, Vec<PathBuf>) {
-        let write = match &plan.folder {
-            Folder::Allowed(folder) => vec![folder.clone()],
-            Folder::Private(_) => Vec::new(),
+    /// The paths that a plan's script may read, and those it may change, besides its workspace.
+    pub(crate) fn accessible_paths(&self, plan: &Plan<'_>) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let write = match &plan.working_directory {
+            WorkingDirectory::Allowed(folder) => vec![folder.clone()],
+            WorkingDirectory::Private(_) => Vec::new(),
         };
         let programs = std::iter::once(&plan.runner.program).chain(&plan.runner.loads);
         let toolchains: Vec<PathBuf> = programs
             .filter(|_| plan.opens_toolchain)
-            .flat_map(|program| toolchain(program, &self.ground))
+            .flat_map(|program| toolchain(program, &self.host))
             .collect();
         (readable(&toolchains), write)
     }
 
-    fn place(&self, most: usize) -> Result<Place, RunError> {
+    fn slot(&self, max_concurrent: usize) -> Result<RunSlot, RunError> {
         let taken = self.running.fetch_add(1, Ordering::AcqRel);
-        let place = Place(Arc::clone(&self.running));
-        if taken >= most { Err(RunError::Busy { most }) } else { Ok(place) }
+        let slot = RunSlot(Arc::clone(&self.running));
+        if taken >= max_concurrent { Err(RunError::Busy { max_concurrent }) } else { Ok(slot) }
     }
 
     fn order(&self, plan: &Plan<'_>, workspace: &Workspace) -> Order {
         let home = workspace.home();
-        let (mut read, mut write) = self.places(plan);
+        let (mut read, mut write) = self.accessible_paths(plan);
         read.push(workspace.skill());
         write.push(home.clone());
-        let folder = match &plan.folder {
-            Folder::Allowed(folder) => folder.clone(),
-            Folder::Private(_) => home.clone(),
+        let working_directory = match &plan.working_directory {
+            WorkingDirectory::Allowed(folder) => folder.clone(),
+            WorkingDirectory::Private(_) => home.clone(),
         };
         let demand = demand(plan);
         let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
         let mut environment = plan.variables.clone();
         let programs = plan.runner.program.parent().map(text).unwrap_or_default();
-        environment.insert("PATH".to_owned(), format!("{programs}:{PATH}"));
+        environment.insert("PATH".to_owned(), format!("{programs}:{SYSTEM_PATH}"));
         environment.insert("LANG".to_owned(), LANGUAGE.to_owned());
-        // The machine's settings of git may hold credentials and cannot be read; git would give up over that.
+        // The system's git configuration may hold credentials and is not readable; git would fail over that.
         environment.insert("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned());
         for name in ["HOME", "TMPDIR"] {
             environment.insert(name.to_owned(), text(&home));
@@ -233,9 +228,9 @@ impl Runs {
                 .chain([text(&workspace.script)])
                 .collect(),
             environment,
-            folder,
+            working_directory,
             workspace: Some(workspace.root().to_path_buf()),
-            policy: Policy { demand, read, write, network, cpu_seconds },
+            policy: SandboxPolicy { demand, read, write, network, cpu_seconds },
             timeout_ms: millis(plan.timeout),
             grace_ms: millis(plan.grace),
             max_output_bytes: plan.max_output_bytes,
@@ -244,27 +239,28 @@ impl Runs {
 }
 
 impl Plan<'_> {
-    /// Why it would be refused where a machine gives this much of a sandbox.
-    pub fn refused(&self, given: &Enforced) -> Option<String> {
+    /// Why it would be refused on a machine with this sandbox.
+    pub(crate) fn refused(&self, given: &Enforced) -> Option<String> {
         given.refused(demand(self))
     }
 }
 
-/// How much of a sandbox there must be: `auto` runs what the operator named with what there is, and what others wrote only
-/// where it is held. A runner that lies in the project could have been written by another script.
-fn demand(plan: &Plan<'_>) -> Demand {
+/// `auto` runs scripts of a directory that the operator named in whatever sandbox there is, all others only confined. A
+/// runner inside the project could have been written by another script.
+fn demand(plan: &Plan<'_>) -> SandboxDemand {
+    let is_trusted = plan.from_named_directory && !plan.runner.from_project;
     match plan.sandbox {
-        SandboxMode::Auto if plan.is_operators && !plan.runner.from_project => Demand::Best,
-        SandboxMode::Auto => Demand::Held,
-        SandboxMode::Required => Demand::Whole,
-        SandboxMode::Off => Demand::None,
+        SandboxMode::Auto if is_trusted => SandboxDemand::BestEffort,
+        SandboxMode::Auto => SandboxDemand::Confined,
+        SandboxMode::Required => SandboxDemand::Complete,
+        SandboxMode::Off => SandboxDemand::None,
     }
 }
 
-/// What a caller should know about a run that went as planned.
+/// What the caller should know about this run.
 fn notes(plan: &Plan<'_>, workspace: &Workspace) -> Vec<String> {
     let mut notes = Vec::new();
-    if let Folder::Private(why) = &plan.folder {
+    if let WorkingDirectory::Private(why) = &plan.working_directory {
         notes.push(format!(
             "It ran in a private folder, which is removed after the run: {why}. To let it change files, pass a cwd that the \
              operator allows with scripts.roots."
@@ -291,7 +287,7 @@ fn notes(plan: &Plan<'_>, workspace: &Workspace) -> Vec<String> {
     notes
 }
 
-/// Waits here, inside the server's runtime or without one.
+/// Blocks on a future, inside the server's runtime or without one.
 fn block_on<T>(run: impl Future<Output = Result<T, RunError>>) -> Result<T, RunError> {
     match tokio::runtime::Handle::try_current() {
         Ok(handle) => handle.block_on(run),
@@ -303,11 +299,11 @@ fn block_on<T>(run: impl Future<Output = Result<T, RunError>>) -> Result<T, RunE
     }
 }
 
-/// Says once a second that a run goes on, to whoever wants to hear it. Never comes back.
-async fn tell(caller: &Caller, of: Duration) {
+/// Sends progress to the caller for as long as it is polled.
+async fn send_progress(caller: &Caller, of: Duration) -> std::convert::Infallible {
     let started = Instant::now();
     loop {
-        tokio::time::sleep(TELL_EVERY).await;
+        tokio::time::sleep(PROGRESS_INTERVAL).await;
         if let Some(progress) = &caller.progress {
             let seconds = started.elapsed().as_secs_f64().round();
             let _ = progress.send(Progress { seconds, of: of.as_secs_f64() });
@@ -317,21 +313,21 @@ async fn tell(caller: &Caller, of: Duration) {
 
 #[cfg(not(target_os = "linux"))]
 impl Runs {
-    async fn carry_out(
+    async fn execute(
         &self,
         order: Order,
         caller: &Caller,
-        place: Place,
+        slot: RunSlot,
         workspace: Option<Workspace>,
-    ) -> Result<Outcome, RunError> {
-        let (_place, _workspace) = (place, workspace);
+    ) -> Result<RunOutcome, RunError> {
+        let (_slot, _workspace) = (slot, workspace);
         if let Some(why) = super::portable::enforced(&order.policy).refused(order.policy.demand) {
             return Err(RunError::NotStarted(why));
         }
         let time = Duration::from_millis(order.timeout_ms);
         let ran = tokio::select! {
             ran = super::portable::run(&order, &caller.cancelled) => ran,
-            () = tell(caller, time) => Err(io::Error::other("telling never ends")),
+            never = send_progress(caller, time) => match never {},
         };
         ran.map_err(|error| RunError::NotStarted(error.to_string()))
     }

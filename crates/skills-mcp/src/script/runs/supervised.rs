@@ -1,6 +1,6 @@
-//! The server's side of a supervised run: hands over the order, waits for the answer, passes on a change of mind.
+//! The server's side of a supervised run: sends the order, waits for the answer, passes a cancellation on.
 
-#![expect(clippy::disallowed_methods, reason = "this is where the supervisor is started")]
+#![expect(clippy::disallowed_methods, reason = "this file starts the supervisor")]
 
 use std::{io, process::Stdio, time::Duration};
 
@@ -10,29 +10,33 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{Caller, Place, RunError, Runs, tell};
+use super::{Caller, RunError, RunSlot, Runs, send_progress};
 use crate::script::{
-    SUPERVISE, descendants, header::Header, order::Order, outcome::Outcome, workspace::Workspace,
+    SUPERVISE, descendants,
+    header::Header,
+    order::{Order, json_line},
+    outcome::RunOutcome,
+    workspace::Workspace,
 };
 
-/// A supervisor that says nothing so long after its time is lost.
-const PATIENCE: Duration = Duration::from_secs(15);
-/// And it may take so long to end what it has started.
-const LAST_CHANCE: Duration = Duration::from_secs(2);
-/// The answer waits this long for the private folder to go; a large one goes behind it.
-const TIDYING: Duration = Duration::from_millis(100);
+/// A supervisor that does not answer this long after the script's time is over is lost.
+const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long a lost supervisor may take to end what it started.
+const SUPERVISOR_EXIT_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long the answer waits for the workspace to be removed; a large one is removed later.
+const WORKSPACE_REMOVAL_TIMEOUT: Duration = Duration::from_millis(100);
 
 impl Runs {
-    pub(super) async fn carry_out(
+    pub(super) async fn execute(
         &self,
         order: Order,
         caller: &Caller,
-        place: Place,
+        slot: RunSlot,
         workspace: Option<Workspace>,
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<RunOutcome, RunError> {
         let before = descendants::orphans();
         let failed = |error: io::Error| RunError::NotStarted(error.to_string());
-        let mut child = Command::new(&self.program)
+        let mut child = Command::new(&self.supervisor)
             .arg(SUPERVISE)
             .env_clear()
             .current_dir("/")
@@ -45,51 +49,49 @@ impl Runs {
             return Err(RunError::NotStarted("the supervisor has no streams".to_owned()));
         };
         let time = Duration::from_millis(order.timeout_ms);
-        let whole = time + Duration::from_millis(order.grace_ms) + PATIENCE;
+        let whole = time + Duration::from_millis(order.grace_ms) + SUPERVISOR_TIMEOUT;
         let outcome = tokio::select! {
             outcome = exchange(&order, control, answer, caller) => outcome,
-            () = tell(caller, time) => Err(io::Error::other("telling never ends")),
+            never = send_progress(caller, time) => match never {},
             () = sleep(whole) => Err(io::Error::other("the supervisor does not answer")),
         };
         let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(error) => {
-                // The end of its input has told it to end everything; what does not even hear that is killed.
-                if timeout(LAST_CHANCE, child.wait()).await.is_err() {
+                // The end of its input asks it to end everything. A supervisor that does not is killed.
+                if timeout(SUPERVISOR_EXIT_TIMEOUT, child.wait()).await.is_err() {
                     let _ = child.kill().await;
                 }
-                // What it had not ended by then has come to us.
+                // This process has adopted what the supervisor left.
                 let _ =
-                    tokio::task::spawn_blocking(move || descendants::end_orphans(&before)).await;
+                    tokio::task::spawn_blocking(move || descendants::kill_orphans(&before)).await;
                 return Err(RunError::Lost(error.to_string()));
             }
         };
-        tidy(child, place, workspace).await;
+        await_removal(child, slot, workspace).await;
         outcome.map_err(RunError::NotStarted)
     }
 }
 
-/// The order out, the answer in. A request that is taken back is one byte more; dropping `control` early would say
-/// that the server is gone, and nobody would answer.
+/// Sends the order and reads the answer. One more byte cancels the run; dropping `control` early would mean that the server
+/// is gone, and the supervisor would not answer.
 async fn exchange(
     order: &Order,
     mut control: ChildStdin,
     answer: ChildStdout,
     caller: &Caller,
-) -> io::Result<Result<Outcome, String>> {
-    let mut line = serde_json::to_vec(order)?;
-    line.push(b'\n');
-    control.write_all(&line).await?;
+) -> io::Result<Result<RunOutcome, String>> {
+    control.write_all(&json_line(order)?).await?;
     let mut answer = BufReader::new(answer);
     let mut head = String::new();
     let read = {
         let mut reading = std::pin::pin!(answer.read_line(&mut head));
-        let mut taken_back = false;
+        let mut cancelled = false;
         loop {
             tokio::select! {
                 read = &mut reading => break read?,
-                () = caller.cancelled.cancelled(), if !taken_back => {
-                    taken_back = true;
+                () = caller.cancelled.cancelled(), if !cancelled => {
+                    cancelled = true;
                     control.write_u8(b'c').await?;
                 }
             }
@@ -109,13 +111,13 @@ async fn exchange(
     })
 }
 
-/// Lets the supervisor remove the private folder. Only when it has is the run's place free again.
-async fn tidy(mut child: Child, place: Place, workspace: Option<Workspace>) {
-    if timeout(TIDYING, child.wait()).await.is_ok() {
+/// Waits for the supervisor to remove the workspace. Only then is the run's slot free again.
+async fn await_removal(mut child: Child, slot: RunSlot, workspace: Option<Workspace>) {
+    if timeout(WORKSPACE_REMOVAL_TIMEOUT, child.wait()).await.is_ok() {
         return;
     }
     tokio::spawn(async move {
         let _ = child.wait().await;
-        drop((place, workspace));
+        drop((slot, workspace));
     });
 }

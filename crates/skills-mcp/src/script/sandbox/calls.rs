@@ -1,8 +1,8 @@
-//! The filter of system calls (seccomp): what the rules on files leave open, and what no script needs.
+//! The filter of system calls (seccomp): refuses what the rules on files do not cover and no script needs.
 //!
-//! A call that is refused fails as if it were not permitted, so that programs go on without it. Calls that could do a
-//! refused thing in another way (`clone3`, `io_uring`, a flag of `close_range`) fail as if the kernel were too old for
-//! them, and programs take the old way, which is looked at.
+//! A refused call fails with `EPERM`, so that programs go on without it. Calls that could do a refused thing in a way that the
+//! filter cannot check (`clone3`, `io_uring`, a flag of `close_range`) fail with `ENOSYS`, and programs use the older call,
+//! which the filter can check.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter, sock_filter,
 };
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type SeccompRules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Other processes, other namespaces, the keyring, the kernel itself.
 const REFUSED: &[i64] = &[
@@ -59,7 +59,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_lsetxattr,
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
-    // Memory, messages and locks that are shared by a number and not by a file: no rule on files holds for them.
+    // Shared memory, messages and semaphores with a key instead of a path: rules on files do not cover them.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -80,8 +80,9 @@ const REFUSED: &[i64] = &[
     libc::SYS_mq_getsetattr,
 ];
 
-/// What changes the bounds, the priority or the memory of a process, and which argument says whose: only one's own.
-const OF_A_PROCESS: &[(i64, u8)] = &[
+/// Calls that change the limits, the priority or the memory of a process, and the argument that holds its PID: only the
+/// caller's own is allowed.
+const CALLS_ON_A_PROCESS: &[(i64, u8)] = &[
     (libc::SYS_prlimit64, 0),
     (libc::SYS_setpriority, 1),
     (libc::SYS_ioprio_set, 1),
@@ -92,32 +93,32 @@ const OF_A_PROCESS: &[(i64, u8)] = &[
     (libc::SYS_migrate_pages, 0),
     (libc::SYS_move_pages, 0),
 ];
-/// Of the same calls, those that can mean all processes of a user at once, and the first argument that says so.
-const OF_A_USER: &[(i64, u64)] = &[(libc::SYS_setpriority, 2), (libc::SYS_ioprio_set, 3)];
+/// Those of them that can change all processes of a user at once, and the first argument that says so.
+const CALLS_ON_A_USER: &[(i64, u64)] = &[(libc::SYS_setpriority, 2), (libc::SYS_ioprio_set, 3)];
 
-/// The same on every processor; not every list of numbers has them yet.
-const FCHMODAT2: i64 = 452;
-const SETXATTRAT: i64 = 463;
-const REMOVEXATTRAT: i64 = 466;
-const OPEN_TREE_ATTR: i64 = 467;
-const FILE_SETATTR: i64 = 469;
-/// What programs do without on older kernels.
+/// Numbers of newer calls, which `libc` does not have for every processor yet; they are the same on all.
+const SYS_FCHMODAT2: i64 = 452;
+const SYS_SETXATTRAT: i64 = 463;
+const SYS_REMOVEXATTRAT: i64 = 466;
+const SYS_OPEN_TREE_ATTR: i64 = 467;
+const SYS_FILE_SETATTR: i64 = 469;
+/// Calls that programs do without on older kernels.
 const UNKNOWN: &[i64] = &[
     libc::SYS_clone3,
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
-    FCHMODAT2,
-    SETXATTRAT,
-    REMOVEXATTRAT,
-    OPEN_TREE_ATTR,
-    FILE_SETATTR,
+    SYS_FCHMODAT2,
+    SYS_SETXATTRAT,
+    SYS_REMOVEXATTRAT,
+    SYS_OPEN_TREE_ATTR,
+    SYS_FILE_SETATTR,
 ];
 
-/// What programs take for a disk that cannot do it: `cp -p` gives up over any other refusal.
+/// Calls that fail as on a disk without extended attributes: `cp -p` gives up over any other error.
 const UNSUPPORTED: &[i64] = &[libc::SYS_fsetxattr, libc::SYS_fremovexattr];
 
-/// Every kind of namespace; `CLONE_NEWTIME` cannot be asked of `clone`, whose lowest byte is a signal.
+/// Every kind of namespace except `CLONE_NEWTIME`, which `clone` cannot take: its lowest byte is a signal.
 const NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWNS,
     libc::CLONE_NEWCGROUP,
@@ -128,25 +129,25 @@ const NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWNET,
 ];
 const CLONE_NEWTIME: u64 = 0x80;
-/// Makes a sibling instead of a child, which leaves the tree that is watched and killed from above.
+/// Makes a sibling instead of a child, which would leave the process tree that the supervisor kills.
 const CLONE_PARENT: u64 = 0x8000;
-/// Gives the threads of a process one table of open files. Those in a table of a thread's own would not be counted.
+/// Gives the threads of a process one file table. Files in another table would not be measured.
 const CLONE_FILES: u64 = 0x400;
 const CLONE_THREAD: u64 = 0x1_0000;
-/// Makes `close_range` give the caller a table of its own first.
+/// Makes `close_range` give the caller its own file table.
 const CLOSE_RANGE_UNSHARE: u64 = 2;
-/// Closes what the kernel tells of a process to its supervisor, which counts what the process holds.
-const SET_DUMPABLE: u64 = 4;
-/// Modes that lend a file's owner to whoever starts it.
-const SET_ID: [u64; 2] = [0o4000, 0o2000];
-/// What a network is made of; sockets of this machine's own programs never are.
-const FAMILIES: [libc::c_int; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
-/// Where a pair of sockets keeps what kind it is of.
-const KIND: u64 = 0xf;
-/// Pairs that stay a pair; datagrams can be sent to anybody's socket from one.
-const PAIRS: [libc::c_int; 2] = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
+/// Would hide the process's files in `/proc` from the supervisor, which measures what it holds.
+const PR_SET_DUMPABLE: u64 = 4;
+/// Mode bits that run a program as its owner or group.
+const SET_ID_BITS: [u64; 2] = [0o4000, 0o2000];
+/// The address families of a network; Unix sockets, which reach programs of this machine, are never allowed.
+const NETWORK_FAMILIES: [libc::c_int; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+/// The bits of the socket type in the second argument of `socketpair`.
+const SOCKET_TYPE_MASK: u64 = 0xf;
+/// Connected types: from a datagram socket, messages could be sent to any other socket.
+const CONNECTED_TYPES: [libc::c_int; 2] = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
 
-/// Puts the filters on this process; false where this kernel or processor has none.
+/// Applies the filters to this process; false where this kernel or processor has none.
 pub(super) fn confine(network: bool) -> bool {
     let Some(programs) = programs(network) else { return false };
     programs.iter().all(|program| apply_filter(program).is_ok())
@@ -154,66 +155,68 @@ pub(super) fn confine(network: bool) -> bool {
 
 fn programs(network: bool) -> Option<[BpfProgram; 3]> {
     let arch: TargetArch = std::env::consts::ARCH.try_into().ok()?;
-    let compiled = |rules: Rules, errno: libc::c_int| -> Option<BpfProgram> {
+    let compiled = |rules: SeccompRules, errno: libc::c_int| -> Option<BpfProgram> {
         let action = SeccompAction::Errno(errno.unsigned_abs());
         SeccompFilter::new(rules, SeccompAction::Allow, action, arch).ok()?.try_into().ok()
     };
     Some([
-        foreign_calls_refused(compiled(refused(network)?, libc::EPERM)?),
+        with_x32_refused(compiled(refused(network)?, libc::EPERM)?),
         compiled(unknown()?, libc::ENOSYS)?,
         compiled(always(UNSUPPORTED), libc::EOPNOTSUPP)?,
     ])
 }
 
-fn always(calls: &[i64]) -> Rules {
+fn always(calls: &[i64]) -> SeccompRules {
     calls.iter().map(|call| (*call, Vec::new())).collect()
 }
 
-fn unknown() -> Option<Rules> {
+fn unknown() -> Option<SeccompRules> {
     let mut rules = always(UNKNOWN);
     rules.insert(libc::SYS_close_range, vec![flag(2, CLOSE_RANGE_UNSHARE)?]);
     Some(rules)
 }
 
-fn refused(network: bool) -> Option<Rules> {
+fn refused(network: bool) -> Option<SeccompRules> {
     let mut rules = always(REFUSED);
     let namespaces = || NAMESPACES.iter().map(|kind| flag(0, u64::from(kind.unsigned_abs())));
-    let apart = one(0, SeccompCmpOp::MaskedEq(CLONE_THREAD | CLONE_FILES), CLONE_THREAD);
-    let cloned = namespaces().chain([flag(0, CLONE_PARENT), apart]);
+    let own_table = one(0, SeccompCmpOp::MaskedEq(CLONE_THREAD | CLONE_FILES), CLONE_THREAD);
+    let cloned = namespaces().chain([flag(0, CLONE_PARENT), own_table]);
     rules.insert(libc::SYS_clone, cloned.collect::<Option<_>>()?);
-    rules.insert(libc::SYS_prctl, vec![one(0, SeccompCmpOp::Eq, SET_DUMPABLE)?]);
+    rules.insert(libc::SYS_prctl, vec![one(0, SeccompCmpOp::Eq, PR_SET_DUMPABLE)?]);
     let unshared = namespaces().chain([flag(0, CLONE_NEWTIME), flag(0, CLONE_FILES)]);
     rules.insert(libc::SYS_unshare, unshared.collect::<Option<_>>()?);
-    for (call, mode) in modes() {
-        rules.insert(call, SET_ID.iter().map(|bit| flag(mode, *bit)).collect::<Option<_>>()?);
+    for (call, mode) in chmod_calls() {
+        rules.insert(call, SET_ID_BITS.iter().map(|bit| flag(mode, *bit)).collect::<Option<_>>()?);
     }
-    let others = FAMILIES
+    let others = NETWORK_FAMILIES
         .iter()
         .map(|family| condition(0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())));
     let others = SeccompRule::new(others.collect::<Option<_>>()?).ok()?;
     rules.insert(libc::SYS_socket, if network { vec![others] } else { Vec::new() });
-    let loose =
-        (0..=KIND).filter(|kind| !PAIRS.iter().any(|pair| u64::from(pair.unsigned_abs()) == *kind));
-    let loose = loose.map(|kind| one(1, SeccompCmpOp::MaskedEq(KIND), kind));
-    rules.insert(libc::SYS_socketpair, loose.collect::<Option<_>>()?);
-    for (call, whose) in OF_A_PROCESS {
-        rules.insert(*call, vec![one(*whose, SeccompCmpOp::Ne, 0)?]);
+    let is_connected =
+        |kind: &u64| CONNECTED_TYPES.iter().any(|own| u64::from(own.unsigned_abs()) == *kind);
+    let other_types = (0..=SOCKET_TYPE_MASK).filter(|kind| !is_connected(kind));
+    let other_types =
+        other_types.map(|kind| one(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE_MASK), kind));
+    rules.insert(libc::SYS_socketpair, other_types.collect::<Option<_>>()?);
+    for (call, pid) in CALLS_ON_A_PROCESS {
+        rules.insert(*call, vec![one(*pid, SeccompCmpOp::Ne, 0)?]);
     }
-    for (call, users) in OF_A_USER {
-        rules.entry(*call).or_default().push(one(0, SeccompCmpOp::Eq, *users)?);
+    for (call, user) in CALLS_ON_A_USER {
+        rules.entry(*call).or_default().push(one(0, SeccompCmpOp::Eq, *user)?);
     }
     Some(rules)
 }
 
-/// Calls that set a mode, and which of their arguments it is.
-fn modes() -> Vec<(i64, u8)> {
+/// Calls that set a mode, and the argument that holds it.
+fn chmod_calls() -> Vec<(i64, u8)> {
     let modes = [(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2)];
     #[cfg(target_arch = "x86_64")]
     let modes = modes.into_iter().chain([(libc::SYS_chmod, 1)]);
     modes.into_iter().collect()
 }
 
-/// Holds where a bit of an argument is set.
+/// Matches where a bit of an argument is set.
 fn flag(index: u8, bit: u64) -> Option<SeccompRule> {
     one(index, SeccompCmpOp::MaskedEq(bit), bit)
 }
@@ -226,9 +229,9 @@ fn condition(index: u8, operator: SeccompCmpOp, value: u64) -> Option<SeccompCon
     SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, value).ok()
 }
 
-/// On x86-64 a bit in the number of a call asks for a third calling convention (x32), under whose numbers a list of
-/// refusals would be blind. Nobody uses it; all of it is refused, before the list is looked at.
-fn foreign_calls_refused(program: BpfProgram) -> BpfProgram {
+/// Refuses every call of x32, a calling convention of x86-64 with numbers of its own, which the rules do not list. A bit in
+/// the number of a call selects it.
+fn with_x32_refused(program: BpfProgram) -> BpfProgram {
     const LOAD_NUMBER: sock_filter = sock_filter { code: 0x20, jt: 0, jf: 0, k: 0 };
     /// Falls through to the refusal where the bit is set, else jumps over it.
     const HAS_X32_BIT: sock_filter = sock_filter { code: 0x45, jt: 0, jf: 1, k: 0x4000_0000 };
@@ -255,10 +258,10 @@ mod tests {
             "no condition: always refused"
         );
         assert_eq!(refused(true).unwrap()[&libc::SYS_socket].len(), 1);
-        // Nobody else's, and not all of a user's at once. No probe may try that: without a sandbox it would work.
+        // Not of another process, and not of all processes of a user. No probe tries that: without a sandbox it would work.
         assert_eq!(refused(true).unwrap()[&libc::SYS_setpriority].len(), 2);
         assert_eq!(refused(true).unwrap()[&libc::SYS_prlimit64].len(), 1);
-        // Only where it asks for a table of its own: programs close what they inherit with it.
+        // Only with the flag for an own table: programs close inherited files with this call.
         assert_eq!(unknown().unwrap()[&libc::SYS_close_range].len(), 1);
     }
 }

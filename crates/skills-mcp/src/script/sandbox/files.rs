@@ -1,6 +1,6 @@
-//! The kernel's rules on files (Landlock): what is not named in them cannot be opened, however it is reached.
+//! The kernel's rules on files (Landlock): a path that no rule names cannot be opened.
 //!
-//! They say nothing about looking at a file's metadata or changing its mode and times.
+//! They do not cover reading a file's metadata, or changing its mode and times.
 
 use std::path::Path;
 
@@ -11,15 +11,15 @@ use landlock::{
 
 use rustix::fs::{FileType, fstat};
 
-use super::Policy;
+use super::SandboxPolicy;
 
-/// The newest version that is known; older kernels give what they have.
-const NEWEST: ABI = ABI::V9;
+/// The newest version that is asked for; older kernels enforce what they have.
+const NEWEST_ABI: ABI = ABI::V9;
 /// Devices that hold nothing.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// Confines this process; the version of the rules that hold, none where the kernel has none.
-pub(super) fn confine(policy: &Policy) -> Option<u8> {
+/// Confines this process; the version of Landlock, none where the kernel has none.
+pub(super) fn confine(policy: &SandboxPolicy) -> Option<u8> {
     let status = ruleset(policy).and_then(RulesetCreated::restrict_self).ok()?;
     match (status.ruleset, status.landlock) {
         (RulesetStatus::NotEnforced, _) => None,
@@ -28,15 +28,15 @@ pub(super) fn confine(policy: &Policy) -> Option<u8> {
     }
 }
 
-fn ruleset(policy: &Policy) -> Result<RulesetCreated, RulesetError> {
+fn ruleset(policy: &SandboxPolicy) -> Result<RulesetCreated, RulesetError> {
     let mut ruleset = Ruleset::default()
-        .handle_access(AccessFs::from_all(NEWEST))?
-        .scope(Scope::from_all(NEWEST))?;
+        .handle_access(AccessFs::from_all(NEWEST_ABI))?
+        .scope(Scope::from_all(NEWEST_ABI))?;
     if !policy.network {
-        ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
+        ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST_ABI))?;
     }
     let mut created = ruleset.create()?;
-    let read = AccessFs::from_read(NEWEST);
+    let read = AccessFs::from_read(NEWEST_ABI);
     for path in &policy.read {
         created = allow(created, path, read)?;
     }
@@ -44,21 +44,21 @@ fn ruleset(policy: &Policy) -> Result<RulesetCreated, RulesetError> {
         created = allow(created, Path::new(device), AccessFs::ReadFile | AccessFs::WriteFile)?;
     }
     for path in &policy.write {
-        created = allow(created, path, AccessFs::from_all(NEWEST) & !AccessFs::IoctlDev)?;
+        created = allow(created, path, AccessFs::from_all(NEWEST_ABI) & !AccessFs::IoctlDev)?;
     }
     Ok(created)
 }
 
-/// A rule for what is there; what is not needs none.
+/// Adds a rule for a path that exists.
 fn allow(
     created: RulesetCreated,
     path: &Path,
     access: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, RulesetError> {
     let Ok(opened) = PathFd::new(path) else { return Ok(created) };
-    // A file has no rights of a folder's; the rest of them still holds. What is opened is asked, not its name again.
+    // The rights on folders do not apply to a file. The handle is checked, because the path may lead elsewhere by now.
     let is_folder = fstat(&opened)
         .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory);
-    let access = if is_folder { access } else { access & AccessFs::from_file(NEWEST) };
+    let access = if is_folder { access } else { access & AccessFs::from_file(NEWEST_ABI) };
     created.add_rule(PathBeneath::new(opened, access))
 }

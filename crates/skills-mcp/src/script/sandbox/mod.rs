@@ -1,8 +1,8 @@
-//! What holds a script: limits, no privileges, files it may touch, calls it may make. The launcher puts it on itself.
+//! The sandbox of a script: limits, no privileges, which files it may open and which system calls it may make. The launcher
+//! applies it to itself.
 //!
-//! Only safe wrappers of the kernel's interfaces are used. [`Enforced`] says what really holds and is in every result;
-//! nothing is claimed that the kernel did not confirm. Of this, macOS has a profile for `sandbox-exec` (`portable`), other
-//! systems nothing.
+//! Only safe wrappers of the kernel's interfaces are used. [`Enforced`] says what the kernel confirmed, and is in every
+//! result. macOS has only a profile for `sandbox-exec` (`portable`), other systems have no sandbox.
 
 #[cfg(target_os = "linux")]
 mod calls;
@@ -10,91 +10,91 @@ mod calls;
 mod files;
 #[cfg(target_os = "linux")]
 mod limits;
-mod places;
 #[cfg(target_os = "linux")]
 mod privileges;
+mod readable;
 
 use std::{fmt, path::PathBuf};
 
-pub(super) use places::{readable, toolchain};
+pub(super) use readable::{readable, toolchain};
 use serde::{Deserialize, Serialize};
 
 /// What a script may do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Policy {
-    pub(super) demand: Demand,
-    /// Files and folders it may read and start.
+pub(super) struct SandboxPolicy {
+    pub(super) demand: SandboxDemand,
+    /// Files and folders it may read and execute.
     pub(super) read: Vec<PathBuf>,
     /// Folders it may change.
     pub(super) write: Vec<PathBuf>,
     pub(super) network: bool,
-    /// Seconds of processor time one process may use.
+    /// Processor time of one process.
     pub(super) cpu_seconds: u64,
 }
 
-/// How much of it there must be.
+/// How much of the sandbox there must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Demand {
+pub(super) enum SandboxDemand {
     /// Whatever this machine has.
-    Best,
-    /// Files and system calls at least, in some version.
-    Held,
+    BestEffort,
+    /// At least files and system calls, with any version of Landlock.
+    Confined,
     /// All of it.
-    Whole,
+    Complete,
     /// Nothing.
     None,
 }
 
-/// What holds.
+/// The parts of the sandbox that are in force.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Enforced {
-    /// The kernel's rules on files, by their version; from 6 on they also keep signals inside.
-    pub landlock: Option<u8>,
+pub(crate) struct Enforced {
+    /// The version of Landlock.
+    pub(super) landlock: Option<u8>,
     /// The filter of system calls.
-    pub seccomp: bool,
+    pub(super) seccomp: bool,
     /// The profile of macOS's `sandbox-exec`.
     #[serde(default)]
-    pub sandbox_exec: bool,
+    pub(super) sandbox_exec: bool,
     /// Whether its processes have a PID namespace of their own, with which the kernel ends all of them at once.
     #[serde(default)]
-    pub pid_namespace: bool,
+    pub(super) pid_namespace: bool,
 }
 
-/// The first version whose rules are all that is asked for: before it, signals to other processes went through.
-const WHOLE_FROM: u8 = 6;
-/// The first version that keeps files from being emptied without being opened.
-const TRUNCATION_FROM: u8 = 3;
+/// The first version of Landlock that blocks signals to other processes.
+const COMPLETE_LANDLOCK_VERSION: u8 = 6;
+/// The first version of Landlock that keeps files from being truncated without being opened.
+const TRUNCATION_LANDLOCK_VERSION: u8 = 3;
 
 impl Enforced {
-    /// Whether files and system calls are confined, by whatever version of the rules.
-    pub fn holds(&self) -> bool {
+    /// Whether files and system calls are confined, with any version of Landlock.
+    pub(crate) fn is_confined(&self) -> bool {
         self.sandbox_exec || (self.seccomp && self.landlock.is_some())
     }
 
-    /// Why a script may not run with this much of a sandbox, where that much is demanded.
-    pub(super) fn refused(&self, demand: Demand) -> Option<String> {
+    /// Why a script with this demand may not run in this sandbox.
+    pub(super) fn refused(&self, demand: SandboxDemand) -> Option<String> {
         let gap = self.gap().unwrap_or_default();
-        match demand {
-            Demand::Whole if !self.is_whole() => Some(format!(
+        if demand == SandboxDemand::Complete && !self.is_complete() {
+            return Some(format!(
                 "scripts.sandbox is `required`, and this machine gives {self} only: {gap}"
-            )),
-            Demand::Held if !self.holds() => Some(format!(
+            ));
+        }
+        (demand == SandboxDemand::Confined && !self.is_confined()).then(|| {
+            format!(
                 "a script of a repository or plugin, or with a runner of the project, runs only where the sandbox holds, and \
                  this machine gives {self} only: {gap}. The operator may serve a reviewed copy with --dir, install the \
                  runner on the machine, or set scripts.sandbox=off"
-            )),
-            Demand::Best | Demand::Held | Demand::Whole | Demand::None => None,
-        }
+            )
+        })
     }
 
-    /// Whether everything holds that is asked for.
-    pub fn is_whole(&self) -> bool {
-        self.seccomp && self.landlock.is_some_and(|version| version >= WHOLE_FROM)
+    fn is_complete(&self) -> bool {
+        self.seccomp && self.landlock.is_some_and(|version| version >= COMPLETE_LANDLOCK_VERSION)
     }
 
-    /// What does not hold, in words; nothing where all of it does.
-    pub fn gap(&self) -> Option<&'static str> {
+    /// What is not confined, in words; none where the sandbox is complete.
+    pub(crate) fn gap(&self) -> Option<&'static str> {
         if self.sandbox_exec {
             return Some("other processes, limits and system calls are not confined");
         }
@@ -102,10 +102,10 @@ impl Enforced {
             (None, false) => Some("scripts are not confined at all"),
             (None, true) => Some("files are not confined"),
             (Some(_), false) => Some("network and system calls are not confined"),
-            (Some(version), true) if version < TRUNCATION_FROM => {
+            (Some(version), true) if version < TRUNCATION_LANDLOCK_VERSION => {
                 Some("emptying files and signals to other processes are not confined")
             }
-            (Some(version), true) if version < WHOLE_FROM => {
+            (Some(version), true) if version < COMPLETE_LANDLOCK_VERSION => {
                 Some("signals to other processes are not confined")
             }
             (Some(_), true) => None,
@@ -120,24 +120,24 @@ impl fmt::Display for Enforced {
             (Some(version), true) => write!(f, "landlock-v{version}+seccomp")?,
             (Some(version), false) => write!(f, "landlock-v{version}")?,
             (None, true) => f.write_str("seccomp")?,
-            // A namespace ends processes; by itself it confines nothing.
+            // A PID namespace alone confines nothing.
             (None, false) => return f.write_str("none"),
         }
         f.write_str(if self.pid_namespace { "+pid-namespace" } else { "" })
     }
 }
 
-/// Puts the policy on this very process, for good; what could not be had is missing from what is returned.
+/// Applies the policy to this process for good, as far as the kernel can; an error where that is less than is demanded.
 #[cfg(target_os = "linux")]
-pub(super) fn put_on(policy: &Policy) -> Result<Enforced, String> {
-    if policy.demand == Demand::None {
+pub(super) fn apply(policy: &SandboxPolicy) -> Result<Enforced, String> {
+    if policy.demand == SandboxDemand::None {
         return Ok(Enforced::default());
     }
     limits::set(policy.cpu_seconds)
         .map_err(|error| format!("its limits cannot be set: {error}"))?;
     privileges::drop_all().map_err(|error| format!("privileges cannot be dropped: {error}"))?;
     let landlock = files::confine(policy);
-    // Last, as it forbids what the others need.
+    // Last, because it forbids system calls that the others need.
     let seccomp = calls::confine(policy.network);
     let enforced = Enforced { landlock, seccomp, ..Enforced::default() };
     enforced.refused(policy.demand).map_or(Ok(enforced), Err)
@@ -148,41 +148,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rung_is_named_by_what_holds() {
-        let rung = |landlock, seccomp| Enforced { landlock, seccomp, ..Enforced::default() };
-        for (enforced, name, whole) in [
-            (rung(Some(7), true), "landlock-v7+seccomp", true),
-            (rung(Some(6), true), "landlock-v6+seccomp", true),
-            (rung(Some(3), true), "landlock-v3+seccomp", false),
-            (rung(Some(7), false), "landlock-v7", false),
-            (rung(None, true), "seccomp", false),
-            (rung(None, false), "none", false),
+    fn a_sandbox_is_named_by_its_parts() {
+        let sandbox = |landlock, seccomp| Enforced { landlock, seccomp, ..Enforced::default() };
+        for (enforced, name, complete) in [
+            (sandbox(Some(7), true), "landlock-v7+seccomp", true),
+            (sandbox(Some(6), true), "landlock-v6+seccomp", true),
+            (sandbox(Some(3), true), "landlock-v3+seccomp", false),
+            (sandbox(Some(7), false), "landlock-v7", false),
+            (sandbox(None, true), "seccomp", false),
+            (sandbox(None, false), "none", false),
         ] {
-            assert_eq!((enforced.to_string().as_str(), enforced.is_whole()), (name, whole));
-            assert_eq!(enforced.gap().is_none(), whole, "{name}");
+            assert_eq!((enforced.to_string().as_str(), enforced.is_complete()), (name, complete));
+            assert_eq!(enforced.gap().is_none(), complete, "{name}");
         }
-        assert!(rung(Some(2), true).gap().unwrap().contains("emptying files"));
-        let held = |landlock| Enforced { landlock, pid_namespace: true, ..Enforced::default() };
-        assert_eq!(held(Some(7)).to_string(), "landlock-v7+pid-namespace");
-        assert_eq!(held(None).to_string(), "none");
+        assert!(sandbox(Some(2), true).gap().unwrap().contains("emptying files"));
+        let namespaced =
+            |landlock| Enforced { landlock, pid_namespace: true, ..Enforced::default() };
+        assert_eq!(namespaced(Some(7)).to_string(), "landlock-v7+pid-namespace");
+        assert_eq!(namespaced(None).to_string(), "none");
     }
 
     #[test]
-    fn e04_what_others_wrote_wants_a_sandbox_that_holds_and_required_wants_all_of_it() {
-        let rung = |landlock, seccomp| Enforced { landlock, seccomp, ..Enforced::default() };
+    fn e04_a_demand_is_met_by_a_confined_or_a_complete_sandbox_only() {
+        let sandbox = |landlock, seccomp| Enforced { landlock, seccomp, ..Enforced::default() };
         let profile = Enforced { sandbox_exec: true, ..Enforced::default() };
-        for (enforced, held, whole) in [
-            (rung(Some(7), true), true, true),
-            (rung(Some(1), true), true, false),
-            (rung(Some(7), false), false, false),
-            (rung(None, true), false, false),
-            (rung(None, false), false, false),
+        for (enforced, confined, complete) in [
+            (sandbox(Some(7), true), true, true),
+            (sandbox(Some(1), true), true, false),
+            (sandbox(Some(7), false), false, false),
+            (sandbox(None, true), false, false),
+            (sandbox(None, false), false, false),
             (profile, true, false),
         ] {
             let admits = |demand| enforced.refused(demand).is_none();
-            assert!(admits(Demand::Best) && admits(Demand::None));
-            let admitted = (admits(Demand::Held), admits(Demand::Whole));
-            assert_eq!(admitted, (held, whole), "{enforced}");
+            assert!(admits(SandboxDemand::BestEffort) && admits(SandboxDemand::None));
+            let admitted = (admits(SandboxDemand::Confined), admits(SandboxDemand::Complete));
+            assert_eq!(admitted, (confined, complete), "{enforced}");
         }
     }
 }

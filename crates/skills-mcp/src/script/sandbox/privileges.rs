@@ -1,4 +1,4 @@
-//! No capability now, none ever again.
+//! Drops all capabilities, for good.
 
 use std::io;
 
@@ -16,8 +16,8 @@ pub(super) fn drop_all() -> io::Result<()> {
     let _ = clear_ambient_capability_set();
     for capability in CapabilitySet::all().iter() {
         match remove_capability_from_bounding_set(capability) {
-            // Newer than the kernel, or we were not allowed to, and then have nothing to lose: without new
-            // privileges no file can give any.
+            // The kernel does not know the capability, or this process lacks the right to drop it; with
+            // `no_new_privs` no program file can give it any.
             Ok(()) | Err(Errno::INVAL | Errno::PERM) => {}
             Err(errno) => return Err(errno.into()),
         }

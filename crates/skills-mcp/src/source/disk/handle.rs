@@ -1,4 +1,4 @@
-//! Open files and folders on Linux: how a name is opened below a handle, and what a handle says of itself.
+//! Open files and folders on Linux: opens names below a handle, reads a handle's bytes, entries and location.
 //!
 //! Not here: which names may be opened ([`Root`](super::Root)).
 
@@ -18,16 +18,16 @@ use rustix::{
     io::{Errno, read, retry_on_intr},
 };
 
-use super::{DiskError, link::View};
+use super::{DiskError, link::FolderView};
 
 /// Below the handle, links included.
 pub(super) const WITHIN: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS);
-/// Wherever links lead; what was opened is judged before it is used.
+/// Wherever links lead; what was opened is checked before it is used.
 pub(super) const OUTWARD: ResolveFlags = ResolveFlags::NO_MAGICLINKS;
-/// To read a file, if it is one: a FIFO must not block.
+/// To read a file; opening a FIFO must not block.
 pub(super) const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
-/// `EAGAIN` means that something was renamed on the way while the kernel looked; it asks to be asked again.
+/// Retries on `EAGAIN`, with which the kernel reports that a folder on the way was renamed meanwhile.
 pub(super) fn open_at(
     folder: &OwnedFd,
     name: &str,
@@ -43,18 +43,18 @@ pub(super) fn open_at(
     }
 }
 
-/// The very file or folder that was looked at, opened for this.
-pub(super) fn reopened(looked: OwnedFd, flags: OFlags) -> Result<OwnedFd, DiskError> {
+/// Opens the file or folder of a handle with other flags.
+pub(super) fn reopen(handle: OwnedFd, flags: OFlags) -> Result<OwnedFd, DiskError> {
     if flags.contains(OFlags::PATH) {
-        return Ok(looked);
+        return Ok(handle);
     }
-    let path = format!("/proc/self/fd/{}", looked.as_raw_fd());
-    rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()).map_err(said)
+    let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
+    rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()).map_err(disk_error)
 }
 
 /// The bytes of an open regular file, at most `limit` of them.
 pub(super) fn bytes_of(file: OwnedFd, limit: usize) -> Result<Vec<u8>, DiskError> {
-    let found = fstat(&file).map_err(said)?;
+    let found = fstat(&file).map_err(disk_error)?;
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
         return Err(DiskError::NotRegular);
     }
@@ -68,7 +68,8 @@ pub(super) fn bytes_of(file: OwnedFd, limit: usize) -> Result<Vec<u8>, DiskError
     let mut content = Vec::with_capacity(size + 1);
     loop {
         let room = content.capacity() - content.len();
-        let read = retry_on_intr(|| read(&file, spare_capacity(&mut content))).map_err(said)?;
+        let read =
+            retry_on_intr(|| read(&file, spare_capacity(&mut content))).map_err(disk_error)?;
         if content.len() > limit {
             return Err(DiskError::TooLarge { limit, bytes: content.len() as u64 });
         }
@@ -80,13 +81,13 @@ pub(super) fn bytes_of(file: OwnedFd, limit: usize) -> Result<Vec<u8>, DiskError
 }
 
 /// A folder's handle, open for its path or for reading.
-impl View for OwnedFd {
+impl FolderView for OwnedFd {
     fn is_file(&self, path: &str) -> bool {
         let found = open_at(self, path, OFlags::PATH, WITHIN).and_then(fstat);
         found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
     }
 
-    fn entries(&self, most: usize) -> Vec<(String, bool)> {
+    fn entries(&self, limit: usize) -> Vec<(String, bool)> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let Ok(listing) = open_at(self, ".", flags, WITHIN).and_then(Dir::new) else {
             return Vec::new();
@@ -98,7 +99,7 @@ impl View for OwnedFd {
                 matches!(kind, FileType::Directory | FileType::Symlink | FileType::Unknown);
             name.map(|name| (name.to_owned(), may_be_folder))
         };
-        listing.map_while(Result::ok).filter_map(entry).take(most).collect()
+        listing.map_while(Result::ok).filter_map(entry).take(limit).collect()
     }
 
     fn bytes(&self, name: &str, limit: usize) -> Option<Vec<u8>> {
@@ -106,13 +107,14 @@ impl View for OwnedFd {
     }
 }
 
-/// Where an open file really lies.
+/// The real path of an open file.
 pub(super) fn location(file: &OwnedFd) -> Result<PathBuf, DiskError> {
-    let link = readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new()).map_err(said)?;
+    let link =
+        readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new()).map_err(disk_error)?;
     Ok(PathBuf::from(OsStr::from_bytes(link.as_bytes())))
 }
 
-pub(super) fn said(errno: Errno) -> DiskError {
+pub(super) fn disk_error(errno: Errno) -> DiskError {
     match errno {
         Errno::NOENT | Errno::NOTDIR => DiskError::NotFound,
         Errno::LOOP => DiskError::Link("in a circle, or is not allowed here"),

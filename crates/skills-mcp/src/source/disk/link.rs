@@ -1,21 +1,22 @@
 //! Where a link that leaves its root may lead: to a whole skill, to a folder of skills, or to a folder that the operator
 //! allows.
 //!
-//! A list of forbidden places is never complete, so the target must show that it is a skill: a folder with a `SKILL.md`,
+//! A list of forbidden folders is never complete, so the target must be a skill: a folder with a `SKILL.md`,
 //! a folder whose own files or direct subfolders are skills, or one Markdown file with a skill's front matter. Not here:
-//! opening anything; both implementations of [`Root`](super::Root) open the target first and judge what they hold.
+//! opening anything; both implementations of [`Root`](super::Root) open the target first and check the handle.
 
 use std::path::{Path, PathBuf};
 
 use skills_core::document::{Dialect, Parsed};
 
 use super::secret::is_secret;
+use crate::paths::{expand_home, real_path_or_same};
 
-/// So many entries of a folder are looked at to find out whether it holds skills.
+/// How many entries of a folder are checked for skills.
 const MAX_PROBED_ENTRIES: usize = 1_000;
-/// So many of its Markdown files are read for that.
+/// How many of its Markdown files are read for that.
 const MAX_PROBED_FILES: usize = 32;
-/// A larger file is not taken for a skill.
+/// A larger file does not count as a skill.
 pub(super) const MAX_PROBED_BYTES: usize = 1024 * 1024;
 /// The usual spellings of a bundle's file.
 const BUNDLE_FILES: &[&str] = &["SKILL.md", "skill.md", "Skill.md"];
@@ -26,24 +27,24 @@ pub(super) const TO_SECRETS: &str = "to credentials or system files";
 pub(super) const ABOVE: &str =
     "to its source, to the home folder, or to a folder above one of them";
 
-/// The operator's part in where links may lead.
+/// Where links may lead, as the operator says.
 #[derive(Debug, Default)]
 pub struct LinkPolicy {
-    /// Folders that links may lead to, whatever lies there.
+    /// Folders that links may lead to, whatever they hold.
     allow: Vec<PathBuf>,
     home: Option<PathBuf>,
 }
 
-/// What the place that a link leads to is to the root that the link lies in.
+/// Where a link leads, seen from the root that holds the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum LinkTarget {
     /// Below the root.
     Inside,
-    /// In a folder that the operator allows.
+    /// To a folder that the operator allows.
     Allowed,
-    /// Among credentials or system files.
+    /// To credentials or system files.
     Secret,
-    /// A folder that holds the root or the home folder: following it would walk the disk.
+    /// To a folder that holds the root or the home folder: following it would walk the whole disk.
     Above,
     /// Anywhere else: only a skill is followed there.
     Outside,
@@ -51,52 +52,45 @@ pub(super) enum Target {
 
 impl LinkPolicy {
     /// Links may lead to these folders (`links.allow`; `~` is the home folder), and to no folder that holds the home.
-    pub fn new(allow: &[String], home: Option<&Path>) -> Self {
-        let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
-        let folder = |named: &String| match (named.strip_prefix('~'), home) {
-            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
-            _ => PathBuf::from(named),
-        };
-        Self {
-            allow: allow.iter().map(folder).map(real).collect(),
-            home: home.map(|home| real(home.to_path_buf())),
-        }
+    pub(crate) fn new(allow: &[String], home: Option<&Path>) -> Self {
+        let folder = |named: &String| real_path_or_same(&expand_home(named, home));
+        Self { allow: allow.iter().map(folder).collect(), home: home.map(real_path_or_same) }
     }
 
-    /// What a resolved place is to this root.
-    pub(super) fn judge(&self, place: &Path, root: &Path) -> Target {
-        let is_home = self.home.as_ref().is_some_and(|home| home.starts_with(place));
-        if is_secret(place, root) {
-            Target::Secret
-        } else if place.starts_with(root) {
-            Target::Inside
-        } else if root.starts_with(place) || is_home {
-            Target::Above
-        } else if self.allow.iter().any(|folder| place.starts_with(folder)) {
-            Target::Allowed
+    /// Where a resolved path is, seen from a root.
+    pub(super) fn classify(&self, path: &Path, root: &Path) -> LinkTarget {
+        let holds_home = self.home.as_ref().is_some_and(|home| home.starts_with(path));
+        if is_secret(path, root) {
+            LinkTarget::Secret
+        } else if path.starts_with(root) {
+            LinkTarget::Inside
+        } else if root.starts_with(path) || holds_home {
+            LinkTarget::Above
+        } else if self.allow.iter().any(|folder| path.starts_with(folder)) {
+            LinkTarget::Allowed
         } else {
-            Target::Outside
+            LinkTarget::Outside
         }
     }
 }
 
-/// An open folder, looked at without leaving it.
-pub(super) trait View {
+/// An open folder, read without leaving it.
+pub(super) trait FolderView {
     /// Whether there is a regular file at this `/`-separated path; links may lead to one inside the folder.
     fn is_file(&self, path: &str) -> bool;
-    /// The names of at most so many entries that are text, and whether each may be a folder.
-    fn entries(&self, most: usize) -> Vec<(String, bool)>;
+    /// The names of at most `limit` entries that are text, and whether each may be a folder.
+    fn entries(&self, limit: usize) -> Vec<(String, bool)>;
     /// The file's bytes, if there are no more than the limit.
     fn bytes(&self, name: &str, limit: usize) -> Option<Vec<u8>>;
 }
 
 /// Whether a folder is a bundle.
-pub(super) fn is_bundle(folder: &impl View) -> bool {
+pub(super) fn is_bundle(folder: &impl FolderView) -> bool {
     BUNDLE_FILES.iter().any(|file| folder.is_file(file))
 }
 
-/// Whether a folder holds skills, in its own files or right below it. Bounded, however large the folder is.
-pub(super) fn holds_skills(folder: &impl View) -> bool {
+/// Whether a folder holds skills, in its own files or right below it. Reads a bounded number of entries.
+pub(super) fn holds_skills(folder: &impl FolderView) -> bool {
     if folder.is_file("_index.md") || folder.is_file("_root.md") {
         return true;
     }
@@ -115,7 +109,7 @@ pub(super) fn holds_skills(folder: &impl View) -> bool {
     })
 }
 
-/// What the file that a link of this name leads to must be to be followed; none where no skill is called so.
+/// The dialect of the skill that a link of this name must lead to; none where no skill has such a name.
 pub(super) fn dialect(link: &str, target: &Path) -> Option<Dialect> {
     let target = target.file_name()?.to_str()?;
     if !is_markdown(link) || !is_markdown(target) {
@@ -124,13 +118,13 @@ pub(super) fn dialect(link: &str, target: &Path) -> Option<Dialect> {
     Some(if is_bundle_file(link) { Dialect::Bundle } else { Dialect::Tree })
 }
 
-/// Whether these bytes are a skill's.
+/// Whether these bytes are a skill.
 pub(super) fn is_skill(bytes: Vec<u8>, dialect: Dialect) -> bool {
     Parsed::read(bytes, dialect).skill.is_some()
 }
 
-/// Whether the entry of this name, in a folder with these names, may be a folder of skills: everything in a bundle is
-/// the bundle's, and what lies in a resource folder belongs to a skill.
+/// Whether the entry of this name, in a folder with these names, may be a folder of skills: everything in a bundle or in a
+/// resource folder belongs to one skill.
 pub(super) fn may_hold_skills<'a>(
     mut beside: impl Iterator<Item = &'a str>,
     name: Option<&str>,

@@ -1,5 +1,5 @@
-//! The door on Linux: `openat2` resolves every path below the root's handle, so that nothing that changes on
-//! disk meanwhile can lead it elsewhere.
+//! [`Root`] on Linux: `openat2` resolves every path below the root's handle, so that no change on disk meanwhile can lead it
+//! elsewhere.
 
 use std::{
     collections::HashMap,
@@ -19,9 +19,9 @@ use rustix::{
 use skills_core::{catalog::Stamp, document::Dialect, relpath::RelPath};
 
 use super::{
-    DiskError, Glance, Identity, LinkPolicy, Links, Listed, Listing,
-    handle::{OUTWARD, READ, WITHIN, bytes_of, location, open_at, reopened, said},
-    link::{self, MAX_PROBED_BYTES, Target, View},
+    DiskError, EntryMetadata, FileIdentity, LinkPolicy, Links, ListedEntry, Listing,
+    handle::{OUTWARD, READ, WITHIN, bytes_of, disk_error, location, open_at, reopen},
+    link::{self, FolderView, LinkTarget, MAX_PROBED_BYTES},
     secret::is_secret,
     stamp,
 };
@@ -35,9 +35,9 @@ pub struct Root {
     inside: RelPath,
     links: Links,
     policy: Arc<LinkPolicy>,
-    /// Whether a folder of skills may stand at a path, once that was asked. It holds as long as the listing that this
-    /// root was opened for: with links that leave it, every change opens the root anew.
-    standing: Mutex<HashMap<RelPath, bool>>,
+    /// Whether a folder of skills may be at a path, as far as that was asked. Valid as long as the listing that this root was
+    /// opened for: with links that leave it, every change opens the root anew.
+    may_hold_skills: Mutex<HashMap<RelPath, bool>>,
 }
 
 /// A folder is listed in pieces of this size.
@@ -55,11 +55,17 @@ impl Root {
     /// Opens a source `inside` a folder that its links may not leave.
     pub fn within(boundary: &Path, inside: RelPath, links: Links) -> Result<Self, DiskError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = rustix::fs::open(boundary, flags, Mode::empty()).map_err(said)?;
-        Ok(Self { folder, inside, links, policy: Arc::default(), standing: Mutex::default() })
+        let folder = rustix::fs::open(boundary, flags, Mode::empty()).map_err(disk_error)?;
+        Ok(Self {
+            folder,
+            inside,
+            links,
+            policy: Arc::default(),
+            may_hold_skills: Mutex::default(),
+        })
     }
 
-    /// The same, with what the operator says of links.
+    /// Sets the operator's policy on links.
     #[must_use]
     pub fn with_policy(mut self, policy: Arc<LinkPolicy>) -> Self {
         self.policy = policy;
@@ -72,7 +78,7 @@ impl Root {
         bytes_of(file, limit)
     }
 
-    /// What lies in a folder. It is watched before it is read, so that nothing gets in between.
+    /// The entries of a folder. The watch starts before they are read, so that no change is missed.
     pub(in crate::source) fn list(
         &self,
         path: &RelPath,
@@ -80,24 +86,23 @@ impl Root {
     ) -> Result<Listing, DiskError> {
         let folder = self.resolve(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
         let watch = queue.map(|queue| queue.add(&folder));
-        let found = fstat(&folder).map_err(said)?;
+        let found = fstat(&folder).map_err(disk_error)?;
         let mut entries = Vec::new();
         let mut buffer = [MaybeUninit::uninit(); LISTING_BUFFER_BYTES];
         let mut listing = RawDir::new(&folder, &mut buffer);
         while let Some(entry) = listing.next() {
-            let entry = entry.map_err(said)?;
+            let entry = entry.map_err(disk_error)?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             if name == "." || name == ".." {
                 continue;
             }
-            let listed = match entry.file_type() {
-                FileType::Directory => Some(Listed::Folder { linked: false }),
-                FileType::Symlink => Some(self.linked(path, name)),
-                FileType::RegularFile | FileType::Unknown => self.entry(&folder, path, name),
-                FileType::Fifo
-                | FileType::Socket
-                | FileType::CharacterDevice
-                | FileType::BlockDevice => Some(Listed::Special),
+            let kind = entry.file_type();
+            let listed = if kind == FileType::Directory {
+                Some(ListedEntry::Folder { linked: false })
+            } else if kind == FileType::Symlink {
+                Some(self.linked_entry(path, name))
+            } else {
+                self.entry(&folder, path, name)
             };
             entries.extend(listed.map(|listed| (name.to_os_string(), listed)));
         }
@@ -105,35 +110,35 @@ impl Root {
         Ok(Listing { identity, stamp: fingerprint(&found), watch, entries })
     }
 
-    /// What stands under one name; nothing may.
-    pub(in crate::source) fn look(&self, path: &RelPath) -> Option<Listed> {
+    /// The entry at a path, if there is one.
+    pub(in crate::source) fn entry_at(&self, path: &RelPath) -> Option<ListedEntry> {
         if path.is_root() {
-            return Some(Listed::Folder { linked: false });
+            return Some(ListedEntry::Folder { linked: false });
         }
         let folder = self.resolve(&path.folder(), OFlags::PATH | OFlags::DIRECTORY).ok()?;
         self.entry(&folder, &path.folder(), OsStr::new(path.name()))
     }
 
-    /// What is known of something without opening it, if it is no link; a hint, good for comparing.
-    pub(in crate::source) fn glance(&self, path: &RelPath) -> Option<Glance> {
+    /// The metadata at a path, links not followed. A hint, to compare with an earlier one.
+    pub(in crate::source) fn metadata(&self, path: &RelPath) -> Option<EntryMetadata> {
         let path = self.inside.join(path);
         let name = if path.is_root() { "." } else { path.as_str() };
         let found = statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some(Glance {
+        Some(EntryMetadata {
             bytes: u64::try_from(found.st_size).unwrap_or(0),
             stamp: fingerprint(&found),
             identity: (found.st_dev, found.st_ino),
         })
     }
 
-    /// Which file or folder a name leads to now, wherever that is; good for comparing, and for nothing else.
-    pub(in crate::source) fn leads(&self, path: &RelPath) -> Option<Identity> {
+    /// The file or folder that a path leads to now, wherever that is; only to compare with an earlier one.
+    pub(in crate::source) fn target_identity(&self, path: &RelPath) -> Option<FileIdentity> {
         let path = self.inside.join(path);
         let found = statat(&self.folder, path.as_str(), AtFlags::empty()).ok()?;
         Some((found.st_dev, found.st_ino))
     }
 
-    /// Watches what a link leads to: its folder does not tell of that.
+    /// Watches the target of a link: a watch on the link's folder does not report its changes.
     pub(in crate::source) fn watch(
         &self,
         path: &RelPath,
@@ -143,7 +148,7 @@ impl Root {
         Some(queue.add(&target))
     }
 
-    /// Watches what a refused link leads to: it may become a skill, and its folder does not report that.
+    /// Watches the target of a refused link: it may become a skill.
     pub(in crate::source) fn watch_refused(
         &self,
         path: &RelPath,
@@ -163,32 +168,33 @@ impl Root {
         watches
     }
 
-    /// Whether a folder lies on a disk of another machine, whose changes nobody tells us of.
+    /// Whether a folder is on a disk of another machine, whose changes the kernel does not report.
     pub(in crate::source) fn is_remote(&self, path: &RelPath) -> bool {
-        self.resolve(path, OFlags::RDONLY | OFlags::DIRECTORY)
-            .is_ok_and(|folder| fstatfs(&folder).is_ok_and(|disk| REMOTE.contains(&disk.f_type)))
-    }
-
-    fn entry(&self, folder: &OwnedFd, path: &RelPath, name: &OsStr) -> Option<Listed> {
-        Some(match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Symlink => {
-                self.linked(path, name)
-            }
-            Ok(found) => kind(&found, false),
-            Err(Errno::NOENT | Errno::NOTDIR) => return None,
-            Err(errno) => Listed::Refused(said(errno)),
+        self.resolve(path, OFlags::RDONLY | OFlags::DIRECTORY).is_ok_and(|folder| {
+            fstatfs(&folder).is_ok_and(|disk| REMOTE_FILE_SYSTEMS.contains(&disk.f_type))
         })
     }
 
-    /// What a link in this folder leads to.
-    fn linked(&self, folder: &RelPath, name: &OsStr) -> Listed {
+    fn entry(&self, folder: &OwnedFd, path: &RelPath, name: &OsStr) -> Option<ListedEntry> {
+        Some(match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Symlink => {
+                self.linked_entry(path, name)
+            }
+            Ok(found) => listed_entry(&found, false),
+            Err(Errno::NOENT | Errno::NOTDIR) => return None,
+            Err(errno) => ListedEntry::Refused(disk_error(errno)),
+        })
+    }
+
+    /// The target of a link in this folder.
+    fn linked_entry(&self, folder: &RelPath, name: &OsStr) -> ListedEntry {
         let resolved = match name.to_str().and_then(|name| folder.child(name).ok()) {
             Some(path) => self.resolve(&path, OFlags::PATH),
             None => Err(DiskError::NotFound),
         };
-        match resolved.and_then(|target| fstat(&target).map_err(said)) {
-            Ok(found) => kind(&found, true),
-            Err(error) => Listed::Refused(error),
+        match resolved.and_then(|target| fstat(&target).map_err(disk_error)) {
+            Ok(found) => listed_entry(&found, true),
+            Err(error) => ListedEntry::Refused(error),
         }
     }
 
@@ -204,84 +210,84 @@ impl Root {
                 opened => opened,
             },
         };
-        opened.map_err(said)
+        opened.map_err(disk_error)
     }
 
-    /// Follows links, and then looks where they lead: by the handle, so that it cannot change.
+    /// Follows links, and checks where they lead by the handle, which cannot change.
     fn follow(&self, path: &RelPath, flags: OFlags) -> Result<OwnedFd, DiskError> {
-        let looked = open_at(&self.folder, path.as_str(), OFlags::PATH, OUTWARD).map_err(said)?;
-        match self.policy.judge(&location(&looked)?, &location(&self.folder)?) {
-            Target::Secret => Err(DiskError::Link(link::TO_SECRETS)),
-            Target::Above => Err(DiskError::Link(link::ABOVE)),
-            Target::Inside | Target::Allowed => reopened(looked, flags),
-            Target::Outside => self.leave(path, flags),
+        let target =
+            open_at(&self.folder, path.as_str(), OFlags::PATH, OUTWARD).map_err(disk_error)?;
+        match self.policy.classify(&location(&target)?, &location(&self.folder)?) {
+            LinkTarget::Secret => Err(DiskError::Link(link::TO_SECRETS)),
+            LinkTarget::Above => Err(DiskError::Link(link::ABOVE)),
+            LinkTarget::Inside | LinkTarget::Allowed => reopen(target, flags),
+            LinkTarget::Outside => self.follow_outside(path, flags),
         }
     }
 
-    /// Opens what lies behind a link that leaves the root. The folder that the link leads to is a root of its own: it is
-    /// opened once, judged by its handle, and the rest of the path is resolved below that handle.
-    fn leave(&self, path: &RelPath, flags: OFlags) -> Result<OwnedFd, DiskError> {
+    /// Opens a path with a link that leaves the root. The folder that the link leads to is a root of its own: it is opened once,
+    /// checked by its handle, and the rest of the path is resolved below that handle.
+    fn follow_outside(&self, path: &RelPath, flags: OFlags) -> Result<OwnedFd, DiskError> {
         let source = location(&self.folder)?;
         let mut root = self.folder.try_clone()?;
-        let mut place = source.clone();
-        // The way so far in the source, and below the root that was reached.
-        let (mut way, mut below) = (RelPath::root(), String::new());
+        let mut root_path = source.clone();
+        // The path so far in the source, and below the root that was reached.
+        let (mut walked, mut below) = (RelPath::root(), String::new());
         for segment in path.segments() {
-            way = way.child(segment).map_err(|_| DiskError::NotFound)?;
+            walked = walked.child(segment).map_err(|_| DiskError::NotFound)?;
             below = if below.is_empty() { segment.into() } else { format!("{below}/{segment}") };
-            let found = open_at(&root, &below, OFlags::PATH, OUTWARD).map_err(said)?;
+            let found = open_at(&root, &below, OFlags::PATH, OUTWARD).map_err(disk_error)?;
             let next = location(&found)?;
-            match self.policy.judge(&next, &place) {
-                Target::Inside => continue,
-                Target::Secret => return Err(DiskError::Link(link::TO_SECRETS)),
-                Target::Above => return Err(DiskError::Link(link::ABOVE)),
-                Target::Outside if source.starts_with(&next) => {
+            match self.policy.classify(&next, &root_path) {
+                LinkTarget::Inside => continue,
+                LinkTarget::Secret => return Err(DiskError::Link(link::TO_SECRETS)),
+                LinkTarget::Above => return Err(DiskError::Link(link::ABOVE)),
+                LinkTarget::Outside if source.starts_with(&next) => {
                     return Err(DiskError::Link(link::ABOVE));
                 }
-                Target::Allowed => {}
-                Target::Outside => self.prove(&way, &found, &next)?,
+                LinkTarget::Allowed => {}
+                LinkTarget::Outside => self.check_is_skill(&walked, &found, &next)?,
             }
-            (root, place) = (found, next);
+            (root, root_path) = (found, next);
             below.clear();
         }
         if below.is_empty() {
-            return reopened(root, flags);
+            return reopen(root, flags);
         }
-        let looked = open_at(&root, &below, OFlags::PATH, OUTWARD).map_err(said)?;
-        let last = location(&looked)?;
+        let target = open_at(&root, &below, OFlags::PATH, OUTWARD).map_err(disk_error)?;
+        let last = location(&target)?;
         if is_secret(&last, &source) {
             return Err(DiskError::Link(link::TO_SECRETS));
         }
-        if last.starts_with(&place) { reopened(looked, flags) } else { Err(DiskError::NotSkill) }
+        if last.starts_with(&root_path) { reopen(target, flags) } else { Err(DiskError::NotSkill) }
     }
 
-    /// Whether what a link at this path leads to is a whole skill or a folder of skills.
-    fn prove(&self, path: &RelPath, target: &OwnedFd, place: &Path) -> Result<(), DiskError> {
-        let kind = FileType::from_raw_mode(fstat(target).map_err(said)?.st_mode);
-        let proven = match kind {
-            FileType::Directory => {
-                link::is_bundle(target)
-                    || (link::holds_skills(target) && self.may_hold_skills(path, true))
-            }
-            FileType::RegularFile => link::dialect(path.name(), place).is_some_and(|dialect| {
+    /// An error unless the target of a link at this path is a whole skill or a folder of skills.
+    fn check_is_skill(
+        &self,
+        path: &RelPath,
+        target: &OwnedFd,
+        target_path: &Path,
+    ) -> Result<(), DiskError> {
+        let kind = FileType::from_raw_mode(fstat(target).map_err(disk_error)?.st_mode);
+        let is_skill = if kind == FileType::Directory {
+            link::is_bundle(target)
+                || (link::holds_skills(target) && self.may_hold_skills(path, true))
+        } else {
+            let dialect = link::dialect(path.name(), target_path);
+            dialect.filter(|_| kind == FileType::RegularFile).is_some_and(|dialect| {
                 let in_place = dialect == Dialect::Bundle || self.may_hold_skills(path, false);
-                let bytes = || bytes_of(reopened(target.try_clone()?, READ)?, MAX_PROBED_BYTES);
+                let bytes = || bytes_of(reopen(target.try_clone()?, READ)?, MAX_PROBED_BYTES);
                 in_place && bytes().is_ok_and(|bytes| link::is_skill(bytes, dialect))
-            }),
-            FileType::Symlink
-            | FileType::Fifo
-            | FileType::Socket
-            | FileType::CharacterDevice
-            | FileType::BlockDevice
-            | FileType::Unknown => false,
+            })
         };
-        if proven { Ok(()) } else { Err(DiskError::NotSkill) }
+        if is_skill { Ok(()) } else { Err(DiskError::NotSkill) }
     }
 
-    /// Whether a folder of skills, or else a skill's own file, may stand at this path.
+    /// Whether a folder of skills, or else a skill's own file, may be at this path.
     fn may_hold_skills(&self, path: &RelPath, is_folder: bool) -> bool {
-        let standing = || self.standing.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = standing().get(path) {
+        let known = || self.may_hold_skills.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known().get(path) {
             return *known;
         }
         let above = path.folder();
@@ -291,7 +297,7 @@ impl Root {
             link::may_hold_skills(names.iter().map(String::as_str), name)
         });
         let may = may && (above.is_root() || self.may_hold_skills(&above, true));
-        standing().insert(path.clone(), may);
+        known().insert(path.clone(), may);
         may
     }
 
@@ -308,7 +314,7 @@ impl Root {
 }
 
 /// Disks of other machines: NFS, SMB in its three spellings, FUSE, 9P, AFS, Ceph, the shared folders of virtual machines.
-const REMOTE: &[i64] = &[
+const REMOTE_FILE_SYSTEMS: &[i64] = &[
     0x6969,
     0x517b,
     0xff53_4d42,
@@ -320,36 +326,31 @@ const REMOTE: &[i64] = &[
     0x786f_4256,
 ];
 
-/// Which folder a path leads to now, and whether any.
-pub fn identity(path: &Path) -> Option<Identity> {
+/// The folder that a path leads to now, if any.
+pub(in crate::source) fn folder_identity(path: &Path) -> Option<FileIdentity> {
     let found = rustix::fs::stat(path).ok()?;
     let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
     is_folder.then_some((found.st_dev, found.st_ino))
 }
 
-/// A fingerprint of the file that a path leads to, where there is one.
+/// The fingerprint of the file that a path leads to, if any.
 pub(in crate::source) fn stamp_of(path: &Path) -> Option<Stamp> {
     rustix::fs::stat(path).ok().map(|found| fingerprint(&found))
 }
 
-fn kind(found: &Stat, linked: bool) -> Listed {
-    match FileType::from_raw_mode(found.st_mode) {
-        FileType::RegularFile => Listed::File {
-            bytes: u64::try_from(found.st_size).unwrap_or(0),
-            stamp: fingerprint(found),
-            linked,
-        },
-        FileType::Directory => Listed::Folder { linked },
-        FileType::Symlink
-        | FileType::Fifo
-        | FileType::Socket
-        | FileType::CharacterDevice
-        | FileType::BlockDevice
-        | FileType::Unknown => Listed::Special,
+fn listed_entry(found: &Stat, linked: bool) -> ListedEntry {
+    let kind = FileType::from_raw_mode(found.st_mode);
+    if kind == FileType::RegularFile {
+        let bytes = u64::try_from(found.st_size).unwrap_or(0);
+        ListedEntry::File { bytes, stamp: fingerprint(found), linked }
+    } else if kind == FileType::Directory {
+        ListedEntry::Folder { linked }
+    } else {
+        ListedEntry::Special
     }
 }
 
-/// The time of the last change of any kind counts most: nobody can set it.
+/// The time of the last change of any kind counts most, because no program can set it.
 fn fingerprint(found: &Stat) -> Stamp {
     let seconds = u64::try_from(found.st_ctime).unwrap_or(0);
     let nanos = u32::try_from(found.st_ctime_nsec).unwrap_or(0);

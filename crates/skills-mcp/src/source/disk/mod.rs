@@ -1,10 +1,9 @@
-//! The one door to files of content.
+//! Reads files of content. No other module opens them.
 //!
-//! Everything goes through a [`Root`]: a handle to a source's folder, below which paths are resolved by the
-//! kernel and not by comparing strings. A file is opened without blocking, looked at through its handle
-//! (regular files only) and read up to a cap. Symbolic links are followed as far as the source's [`Links`]
-//! say, and never into places where credentials lie. A link that leaves its root must lead to a skill (`link`), and that
-//! target is a root of its own.
+//! Everything goes through a [`Root`]: a handle to a source's folder, below which the kernel resolves paths. A file is opened
+//! without blocking, checked through its handle (regular files only) and read up to a limit. Symbolic links are followed as
+//! far as the source's [`Links`] say, and never to credentials. A link that leaves its root must lead to a skill (`link`), and
+//! its target is a root of its own.
 
 #[cfg(target_os = "linux")]
 mod handle;
@@ -15,12 +14,7 @@ mod linux;
 mod portable;
 mod secret;
 
-use std::{
-    ffi::OsString,
-    io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{ffi::OsString, io, time::Duration};
 
 use skills_core::catalog::Stamp;
 #[cfg(test)]
@@ -32,19 +26,14 @@ use crate::clock;
 
 pub use link::LinkPolicy;
 #[cfg(target_os = "linux")]
-pub(super) use linux::stamp_of;
+pub use linux::Root;
 #[cfg(target_os = "linux")]
-pub use linux::{Root, identity};
+pub(super) use linux::{folder_identity, stamp_of};
 #[cfg(not(target_os = "linux"))]
-pub(super) use portable::stamp_of;
+pub use portable::Root;
 #[cfg(not(target_os = "linux"))]
-pub use portable::{Root, identity};
-pub use secret::{held_secrets, is_secret};
-
-/// Where a folder really is, links resolved; none where there is none.
-pub(super) fn real_path(path: &Path) -> Option<PathBuf> {
-    path.canonicalize().ok()
-}
+pub(super) use portable::{folder_identity, stamp_of};
+pub(crate) use secret::{held_secrets, is_secret};
 
 /// How far symbolic links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,13 +41,13 @@ pub enum Links {
     /// Below the root, to a whole skill or a folder of skills elsewhere, and where the [`LinkPolicy`] allows: the
     /// operator's own directories, where people link skills into place. Never to credentials.
     Follow,
-    /// Only to places below the root.
+    /// Only to paths below the root.
     Inside,
     /// Nowhere.
     Refuse,
 }
 
-/// Why a file or folder could not be had.
+/// Why a file or folder cannot be read.
 #[derive(Debug, Error)]
 pub enum DiskError {
     /// Nothing of that name.
@@ -70,7 +59,7 @@ pub enum DiskError {
     /// More bytes than allowed.
     #[error("is larger than {limit} bytes")]
     TooLarge {
-        /// The cap.
+        /// The limit.
         limit: usize,
         /// Its size where that is known.
         bytes: u64,
@@ -83,7 +72,7 @@ pub enum DiskError {
         "is a symbolic link that leads out of its source, and to no whole skill or folder of skills"
     )]
     NotSkill,
-    /// Everything else the system says.
+    /// Any other error of the system.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
 }
@@ -91,33 +80,32 @@ pub enum DiskError {
 /// One folder's entries, in the disk's order.
 #[derive(Debug)]
 pub(super) struct Listing {
-    /// The same for the same folder, however it is reached.
-    pub(super) identity: Identity,
-    /// What the folder looked like before its entries were read.
+    pub(super) identity: FileIdentity,
+    /// The folder's fingerprint before its entries were read.
     pub(super) stamp: Stamp,
-    /// The watch on it, where one was asked for.
+    /// The watch on it, where a queue was given.
     pub(super) watch: Option<io::Result<Descriptor>>,
-    pub(super) entries: Vec<(OsString, Listed)>,
+    pub(super) entries: Vec<(OsString, ListedEntry)>,
 }
 
-/// The same for the same folder, and for no other.
-pub type Identity = (u64, u64);
+/// Device and inode: equal for the same file or folder, however it is reached.
+pub type FileIdentity = (u64, u64);
 
-/// What is known of something without opening it.
+/// The metadata of a file or folder, read without opening it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Glance {
+pub(super) struct EntryMetadata {
     pub(super) bytes: u64,
     pub(super) stamp: Stamp,
-    pub(super) identity: Identity,
+    pub(super) identity: FileIdentity,
 }
 
 /// What an entry is, links resolved.
 #[derive(Debug)]
-pub(super) enum Listed {
+pub(super) enum ListedEntry {
     File {
         bytes: u64,
         stamp: Stamp,
-        /// Through a link, so that the folder does not tell of its changes.
+        /// Through a link, so that a watch on the folder does not report its changes.
         linked: bool,
     },
     Folder {
@@ -127,23 +115,18 @@ pub(super) enum Listed {
     Refused(DiskError),
 }
 
-/// A file that changed so lately may change again without looking any different: disks' clocks are coarse.
-const SETTLED: Duration = Duration::from_millis(20);
+/// A file that changed within this time may change again without a new fingerprint: disks' clocks are coarse.
+const STAMP_SETTLE_TIME: Duration = Duration::from_millis(20);
 
-/// A fingerprint of these times and numbers, unless the file is too new to tell.
+/// A fingerprint of these numbers, unless the file changed too lately.
 fn stamp(changed: Duration, known: &[i128]) -> Stamp {
     let age = clock::since_epoch().checked_sub(changed);
-    if age.is_some_and(|age| age > SETTLED) { Stamp::of(known) } else { Stamp::UNSURE }
+    if age.is_some_and(|age| age > STAMP_SETTLE_TIME) { Stamp::of(known) } else { Stamp::UNSURE }
 }
 
 #[cfg(test)]
 mod tests {
-    //! The same table for both doors: each is a `Root`, and must refuse the same things.
-
-    #![expect(
-        clippy::disallowed_methods,
-        reason = "the test makes the odd files that the door must refuse"
-    )]
+    //! The same table for both implementations of `Root`, which must refuse the same things.
 
     use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc};
 
@@ -212,7 +195,7 @@ mod tests {
         home
     }
 
-    /// What one door says to one path: the text, or the kind of error.
+    /// The text of a file, or the kind of error.
     fn said(read: Result<Vec<u8>, DiskError>) -> String {
         match read {
             Ok(bytes) => String::from_utf8(bytes).unwrap().trim().to_owned(),

@@ -1,9 +1,10 @@
-//! The door where there is no `openat2`: `cap-std` resolves paths below the root's handle.
+//! [`Root`] where there is no `openat2`: `cap-std` resolves paths below the root's handle.
 
 #![cfg_attr(
     target_os = "linux",
-    expect(unreachable_pub, reason = "on Linux this door is only tested")
+    expect(unreachable_pub, dead_code, reason = "on Linux this file is only tested")
 )]
+#![expect(clippy::disallowed_methods, reason = "this file resolves paths of content")]
 
 use std::{
     collections::hash_map::DefaultHasher,
@@ -23,8 +24,8 @@ use cap_std::{
 use skills_core::{catalog::Stamp, document::Dialect, relpath::RelPath};
 
 use super::{
-    DiskError, Glance, Identity, LinkPolicy, Links, Listed, Listing,
-    link::{self, MAX_PROBED_BYTES, Target, View},
+    DiskError, EntryMetadata, FileIdentity, LinkPolicy, Links, ListedEntry, Listing,
+    link::{self, FolderView, LinkTarget, MAX_PROBED_BYTES},
     secret::is_secret,
     stamp,
 };
@@ -49,12 +50,12 @@ impl Root {
 
     /// Opens a source `inside` a folder that its links may not leave.
     pub fn within(boundary: &Path, inside: RelPath, links: Links) -> Result<Self, DiskError> {
-        let path = boundary.canonicalize().map_err(said)?;
-        let folder = Dir::open_ambient_dir(&path, ambient_authority()).map_err(said)?;
+        let path = boundary.canonicalize().map_err(disk_error)?;
+        let folder = Dir::open_ambient_dir(&path, ambient_authority()).map_err(disk_error)?;
         Ok(Self { folder, path, inside, links, policy: Arc::default() })
     }
 
-    /// The same, with what the operator says of links.
+    /// Sets the operator's policy on links.
     #[must_use]
     pub fn with_policy(mut self, policy: Arc<LinkPolicy>) -> Self {
         self.policy = policy;
@@ -67,11 +68,7 @@ impl Root {
         bytes_of(&folder, &name, limit)
     }
 
-    /// What lies in a folder.
-    #[cfg_attr(
-        all(test, target_os = "linux"),
-        expect(dead_code, reason = "tests on Linux walk through the other door")
-    )]
+    /// The entries of a folder.
     pub(in crate::source) fn list(
         &self,
         path: &RelPath,
@@ -79,69 +76,53 @@ impl Root {
     ) -> Result<Listing, DiskError> {
         let (folder, name) = self.resolve(path)?;
         let mut hasher = DefaultHasher::new();
-        folder.canonicalize(&name).map_err(said)?.hash(&mut hasher);
-        let stamp = fingerprint(&folder.metadata(&name).map_err(said)?);
+        folder.canonicalize(&name).map_err(disk_error)?.hash(&mut hasher);
+        let stamp = fingerprint(&folder.metadata(&name).map_err(disk_error)?);
         let mut entries = Vec::new();
-        for entry in folder.read_dir(&name).map_err(said)? {
-            let entry = entry.map_err(said)?;
-            let found = entry.metadata().map_err(said)?;
+        for entry in folder.read_dir(&name).map_err(disk_error)? {
+            let entry = entry.map_err(disk_error)?;
+            let found = entry.metadata().map_err(disk_error)?;
             let listed = if found.is_symlink() {
-                self.linked(path, &entry.file_name())
+                self.linked_entry(path, &entry.file_name())
             } else {
-                kind(&found, false)
+                listed_entry(&found, false)
             };
             entries.push((entry.file_name(), listed));
         }
         Ok(Listing { identity: (0, hasher.finish()), stamp, watch: None, entries })
     }
 
-    /// What stands under one name; nothing may.
-    #[cfg_attr(
-        all(test, target_os = "linux"),
-        expect(dead_code, reason = "tests on Linux walk through the other door")
-    )]
-    pub(in crate::source) fn look(&self, path: &RelPath) -> Option<Listed> {
+    /// The entry at a path, if there is one.
+    pub(in crate::source) fn entry_at(&self, path: &RelPath) -> Option<ListedEntry> {
         if path.is_root() {
-            return Some(Listed::Folder { linked: false });
+            return Some(ListedEntry::Folder { linked: false });
         }
         let (folder, name) = self.resolve(&path.folder()).ok()?;
         let found = folder.symlink_metadata(name.join(path.name())).ok()?;
         Some(if found.is_symlink() {
-            self.linked(&path.folder(), OsStr::new(path.name()))
+            self.linked_entry(&path.folder(), OsStr::new(path.name()))
         } else {
-            kind(&found, false)
+            listed_entry(&found, false)
         })
     }
 
-    /// What is known of something without opening it, if it is no link; a hint, good for comparing.
-    #[cfg_attr(
-        all(test, target_os = "linux"),
-        expect(dead_code, reason = "tests on Linux walk through the other door")
-    )]
-    pub(in crate::source) fn glance(&self, path: &RelPath) -> Option<Glance> {
+    /// The metadata at a path, links not followed. A hint, to compare with an earlier one.
+    pub(in crate::source) fn metadata(&self, path: &RelPath) -> Option<EntryMetadata> {
         let path = self.inside.join(path);
         let name = if path.is_root() { "." } else { path.as_str() };
         let found = self.folder.symlink_metadata(name).ok()?;
-        let identity = identity(&self.path.join(name)).unwrap_or_default();
-        Some(Glance { bytes: found.len(), stamp: fingerprint(&found), identity })
+        let identity = folder_identity(&self.path.join(name)).unwrap_or_default();
+        Some(EntryMetadata { bytes: found.len(), stamp: fingerprint(&found), identity })
     }
 
-    /// Which file or folder a name leads to: of no interest where nobody watches.
-    #[cfg_attr(
-        all(test, target_os = "linux"),
-        expect(dead_code, reason = "tests on Linux walk through the other door")
-    )]
-    #[expect(clippy::unused_self, reason = "the other door has it")]
-    pub(in crate::source) fn leads(&self, _: &RelPath) -> Option<Identity> {
+    /// Only a watch needs it, and there is none here.
+    #[expect(clippy::unused_self, reason = "the signature is that of Linux")]
+    pub(in crate::source) fn target_identity(&self, _: &RelPath) -> Option<FileIdentity> {
         None
     }
 
-    /// Nobody watches here.
-    #[cfg_attr(
-        all(test, target_os = "linux"),
-        expect(dead_code, reason = "tests on Linux walk through the other door")
-    )]
-    #[expect(clippy::unused_self, reason = "the other door has it")]
+    /// There is no watch here.
+    #[expect(clippy::unused_self, reason = "the signature is that of Linux")]
     pub(in crate::source) fn watch(
         &self,
         _: &RelPath,
@@ -150,12 +131,8 @@ impl Root {
         None
     }
 
-    /// Nobody watches here.
-    #[cfg_attr(
-        all(test, target_os = "linux"),
-        expect(dead_code, reason = "tests on Linux walk through the other door")
-    )]
-    #[expect(clippy::unused_self, reason = "the other door has it")]
+    /// There is no watch here.
+    #[expect(clippy::unused_self, reason = "the signature is that of Linux")]
     pub(in crate::source) fn watch_refused(
         &self,
         _: &RelPath,
@@ -164,28 +141,24 @@ impl Root {
         Vec::new()
     }
 
-    /// Whether a folder lies on a disk of another machine: of no interest where nobody watches.
-    #[cfg_attr(
-        all(test, target_os = "linux"),
-        expect(dead_code, reason = "tests on Linux walk through the other door")
-    )]
-    #[expect(clippy::unused_self, reason = "the other door has it")]
+    /// Only a watch needs it, and there is none here.
+    #[expect(clippy::unused_self, reason = "the signature is that of Linux")]
     pub(in crate::source) fn is_remote(&self, _: &RelPath) -> bool {
         false
     }
 
-    fn linked(&self, folder: &RelPath, name: &OsStr) -> Listed {
+    fn linked_entry(&self, folder: &RelPath, name: &OsStr) -> ListedEntry {
         let resolved = match name.to_str().and_then(|name| folder.child(name).ok()) {
             Some(path) => self.resolve(&path),
             None => Err(DiskError::NotFound),
         };
-        match resolved.and_then(|(folder, name)| folder.metadata(name).map_err(said)) {
-            Ok(found) => kind(&found, true),
-            Err(error) => Listed::Refused(error),
+        match resolved.and_then(|(folder, name)| folder.metadata(name).map_err(disk_error)) {
+            Ok(found) => listed_entry(&found, true),
+            Err(error) => ListedEntry::Refused(error),
         }
     }
 
-    /// A folder's handle and a name below it that holds no link left to judge.
+    /// A folder's handle and a path below it without links that leave it.
     fn resolve(&self, path: &RelPath) -> Result<(Dir, PathBuf), DiskError> {
         let path = self.inside.join(path);
         let name = PathBuf::from(if path.is_root() { "." } else { path.as_str() });
@@ -203,68 +176,68 @@ impl Root {
             {
                 self.follow(&path)
             }
-            Err(error) => Err(said(error)),
+            Err(error) => Err(disk_error(error)),
         }
     }
 
     fn refuse_links(&self, name: &Path) -> Result<(), DiskError> {
         for part in name.ancestors().filter(|part| !part.as_os_str().is_empty()) {
-            if self.folder.symlink_metadata(part).map_err(said)?.is_symlink() {
+            if self.folder.symlink_metadata(part).map_err(disk_error)?.is_symlink() {
                 return Err(DiskError::Link("somewhere, and links are not allowed here"));
             }
         }
         Ok(())
     }
 
-    /// Follows links, and then looks where they lead.
+    /// Follows links, and checks where they lead.
     fn follow(&self, path: &RelPath) -> Result<(Dir, PathBuf), DiskError> {
-        let target = self.path.join(path.as_str()).canonicalize().map_err(said)?;
-        match self.policy.judge(&target, &self.path) {
-            Target::Secret => Err(DiskError::Link(link::TO_SECRETS)),
-            Target::Above => Err(DiskError::Link(link::ABOVE)),
-            Target::Inside | Target::Allowed => opened(&target),
-            Target::Outside => self.leave(path),
+        let target = self.path.join(path.as_str()).canonicalize().map_err(disk_error)?;
+        match self.policy.classify(&target, &self.path) {
+            LinkTarget::Secret => Err(DiskError::Link(link::TO_SECRETS)),
+            LinkTarget::Above => Err(DiskError::Link(link::ABOVE)),
+            LinkTarget::Inside | LinkTarget::Allowed => open_parent(&target),
+            LinkTarget::Outside => self.follow_outside(path),
         }
     }
 
-    /// Opens what lies behind a link that leaves the root; the folder that the link leads to is a root of its own.
-    fn leave(&self, path: &RelPath) -> Result<(Dir, PathBuf), DiskError> {
-        let mut place = self.path.clone();
-        let (mut way, mut below) = (RelPath::root(), PathBuf::new());
+    /// Opens a path with a link that leaves the root; the folder that the link leads to is a root of its own.
+    fn follow_outside(&self, path: &RelPath) -> Result<(Dir, PathBuf), DiskError> {
+        let mut root_path = self.path.clone();
+        let (mut walked, mut below) = (RelPath::root(), PathBuf::new());
         for segment in path.segments() {
-            way = way.child(segment).map_err(|_| DiskError::NotFound)?;
+            walked = walked.child(segment).map_err(|_| DiskError::NotFound)?;
             below.push(segment);
-            let next = place.join(&below).canonicalize().map_err(said)?;
-            match self.policy.judge(&next, &place) {
-                Target::Inside => continue,
-                Target::Secret => return Err(DiskError::Link(link::TO_SECRETS)),
-                Target::Above => return Err(DiskError::Link(link::ABOVE)),
-                Target::Outside if self.path.starts_with(&next) => {
+            let next = root_path.join(&below).canonicalize().map_err(disk_error)?;
+            match self.policy.classify(&next, &root_path) {
+                LinkTarget::Inside => continue,
+                LinkTarget::Secret => return Err(DiskError::Link(link::TO_SECRETS)),
+                LinkTarget::Above => return Err(DiskError::Link(link::ABOVE)),
+                LinkTarget::Outside if self.path.starts_with(&next) => {
                     return Err(DiskError::Link(link::ABOVE));
                 }
-                Target::Allowed => {}
-                Target::Outside => self.prove(&way, &next)?,
+                LinkTarget::Allowed => {}
+                LinkTarget::Outside => self.check_is_skill(&walked, &next)?,
             }
-            place = next;
+            root_path = next;
             below.clear();
         }
         if below.as_os_str().is_empty() {
-            return opened(&place);
+            return open_parent(&root_path);
         }
-        let root = Dir::open_ambient_dir(&place, ambient_authority()).map_err(said)?;
-        let inside = root.canonicalize(&below).map_err(said)?;
-        if is_secret(&place.join(&inside), &self.path) {
+        let root = Dir::open_ambient_dir(&root_path, ambient_authority()).map_err(disk_error)?;
+        let inside = root.canonicalize(&below).map_err(disk_error)?;
+        if is_secret(&root_path.join(&inside), &self.path) {
             return Err(DiskError::Link(link::TO_SECRETS));
         }
         Ok((root, inside))
     }
 
-    /// Whether what a link at this path leads to is a whole skill or a folder of skills.
-    fn prove(&self, path: &RelPath, target: &Path) -> Result<(), DiskError> {
-        let (folder, name) = opened(target)?;
-        let found = folder.metadata(&name).map_err(said)?;
-        let proven = if found.is_dir() {
-            let folder = Dir::open_ambient_dir(target, ambient_authority()).map_err(said)?;
+    /// An error unless the target of a link at this path is a whole skill or a folder of skills.
+    fn check_is_skill(&self, path: &RelPath, target: &Path) -> Result<(), DiskError> {
+        let (folder, name) = open_parent(target)?;
+        let found = folder.metadata(&name).map_err(disk_error)?;
+        let is_skill = if found.is_dir() {
+            let folder = Dir::open_ambient_dir(target, ambient_authority()).map_err(disk_error)?;
             link::is_bundle(&folder)
                 || (link::holds_skills(&folder) && self.may_hold_skills(path, true))
         } else {
@@ -274,16 +247,16 @@ impl Root {
                 in_place && bytes().is_ok_and(|bytes| link::is_skill(bytes, dialect))
             })
         };
-        if proven { Ok(()) } else { Err(DiskError::NotSkill) }
+        if is_skill { Ok(()) } else { Err(DiskError::NotSkill) }
     }
 
-    /// Whether a folder of skills, or else a skill's own file, may stand at this path.
+    /// Whether a folder of skills, or else a skill's own file, may be at this path.
     fn may_hold_skills(&self, path: &RelPath, is_folder: bool) -> bool {
         let above = path.folder();
         let listed = self.path.join(above.as_str()).canonicalize().ok();
         let folder = listed.and_then(|path| Dir::open_ambient_dir(path, ambient_authority()).ok());
         let may = folder.is_some_and(|folder| {
-            let names = View::entries(&folder, usize::MAX);
+            let names = FolderView::entries(&folder, usize::MAX);
             let name = is_folder.then_some(path.name());
             link::may_hold_skills(names.iter().map(|(name, _)| name.as_str()), name)
         });
@@ -292,25 +265,25 @@ impl Root {
 }
 
 /// The folder of a resolved path, and the path's name in it.
-fn opened(target: &Path) -> Result<(Dir, PathBuf), DiskError> {
+fn open_parent(target: &Path) -> Result<(Dir, PathBuf), DiskError> {
     let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
         return Err(DiskError::NotFound);
     };
-    let folder = Dir::open_ambient_dir(folder, ambient_authority()).map_err(said)?;
+    let folder = Dir::open_ambient_dir(folder, ambient_authority()).map_err(disk_error)?;
     Ok((folder, name.into()))
 }
 
 /// The bytes of a regular file, at most `limit` of them.
 fn bytes_of(folder: &Dir, name: &Path, limit: usize) -> Result<Vec<u8>, DiskError> {
-    // Looked at before it is opened, because opening a FIFO would wait for ever.
-    let found = folder.metadata(name).map_err(said)?;
+    // Checked before it is opened, because opening a FIFO would block.
+    let found = folder.metadata(name).map_err(disk_error)?;
     if !found.is_file() {
         return Err(DiskError::NotRegular);
     }
     if found.len() > limit as u64 {
         return Err(DiskError::TooLarge { limit, bytes: found.len() });
     }
-    let file = folder.open(name).map_err(said)?;
+    let file = folder.open(name).map_err(disk_error)?;
     if !file.metadata()?.is_file() {
         return Err(DiskError::NotRegular);
     }
@@ -322,19 +295,19 @@ fn bytes_of(folder: &Dir, name: &Path, limit: usize) -> Result<Vec<u8>, DiskErro
     Ok(content)
 }
 
-impl View for Dir {
+impl FolderView for Dir {
     fn is_file(&self, path: &str) -> bool {
         self.metadata(path).is_ok_and(|found| found.is_file())
     }
 
-    fn entries(&self, most: usize) -> Vec<(String, bool)> {
+    fn entries(&self, limit: usize) -> Vec<(String, bool)> {
         let entry = |entry: cap_std::fs::DirEntry| {
             let kind = entry.file_type().ok()?;
             let name = entry.file_name().into_string().ok()?;
             Some((name, kind.is_dir() || kind.is_symlink()))
         };
         let listing = Dir::entries(self).into_iter().flatten();
-        listing.map_while(Result::ok).filter_map(entry).take(most).collect()
+        listing.map_while(Result::ok).filter_map(entry).take(limit).collect()
     }
 
     fn bytes(&self, name: &str, limit: usize) -> Option<Vec<u8>> {
@@ -342,31 +315,27 @@ impl View for Dir {
     }
 }
 
-/// Which folder a path leads to now, and whether any.
-pub fn identity(path: &Path) -> Option<Identity> {
+/// The folder that a path leads to now, if any.
+pub(in crate::source) fn folder_identity(path: &Path) -> Option<FileIdentity> {
     let path = path.canonicalize().ok().filter(|path| path.is_dir())?;
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
     Some((0, hasher.finish()))
 }
 
-/// A fingerprint of the file that a path leads to, where there is one.
-#[cfg_attr(
-    all(test, target_os = "linux"),
-    expect(dead_code, reason = "tests on Linux walk through the other door")
-)]
+/// The fingerprint of the file that a path leads to, if any.
 pub(in crate::source) fn stamp_of(path: &Path) -> Option<Stamp> {
     let folder = Dir::open_ambient_dir(path.parent()?, ambient_authority()).ok()?;
     folder.metadata(path.file_name()?).ok().map(|found| fingerprint(&found))
 }
 
-fn kind(found: &Metadata, linked: bool) -> Listed {
+fn listed_entry(found: &Metadata, linked: bool) -> ListedEntry {
     if found.is_file() {
-        Listed::File { bytes: found.len(), stamp: fingerprint(found), linked }
+        ListedEntry::File { bytes: found.len(), stamp: fingerprint(found), linked }
     } else if found.is_dir() {
-        Listed::Folder { linked }
+        ListedEntry::Folder { linked }
     } else {
-        Listed::Special
+        ListedEntry::Special
     }
 }
 
@@ -378,7 +347,7 @@ fn fingerprint(found: &Metadata) -> Stamp {
     stamp(modified, &[i128::from(found.len()), nanos])
 }
 
-fn said(error: io::Error) -> DiskError {
+fn disk_error(error: io::Error) -> DiskError {
     let is = |kind| error.kind() == kind;
     if is(io::ErrorKind::NotFound) || is(io::ErrorKind::NotADirectory) {
         DiskError::NotFound

@@ -1,9 +1,11 @@
-//! What credentials are called and where they lie: places no link of any content may lead to, and no script may read.
+//! Names and paths of credentials, to which no link of content may lead and which no script may read.
 
 use std::{ffi::OsStr, path::Path};
 
-/// Folders and files that hold credentials, wherever they lie; a `/` means the one right below the other.
-const NAMES: &[&str] = &[
+use crate::paths::exists;
+
+/// Names of folders and files that hold credentials; a `/` means the one right below the other.
+const CREDENTIAL_NAMES: &[&str] = &[
     ".ssh",
     ".gnupg",
     ".aws",
@@ -32,8 +34,8 @@ const NAMES: &[&str] = &[
     ".cargo/credentials.toml",
 ];
 
-/// Parts of the system that are not files in any useful sense, or hold its secrets.
-const PLACES: &[&str] = &[
+/// Paths of the system that are no useful files, or hold its secrets.
+const SYSTEM_PATHS: &[&str] = &[
     "/proc",
     "/sys",
     "/dev",
@@ -44,26 +46,27 @@ const PLACES: &[&str] = &[
     "/run/secrets",
 ];
 
-/// Whether a link to this resolved path is refused. Where the root itself lies is the operator's choice, and
-/// does not count against a link that stays below it.
-pub fn is_secret(path: &Path, root: &Path) -> bool {
+/// Whether a link to this resolved path is refused. The path of the root itself is the operator's choice, and does not count
+/// against a link that stays below it.
+pub(crate) fn is_secret(path: &Path, root: &Path) -> bool {
     let below = path.strip_prefix(root).unwrap_or(path);
     let parts: Vec<&OsStr> = below.iter().collect();
-    let named = NAMES.iter().any(|secret| {
+    let named = CREDENTIAL_NAMES.iter().any(|secret| {
         let wanted: Vec<&OsStr> = secret.split('/').map(OsStr::new).collect();
         parts.windows(wanted.len()).any(|window| window == wanted)
     });
-    named || PLACES.iter().any(|place| path.starts_with(place) && !root.starts_with(place))
+    let is_system = |system: &&str| path.starts_with(system) && !root.starts_with(system);
+    named || SYSTEM_PATHS.iter().any(is_system)
 }
 
-/// What lies in this folder that holds credentials, so that it must not be opened to anybody as a whole.
-pub fn held_secrets(folder: &Path) -> impl Iterator<Item = &'static str> {
-    NAMES.iter().copied().filter(move |secret| {
+/// The credentials in a folder, which must not be opened to a script as a whole.
+pub(crate) fn held_secrets(folder: &Path) -> impl Iterator<Item = &'static str> {
+    CREDENTIAL_NAMES.iter().copied().filter(move |secret| {
         let parts: Vec<&str> = secret.split('/').collect();
         (0..parts.len()).any(|above| {
             let (outside, inside) = parts.split_at(above);
             folder.ends_with(outside.join("/"))
-                && inside.iter().fold(folder.to_path_buf(), |path, part| path.join(part)).exists()
+                && exists(&inside.iter().fold(folder.to_path_buf(), |path, part| path.join(part)))
         })
     })
 }
@@ -75,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_holds_credentials_is_told_from_one_that_does_not() {
+    fn a_folder_that_holds_credentials_is_recognized() {
         let home = Home::new();
         home.write(".cargo/credentials.toml", "x");
         home.write(".cargo/bin/tool", "x");

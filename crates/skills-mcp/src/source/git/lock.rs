@@ -1,22 +1,24 @@
-//! [`Lock`]: one process at a time changes what is kept of a repository.
+//! [`RepositoryLock`]: one process at a time changes the storage of a repository.
 //!
-//! The system holds it, not a number in a file: it is free as soon as its owner is gone, however it went. The git that the
-//! owner started holds it too, through its standard input, so that a git that outlives us is waited for.
+//! The lock is the system's: it is free as soon as its owner ends. The git that the owner started holds it too, through its
+//! standard input, so that a git that outlives its server is waited for.
 
 use std::{
-    fs::{File, OpenOptions, TryLockError},
+    fs::{File, TryLockError},
     io,
     path::Path,
 };
 
+use super::storage::open_lock_file;
+
 /// Held until it is dropped.
 #[derive(Debug)]
-pub(super) struct Lock(File);
+pub(super) struct RepositoryLock(File);
 
-impl Lock {
-    /// Takes it if nobody else has it.
-    pub(super) fn take(path: &Path) -> io::Result<Option<Self>> {
-        let file = open(path)?;
+impl RepositoryLock {
+    /// Takes the lock if no other process holds it.
+    pub(super) fn try_take(path: &Path) -> io::Result<Option<Self>> {
+        let file = open_lock_file(path)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Self(file))),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -24,30 +26,26 @@ impl Lock {
         }
     }
 
-    /// The same lock for a process that we start.
+    /// The same lock for a process that this one starts.
     pub(super) fn shared(&self) -> io::Result<File> {
         self.0.try_clone()
     }
 }
 
-/// Says that a generation is in use, for as long as this process lives.
+/// Marks a generation as in use until this process ends or drops it.
 #[derive(Debug)]
-pub(super) struct Lease {
+pub(super) struct GenerationLease {
     #[expect(dead_code, reason = "holds the lock by being open")]
     file: File,
 }
 
-impl Lease {
-    /// Where the disk cannot lock, nothing is removed either, since that takes a lock.
+impl GenerationLease {
+    /// Where the disk has no locks, no generation is removed either, since that takes a lock.
     pub(super) fn take(path: &Path) -> io::Result<Self> {
-        let file = open(path)?;
+        let file = open_lock_file(path)?;
         match file.try_lock_shared() {
             Ok(()) | Err(TryLockError::Error(_)) => Ok(Self { file }),
             Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
         }
     }
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path)
 }

@@ -1,7 +1,7 @@
-//! [`Manifest`]: what a generation holds, by the names that git has for the content of each file.
+//! [`Manifest`]: the files of a generation with git's hash of the content of each.
 //!
-//! Two generations are compared, and a listing is made for the catalog, without looking at the disk: a file with the same blob
-//! is the same, wherever it lies. So of a sync that changes three of five thousand files three are read.
+//! Generations are compared, and listed for the catalog, without reading the disk: files with the same blob have the same
+//! content. So after a sync that changes three of five thousand files, three are read.
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
@@ -13,31 +13,30 @@ use skills_core::{
 
 use crate::source::{assemble::is_same, walk::is_skipped};
 
-/// The least that a file or a folder takes of most disks.
-const BLOCK: u64 = 4096;
-/// What the first line says.
-const HEAD: &str = "skills-mcp generation 1";
+/// What a file or a folder takes at least on most disks.
+const DISK_BLOCK_BYTES: u64 = 4096;
+/// The first line.
+const MANIFEST_HEADER: &str = "skills-mcp generation 1";
 
 /// The files of a generation, by path, and what was left out.
 #[derive(Debug, Default, PartialEq)]
-pub struct Manifest {
-    pub(super) files: BTreeMap<String, File>,
+pub(crate) struct Manifest {
+    pub(super) files: BTreeMap<String, ManifestFile>,
     pub(super) left_out: Vec<(String, Finding)>,
 }
 
-/// One file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct File {
-    /// Git's name for its content.
+pub(super) struct ManifestFile {
+    /// Git's hash of its content.
     pub(super) blob: String,
     pub(super) bytes: u64,
     pub(super) executable: bool,
 }
 
 impl Manifest {
-    /// As it is kept.
+    /// The text that is stored.
     pub(super) fn text(&self) -> String {
-        let mut text = format!("{HEAD}\n");
+        let mut text = format!("{MANIFEST_HEADER}\n");
         for (path, file) in &self.files {
             let mode = if file.executable { 'x' } else { '-' };
             let _ = writeln!(text, "{mode} {} {} {path}", file.blob, file.bytes);
@@ -49,10 +48,10 @@ impl Manifest {
         text
     }
 
-    /// Reads what was kept; none if that is not what we write.
+    /// Reads what [`Manifest::text`] wrote; none if it is anything else.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
-        lines.next().filter(|line| *line == HEAD)?;
+        lines.next().filter(|line| *line == MANIFEST_HEADER)?;
         let mut manifest = Self::default();
         for line in lines {
             let mut parts = line.splitn(4, ' ');
@@ -67,7 +66,8 @@ impl Manifest {
                 }
                 (mode @ ("-" | "x"), blob) => {
                     let bytes = parts.next()?.parse().ok()?;
-                    let file = File { blob: blob.to_owned(), bytes, executable: mode == "x" };
+                    let file =
+                        ManifestFile { blob: blob.to_owned(), bytes, executable: mode == "x" };
                     manifest.files.insert(parts.next()?.to_owned(), file);
                 }
                 _ => return None,
@@ -76,8 +76,8 @@ impl Manifest {
         Some(manifest)
     }
 
-    /// How many files differ: changed, added or removed.
-    pub fn differences(&self, other: &Self) -> Vec<String> {
+    /// The files that were changed, added or removed.
+    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
         let mut paths: Vec<String> = Vec::new();
         for (path, file) in &self.files {
             if other.files.get(path) != Some(file) {
@@ -90,51 +90,42 @@ impl Manifest {
         paths
     }
 
-    /// What the files and their folders take of a disk, roughly: each at least a block.
+    /// The disk space of the files and their folders, roughly: each takes at least a block.
     pub(super) fn disk_bytes(&self) -> u64 {
         let (mut blocks, mut before) = (0, "");
         for (path, file) in &self.files {
-            // Paths ascend, so those of one folder stand together: what differs from the last one is new.
+            // Paths ascend, so those of one folder are together: where a path differs from the last, its folders are new.
             let folders = |path: &str| path.matches('/').count();
             let same = path.split('/').zip(before.split('/')).take_while(|(own, last)| own == last);
             let new = folders(path).saturating_sub(same.count());
-            blocks += u64::try_from(new).unwrap_or(u64::MAX) + file.bytes.div_ceil(BLOCK).max(1);
+            blocks += u64::try_from(new).unwrap_or(u64::MAX)
+                + file.bytes.div_ceil(DISK_BLOCK_BYTES).max(1);
             before = path;
         }
-        blocks.saturating_mul(BLOCK)
-    }
-
-    /// How many files there are.
-    pub fn len(&self) -> usize {
-        self.files.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.files.is_empty()
+        blocks.saturating_mul(DISK_BLOCK_BYTES)
     }
 
     /// What was left out, and why.
-    pub fn left_out(&self) -> &[(String, Finding)] {
+    pub(crate) fn left_out(&self) -> &[(String, Finding)] {
         &self.left_out
     }
 
-    /// The listing of the content's folder, which shares with the one before all that stayed the same.
-    pub fn listing(&self, before: &Arc<Folder>) -> Arc<Folder> {
-        let files: Vec<(&str, &File)> = self
+    /// The listing of the content folder. It shares every unchanged folder with the listing before.
+    pub(crate) fn listing(&self, before: &Arc<Folder>) -> Arc<Folder> {
+        let files: Vec<(&str, &ManifestFile)> = self
             .files
             .iter()
-            .filter_map(|(path, file)| Some((path.strip_prefix(CONTENT)?, file)))
+            .filter_map(|(path, file)| Some((path.strip_prefix(CONTENT_PREFIX)?, file)))
             .collect();
         folder(&files, Some(before))
     }
 }
 
-/// Where the content lies in a generation.
-pub(super) const CONTENT: &str = "skills/";
+/// The content folder of a generation.
+pub(super) const CONTENT_PREFIX: &str = "skills/";
 
-/// A folder from its files' paths, which ascend: those of one folder stand together.
-fn folder(files: &[(&str, &File)], before: Option<&Arc<Folder>>) -> Arc<Folder> {
+/// The listing of a folder from the paths of its files, which ascend.
+fn folder(files: &[(&str, &ManifestFile)], before: Option<&Arc<Folder>>) -> Arc<Folder> {
     let mut own: Vec<(Arc<str>, Entry)> = Vec::new();
     let mut below: Vec<(Arc<str>, Arc<Folder>)> = Vec::new();
     let mut rest = files;
@@ -146,7 +137,7 @@ fn folder(files: &[(&str, &File)], before: Option<&Arc<Folder>>) -> Arc<Folder> 
             rest = rest.get(1..).unwrap_or_default();
             continue;
         };
-        let inside = |(path, _): &(&str, &File)| {
+        let inside = |(path, _): &(&str, &ManifestFile)| {
             path.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'))
         };
         let end = rest.iter().position(|file| !inside(file)).unwrap_or(rest.len());
@@ -155,7 +146,7 @@ fn folder(files: &[(&str, &File)], before: Option<&Arc<Folder>>) -> Arc<Folder> 
         if is_skipped(name) {
             continue;
         }
-        let group: Vec<(&str, &File)> = group
+        let group: Vec<(&str, &ManifestFile)> = group
             .iter()
             .filter_map(|(path, file)| Some((path.strip_prefix(name)?.strip_prefix('/')?, *file)))
             .collect();
@@ -169,15 +160,15 @@ fn folder(files: &[(&str, &File)], before: Option<&Arc<Folder>>) -> Arc<Folder> 
     }
 }
 
-/// Of a name that was there before, the copy that is there.
+/// The name in the listing before, to share its memory.
 fn known_name(before: &Folder, name: &str) -> Option<Arc<str>> {
     let files = before.files();
     let found = files.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
     files.get(found).map(|(own, _)| Arc::clone(own))
 }
 
-/// The same for the same content, wherever and whenever it was written.
-fn stamp(file: &File) -> Stamp {
+/// A fingerprint of the content and the mode, the same wherever and whenever the file was written.
+fn stamp(file: &ManifestFile) -> Stamp {
     let part = |from: usize| {
         let digits = file.blob.get(from..from + 20).unwrap_or_default();
         u128::from_str_radix(digits, 16)
@@ -188,8 +179,8 @@ fn stamp(file: &File) -> Stamp {
     Stamp::of(&[part(0), part(20), i128::from(file.executable)])
 }
 
-/// A path in a commit as a path of ours; why not, if it cannot be.
-pub(super) fn usable(path: &[u8]) -> Result<RelPath, &'static str> {
+/// A path of a commit, if it can be served; else why not.
+pub(super) fn usable_path(path: &[u8]) -> Result<RelPath, &'static str> {
     let text = std::str::from_utf8(path).map_err(|_| "the name is not UTF-8; not served")?;
     let mut whole = RelPath::root();
     for name in text.split('/') {
@@ -209,14 +200,17 @@ mod tests {
     use super::*;
 
     fn manifest(files: &[(&str, u8)]) -> Manifest {
-        let file =
-            |number: &u8| File { blob: format!("{number:040x}"), bytes: 3, executable: false };
+        let file = |number: &u8| ManifestFile {
+            blob: format!("{number:040x}"),
+            bytes: 3,
+            executable: false,
+        };
         let files = files.iter().map(|(path, number)| ((*path).to_owned(), file(number))).collect();
         Manifest { files, left_out: Vec::new() }
     }
 
     #[test]
-    fn what_is_kept_is_read_again() {
+    fn a_manifest_is_read_as_it_was_written() {
         let mut kept = manifest(&[("skills/a b/SKILL.md", 1), ("config.yaml", 2)]);
         kept.left_out
             .push(("x y".to_owned(), Finding::whole(Code::LinkRefused, "is a link").hint("do")));
@@ -230,10 +224,10 @@ mod tests {
         assert_eq!(Manifest::default().disk_bytes(), 0);
         // skills, a, b: three folders; three files.
         let three = manifest(&[("skills/a/x", 1), ("skills/a/y", 1), ("skills/b/x", 1)]);
-        assert_eq!(three.disk_bytes(), 6 * BLOCK);
+        assert_eq!(three.disk_bytes(), 6 * DISK_BLOCK_BYTES);
         let mut large = manifest(&[("skills/x", 1)]);
-        large.files.values_mut().for_each(|file| file.bytes = BLOCK + 1);
-        assert_eq!(large.disk_bytes(), 3 * BLOCK);
+        large.files.values_mut().for_each(|file| file.bytes = DISK_BLOCK_BYTES + 1);
+        assert_eq!(large.disk_bytes(), 3 * DISK_BLOCK_BYTES);
     }
 
     #[test]
@@ -270,8 +264,8 @@ mod tests {
             b"a\nb",
             b"\xff",
         ] {
-            assert!(usable(bad).is_err(), "{bad:?}");
+            assert!(usable_path(bad).is_err(), "{bad:?}");
         }
-        assert_eq!(usable(b"skills/a b/.hidden").unwrap().as_str(), "skills/a b/.hidden");
+        assert_eq!(usable_path(b"skills/a b/.hidden").unwrap().as_str(), "skills/a b/.hidden");
     }
 }

@@ -1,8 +1,8 @@
-//! [`Mirror`]: a bare, shallow copy of a repository, and the commands we give git for it.
+//! [`Mirror`]: a bare, shallow copy of a repository, and the git commands on it.
 //!
-//! Of the remote one branch or commit is fetched, without its history, its tags, its submodules, or files larger than we serve.
-//! The copy's own settings are written anew before every use, so that nobody else's count. Nothing is ever checked out: trees
-//! and files are read, and no attribute, filter or hook has a say.
+//! One branch or commit is fetched, without its history, tags, submodules, or files that are too large to serve. The mirror's
+//! own configuration is written anew before every use, so that no other change to it counts. Nothing is checked out: trees and
+//! files are read, and no attribute, filter or hook applies.
 
 use std::{
     collections::HashMap,
@@ -15,38 +15,38 @@ use skills_core::diagnostic::escaped;
 
 use super::{
     error::GitError,
-    lock::Lock,
-    place::{self, PACKS, Place},
-    program::{Call, Git, Take},
+    lock::RepositoryLock,
+    program::{GitCommand, InstalledGit, ReadOutput},
+    storage::{self, PACK_FOLDER, RepositoryStorage},
     url::{Remote, is_commit, short_digest},
 };
 
-/// Larger files are not even fetched, where the server can leave them out.
-pub(super) const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
-/// What works on the disk alone is given this long.
-const LOCAL: Duration = Duration::from_mins(5);
+/// Larger files are not served, and not even fetched where the remote can leave them out.
+pub(super) const MAX_BLOB_BYTES: u64 = 64 * 1024 * 1024;
+/// How long a command without a remote may take.
+const LOCAL_COMMAND_TIMEOUT: Duration = Duration::from_mins(5);
 /// A commit whose list of files is longer is not served.
-const MAX_LIST: u64 = 64 * 1024 * 1024;
+const MAX_LIST_BYTES: u64 = 64 * 1024 * 1024;
 /// A commit with more files and folders is not served.
-const MAX_ENTRIES: usize = 250_000;
-/// So many branches are told of.
-const MAX_BRANCHES: usize = 10;
+const MAX_TREE_ENTRIES: usize = 250_000;
+/// How many branches an error message lists.
+const MAX_LISTED_BRANCHES: usize = 10;
 
-/// A copy and what it is a copy of.
+/// A mirror, its remote, and how to run git on it.
 pub(super) struct Mirror<'a> {
-    pub(super) git: &'a dyn Git,
-    pub(super) place: &'a Place,
+    pub(super) git: &'a InstalledGit,
+    pub(super) storage: &'a RepositoryStorage,
     pub(super) folder: PathBuf,
     pub(super) remote: &'a Remote,
-    pub(super) lock: &'a Lock,
+    pub(super) lock: &'a RepositoryLock,
     pub(super) timeout: Duration,
     pub(super) sparse: bool,
     pub(super) progress: Option<&'a (dyn Fn(&str) + Sync)>,
 }
 
-/// What is fetched.
+/// What to fetch.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Fetched<'a> {
+pub(super) enum FetchTarget<'a> {
     Branch(&'a str),
     Commit(&'a str),
 }
@@ -60,9 +60,9 @@ pub(super) struct TreeEntry {
 }
 
 /// The mode of a folder.
-const FOLDER: &str = "040000";
-/// What git says of folders in folders in folders.
-const TOO_DEEP: &str = "maximum allowed tree depth";
+const FOLDER_MODE: &str = "040000";
+/// Git's message about folders that are nested too deep.
+const TOO_DEEP_MESSAGE: &str = "maximum allowed tree depth";
 
 impl TreeEntry {
     fn parse(line: &[u8]) -> Option<Self> {
@@ -76,43 +76,43 @@ impl TreeEntry {
 }
 
 impl Mirror<'_> {
-    /// Makes the copy if there is none, and takes out of it what others left there.
-    pub(super) fn ready(&self) -> Result<(), GitError> {
+    /// Makes the mirror if there is none, and removes what killed processes left in it.
+    pub(super) fn prepare(&self) -> Result<(), GitError> {
         let written = || {
-            for folder in [PACKS, "refs/skills"] {
-                place::make_folder(&self.folder.join(folder))?;
+            for folder in [PACK_FOLDER, "refs/skills"] {
+                storage::make_folder(&self.folder.join(folder))?;
             }
-            // Whoever held one of these is gone: we have the lock.
+            // The processes that held these have ended: this one has the lock.
             for lock in
                 ["shallow.lock", "packed-refs.lock", "index.lock", "HEAD.lock", "config.lock"]
             {
-                place::remove(&self.folder.join(lock));
+                storage::remove(&self.folder.join(lock));
             }
             let refs = self.folder.join("refs/skills");
             for name in
-                place::names(&refs).iter().filter(|name| name.strip_suffix(".lock").is_some())
+                storage::names(&refs).iter().filter(|name| name.strip_suffix(".lock").is_some())
             {
-                place::remove(&refs.join(name));
+                storage::remove(&refs.join(name));
             }
-            self.place.replace(&self.folder.join("HEAD"), "ref: refs/heads/none\n")?;
+            self.storage.replace(&self.folder.join("HEAD"), "ref: refs/heads/none\n")?;
             self.configure(false)
         };
         written().map_err(|error: io::Error| {
-            // Something that is no folder, and no copy of anything.
-            let odd = [
+            // The path leads to something that is no folder.
+            let not_a_folder = [
                 io::ErrorKind::NotADirectory,
                 io::ErrorKind::AlreadyExists,
                 io::ErrorKind::IsADirectory,
             ];
-            if odd.contains(&error.kind()) {
+            if not_a_folder.contains(&error.kind()) {
                 return GitError::Broken(error.to_string());
             }
-            self.place.disk(error)
+            self.storage.disk_error(error)
         })
     }
 
-    /// Writes the copy's settings. Only to a fetch it is a part of something larger: to all else, what is not here is not here,
-    /// and nobody goes and gets it.
+    /// Writes the mirror's configuration. Only for a fetch it is a partial clone: any other command must not fetch what is
+    /// missing.
     fn configure(&self, partial: bool) -> io::Result<()> {
         let (url, filter) = (self.remote.url(), self.filter());
         let plain = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n".to_owned();
@@ -123,119 +123,124 @@ impl Mirror<'_> {
         } else {
             plain
         };
-        self.place.replace(&self.folder.join("config"), &settings)
+        self.storage.replace(&self.folder.join("config"), &settings)
     }
 
     fn filter(&self) -> String {
-        if self.sparse { "blob:none".to_owned() } else { format!("blob:limit={MAX_FILE_BYTES}") }
+        if self.sparse { "blob:none".to_owned() } else { format!("blob:limit={MAX_BLOB_BYTES}") }
     }
 
-    /// Fetches what is wanted; the commit that it is.
-    pub(super) fn fetch(&self, what: Fetched<'_>) -> Result<String, GitError> {
-        let (from, name) = match what {
-            Fetched::Branch(branch) => (format!("refs/heads/{branch}"), short_digest(branch)),
-            Fetched::Commit(commit) => (commit.to_owned(), short_digest(commit)),
+    /// Fetches a branch or commit; the commit.
+    pub(super) fn fetch(&self, target: FetchTarget<'_>) -> Result<String, GitError> {
+        let (from, name) = match target {
+            FetchTarget::Branch(branch) => (format!("refs/heads/{branch}"), short_digest(branch)),
+            FetchTarget::Commit(commit) => (commit.to_owned(), short_digest(commit)),
         };
         let here = format!("refs/skills/{name}");
         let (refspec, filter) = (format!("+{from}:{here}"), format!("--filter={}", self.filter()));
-        let mut arguments = FETCH.to_vec();
+        let mut arguments = FETCH_ARGUMENTS.to_vec();
         arguments.extend(["--depth=1", filter.as_str()]);
         if self.progress.is_some() {
             arguments.push("--progress");
         }
         arguments.extend(["--end-of-options", "origin", refspec.as_str()]);
-        self.remotely(&arguments, &[], &mut to_the_end)
-            .map_err(|error| self.missing(error, what))?;
+        self.run_remote(&arguments, &[], &mut discard_output)
+            .map_err(|error| self.explain_missing(error, target))?;
         let mut commit = String::new();
         let name = format!("{here}^{{commit}}");
-        self.locally(&["rev-parse", "--verify", "--end-of-options", &name], &[], &mut |out| {
+        self.run_local(&["rev-parse", "--verify", "--end-of-options", &name], &[], &mut |out| {
             out.take(100).read_to_string(&mut commit).map(drop)
         })?;
         let commit = commit.trim().to_owned();
         is_commit(&commit).then_some(commit).ok_or_else(|| GitError::Broken("no commit".to_owned()))
     }
 
-    /// Says what is missing, and what there is instead.
-    fn missing(&self, error: GitError, what: Fetched<'_>) -> GitError {
-        let GitError::Said(said) = &error else { return error };
-        let lower = said.to_ascii_lowercase();
-        match what {
-            Fetched::Branch(branch) if lower.contains("couldn't find remote ref") => {
+    /// Turns git's message about a missing branch or commit into an error that names it.
+    fn explain_missing(&self, error: GitError, target: FetchTarget<'_>) -> GitError {
+        let GitError::Other(message) = &error else { return error };
+        let lower = message.to_ascii_lowercase();
+        match target {
+            FetchTarget::Branch(branch) if lower.contains("couldn't find remote ref") => {
                 let others = self.branches().unwrap_or_default();
                 GitError::NoBranch { branch: branch.to_owned(), others }
             }
-            Fetched::Commit(commit)
+            FetchTarget::Commit(commit)
                 if lower.contains("not our ref")
                     || lower.contains("unadvertised object")
                     || lower.contains("couldn't find remote ref") =>
             {
                 GitError::NoCommit(commit.to_owned())
             }
-            Fetched::Branch(_) | Fetched::Commit(_) => error,
+            FetchTarget::Branch(_) | FetchTarget::Commit(_) => error,
         }
     }
 
     /// Some of the branches that the remote has.
     fn branches(&self) -> Result<Vec<String>, GitError> {
         let mut branches = Vec::new();
-        self.remotely(&["ls-remote", "--heads", "--end-of-options", "origin"], &[], &mut |out| {
-            for line in BufReader::new(out.take(MAX_LIST)).split(b'\n').take(MAX_BRANCHES) {
-                let line = line?;
-                let line = String::from_utf8_lossy(&line);
-                let name = line.split_once("refs/heads/").map(|(_, name)| escaped(name));
-                branches.extend(name);
-            }
-            Ok(())
-        })?;
+        self.run_remote(
+            &["ls-remote", "--heads", "--end-of-options", "origin"],
+            &[],
+            &mut |out| {
+                let lines = BufReader::new(out.take(MAX_LIST_BYTES)).split(b'\n');
+                for line in lines.take(MAX_LISTED_BRANCHES) {
+                    let line = line?;
+                    let line = String::from_utf8_lossy(&line);
+                    let name = line.split_once("refs/heads/").map(|(_, name)| escaped(name));
+                    branches.extend(name);
+                }
+                Ok(())
+            },
+        )?;
         Ok(branches)
     }
 
     /// The commit that a branch of the remote is at now.
     pub(super) fn head(&self, branch: &str) -> Result<Option<String>, GitError> {
         let name = format!("refs/heads/{branch}");
-        let mut said = String::new();
-        self.remotely(&["ls-remote", "--end-of-options", "origin", &name], &[], &mut |out| {
-            out.take(1_000).read_to_string(&mut said).map(drop)
+        let mut listed = String::new();
+        self.run_remote(&["ls-remote", "--end-of-options", "origin", &name], &[], &mut |out| {
+            out.take(1_000).read_to_string(&mut listed).map(drop)
         })?;
-        let commit = said.split_whitespace().next().filter(|commit| is_commit(commit));
+        let commit = listed.split_whitespace().next().filter(|commit| is_commit(commit));
         Ok(commit.map(str::to_owned))
     }
 
-    /// Every file in a commit, whatever it is. A commit of a few objects may hold folders without end, each many times in the
-    /// next one; so folders are counted too, and git is ended as soon as there are too many.
+    /// Every file in a commit, whatever its mode. A commit of a few objects may have a tree without end, in which each folder
+    /// contains the next one many times; so folders are counted too, and git is killed as soon as there are too many.
     pub(super) fn tree(&self, commit: &str) -> Result<Vec<TreeEntry>, GitError> {
         let refused = |why: String| GitError::Refused { commit: commit.to_owned(), why };
         let mut entries = Vec::new();
         let mut over = None;
         let arguments = ["ls-tree", "-r", "-t", "-z", "--full-tree", "--end-of-options", commit];
-        let listed = self.locally(&arguments, &[], &mut |out| {
-            let mut out = BufReader::new(out.take(MAX_LIST));
+        let listed = self.run_local(&arguments, &[], &mut |out| {
+            let mut out = BufReader::new(out.take(MAX_LIST_BYTES));
             for (number, line) in (&mut out).split(0).enumerate() {
-                if number == MAX_ENTRIES {
-                    over = Some(format!("it has more than {MAX_ENTRIES} files and folders"));
+                if number == MAX_TREE_ENTRIES {
+                    over = Some(format!("it has more than {MAX_TREE_ENTRIES} files and folders"));
                     return Ok(());
                 }
-                entries.extend(TreeEntry::parse(&line?).filter(|entry| entry.mode != FOLDER));
+                entries.extend(TreeEntry::parse(&line?).filter(|entry| entry.mode != FOLDER_MODE));
             }
             if out.get_ref().limit() == 0 {
-                over = Some(format!("its list of files is longer than {MAX_LIST} bytes"));
+                over = Some(format!("its list of files is longer than {MAX_LIST_BYTES} bytes"));
             }
             Ok(())
         });
         match (over, listed) {
             (Some(why), _) => Err(refused(why)),
-            (None, Err(GitError::Broken(said))) if said.contains(TOO_DEEP) => {
+            (None, Err(GitError::Broken(message))) if message.contains(TOO_DEEP_MESSAGE) => {
                 Err(refused("its folders lie deeper than git goes".to_owned()))
             }
             (None, listed) => listed.map(|()| entries),
         }
     }
 
-    /// How large these are; of what is not here nothing is said.
+    /// The sizes of these blobs; those that the mirror does not have are left out.
     pub(super) fn sizes(&self, blobs: &[&str]) -> Result<HashMap<String, u64>, GitError> {
         let mut sizes = HashMap::new();
         let input = lines(blobs);
-        self.locally(&["cat-file", "--batch-check", "--buffer"], input.as_bytes(), &mut |out| {
+        self.run_local(&["cat-file", "--batch-check", "--buffer"], input.as_bytes(), &mut |out| {
             for line in BufReader::new(out).lines() {
                 let line = line?;
                 let mut words = line.split(' ');
@@ -250,20 +255,20 @@ impl Mirror<'_> {
         Ok(sizes)
     }
 
-    /// Fetches files by themselves, which a sparse copy leaves for later.
+    /// Fetches blobs that a sparse mirror does not have yet.
     pub(super) fn fetch_blobs(&self, blobs: &[&str]) -> Result<(), GitError> {
         if blobs.is_empty() {
             return Ok(());
         }
-        let filter = format!("--filter=blob:limit={MAX_FILE_BYTES}");
-        // Told of the commit that we have, the server would think that we have its files too.
+        let filter = format!("--filter=blob:limit={MAX_BLOB_BYTES}");
+        // A remote that hears of the mirror's commit would assume that the mirror has its files too.
         let mut arguments = vec!["-c", "fetch.negotiationAlgorithm=noop"];
-        arguments.extend(FETCH);
+        arguments.extend(FETCH_ARGUMENTS);
         arguments.extend([filter.as_str(), "--stdin", "--end-of-options", "origin"]);
-        self.remotely(&arguments, lines(blobs).as_bytes(), &mut to_the_end)
+        self.run_remote(&arguments, lines(blobs).as_bytes(), &mut discard_output)
     }
 
-    /// Reads these, one after the other, in this order: which, and its bytes.
+    /// Reads these blobs in this order; `each` gets the number and the bytes of each.
     pub(super) fn contents(
         &self,
         blobs: &[&str],
@@ -272,7 +277,7 @@ impl Mirror<'_> {
         let input = lines(blobs);
         let mut whole = 0;
         let mut torn = None;
-        self.locally(&["cat-file", "--batch", "--buffer"], input.as_bytes(), &mut |out| {
+        self.run_local(&["cat-file", "--batch", "--buffer"], input.as_bytes(), &mut |out| {
             let mut out = BufReader::with_capacity(128 * 1024, out);
             for number in 0..blobs.len() {
                 let mut head = String::new();
@@ -299,39 +304,40 @@ impl Mirror<'_> {
         }
     }
 
-    fn remotely(&self, arguments: &[&str], input: &[u8], take: Take<'_>) -> Result<(), GitError> {
-        let held = self.lock.shared().map_err(|error| self.place.disk(error))?;
-        let call = Call {
-            repository: &self.folder,
-            arguments,
+    fn run_remote(
+        &self,
+        arguments: &[&str],
+        input: &[u8],
+        read: ReadOutput<'_>,
+    ) -> Result<(), GitError> {
+        let disk_error = |error| self.storage.disk_error(error);
+        let held = self.lock.shared().map_err(disk_error)?;
+        let command = GitCommand {
             input,
-            holding: Some(&held),
+            held_lock: Some(&held),
             remote: Some(self.remote),
-            deadline: self.timeout,
             progress: self.progress,
+            ..GitCommand::local(&self.folder, arguments, self.timeout)
         };
-        self.configure(true).map_err(|error| self.place.disk(error))?;
-        let result = self.git.run(&call, take);
-        self.configure(false).map_err(|error| self.place.disk(error))?;
+        self.configure(true).map_err(disk_error)?;
+        let result = self.git.run(&command, read);
+        self.configure(false).map_err(disk_error)?;
         result
     }
 
-    fn locally(&self, arguments: &[&str], input: &[u8], take: Take<'_>) -> Result<(), GitError> {
-        let call = Call {
-            repository: &self.folder,
-            arguments,
-            input,
-            holding: None,
-            remote: None,
-            deadline: LOCAL,
-            progress: None,
-        };
-        self.git.run(&call, take)
+    fn run_local(
+        &self,
+        arguments: &[&str],
+        input: &[u8],
+        read: ReadOutput<'_>,
+    ) -> Result<(), GitError> {
+        let command = GitCommand::local(&self.folder, arguments, LOCAL_COMMAND_TIMEOUT);
+        self.git.run(&GitCommand { input, ..command }, read)
     }
 }
 
-/// What every fetch is told.
-const FETCH: [&str; 7] = [
+/// The beginning of every fetch.
+const FETCH_ARGUMENTS: [&str; 7] = [
     "fetch",
     "--no-tags",
     "--no-auto-gc",
@@ -341,8 +347,7 @@ const FETCH: [&str; 7] = [
     "--upload-pack=git-upload-pack",
 ];
 
-/// Waits for a command that says nothing of interest.
-fn to_the_end(out: &mut dyn Read) -> io::Result<()> {
+fn discard_output(out: &mut dyn Read) -> io::Result<()> {
     io::copy(out, &mut io::sink()).map(drop)
 }
 

@@ -1,21 +1,21 @@
-//! [`Repository`]: a git repository that somebody named, kept as immutable generations of which one is current.
+//! [`Repository`]: a git repository that is a source, stored as immutable generations of which one is current.
 //!
-//! What is served is a folder of plain files, as with any directory; only who makes it and when it becomes another differs.
-//! A sync fetches, writes the commit beside what is there, has it checked, and moves one pointer. Not here: when to sync
-//! (store), and who hears of it (surface).
+//! A generation is a folder of plain files, served like any directory. A sync fetches a commit, writes it as a new generation,
+//! has it checked, and moves one pointer. Not here: when to sync (store), and who is notified (transport).
 
+mod edits;
 mod error;
+mod failure;
 mod generation;
-mod keep;
 mod lock;
 mod manifest;
 mod mirror;
-mod place;
 mod program;
-mod room;
-mod said;
+mod quota;
+mod retention;
 mod settings;
 mod state;
+mod storage;
 mod sync;
 mod token;
 mod tools;
@@ -30,38 +30,39 @@ use std::{
 
 use arc_swap::ArcSwapOption;
 pub use error::GitError;
-pub use generation::Generation;
-use lock::Lease;
-pub use manifest::Manifest;
-use place::Place;
-pub use program::{Call, Git, Installed, Take};
-pub use state::State;
-pub use sync::{Ask, Synced};
+pub(crate) use generation::Generation;
+use lock::GenerationLease;
+use manifest::Manifest;
+pub(crate) use program::InstalledGit;
+use state::SyncState;
+use storage::RepositoryStorage;
+pub(crate) use sync::SyncRequest;
+pub use sync::Synced;
 use thiserror::Error;
-use url::short_digest;
-pub use url::{Remote, UrlError, Wanted, is_branch, is_commit};
+use url::{Remote, Revision, UrlError, short_digest};
+pub(crate) use url::{is_branch, is_commit};
 
 use crate::{
     config::NamedRepository,
-    source::disk::{Identity, identity},
+    source::disk::{FileIdentity, folder_identity},
 };
 
-/// A repository that is followed.
+/// A repository that is a source.
 pub struct Repository {
     name: Arc<str>,
     remote: Remote,
-    /// Its address with what is wanted of it, by whomever: what it is called in the record of consent.
+    /// Its name in the record of consent: the URL with the branch or commit.
     consent_name: String,
-    place: Place,
-    /// What somebody wants of it has a pointer of its own.
+    storage: RepositoryStorage,
+    /// The folder of the pointer to the current generation; each branch and commit that is wanted has its own.
     pointer: PathBuf,
-    git: Arc<dyn Git>,
-    /// The generation that the last look found.
+    git: Arc<InstalledGit>,
+    /// The generation that the last scan found.
     serving: ArcSwapOption<Generation>,
-    /// Those that this process has served. Agents go on using the folders they were given.
-    leases: Mutex<HashMap<String, Lease>>,
-    /// Why the last sync of this process failed.
-    trouble: Mutex<Option<(String, String)>>,
+    /// Generations that this process has served. Agents go on using the folders they were given.
+    leases: Mutex<HashMap<String, GenerationLease>>,
+    /// Why the last sync of this process failed, and what to do.
+    last_error: Mutex<Option<(String, String)>>,
 }
 
 impl fmt::Debug for Repository {
@@ -70,21 +71,17 @@ impl fmt::Debug for Repository {
     }
 }
 
-/// A repository that is not followed at all.
+/// Why a repository cannot be a source.
 #[derive(Debug, Error)]
-pub enum RepositoryError {
-    /// A URL that we do not take.
+pub(crate) enum RepositoryError {
     #[error("{origin}: the URL {error}")]
     Url {
         /// The variable or flag that names it.
         origin: &'static str,
-        /// Why not.
         error: UrlError,
     },
-    /// A branch that git would not take either.
     #[error("SKILLS_BRANCH or git.branch: `{0}` cannot be a branch")]
     Branch(String),
-    /// Nowhere to keep it.
     #[error("{origin}: there is no home folder to keep the repository in")]
     NoHome {
         /// The variable or flag that names it.
@@ -93,8 +90,8 @@ pub enum RepositoryError {
 }
 
 impl RepositoryError {
-    /// The way out.
-    pub fn hint(&self) -> &'static str {
+    /// What to do.
+    pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::Url { error, .. } => error.hint(),
             Self::Branch(_) => "name a branch such as main or team/skills",
@@ -104,13 +101,13 @@ impl RepositoryError {
 }
 
 impl Repository {
-    /// Checks what was named. Nothing is started or looked at yet. `branch` is what the operator says, where they do: else the
-    /// content may, and what it comes to has a pointer of its own.
-    pub fn open(
+    /// Checks the URL and the branch; starts nothing and reads nothing. `branch` is the one that the operator sets; without it
+    /// the content may set one.
+    pub(crate) fn open(
         named: &NamedRepository,
         home: Option<&Path>,
         branch: Option<&str>,
-        git: Arc<dyn Git>,
+        git: Arc<InstalledGit>,
     ) -> Result<Self, RepositoryError> {
         let origin = named.origin;
         let remote =
@@ -119,101 +116,102 @@ impl Repository {
             return Err(RepositoryError::Branch(branch.escape_debug().to_string()));
         }
         let home = home.ok_or(RepositoryError::NoHome { origin })?;
-        let place = Place::new(home, &remote.key());
-        let wanted = match (remote.wanted(), branch) {
-            (Wanted::Commit(commit), _) => format!("commit-{commit}"),
-            (Wanted::Settings, None) => "default".to_owned(),
-            (Wanted::Branch(branch), _) => format!("branch-{}", short_digest(branch)),
-            (Wanted::Settings, Some(branch)) => format!("branch-{}", short_digest(branch)),
+        let storage = RepositoryStorage::new(home, &remote.key());
+        let configured = branch.filter(|_| *remote.revision() == Revision::Configured);
+        let pointer = match (remote.revision(), configured) {
+            (Revision::Commit(commit), _) => format!("commit-{commit}"),
+            (Revision::Configured, None) => "default".to_owned(),
+            (Revision::Branch(branch), _) => format!("branch-{}", short_digest(branch)),
+            (Revision::Configured, Some(branch)) => format!("branch-{}", short_digest(branch)),
         };
-        let consent_name = match branch.filter(|_| *remote.wanted() == Wanted::Settings) {
+        let consent_name = match configured {
             Some(branch) => format!("{}#{branch}", remote.url()),
             None => remote.to_string(),
         };
-        let pointer = place.wanted().join(wanted);
+        let pointer = storage.pointers().join(pointer);
         Ok(Self {
             name: named.name.as_str().into(),
             remote,
             consent_name,
-            place,
+            storage,
             pointer,
             git,
             serving: ArcSwapOption::empty(),
             leases: Mutex::default(),
-            trouble: Mutex::default(),
+            last_error: Mutex::default(),
         })
     }
 
     /// Its name among the sources.
-    pub fn name(&self) -> &Arc<str> {
+    pub(crate) fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// Its address, and what of it is wanted.
-    pub fn remote(&self) -> &Remote {
+    /// Its address, and the revision that the address names.
+    pub(crate) fn remote(&self) -> &Remote {
         &self.remote
     }
 
-    /// What it is called in the record of consent: one name for one branch or commit of it.
-    pub fn consent_name(&self) -> &str {
+    /// Its name in the record of consent: one name for one branch or commit of it.
+    pub(crate) fn consent_name(&self) -> &str {
         &self.consent_name
     }
 
-    /// Where it is kept.
-    pub fn folder(&self) -> &Path {
-        self.place.folder()
+    /// The folder it is stored in.
+    pub(crate) fn folder(&self) -> &Path {
+        self.storage.folder()
     }
 
     /// The commit that the pointer leads to now.
-    pub fn commit(&self) -> Option<String> {
-        let commit = place::read(&self.pointer.join("current"))?;
+    pub(crate) fn commit(&self) -> Option<String> {
+        let commit = storage::read(&self.pointer.join("current"))?;
         let commit = commit.trim_end();
         is_commit(commit).then(|| commit.to_owned())
     }
 
     /// Which folder of content the pointer leads to now.
-    pub fn identity(&self) -> Option<Identity> {
-        identity(&self.place.generation(&self.commit()?).join("skills"))
+    pub(crate) fn identity(&self) -> Option<FileIdentity> {
+        folder_identity(&self.storage.generation(&self.commit()?).join("skills"))
     }
 
-    /// The generation that the last look found: whatever is read beside its files belongs to the same commit.
-    pub fn serving(&self) -> Option<Arc<Generation>> {
+    /// The generation that the last scan found: whatever is read beside its files belongs to the same commit.
+    pub(crate) fn serving(&self) -> Option<Arc<Generation>> {
         self.serving.load_full()
     }
 
-    /// The generation that the pointer leads to, which from now on is served, and stays for as long as we live.
-    pub(super) fn serve(&self) -> Option<Arc<Generation>> {
+    /// The generation that the pointer leads to, which this process serves from now on and holds until it ends.
+    pub(in crate::source) fn serve(&self) -> Option<Arc<Generation>> {
         let commit = self.commit()?;
         if let Some(serving) = self.serving().filter(|serving| serving.commit() == commit) {
             return Some(serving);
         }
-        // First held, then looked at: nobody removes what is held.
-        let lease = Lease::take(&self.place.lease(&commit)).ok();
-        let generation = Arc::new(Generation::open(&self.place, &commit)?);
+        // The lease comes first: no process removes a generation with a lease.
+        let lease = GenerationLease::take(&self.storage.lease(&commit)).ok();
+        let generation = Arc::new(Generation::open(&self.storage, &commit)?);
         let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
         leases.extend(lease.map(|lease| (commit, lease)));
         self.serving.store(Some(Arc::clone(&generation)));
         Some(generation)
     }
 
-    /// What is known of the last syncs, of any process.
-    pub fn state(&self) -> State {
-        let state = place::read(&self.pointer.join("state.json"));
+    /// The last syncs, of any process.
+    pub(crate) fn state(&self) -> SyncState {
+        let state = storage::read(&self.pointer.join("state.json"));
         state.and_then(|state| serde_json::from_str(&state).ok()).unwrap_or_default()
     }
 
-    /// Why the last sync failed, with the way out; none if it did not.
-    pub fn trouble(&self) -> Option<(String, String)> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Why the last sync of this process failed, and what to do; none if it did not.
+    pub(crate) fn last_error(&self) -> Option<(String, String)> {
+        self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What is left of earlier commits and cannot be removed; a sentence about each.
-    pub fn left_behind(&self) -> Vec<String> {
-        self.place.left_behind()
+    pub(crate) fn left_behind(&self) -> Vec<String> {
+        self.storage.left_behind()
     }
 
-    /// Ends what runs for it, and starts nothing more.
-    pub fn stop(&self) {
+    /// Kills the git that runs for it, and starts no other.
+    pub(crate) fn stop(&self) {
         self.git.stop();
     }
 }

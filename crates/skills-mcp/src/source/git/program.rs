@@ -1,22 +1,22 @@
-//! The `git` program: the one place that starts it, with every setting, variable and limit it is given.
+//! The `git` program: only this file starts it, with every setting, variable and limit it gets.
 //!
-//! It runs without a shell, without a terminal, without the settings of the repository or of the machine, but for those of the
-//! user that say how to reach a host (proxy, certificates, credential helper, rewritten URLs). It reads no hooks,
-//! filters or submodules, speaks only the protocol of the URL, and ends with all it started when its time is up. Not here:
-//! which commands are run (mirror).
+//! It runs without a shell, without a terminal, and without the configuration of the repository and of the machine, except the
+//! user's settings about hosts (proxy, certificates, credential helper, rewritten URLs). It uses no hooks, filters or
+//! submodules, only the protocol of the URL, and is killed with all it started when its time is up. Not here: which commands
+//! run (mirror).
 
-#![expect(clippy::disallowed_methods, reason = "this is the door to the git program")]
+#![expect(clippy::disallowed_methods, reason = "this file starts the git program")]
 
 use std::{
     ffi::OsString,
-    fmt::{self, Write as _},
+    fmt::Write as _,
     fs::File,
     io::{self, BufRead as _, BufReader, Read, Write as _},
     path::Path,
     process::{Child, Command, Stdio},
     sync::{
         Mutex, OnceLock, PoisonError,
-        atomic::{AtomicBool, AtomicU8, Ordering},
+        atomic::{AtomicBool, Ordering},
         mpsc,
     },
     thread,
@@ -27,86 +27,106 @@ use skills_core::diagnostic::escaped;
 
 use super::{
     error::GitError,
-    place::{self, PACKS},
-    said::judged,
+    failure::classify,
     settings::{EXEC_PATH, INHERITED, SETTINGS, VARIABLES},
-    token::Token,
-    tools::{Toolbox, Tools},
+    storage::{self, PACK_FOLDER},
+    token::GithubToken,
+    tools::{GitToolFinder, GitTools},
     url::{Remote, Scheme},
 };
 use crate::config::{Environment, inherited};
 
-/// What git does for us. A second implementation would have to promise the same: nothing of the content runs.
-pub trait Git: Send + Sync + fmt::Debug {
-    /// Runs one command; `take` reads what it prints. Where it comes back before the command's output ends, the command is ended:
-    /// what was read is all that was wanted.
-    fn run(&self, call: &Call<'_>, take: Take<'_>) -> Result<(), GitError>;
-    /// Ends whatever runs, and starts nothing more.
-    fn stop(&self);
-}
-
-/// Reads what a command prints.
-pub type Take<'a> = &'a mut dyn FnMut(&mut dyn Read) -> io::Result<()>;
+/// Reads the output of a command.
+pub(super) type ReadOutput<'a> = &'a mut dyn FnMut(&mut dyn Read) -> io::Result<()>;
 
 /// One command.
-#[expect(missing_debug_implementations, reason = "who hears how it gets on cannot be shown")]
 #[derive(Clone, Copy)]
-pub struct Call<'a> {
+pub(crate) struct GitCommand<'a> {
     /// The repository it works on.
-    pub repository: &'a Path,
+    pub(super) repository: &'a Path,
     /// The command and its arguments.
-    pub arguments: &'a [&'a str],
-    /// What it reads.
-    pub input: &'a [u8],
-    /// A lock that it holds for as long as it runs, where it reads nothing.
-    pub holding: Option<&'a File>,
-    /// Whom it talks to, where it does.
-    pub remote: Option<&'a Remote>,
-    /// When it is ended.
-    pub deadline: Duration,
-    /// Who hears how it gets on.
-    pub progress: Option<&'a (dyn Fn(&str) + Sync)>,
+    pub(super) arguments: &'a [&'a str],
+    /// Its standard input.
+    pub(super) input: &'a [u8],
+    /// A lock that it holds while it runs, where it has no input.
+    pub(super) held_lock: Option<&'a File>,
+    /// The remote, for a command that uses one.
+    pub(super) remote: Option<&'a Remote>,
+    /// When it is killed.
+    pub(super) timeout: Duration,
+    /// Receives its progress.
+    pub(super) progress: Option<&'a (dyn Fn(&str) + Sync)>,
 }
 
-/// Older ones do not take settings from their environment, or take the user's all the same.
-const OLDEST: (u32, u32) = (2, 32);
-/// A remote that sends more at once is not listened to any longer.
-const MAX_RECEIVED: u64 = 2 * 1024 * 1024 * 1024;
-/// How often that is looked at.
-const TICK: Duration = Duration::from_millis(500);
-/// So much of what git says is looked at.
-const MAX_SAID: usize = 64 * 1024;
+impl<'a> GitCommand<'a> {
+    /// A command without a remote and without input.
+    pub(super) fn local(repository: &'a Path, arguments: &'a [&'a str], timeout: Duration) -> Self {
+        let input = &[];
+        let (held_lock, remote, progress) = (None, None, None);
+        Self { repository, arguments, input, held_lock, remote, timeout, progress }
+    }
+}
 
-/// The program that is installed on this machine.
+/// Older versions take no settings from the environment, or do not ignore the user's.
+const OLDEST_GIT_VERSION: (u32, u32) = (2, 32);
+/// How much a remote may send at once.
+const MAX_RECEIVED_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+/// How often that is checked.
+const RECEIVED_CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// How much of git's messages is read.
+const MAX_STDERR_BYTES: usize = 64 * 1024;
+
+/// The git that is installed on this machine.
 #[derive(Debug, Default)]
-pub struct Installed {
-    toolbox: Toolbox,
+pub(crate) struct InstalledGit {
+    finder: GitToolFinder,
     stopped: AtomicBool,
     /// The process groups that run.
     running: Mutex<Vec<u32>>,
-    /// Which git it is, where it says so.
+    /// Its version, if that is known.
     version: OnceLock<Option<(u32, u32)>>,
-    /// The user's settings that say how to reach a host.
-    user: OnceLock<Vec<(String, String)>>,
-    /// Whether the log has said that another git was passed over.
+    /// The user's settings about hosts.
+    user_settings: OnceLock<Vec<(String, String)>>,
+    /// Set once the log has said that another git was passed over.
     passed_over: OnceLock<()>,
 }
 
-impl Git for Installed {
-    fn run(&self, call: &Call<'_>, take: Take<'_>) -> Result<(), GitError> {
+/// How a command ended.
+struct CommandResult {
+    /// Whether it did all, or as much as its reader wanted.
+    succeeded: bool,
+    stderr: String,
+}
+
+/// The limit for which a command was killed.
+enum Overrun {
+    Time,
+    Received,
+}
+
+impl InstalledGit {
+    /// `roots` are those of `scripts.roots`, which scripts may write.
+    pub(crate) fn new(environment: &Environment, roots: &[String]) -> Self {
+        Self { finder: GitToolFinder::new(environment, roots), ..Self::default() }
+    }
+
+    /// Runs one command; `read` reads its output. Where `read` returns before the output ends, the command is killed, and counts
+    /// as a success.
+    pub(super) fn run(&self, call: &GitCommand<'_>, read: ReadOutput<'_>) -> Result<(), GitError> {
         let tools = self.tools()?;
-        if let Some(version) = self.version(&tools).filter(|version| *version < OLDEST) {
-            return Err(GitError::OldProgram { version, oldest: OLDEST });
+        let version = self.version(&tools);
+        if let Some(version) = version.filter(|version| *version < OLDEST_GIT_VERSION) {
+            return Err(GitError::OldProgram { version, oldest: OLDEST_GIT_VERSION });
         }
         if call.remote.is_some_and(|remote| remote.scheme() == Scheme::Ssh) {
             tools.need_ssh()?;
         }
-        let token = call.remote.and_then(Token::for_remote);
-        let mut command = plain(&tools);
+        let token = call.remote.and_then(GithubToken::for_remote);
+        let mut command = plain_git(&tools);
         command.arg("--git-dir").arg(call.repository).args(call.arguments);
         command.current_dir("/").envs(VARIABLES.iter().copied());
         command.env("GIT_ALLOW_PROTOCOL", protocols(call.remote));
-        // Whatever the agent that started us or a configuration says.
+        // Whatever the environment or a configuration says.
         command.env("GIT_SSH_COMMAND", tools.ssh_command());
         let mut settings: Vec<(String, String)> = Vec::new();
         if call.remote.is_some() {
@@ -115,131 +135,115 @@ impl Git for Installed {
         let fixed = SETTINGS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         settings.extend(fixed);
         if let (Some(token), Some(remote)) = (&token, call.remote) {
-            settings.extend(Token::settings(remote));
+            settings.extend(GithubToken::settings(remote));
             let (name, value) = token.variable();
             command.env(name, value);
         }
-        put_settings(&mut command, &settings);
-        let ended = self.watched(command, call, take)?;
-        if ended.well {
+        set_settings(&mut command, &settings);
+        let result = self.run_with_limits(command, call, read)?;
+        if result.succeeded {
             return Ok(());
         }
-        tracing::debug!(command = call.arguments.first(), "git: {}", escaped(&ended.said));
-        Err(judged(&ended.said, call.remote, token.is_some()))
+        tracing::debug!(command = call.arguments.first(), "git: {}", escaped(&result.stderr));
+        Err(classify(&result.stderr, call.remote, token.is_some()))
     }
 
-    fn stop(&self) {
+    /// Kills every running command, and starts no other.
+    pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.iter().for_each(|group| end(*group));
-    }
-}
-
-/// How a command came to its end.
-struct Ended {
-    /// It did what it was asked for, or as much of it as was wanted.
-    well: bool,
-    said: String,
-}
-
-impl Installed {
-    /// The git of this machine; `roots` are those of `scripts.roots`, in which scripts may write.
-    pub fn new(environment: &Environment, roots: &[String]) -> Self {
-        Self { toolbox: Toolbox::new(environment, roots), ..Self::default() }
+        running.iter().for_each(|group| kill_group(*group));
     }
 
-    /// Which git is used, and its version, for people; or why none is.
-    pub fn described(&self) -> Result<String, GitError> {
+    /// The path and version of the git that is used, for people; or why none is.
+    pub(crate) fn described(&self) -> Result<String, GitError> {
         let tools = self.tools()?;
         let version = self.version(&tools).map(|(major, minor)| format!(" {major}.{minor}"));
-        let mut said = format!("{}{}", tools.git.path.display(), version.unwrap_or_default());
+        let mut text = format!("{}{}", tools.git.path.display(), version.unwrap_or_default());
         for path in &tools.git.passed_over {
-            let _ = write!(said, "; passed over, since scripts may write it: {}", path.display());
+            let _ = write!(text, "; passed over, since scripts may write it: {}", path.display());
         }
-        Ok(said)
+        Ok(text)
     }
 
-    fn tools(&self) -> Result<Tools<'_>, GitError> {
-        let tools = self.toolbox.open()?;
+    fn tools(&self) -> Result<GitTools<'_>, GitError> {
+        let tools = self.finder.find()?;
         if let Some(other) = tools.git.passed_over.first() {
             let (used, other) = (tools.git.path.display(), other.display());
-            let told = || {
+            let warn = || {
                 tracing::warn!(
                     "git: {other} is passed over, since scripts may write it; {used} is used"
                 );
             };
-            self.passed_over.get_or_init(told);
+            self.passed_over.get_or_init(warn);
         }
         Ok(tools)
     }
 
-    /// Runs a command with a deadline, in a process group of its own.
-    fn watched(
+    /// Runs a command in a process group of its own, with limits on time and on what it receives.
+    fn run_with_limits(
         &self,
         mut command: Command,
-        call: &Call<'_>,
-        take: Take<'_>,
-    ) -> Result<Ended, GitError> {
-        let input = match call.holding.filter(|_| call.input.is_empty()) {
-            Some(held) => Stdio::from(held.try_clone().map_err(GitError::Start)?),
+        call: &GitCommand<'_>,
+        read: ReadOutput<'_>,
+    ) -> Result<CommandResult, GitError> {
+        let input = match call.held_lock.filter(|_| call.input.is_empty()) {
+            Some(lock) => Stdio::from(lock.try_clone().map_err(GitError::Start)?),
             None if call.input.is_empty() => Stdio::null(),
             None => Stdio::piped(),
         };
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = self.started(&mut command)?;
+        let mut child = self.start(&mut command)?;
         let group = child.id();
-        let over = AtomicU8::new(IN_TIME);
-        let ended = &over;
-        let (done, waiting) = mpsc::channel::<()>();
+        let (ended, waiting) = mpsc::channel::<()>();
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (taken, enough, said, status) = thread::scope(|scope| {
-            scope.spawn(move || {
-                let verdict = guarded(call, &waiting);
-                ended.store(verdict, Ordering::SeqCst);
-                if verdict != IN_TIME {
-                    end(group);
-                }
+        let (result, enough, stderr, status, overrun) = thread::scope(|scope| {
+            let guard = scope
+                .spawn(move || wait_for_overrun(call, &waiting).inspect(|_| kill_group(group)));
+            let stderr = scope.spawn(|| {
+                stderr.map(|stderr| read_stderr(stderr, call.progress)).unwrap_or_default()
             });
-            let said = scope
-                .spawn(|| stderr.map(|stderr| heard(stderr, call.progress)).unwrap_or_default());
             scope.spawn(|| {
-                // A git that has gone says why; that it no longer listens is no news.
+                // Where that fails git has ended, and its messages say why.
                 let _ = stdin.map(|mut stdin| stdin.write_all(call.input));
             });
-            let (taken, enough) = stdout.map_or((Ok(()), false), |mut stdout| {
-                let taken = take(&mut stdout);
-                // A list without end is not waited for once its reader has had enough.
-                let enough = taken.is_ok() && matches!(stdout.read(&mut [0]), Ok(1..));
-                (taken, enough)
+            let (result, enough) = stdout.map_or((Ok(()), false), |mut stdout| {
+                let result = read(&mut stdout);
+                // The reader may want less than all.
+                let enough = result.is_ok() && matches!(stdout.read(&mut [0]), Ok(1..));
+                (result, enough)
             });
-            if taken.is_err() || enough {
-                end(group);
+            if result.is_err() || enough {
+                kill_group(group);
             }
             let status = child.wait();
-            drop(done);
-            (taken, enough, said.join().unwrap_or_default(), status)
+            drop(ended);
+            let stderr = stderr.join().unwrap_or_default();
+            (result, enough, stderr, status, guard.join().ok().flatten())
         });
         self.running.lock().unwrap_or_else(PoisonError::into_inner).retain(|one| *one != group);
         if self.stopped.load(Ordering::SeqCst) {
             return Err(GitError::Stopped);
         }
         let host = || call.remote.map_or("git", Remote::host).to_owned();
-        match over.load(Ordering::SeqCst) {
-            TOO_LATE => {
-                return Err(GitError::Slow { host: host(), seconds: call.deadline.as_secs() });
+        match overrun {
+            Some(Overrun::Time) => {
+                return Err(GitError::Slow { host: host(), seconds: call.timeout.as_secs() });
             }
-            TOO_MUCH => return Err(GitError::Large { host: host(), bytes: MAX_RECEIVED }),
-            _ => {}
+            Some(Overrun::Received) => {
+                return Err(GitError::Large { host: host(), bytes: MAX_RECEIVED_BYTES });
+            }
+            None => {}
         }
-        let disk = |error| GitError::Disk { path: call.repository.to_owned(), error };
-        taken.map_err(disk)?;
+        let disk_error = |error| GitError::Disk { path: call.repository.to_owned(), error };
+        result.map_err(disk_error)?;
         let status = status.map_err(GitError::Start)?;
-        Ok(Ended { well: enough || status.success(), said })
+        Ok(CommandResult { succeeded: enough || status.success(), stderr })
     }
 
-    /// Starts it, unless we are leaving; whoever stops us knows of it from then on.
-    fn started(&self, command: &mut Command) -> Result<Child, GitError> {
+    /// Starts a command, unless git was stopped.
+    fn start(&self, command: &mut Command) -> Result<Child, GitError> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if self.stopped.load(Ordering::SeqCst) {
             return Err(GitError::Stopped);
@@ -251,59 +255,53 @@ impl Installed {
         Ok(child)
     }
 
-    /// What the user's own configuration says of hosts, read once.
-    fn user_settings(&self, tools: &Tools<'_>) -> &[(String, String)] {
-        self.user.get_or_init(|| {
+    /// The user's settings about hosts, read once.
+    fn user_settings(&self, tools: &GitTools<'_>) -> &[(String, String)] {
+        self.user_settings.get_or_init(|| {
             let listing = ["config", "--list", "-z", "--show-origin", "--includes"];
-            let listed = plain(tools).current_dir("/").args(listing).output();
+            let listed = plain_git(tools).current_dir("/").args(listing).output();
             let listed = listed.map(|listed| listed.stdout).unwrap_or_default();
             tools.settings_about_hosts(&String::from_utf8_lossy(&listed))
         })
     }
 
-    /// Which git it is, asked once.
-    fn version(&self, tools: &Tools<'_>) -> Option<(u32, u32)> {
+    fn version(&self, tools: &GitTools<'_>) -> Option<(u32, u32)> {
         *self.version.get_or_init(|| {
-            let said = plain(tools).current_dir("/").arg("--version").output().ok()?;
-            let said = String::from_utf8_lossy(&said.stdout).into_owned();
-            let numbers = said.strip_prefix("git version ")?;
+            let output = plain_git(tools).current_dir("/").arg("--version").output().ok()?;
+            let output = String::from_utf8_lossy(&output.stdout).into_owned();
+            let numbers = output.strip_prefix("git version ")?;
             let mut numbers = numbers.split('.').map(|part| part.parse().ok());
             Some((numbers.next()??, numbers.next()??))
         })
     }
 }
 
-/// How a command was ended, if it was.
-const IN_TIME: u8 = 0;
-const TOO_LATE: u8 = 1;
-const TOO_MUCH: u8 = 2;
-
-/// Waits for a command to end; says whether it must be ended, since it takes too long or receives too much.
-fn guarded(call: &Call<'_>, waiting: &mpsc::Receiver<()>) -> u8 {
-    let (started, before) = (Instant::now(), received(call.repository));
+/// Waits for a command to end; the limit that it exceeds, if it does.
+fn wait_for_overrun(call: &GitCommand<'_>, ended: &mpsc::Receiver<()>) -> Option<Overrun> {
+    let (started, before) = (Instant::now(), received_bytes(call.repository));
     loop {
-        let left = call.deadline.saturating_sub(started.elapsed());
-        match waiting.recv_timeout(left.min(TICK)) {
+        let left = call.timeout.saturating_sub(started.elapsed());
+        match ended.recv_timeout(left.min(RECEIVED_CHECK_INTERVAL)) {
             Err(mpsc::RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(mpsc::RecvTimeoutError::Disconnected) => return IN_TIME,
+            Ok(()) | Err(mpsc::RecvTimeoutError::Disconnected) => return None,
         }
-        if started.elapsed() >= call.deadline {
-            return TOO_LATE;
+        if started.elapsed() >= call.timeout {
+            return Some(Overrun::Time);
         }
-        if call.remote.is_some() && received(call.repository).saturating_sub(before) > MAX_RECEIVED
-        {
-            return TOO_MUCH;
+        let received = || received_bytes(call.repository).saturating_sub(before);
+        if call.remote.is_some() && received() > MAX_RECEIVED_BYTES {
+            return Some(Overrun::Received);
         }
     }
 }
 
-/// How much lies in a repository, all that is half received included.
-fn received(repository: &Path) -> u64 {
-    place::sizes(&repository.join(PACKS)).iter().sum()
+/// The size of a repository's packs, half received ones included.
+fn received_bytes(repository: &Path) -> u64 {
+    storage::sizes(&repository.join(PACK_FOLDER)).iter().sum()
 }
 
-/// Git, with nothing of our environment but what it needs.
-fn plain(tools: &Tools<'_>) -> Command {
+/// Git, with only the variables that it needs.
+fn plain_git(tools: &GitTools<'_>) -> Command {
     let mut command = Command::new(&tools.git.path);
     let inherited = inherited(INHERITED).into_iter();
     command
@@ -313,8 +311,8 @@ fn plain(tools: &Tools<'_>) -> Command {
     command
 }
 
-/// Settings through the environment: arguments are seen by everybody on the machine.
-fn put_settings(command: &mut Command, settings: &[(String, String)]) {
+/// Passes settings through the environment, because every user of the machine can read arguments.
+fn set_settings(command: &mut Command, settings: &[(String, String)]) {
     command.env("GIT_CONFIG_COUNT", settings.len().to_string());
     for (number, (key, value)) in settings.iter().enumerate() {
         command.env(format!("GIT_CONFIG_KEY_{number}"), key);
@@ -322,7 +320,7 @@ fn put_settings(command: &mut Command, settings: &[(String, String)]) {
     }
 }
 
-/// The only protocols that git may speak: a URL that is rewritten or redirected stays among them.
+/// The protocols that git may use, even where a URL is rewritten or redirected.
 fn protocols(remote: Option<&Remote>) -> OsString {
     match remote.map(Remote::scheme) {
         None => "none",
@@ -333,40 +331,39 @@ fn protocols(remote: Option<&Remote>) -> OsString {
     .into()
 }
 
-/// What git says, its progress told on and left out.
-fn heard(stderr: impl Read, progress: Option<&(dyn Fn(&str) + Sync)>) -> String {
+/// Reads git's messages; its progress goes to `progress` instead.
+fn read_stderr(stderr: impl Read, progress: Option<&(dyn Fn(&str) + Sync)>) -> String {
     let mut reader = BufReader::new(stderr);
-    let mut said = String::new();
+    let mut messages = String::new();
     let mut line = Vec::new();
     loop {
         line.clear();
         // Progress overwrites its line.
-        let mut end_of_line = (&mut reader).take(MAX_SAID as u64);
-        let Ok(1..) = end_of_line.read_until(b'\n', &mut line) else { return said };
+        let mut bounded = (&mut reader).take(MAX_STDERR_BYTES as u64);
+        let Ok(1..) = bounded.read_until(b'\n', &mut line) else { return messages };
         for part in line.split(|byte| matches!(byte, b'\r' | b'\n')).filter(|part| !part.is_empty())
         {
             let part = String::from_utf8_lossy(part);
             if let Some(progress) = progress {
                 progress(&part);
             }
-            if said.len() + part.len() < MAX_SAID && !part.contains("% (") {
-                said.push_str(&part);
-                said.push('\n');
+            if messages.len() + part.len() < MAX_STDERR_BYTES && !part.contains("% (") {
+                messages.push_str(&part);
+                messages.push('\n');
             }
         }
     }
 }
 
-/// Ends a process and all that it started.
+/// Kills a process group.
 #[cfg(unix)]
-fn end(group: u32) {
+fn kill_group(group: u32) {
     let group = i32::try_from(group).ok().and_then(rustix::process::Pid::from_raw);
     if let Some(group) = group {
-        // What is gone already needs no ending.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
 }
 
-/// Elsewhere there are no groups to end.
+/// Elsewhere there are no process groups.
 #[cfg(not(unix))]
-fn end(_: u32) {}
+fn kill_group(_: u32) {}

@@ -1,7 +1,7 @@
-//! Every setting and variable that each command of git is given. What depends on the command, on the remote or on the machine is
-//! not here (program, tools).
+//! The settings and variables of every git command. What depends on the command, on the remote or on the machine is not here
+//! (program, tools).
 
-/// Settings of every command. What the content or the machine says otherwise does not count.
+/// Settings of every command, which override those of the content and of the machine.
 pub(super) const SETTINGS: &[(&str, &str)] = &[
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
@@ -34,7 +34,7 @@ pub(super) const VARIABLES: &[(&str, &str)] = &[
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
 ];
-/// What a user's way to the network may hang on, besides the `PATH`. Never a token of ours, nor git variables of whoever started us.
+/// Variables that a connection may need, besides the `PATH`. Neither tokens nor other variables of git are inherited.
 pub(super) const INHERITED: &[&str] = &[
     "HOME",
     "USER",
@@ -69,5 +69,5 @@ pub(super) const INHERITED: &[&str] = &[
     "TEMP",
     "TMP",
 ];
-/// Where git looks for its own commands.
+/// The folder of git's own commands.
 pub(super) const EXEC_PATH: &str = "GIT_EXEC_PATH";

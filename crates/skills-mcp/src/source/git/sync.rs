@@ -1,7 +1,7 @@
-//! One sync: ask the remote, write what is new, have it checked, move the pointer.
+//! One sync: ask the remote, write a new commit, have it checked, move the pointer.
 //!
-//! One process of a user at a time does it, and whoever waited for that one takes what it brought. A copy that git cannot
-//! use is set aside and made again. Whatever goes wrong, the pointer stays where it was.
+//! One process of a user at a time syncs a repository; a process that waited for it uses its result. A mirror that git cannot
+//! use is set aside and made again. After an error the pointer is where it was.
 
 use std::{
     path::PathBuf,
@@ -13,44 +13,43 @@ use std::{
 use skills_core::diagnostic::escaped;
 
 use super::{
-    Generation, GitError, Repository, State, Wanted, is_branch, keep,
-    lock::Lock,
-    mirror::{Fetched, Mirror},
-    place,
-    room::is_bulky,
-    state,
+    Generation, GitError, Manifest, Repository, Revision, SyncState, is_branch,
+    lock::RepositoryLock,
+    mirror::{FetchTarget, Mirror},
+    quota::is_bulky,
+    retention, state, storage,
 };
+use crate::paths::{is_folder, is_taken};
 
-/// How often a lock that somebody else has is asked for.
-const AGAIN: Duration = Duration::from_millis(50);
-/// A copy is made again at most this often.
-const RENEWED: Duration = Duration::from_hours(1);
+/// How often a lock is tried that another process holds.
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(50);
+/// An unusable mirror is made again at most this often.
+const MIRROR_REPLACEMENT_INTERVAL: Duration = Duration::from_hours(1);
 
-/// What a sync is asked for.
-#[expect(missing_debug_implementations, reason = "what checks a generation cannot be shown")]
+/// What to sync, and within which limits.
 #[derive(Clone, Copy)]
-pub struct Ask<'a> {
+pub(crate) struct SyncRequest<'a> {
     /// The branch, where the URL names neither a branch nor a commit.
-    pub branch: &'a str,
-    /// A commit to take instead, whatever the branch is at.
-    pub commit: Option<&'a str>,
-    /// Whether files outside the content stay on the server.
-    pub sparse: bool,
-    /// What was fetched so long ago is good enough.
-    pub fresh_for: Duration,
-    /// How long another process is waited for.
-    pub patience: Duration,
-    /// How long the remote is waited for.
-    pub timeout: Duration,
+    pub(crate) branch: &'a str,
+    /// A commit to fetch instead of the branch.
+    pub(crate) commit: Option<&'a str>,
+    /// Whether to fetch only the content folder.
+    pub(crate) sparse: bool,
+    /// The remote is not asked where it was within this time.
+    pub(crate) fresh_for: Duration,
+    /// How long to wait for another process that syncs.
+    pub(crate) lock_timeout: Duration,
+    /// How long the remote may take.
+    pub(crate) remote_timeout: Duration,
     /// How many bytes all repositories may take together.
-    pub max_total_bytes: u64,
+    pub(crate) max_total_bytes: u64,
     /// Whether a generation may be served; if not, why.
-    pub check: &'a (dyn Fn(&Generation) -> Result<(), String> + Sync),
-    /// Who hears how it gets on.
-    pub progress: Option<&'a (dyn Fn(&str) + Sync)>,
+    pub(crate) check: &'a (dyn Fn(&Generation) -> Result<(), String> + Sync),
+    /// Receives git's progress.
+    pub(crate) progress: Option<&'a (dyn Fn(&str) + Sync)>,
 }
 
-/// What a sync came to.
+/// The result of a sync.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Synced {
     /// The commit that is current now.
@@ -59,93 +58,104 @@ pub struct Synced {
     pub before: Option<String>,
     /// The files that differ between the two; all of them, if there was none before.
     pub changed: Vec<String>,
-    /// Whether the remote was asked; not if somebody just had.
+    /// Whether the remote was asked; not if another process had just asked it.
     pub asked: bool,
 }
 
 impl Repository {
-    /// Syncs; blocks while it does. An error leaves everything as it was.
-    pub fn sync(&self, ask: &Ask<'_>) -> Result<Synced, GitError> {
-        let result = self.sync_in_turn(ask);
-        let trouble = match &result {
+    /// Syncs; blocks the calling thread. An error leaves everything as it was.
+    pub(crate) fn sync(&self, request: &SyncRequest<'_>) -> Result<Synced, GitError> {
+        let result = self.sync_or_wait(request);
+        let error = match &result {
             Ok(_) => None,
-            // Somebody else is at it, or nobody any more: nothing is wrong with the repository.
-            Err(GitError::Busy | GitError::Stopped) => self.trouble(),
+            // Another process syncs, or this one ends: nothing is wrong with the repository.
+            Err(GitError::Busy | GitError::Stopped) => self.last_error(),
             Err(error) => Some((error.to_string(), error.hint())),
         };
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = error;
         result
     }
 
-    fn sync_in_turn(&self, ask: &Ask<'_>) -> Result<Synced, GitError> {
-        let (asked, started) = (state::now(), Instant::now());
-        let enough = asked.saturating_sub(u64::try_from(ask.fresh_for.as_millis()).unwrap_or(0));
-        self.place.ensure()?;
+    /// Syncs, unless another process did lately or does so meanwhile.
+    fn sync_or_wait(&self, request: &SyncRequest<'_>) -> Result<Synced, GitError> {
+        let (asked_at, started) = (state::now(), Instant::now());
+        self.storage.ensure()?;
         loop {
-            // What somebody did while we waited is what we came for.
-            let known = self.state();
-            let at_hand =
-                ask.commit.is_none().then(|| self.at_hand(&known, enough, asked)).flatten();
-            if let Some(synced) = at_hand {
-                return synced;
+            if let Some(result) = self.recent_result(request, &self.state(), asked_at) {
+                return result;
             }
             if let Some(lock) = self.lock()? {
-                // It may have been done between the look and the lock.
+                // Another process may have synced before the lock was taken.
                 let known = self.state();
-                if let Some(synced) =
-                    ask.commit.is_none().then(|| self.at_hand(&known, enough, asked)).flatten()
-                {
-                    return synced;
-                }
-                return self.sync_alone(ask, &lock, known);
+                return match self.recent_result(request, &known, asked_at) {
+                    Some(result) => result,
+                    None => self.sync_locked(request, &lock, known),
+                };
             }
-            if started.elapsed() >= ask.patience {
+            if started.elapsed() >= request.lock_timeout {
                 return Err(GitError::Busy);
             }
-            if let Some(progress) = ask.progress {
+            if let Some(progress) = request.progress {
                 progress("another process is syncing it; waiting for that one");
             }
-            thread::sleep(AGAIN);
+            thread::sleep(LOCK_RETRY_INTERVAL);
         }
     }
 
-    /// Takes the lock, if nobody else has it. Some disks of other machines have none to give.
-    fn lock(&self) -> Result<Option<Lock>, GitError> {
-        let path = self.place.lock();
-        Lock::take(&path)
-            .map_err(|error| GitError::Place { path, why: format!("cannot be locked: {error}") })
+    /// Takes the lock, if no other process holds it. Some network disks have no locks.
+    fn lock(&self) -> Result<Option<RepositoryLock>, GitError> {
+        let path = self.storage.lock();
+        RepositoryLock::try_take(&path)
+            .map_err(|error| GitError::Storage { path, why: format!("cannot be locked: {error}") })
     }
 
-    /// What is good enough as it is: fetched lately, or tried in vain since we asked.
-    fn at_hand(&self, known: &State, enough: u64, asked: u64) -> Option<Result<Synced, GitError>> {
-        let commit = self.commit().filter(|commit| self.place.generation(commit).is_dir());
+    /// The result of a sync that was recent enough, or that failed after this one was asked for.
+    fn recent_result(
+        &self,
+        request: &SyncRequest<'_>,
+        known: &SyncState,
+        asked_at: u64,
+    ) -> Option<Result<Synced, GitError>> {
+        if request.commit.is_some() {
+            return None;
+        }
+        let is_stored = |commit: &String| is_folder(&self.storage.generation(commit));
+        let commit = self.commit().filter(is_stored);
         let synced = |commit| Synced { commit, before: None, changed: Vec::new(), asked: false };
-        if matches!(self.remote.wanted(), Wanted::Commit(pinned) if commit.as_ref() == Some(pinned))
+        if matches!(self.remote.revision(), Revision::Commit(pinned) if commit.as_ref() == Some(pinned))
         {
             return commit.map(synced).map(Ok);
         }
-        // A time in the future is a clock that was set back, and says nothing.
-        let lately =
+        // A time in the future comes from a clock that was set back, and does not count.
+        let is_since =
             |moment: u64, since: u64| (since..=state::now()).contains(&moment) && moment > 0;
-        if lately(known.fetched_at, enough) && commit.is_some() && known.error.is_none() {
+        let fresh_for = u64::try_from(request.fresh_for.as_millis()).unwrap_or(0);
+        let is_fresh = is_since(known.fetched_at, asked_at.saturating_sub(fresh_for));
+        if is_fresh && commit.is_some() && known.error.is_none() {
             return commit.map(synced).map(Ok);
         }
-        let failed = known.error.clone().filter(|_| lately(known.tried_at, asked));
+        let failed = known.error.clone().filter(|_| is_since(known.tried_at, asked_at));
         failed.map(|(message, hint)| Err(GitError::Earlier { message, hint }))
     }
 
-    fn sync_alone(&self, ask: &Ask<'_>, lock: &Lock, known: State) -> Result<Synced, GitError> {
-        self.place.sweep();
-        place::make_folder(&self.pointer).map_err(|error| self.place.disk(error))?;
-        let before = self.commit().and_then(|commit| Generation::open(&self.place, &commit));
-        let mut next = State { tried_at: state::now(), error: None, ..known };
-        next.branch = match self.fetched(ask)? {
-            Fetched::Branch(branch) => Some(branch.to_owned()),
-            Fetched::Commit(_) => None,
+    fn sync_locked(
+        &self,
+        request: &SyncRequest<'_>,
+        lock: &RepositoryLock,
+        known: SyncState,
+    ) -> Result<Synced, GitError> {
+        self.storage.sweep();
+        storage::make_folder(&self.pointer).map_err(|error| self.storage.disk_error(error))?;
+        let before = self.commit().and_then(|commit| self.generation(&commit));
+        let mut next = SyncState { tried_at: state::now(), error: None, ..known };
+        next.branch = match self.target(request)? {
+            FetchTarget::Branch(branch) => Some(branch.to_owned()),
+            FetchTarget::Commit(_) => None,
         };
-        let result = self.brought(ask, lock).and_then(|generation| {
+        let result = self.fetch_generation(request, lock).and_then(|generation| {
             let commit = || generation.commit().to_owned();
-            (ask.check)(&generation).map_err(|why| GitError::Refused { commit: commit(), why })?;
+            (request.check)(&generation)
+                .map_err(|why| GitError::Refused { commit: commit(), why })?;
             Ok(generation)
         });
         let generation = match result {
@@ -153,7 +163,7 @@ impl Repository {
             Err(error) => {
                 if !matches!(error, GitError::Stopped) {
                     next.error = Some((error.to_string(), error.hint()));
-                    self.remember(&next);
+                    self.save_state(&next);
                 }
                 return Err(error);
             }
@@ -163,16 +173,16 @@ impl Repository {
         if moved {
             next.changed_at = next.fetched_at;
             let text = format!("{}\n", generation.commit());
-            let replaced = self.place.replace(&self.pointer.join("current"), &text);
-            replaced.map_err(|error| self.place.disk(error))?;
-            // Its day begins now.
+            let replaced = self.storage.replace(&self.pointer.join("current"), &text);
+            replaced.map_err(|error| self.storage.disk_error(error))?;
+            // Its retention begins now.
             if let Some(before) = &before {
-                place::touch(&self.place.lease(before.commit()));
+                storage::touch(&self.storage.lease(before.commit()));
             }
         }
-        self.remember(&next);
-        keep::remove_old(&self.place);
-        let empty = super::Manifest::default();
+        self.save_state(&next);
+        retention::remove_old(&self.storage);
+        let empty = Manifest::default();
         let old = before.as_ref().map_or(&empty, Generation::manifest);
         let changed = if moved { generation.manifest().differences(old) } else { Vec::new() };
         Ok(Synced {
@@ -183,130 +193,148 @@ impl Repository {
         })
     }
 
-    /// What is to be fetched: as the URL says, else as the settings do.
-    fn fetched<'a>(&'a self, ask: &Ask<'a>) -> Result<Fetched<'a>, GitError> {
-        let branch = match (ask.commit, self.remote.wanted()) {
-            (Some(commit), _) => return Ok(Fetched::Commit(commit)),
-            (None, Wanted::Commit(commit)) => return Ok(Fetched::Commit(commit)),
-            (None, Wanted::Branch(branch)) => branch,
-            (None, Wanted::Settings) => ask.branch,
+    /// What to fetch: as the request or the URL says, else as the settings do.
+    fn target<'a>(&'a self, request: &SyncRequest<'a>) -> Result<FetchTarget<'a>, GitError> {
+        let branch = match (request.commit, self.remote.revision()) {
+            (Some(commit), _) => return Ok(FetchTarget::Commit(commit)),
+            (None, Revision::Commit(commit)) => return Ok(FetchTarget::Commit(commit)),
+            (None, Revision::Branch(branch)) => branch,
+            (None, Revision::Configured) => request.branch,
         };
-        // The settings may be the content's, which nobody has checked.
+        // The settings may be those of the content, which were not checked.
         let wrong = || GitError::NoBranch { branch: escaped(branch), others: Vec::new() };
-        is_branch(branch).then_some(Fetched::Branch(branch)).ok_or_else(wrong)
+        is_branch(branch).then_some(FetchTarget::Branch(branch)).ok_or_else(wrong)
     }
 
-    /// The generation that is wanted, on disk. A copy that git cannot use is made again.
-    fn brought(&self, ask: &Ask<'_>, lock: &Lock) -> Result<Generation, GitError> {
-        let folder = self.place.mirror();
+    /// Fetches and writes the generation. A mirror that git cannot use is made again.
+    fn fetch_generation(
+        &self,
+        request: &SyncRequest<'_>,
+        lock: &RepositoryLock,
+    ) -> Result<Generation, GitError> {
+        let folder = self.storage.mirror();
         let bulky = is_bulky(&folder);
-        let there = folder.exists() || folder.is_symlink();
+        let is_there = is_taken(&folder);
         let failed = if bulky {
             GitError::Broken("it holds more of the past than of the present".to_owned())
-        } else if there {
-            match self.brought_by(&self.mirror(folder.clone(), ask, lock), ask) {
+        } else if is_there {
+            match self.fetch_with(&self.mirror(folder.clone(), request, lock), request) {
                 Err(error) if error.is_broken_copy() => error,
                 result => return result,
             }
         } else {
             GitError::Broken("there is none".to_owned())
         };
-        if there && !bulky && !keep::may_renew(&self.place, RENEWED) {
+        let may_replace =
+            || retention::may_replace_mirror(&self.storage, MIRROR_REPLACEMENT_INTERVAL);
+        if is_there && !bulky && !may_replace() {
             return Err(failed);
         }
-        let fresh = self.place.unfinished("mirror");
-        let result = self.brought_by(&self.mirror(fresh.clone(), ask, lock), ask);
+        let fresh = self.storage.unfinished("mirror");
+        let result = self.fetch_with(&self.mirror(fresh.clone(), request, lock), request);
         if result.is_ok() {
             if bulky {
-                self.place.discard(&folder);
-            } else if there {
+                self.storage.discard(&folder);
+            } else if is_there {
                 tracing::warn!(
                     source = &*self.name,
                     "the copy of the repository was unusable ({failed}); it was set aside and made again"
                 );
-                keep::set_aside(&self.place);
+                retention::set_mirror_aside(&self.storage);
             }
-            std::fs::rename(&fresh, &folder).map_err(|error| self.place.disk(error))?;
+            storage::rename(&fresh, &folder).map_err(|error| self.storage.disk_error(error))?;
         } else {
-            place::remove(&fresh);
+            storage::remove(&fresh);
         }
         result
     }
 
-    fn brought_by(&self, mirror: &Mirror<'_>, ask: &Ask<'_>) -> Result<Generation, GitError> {
-        mirror.ready()?;
-        let commit = mirror.fetch(self.fetched(ask)?)?;
-        if let Some(generation) = Generation::open(&self.place, &commit) {
+    fn fetch_with(
+        &self,
+        mirror: &Mirror<'_>,
+        request: &SyncRequest<'_>,
+    ) -> Result<Generation, GitError> {
+        mirror.prepare()?;
+        let commit = mirror.fetch(self.target(request)?)?;
+        if let Some(generation) = self.generation(&commit) {
             return Ok(generation);
         }
-        let make_room = |bytes| self.make_room(&commit, bytes, ask.max_total_bytes);
+        let make_room = |bytes| self.make_room(&commit, bytes, request.max_total_bytes);
         Generation::write(mirror, &commit, &make_room)
     }
 
-    fn mirror<'a>(&'a self, folder: PathBuf, ask: &Ask<'a>, lock: &'a Lock) -> Mirror<'a> {
+    fn mirror<'a>(
+        &'a self,
+        folder: PathBuf,
+        request: &SyncRequest<'a>,
+        lock: &'a RepositoryLock,
+    ) -> Mirror<'a> {
         Mirror {
-            git: &*self.git,
-            place: &self.place,
+            git: &self.git,
+            storage: &self.storage,
             folder,
             remote: &self.remote,
             lock,
-            timeout: ask.timeout,
-            sparse: ask.sparse,
-            progress: ask.progress,
+            timeout: request.remote_timeout,
+            sparse: request.sparse,
+            progress: request.progress,
         }
     }
 
-    /// For the other processes, and for `status`. Where it cannot be written they will ask for themselves.
-    pub(super) fn remember(&self, state: &State) {
+    /// Saves the state for other processes and for `status`. Where that fails, they ask the remote themselves.
+    fn save_state(&self, state: &SyncState) {
         if let Ok(text) = serde_json::to_string(state) {
-            let _ = self.place.replace(&self.pointer.join("state.json"), &text);
+            let _ = self.storage.replace(&self.pointer.join("state.json"), &text);
         }
     }
 
     /// The commit that the remote is at, for `status`.
-    pub fn remote_head(&self, branch: &str, timeout: Duration) -> Result<Option<String>, GitError> {
-        self.place.ensure()?;
+    pub(crate) fn remote_head(
+        &self,
+        branch: &str,
+        timeout: Duration,
+    ) -> Result<Option<String>, GitError> {
+        self.storage.ensure()?;
         let check = |_: &Generation| Ok(());
-        let ask = Ask {
+        let request = SyncRequest {
             branch,
             commit: None,
             sparse: false,
             fresh_for: Duration::ZERO,
-            patience: Duration::ZERO,
-            timeout,
+            lock_timeout: Duration::ZERO,
+            remote_timeout: timeout,
             max_total_bytes: u64::MAX,
             check: &check,
             progress: None,
         };
-        let lock = self.lock()?;
-        let lock = lock.ok_or(GitError::Busy)?;
-        match self.fetched(&ask)? {
-            Fetched::Commit(commit) => Ok(Some(commit.to_owned())),
-            Fetched::Branch(branch) => {
-                let folder = self.place.unfinished("asking");
-                let mirror = self.mirror(folder.clone(), &ask, &lock);
-                let head = mirror.ready().and_then(|()| mirror.head(branch));
-                place::remove(&folder);
+        let lock = self.lock()?.ok_or(GitError::Busy)?;
+        match self.target(&request)? {
+            FetchTarget::Commit(commit) => Ok(Some(commit.to_owned())),
+            FetchTarget::Branch(branch) => {
+                let folder = self.storage.unfinished("asking");
+                let mirror = self.mirror(folder.clone(), &request, &lock);
+                let head = mirror.prepare().and_then(|()| mirror.head(branch));
+                storage::remove(&folder);
                 head
             }
         }
     }
 
-    /// Remembers that somebody has seen what is current; what they had seen before.
-    pub fn see(&self) -> Option<String> {
+    /// Saves the current commit as the one that `status` showed last; the one before.
+    pub(crate) fn mark_seen(&self) -> Option<String> {
         let mut state = self.state();
         let before = state.seen.take();
         state.seen = self.commit();
         if state.seen != before
-            && let Ok(Some(_lock)) = Lock::take(&self.place.lock())
+            && let Ok(Some(_lock)) = self.lock()
         {
-            self.remember(&state);
+            self.save_state(&state);
         }
         before
     }
 
-    /// The manifest of a commit that is still on disk.
-    pub fn generation(&self, commit: &str) -> Option<Generation> {
-        Generation::open(&self.place, commit)
+    /// The generation of a commit, if it is stored.
+    pub(crate) fn generation(&self, commit: &str) -> Option<Generation> {
+        Generation::open(&self.storage, commit)
     }
 }

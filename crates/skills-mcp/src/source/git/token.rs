@@ -1,39 +1,39 @@
-//! [`Token`]: `GITHUB_TOKEN`, given to git for one host and for one command.
+//! [`GithubToken`]: `GITHUB_TOKEN`, passed to git for one host and for one command.
 //!
-//! Git asks a credential helper of ours, which it is given through its environment and which answers for this scheme and
-//! host alone. So the token is in no URL, no argument and no file; and where the server sends git on to another host,
-//! git asks again, and nobody answers. No other helper is asked meanwhile: one might keep what we gave.
+//! Git asks a credential helper, which it gets through its environment and which answers for this scheme and host alone. So the
+//! token is in no URL, no argument and no file; and where the remote redirects git to another host, git asks again and gets no
+//! answer. No other helper is asked, because it might store the token.
 
 use std::fmt;
 
 use super::url::Remote;
 use crate::config::secret;
 
-/// The variable that the token is read from.
-pub(super) const VARIABLE: &str = "GITHUB_TOKEN";
-/// The variable that git's helper finds it in.
-const PASSED: &str = "SKILLS_MCP_GIT_PASSWORD";
-/// Answers `get`, and keeps nothing when it is told to.
-const HELPER: &str = "!f() { test \"$1\" = get && printf 'username=x-access-token\\npassword=%s\\n' \"$SKILLS_MCP_GIT_PASSWORD\"; }; f";
+/// The variable that holds the token.
+pub(super) const TOKEN_VARIABLE: &str = "GITHUB_TOKEN";
+/// The variable in which the helper gets it.
+const PASSWORD_VARIABLE: &str = "SKILLS_MCP_GIT_PASSWORD";
+/// Answers `get`, and ignores `store` and `erase`.
+const CREDENTIAL_HELPER: &str = "!f() { test \"$1\" = get && printf 'username=x-access-token\\npassword=%s\\n' \"$SKILLS_MCP_GIT_PASSWORD\"; }; f";
 
 /// A secret that is never shown.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Token(String);
+pub(super) struct GithubToken(String);
 
-impl fmt::Debug for Token {
+impl fmt::Debug for GithubToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(…)")
+        f.write_str("GithubToken(…)")
     }
 }
 
-impl Token {
-    /// The token of the environment, for an address that takes one. What cannot be a token is none.
+impl GithubToken {
+    /// The token of the environment, for an address that takes one.
     pub(super) fn for_remote(remote: &Remote) -> Option<Self> {
         remote.web_origin()?;
-        secret(VARIABLE).and_then(Self::new)
+        secret(TOKEN_VARIABLE).and_then(Self::new)
     }
 
-    /// A line break would be a second answer to git's question.
+    /// A line break would add a second field to the helper's answer.
     fn new(text: String) -> Option<Self> {
         text.chars().all(|c| c.is_ascii_graphic()).then_some(Self(text))
     }
@@ -41,16 +41,16 @@ impl Token {
     /// The settings that make git ask for it.
     pub(super) fn settings(remote: &Remote) -> Vec<(String, String)> {
         let Some(origin) = remote.web_origin() else { return Vec::new() };
-        // The empty one takes back all that were named before.
+        // The empty value removes all helpers before it.
         vec![
             ("credential.helper".to_owned(), String::new()),
-            (format!("credential.{origin}.helper"), HELPER.to_owned()),
+            (format!("credential.{origin}.helper"), CREDENTIAL_HELPER.to_owned()),
         ]
     }
 
     /// The variable that carries it.
     pub(super) fn variable(&self) -> (&'static str, &str) {
-        (PASSED, &self.0)
+        (PASSWORD_VARIABLE, &self.0)
     }
 }
 
@@ -60,11 +60,11 @@ mod tests {
 
     #[test]
     fn a_token_is_never_shown_and_is_one_word() {
-        let token = Token::new("canary-token".to_owned()).unwrap();
-        assert_eq!(format!("{token:?}"), "Token(…)");
-        assert!(Token::new("a\nurl=https://evil.example".to_owned()).is_none());
+        let token = GithubToken::new("canary-token".to_owned()).unwrap();
+        assert_eq!(format!("{token:?}"), "GithubToken(…)");
+        assert!(GithubToken::new("a\nurl=https://evil.example".to_owned()).is_none());
         let remote = Remote::parse("https://h.example:8443/x").unwrap();
-        let settings = format!("{:?}", Token::settings(&remote));
+        let settings = format!("{:?}", GithubToken::settings(&remote));
         assert!(settings.contains("credential.https://h.example:8443.helper"));
         assert!(!settings.contains("canary"));
     }

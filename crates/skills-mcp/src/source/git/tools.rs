@@ -1,5 +1,5 @@
-//! [`Tools`]: which `git` and `ssh` are started, the `PATH` on which they find their own helpers, and which settings of the user's
-//! lead to programs that a script may have written.
+//! [`GitTools`]: the `git` and `ssh` that are started, the `PATH` on which they find their helpers, and the user's settings
+//! without those that lead to programs a script may write.
 //!
 //! Not here: starting them (program).
 
@@ -11,18 +11,19 @@ use std::{
 use super::error::GitError;
 use crate::{
     config::Environment,
+    paths::{is_link, real_path},
     programs::{Program, ProgramError, SafeSearchPath, SearchPath, WritableFolders},
 };
 
-/// Where tools are looked for, and where scripts may write.
+/// The `PATH`, and the folders that scripts may write.
 #[derive(Debug, Default)]
-pub(super) struct Toolbox {
+pub(super) struct GitToolFinder {
     search: SearchPath,
     folders: WritableFolders,
     roots: Vec<String>,
 }
 
-impl Toolbox {
+impl GitToolFinder {
     pub(super) fn new(environment: &Environment, roots: &[String]) -> Self {
         Self {
             search: SearchPath::new(&environment.search),
@@ -31,15 +32,15 @@ impl Toolbox {
         }
     }
 
-    /// The tools of this moment.
-    pub(super) fn open(&self) -> Result<Tools<'_>, GitError> {
+    /// The tools that no script may write at this moment.
+    pub(super) fn find(&self) -> Result<GitTools<'_>, GitError> {
         let writable = self.folders.folders(&self.roots);
         let safe = self.search.safe(&writable);
         let absent = |name| move |passed_over| GitError::NoProgram { name, passed_over };
         let git = safe.find("git").map_err(passed_over).map_err(absent("git"))?;
         let ssh = safe.find("ssh").map_err(passed_over);
         let path = safe.variable();
-        Ok(Tools { search: &self.search, home: self.folders.home(), writable, git, ssh, path })
+        Ok(GitTools { search: &self.search, home: self.folders.home(), writable, git, ssh, path })
     }
 }
 
@@ -51,9 +52,9 @@ fn passed_over(absent: ProgramError) -> Vec<PathBuf> {
     }
 }
 
-/// What a command of git is started with.
+/// The programs of a git command.
 #[derive(Debug)]
-pub(super) struct Tools<'a> {
+pub(super) struct GitTools<'a> {
     search: &'a SearchPath,
     home: Option<&'a Path>,
     writable: Vec<PathBuf>,
@@ -63,9 +64,9 @@ pub(super) struct Tools<'a> {
     pub(super) path: OsString,
 }
 
-impl Tools<'_> {
-    /// `GIT_SSH_COMMAND`, which a shell reads: `ssh` as the user has it, which asks no questions. Where there is none that may
-    /// be started, a command that fails.
+impl GitTools<'_> {
+    /// `GIT_SSH_COMMAND`, which a shell reads: the user's `ssh`, without prompts. Where there is none that may be started, a
+    /// command that fails.
     pub(super) fn ssh_command(&self) -> OsString {
         let Ok(ssh) = &self.ssh else { return "false".into() };
         let mut command = quoted(ssh.path.as_os_str());
@@ -79,7 +80,7 @@ impl Tools<'_> {
         Err(GitError::NoProgram { name: "ssh", passed_over: passed_over.clone() })
     }
 
-    /// Whether git may look for its own commands here, as `GIT_EXEC_PATH` says.
+    /// Whether git may find its own commands in this folder of `GIT_EXEC_PATH`.
     pub(super) fn is_safe_folder(&self, folder: &OsStr) -> bool {
         let folder = Path::new(folder);
         folder.is_absolute() && !self.safe().is_writable(folder)
@@ -89,8 +90,8 @@ impl Tools<'_> {
         self.search.safe(&self.writable)
     }
 
-    /// Of what `git config --list -z --show-origin` prints, the settings that say how to reach a host. A file that a script may
-    /// write says nothing, and a credential helper that a script may write is not asked.
+    /// The settings about hosts in the output of `git config --list -z --show-origin`, without those in a file that a script may
+    /// write, and without credential helpers that a script may write.
     pub(super) fn settings_about_hosts(&self, listed: &str) -> Vec<(String, String)> {
         let mut parts = listed.split('\0');
         let mut settings = Vec::new();
@@ -104,7 +105,7 @@ impl Tools<'_> {
                 .is_some_and(|file| self.safe().is_writable(file) && !self.is_right_in_home(file))
             {
                 tracing::warn!("git: `{key}` in {origin} is not used: scripts may write that file");
-            } else if key.ends_with(".helper") && self.starts_what_a_script_wrote(value) {
+            } else if key.ends_with(".helper") && self.is_writable_helper(value) {
                 tracing::warn!("git: `{key}` is not used: scripts may write the program it names");
             } else {
                 settings.push((key.to_owned(), value.to_owned()));
@@ -113,25 +114,25 @@ impl Tools<'_> {
         settings
     }
 
-    /// Whether this is a file of the home folder itself, which no script works in, not even where `scripts.roots` names it.
+    /// Whether a file is directly in the home folder, in which no script works, not even where `scripts.roots` names it.
     fn is_right_in_home(&self, file: &Path) -> bool {
-        let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
-        folder.as_deref() == self.home && self.home.is_some() && !file.is_symlink()
+        let folder = file.parent().and_then(real_path);
+        folder.as_deref() == self.home && self.home.is_some() && !is_link(file)
     }
 
     /// Whether a credential helper is, or names, a file that a script may write.
-    fn starts_what_a_script_wrote(&self, helper: &str) -> bool {
+    fn is_writable_helper(&self, helper: &str) -> bool {
         let safe = self.safe();
-        let apart = |c: char| c.is_whitespace() || "\"'`;&|()<>=".contains(c);
-        let words = helper.trim_start_matches('!').split(apart).filter(|word| !word.is_empty());
+        let separates = |c: char| c.is_whitespace() || "\"'`;&|()<>=".contains(c);
+        let words = helper.trim_start_matches('!').split(separates).filter(|word| !word.is_empty());
         let first = words.clone().next().unwrap_or_default();
-        // As git does it: a shell's command, a path, or the name of one of its own.
+        // As in git: a shell command, a path, or the name of one of git's own helpers.
         let program = if helper.starts_with('!') {
             first.to_owned()
         } else {
             format!("git-credential-{first}")
         };
-        // Ways to write the home folder in a shell; what else a shell can make up is beyond us.
+        // How a shell writes the home folder; other expansions are not resolved.
         let rest = |word: &str| {
             ["~/", "$HOME/", "${HOME}/"]
                 .iter()
@@ -147,7 +148,7 @@ impl Tools<'_> {
     }
 }
 
-/// As one word of a shell.
+/// Quotes a word for a shell.
 fn quoted(word: &OsStr) -> OsString {
     let mut quoted = OsString::from("'");
     let text = word.to_string_lossy();
@@ -160,7 +161,7 @@ fn quoted(word: &OsStr) -> OsString {
     quoted
 }
 
-/// Whether a setting of the user's says how to reach a host, and starts nothing but a credential helper.
+/// Whether a user's setting is about hosts, and starts no program except a credential helper.
 fn is_about_hosts(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     if let Some(base) = key.strip_prefix("url.").and_then(|rest| rest.strip_suffix(".insteadof")) {
@@ -215,11 +216,11 @@ mod tests {
     }
 
     /// A home with these programs, a project that scripts may write, and a `PATH` of `bin` alone.
-    fn toolbox(programs: &[&str]) -> (Home, Toolbox) {
-        toolbox_with(programs, &[])
+    fn finder(programs: &[&str]) -> (Home, GitToolFinder) {
+        finder_with(programs, &[])
     }
 
-    fn toolbox_with(programs: &[&str], roots: &[&str]) -> (Home, Toolbox) {
+    fn finder_with(programs: &[&str], roots: &[&str]) -> (Home, GitToolFinder) {
         let home = Home::new();
         home.write("project/x", "");
         for path in programs {
@@ -234,17 +235,17 @@ mod tests {
             ..Environment::default()
         };
         let roots: Vec<String> = roots.iter().map(|root| (*root).to_owned()).collect();
-        let toolbox = Toolbox::new(&environment, &roots);
-        (home, toolbox)
+        let finder = GitToolFinder::new(&environment, &roots);
+        (home, finder)
     }
 
     #[test]
     fn e01_settings_that_lead_to_what_a_script_may_write_do_not_count() {
-        let (home, toolbox) = toolbox(&["bin/git", "bin/mine", "project/bin/git", "project/tool"]);
+        let (home, finder) = finder(&["bin/git", "bin/mine", "project/bin/git", "project/tool"]);
         let real = home.path().canonicalize().unwrap();
         symlink(real.join("project/tool"), real.join("bin/git-credential-linked")).unwrap();
         symlink(real.join("project/tool"), real.join("bin/linked")).unwrap();
-        let tools = toolbox.open().unwrap();
+        let tools = finder.find().unwrap();
         assert_eq!(tools.git.path, home.path().join("bin/git"));
         let project = real.join("project").display().to_string();
         let kept = |origin: &str, value: &str| {
@@ -275,14 +276,14 @@ mod tests {
 
     #[test]
     fn e01_the_home_folders_own_configuration_counts_also_where_scripts_work_below_it() {
-        let (home, toolbox) = toolbox_with(&[], &["~"]);
+        let (home, finder) = finder_with(&[], &["~"]);
         home.write(".config/git/config", "");
         home.write(".gitconfig", "");
-        let writable = toolbox.folders.folders(&toolbox.roots);
-        let (search, path) = (&toolbox.search, OsString::new());
+        let writable = finder.folders.folders(&finder.roots);
+        let (search, path) = (&finder.search, OsString::new());
         let git = Program { path: "/usr/bin/git".into(), passed_over: Vec::new() };
         let ssh = Err(Vec::new());
-        let tools = Tools { search, home: toolbox.folders.home(), writable, git, ssh, path };
+        let tools = GitTools { search, home: finder.folders.home(), writable, git, ssh, path };
         for (file, counts) in [(".gitconfig", true), (".config/git/config", false)] {
             let file = home.path().join(file);
             let listed = format!("file:{}\0http.proxy\nhttp://p\0", file.display());
@@ -292,8 +293,8 @@ mod tests {
 
     #[test]
     fn e01_ssh_is_one_word_and_none_is_a_command_that_fails() {
-        let (_home, toolbox) = toolbox(&["bin/git", "project/bin/ssh"]);
-        let tools = toolbox.open().unwrap();
+        let (_home, finder) = finder(&["bin/git", "project/bin/ssh"]);
+        let tools = finder.find().unwrap();
         assert_eq!(tools.ssh_command(), "false");
         let absent = tools.need_ssh().unwrap_err().to_string();
         assert!(absent.contains("`ssh`") && absent.contains("project/bin/ssh"), "{absent}");

@@ -1,82 +1,75 @@
-//! [`Remote`]: which repository, and what of it. The list of URLs we take, by their parsed form.
+//! [`Remote`]: the address of a repository and the revision it names, parsed from the URLs that are accepted.
 //!
-//! Everything else is refused before a process is started: what git understands as a URL includes commands. A URL
-//! holds no secret, so that it may be shown, logged and kept. Not here: who may fetch from it (token).
+//! Every other URL is refused before a process is started, because git also accepts URLs that run commands. An accepted URL
+//! holds no secret, so that it may be shown, logged and stored. Not here: authorization (token).
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-/// A repository's address, checked, and what of it is wanted.
+/// The checked address of a repository, and the revision it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remote {
+pub(crate) struct Remote {
     url: String,
     scheme: Scheme,
     /// `host` or `host:port`; empty for a file.
     authority: String,
-    wanted: Wanted,
+    revision: Revision,
 }
 
-/// What of a repository is wanted.
+/// The branch or commit that a URL names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
-    /// Whatever branch the settings name.
-    Settings,
+pub(crate) enum Revision {
+    /// Neither: the settings name a branch.
+    Configured,
     /// This branch.
     Branch(String),
-    /// This commit and no other.
+    /// This commit.
     Commit(String),
 }
 
 /// How a repository is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scheme {
-    /// TLS.
+pub(crate) enum Scheme {
     Https,
-    /// Plain, on this machine only.
+    /// On this machine only.
     Http,
-    /// As the user has it.
+    /// With the user's configuration.
     Ssh,
     /// A folder of this machine.
     File,
 }
 
-/// Why a URL is not taken. None of them repeats what may be a secret.
+/// Why a URL is not accepted. No message repeats the URL, which may hold a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum UrlError {
-    /// Spaces, line breaks, control characters.
+pub(crate) enum UrlError {
     #[error("holds white space, a control character or a backslash")]
     Character,
-    /// It would be an option to git.
+    /// Git would take it for an option.
     #[error("starts with `-`")]
     Option,
-    /// Not one of ours.
     #[error("is not https://, ssh://, git@host:path or file://")]
     Scheme,
-    /// Plain HTTP to another machine.
     #[error("is plain http, which is taken for this machine only")]
     Plain,
     /// `https://user:password@host`.
     #[error("holds a user name or password")]
     UserInfo,
-    /// No host, or a strange one.
     #[error("has no usable host")]
     Host,
     /// Nothing after the host.
     #[error("has no path")]
     Path,
-    /// `#` with something that cannot be a branch.
     #[error("names something that cannot be a branch")]
     Branch,
-    /// `@` with part of a commit.
     #[error("names a commit by less than its full 40 digits")]
     Commit,
 }
 
 impl UrlError {
-    /// The way out.
-    pub fn hint(self) -> &'static str {
+    /// What to do.
+    pub(crate) fn hint(self) -> &'static str {
         match self {
             Self::UserInfo => {
                 "leave out what stands before the @; a token goes into GITHUB_TOKEN, else git's credential helper is asked"
@@ -93,31 +86,31 @@ impl UrlError {
 
 impl Remote {
     /// Reads `URL`, `URL#branch` or `URL@commit`.
-    pub fn parse(text: &str) -> Result<Self, UrlError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, UrlError> {
         if text.starts_with('-') {
             return Err(UrlError::Option);
         }
         if text.contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '\\' | '"')) {
             return Err(UrlError::Character);
         }
-        let (url, wanted) = split_wanted(text)?;
+        let (url, revision) = split_revision(text)?;
         let (scheme, authority, url) = address(url)?;
-        Ok(Self { url, scheme, authority, wanted })
+        Ok(Self { url, scheme, authority, revision })
     }
 
-    /// The address, without what is wanted of it.
-    pub fn url(&self) -> &str {
+    /// The address without the revision.
+    pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
     /// How it is reached.
-    pub fn scheme(&self) -> Scheme {
+    pub(super) fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// What is wanted.
-    pub fn wanted(&self) -> &Wanted {
-        &self.wanted
+    /// The branch or commit that the URL names.
+    pub(super) fn revision(&self) -> &Revision {
+        &self.revision
     }
 
     /// Scheme, host and port of an address that a token may be sent to.
@@ -130,11 +123,11 @@ impl Remote {
     }
 
     /// Its host, for messages.
-    pub fn host(&self) -> &str {
+    pub(super) fn host(&self) -> &str {
         if self.authority.is_empty() { "this machine" } else { &self.authority }
     }
 
-    /// What it is kept under: the last part of the URL to be recognised by, and a digest to be told apart by.
+    /// The name of its folder: the last part of the URL for people, and a digest that makes it unique.
     pub(super) fn key(&self) -> String {
         let last = self.url.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
         let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -145,29 +138,29 @@ impl Remote {
 
 impl fmt::Display for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.wanted {
-            Wanted::Settings => f.write_str(&self.url),
-            Wanted::Branch(branch) => write!(f, "{}#{branch}", self.url),
-            Wanted::Commit(commit) => write!(f, "{}@{commit}", self.url),
+        match &self.revision {
+            Revision::Configured => f.write_str(&self.url),
+            Revision::Branch(branch) => write!(f, "{}#{branch}", self.url),
+            Revision::Commit(commit) => write!(f, "{}@{commit}", self.url),
         }
     }
 }
 
-/// Sixteen hexadecimal digits that stand for a text.
+/// Sixteen hexadecimal digits of a text's digest.
 pub(super) fn short_digest(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     let number = digest.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
     format!("{number:016x}")
 }
 
-/// Whether a text is a commit's whole name.
-pub fn is_commit(text: &str) -> bool {
+/// Whether a text is a whole commit hash.
+pub(crate) fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64)
         && text.chars().all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c))
 }
 
-/// Whether git would take a text as a branch, and take it as nothing else.
-pub fn is_branch(text: &str) -> bool {
+/// Whether a text is a branch name to git, and nothing else.
+pub(crate) fn is_branch(text: &str) -> bool {
     let odd = |c: char| {
         c.is_whitespace() || c.is_control() || matches!(c, '~' | '^' | ':' | '?' | '*' | '[' | '\\')
     };
@@ -183,19 +176,19 @@ pub fn is_branch(text: &str) -> bool {
         && text.split('/').all(part)
 }
 
-fn split_wanted(text: &str) -> Result<(&str, Wanted), UrlError> {
+fn split_revision(text: &str) -> Result<(&str, Revision), UrlError> {
     if let Some((url, branch)) = text.split_once('#') {
-        let taken = is_branch(branch).then(|| Wanted::Branch(branch.to_owned()));
-        return taken.map(|wanted| (url, wanted)).ok_or(UrlError::Branch);
+        let revision = is_branch(branch).then(|| Revision::Branch(branch.to_owned()));
+        return revision.map(|revision| (url, revision)).ok_or(UrlError::Branch);
     }
-    let Some((url, tail)) = text.rsplit_once('@') else { return Ok((text, Wanted::Settings)) };
+    let Some((url, tail)) = text.rsplit_once('@') else { return Ok((text, Revision::Configured)) };
     let tail = tail.to_ascii_lowercase();
     if is_commit(&tail) {
-        return Ok((url, Wanted::Commit(tail)));
+        return Ok((url, Revision::Commit(tail)));
     }
     // A user name stands before a host; hexadecimal digits alone are neither.
     let partial = tail.len() >= 4 && tail.chars().all(|c| c.is_ascii_hexdigit());
-    if partial { Err(UrlError::Commit) } else { Ok((text, Wanted::Settings)) }
+    if partial { Err(UrlError::Commit) } else { Ok((text, Revision::Configured)) }
 }
 
 fn address(url: &str) -> Result<(Scheme, String, String), UrlError> {
@@ -293,31 +286,31 @@ mod tests {
     const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
     #[test]
-    fn what_people_write_is_taken() {
-        for (text, url, wanted) in [
+    fn what_people_write_is_accepted() {
+        for (text, url, revision) in [
             (
                 "https://github.com/org/repo.git",
                 "https://github.com/org/repo.git",
-                Wanted::Settings,
+                Revision::Configured,
             ),
-            ("HTTPS://GitHub.com/Org/Repo", "https://github.com/Org/Repo", Wanted::Settings),
+            ("HTTPS://GitHub.com/Org/Repo", "https://github.com/Org/Repo", Revision::Configured),
             (
                 "https://h.example:8443/r#next/two",
                 "https://h.example:8443/r",
-                Wanted::Branch("next/two".into()),
+                Revision::Branch("next/two".into()),
             ),
-            ("git@github.com:org/repo.git", "git@github.com:org/repo.git", Wanted::Settings),
-            ("ssh://git@host:2222/x/y.git", "ssh://git@host:2222/x/y.git", Wanted::Settings),
-            ("file:///srv/skills.git", "file:///srv/skills.git", Wanted::Settings),
-            ("http://127.0.0.1:8080/x.git", "http://127.0.0.1:8080/x.git", Wanted::Settings),
-            ("http://[::1]:80/x.git", "http://[::1]:80/x.git", Wanted::Settings),
+            ("git@github.com:org/repo.git", "git@github.com:org/repo.git", Revision::Configured),
+            ("ssh://git@host:2222/x/y.git", "ssh://git@host:2222/x/y.git", Revision::Configured),
+            ("file:///srv/skills.git", "file:///srv/skills.git", Revision::Configured),
+            ("http://127.0.0.1:8080/x.git", "http://127.0.0.1:8080/x.git", Revision::Configured),
+            ("http://[::1]:80/x.git", "http://[::1]:80/x.git", Revision::Configured),
         ] {
             let remote = Remote::parse(text).unwrap();
-            assert_eq!((remote.url(), remote.wanted()), (url, &wanted), "{text}");
+            assert_eq!((remote.url(), remote.revision()), (url, &revision), "{text}");
         }
         for base in ["https://github.com/org/repo.git", "git@github.com:org/repo.git"] {
             let pinned = Remote::parse(&format!("{base}@{COMMIT}")).unwrap();
-            assert_eq!(pinned.wanted(), &Wanted::Commit(COMMIT.into()));
+            assert_eq!(pinned.revision(), &Revision::Commit(COMMIT.into()));
             assert_eq!(pinned.url(), base);
         }
     }

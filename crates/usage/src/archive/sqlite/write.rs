@@ -1,5 +1,7 @@
 //! What changes a file of SQLite: its tables, events and counts coming, old ones going.
 
+#![expect(clippy::disallowed_methods, reason = "this file makes the database file")]
+
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};

@@ -1,17 +1,18 @@
-//! What a script may read: the system's programs and libraries, its runner's own, and nothing of anybody's home.
+//! What a script may read: the system's programs and libraries and its runner's own, and nothing of a home folder.
 //!
-//! A list of what is allowed, as the kernel knows no exceptions from what is. Settings in `/etc` are named one by one,
-//! as secrets lie among them. Missing places cost nothing.
+//! It is a list of what is allowed, because the kernel knows no exceptions below that. Files of `/etc` are named one by one,
+//! because some of its files hold secrets. A path that does not exist is harmless.
 
 use std::path::{Path, PathBuf};
 
 use crate::{
-    script::ground::Ground,
+    paths::real_path,
+    script::host::ScriptHost,
     source::{held_secrets, is_secret},
 };
 
 /// Programs and libraries, as distributions lay them out.
-const SYSTEM: &[&str] = &[
+const SYSTEM_FOLDERS: &[&str] = &[
     "/usr",
     "/bin",
     "/sbin",
@@ -25,8 +26,8 @@ const SYSTEM: &[&str] = &[
     "/home/linuxbrew/.linuxbrew",
 ];
 
-/// Settings that programs read to work at all: loading, names, time, language, certificates, addresses.
-const SETTINGS: &[&str] = &[
+/// Files of `/etc` that programs need: loading, names, time, language, certificates, addresses.
+const SYSTEM_SETTINGS: &[&str] = &[
     "ld.so.cache",
     "ld.so.conf",
     "ld.so.conf.d",
@@ -75,34 +76,34 @@ const SETTINGS: &[&str] = &[
     "java",
 ];
 
-/// Everything that may be read, but for the script's own folders.
+/// Everything that may be read besides the script's own folders.
 pub(in crate::script) fn readable(toolchain: &[PathBuf]) -> Vec<PathBuf> {
-    let system = SYSTEM.iter().map(PathBuf::from);
-    let settings = SETTINGS.iter().map(|name| Path::new("/etc").join(name));
+    let system = SYSTEM_FOLDERS.iter().map(PathBuf::from);
+    let settings = SYSTEM_SETTINGS.iter().map(|name| Path::new("/etc").join(name));
     system.chain(settings).chain(toolchain.iter().cloned()).collect()
 }
 
-/// Where a runner's own libraries lie: the folder around its `bin`, as it was found and where its links lead. A folder
-/// with credentials in it, such as `~/.cargo`, is not opened as a whole: then only the one the program lies in is. All
-/// is decided by where folders really lie, as a name may lead anywhere.
-pub(in crate::script) fn toolchain(program: &Path, ground: &Ground) -> Vec<PathBuf> {
+/// The folders of a runner's own libraries: the one around its `bin`, both of the path and of its target. Where that folder
+/// holds credentials, as `~/.cargo` does, only the `bin` is opened, or only the program. Real paths decide, because a path may
+/// lead anywhere.
+pub(in crate::script) fn toolchain(program: &Path, host: &ScriptHost) -> Vec<PathBuf> {
     let mut opened: Vec<PathBuf> = Vec::new();
-    let Ok(real) = program.canonicalize() else { return opened };
+    let Some(real) = real_path(program) else { return opened };
     let folders = [program.parent(), real.parent()].into_iter().flatten();
-    for folder in folders.filter_map(|folder| folder.canonicalize().ok()) {
+    for folder in folders.filter_map(real_path) {
         let programs = ["bin", "sbin", "shims"].iter().any(|name| folder.ends_with(name));
         let around = folder.parent().filter(|_| programs).unwrap_or(&folder);
-        let sound = |place: &Path| {
+        let is_safe = |path: &Path| {
             let secret =
-                is_secret(place, Path::new("/nowhere")) || held_secrets(place).next().is_some();
-            // What a user's own programs keep for themselves lies in `~/.local` too.
-            !secret && !place.ends_with(".local") && !ground.is_too_much(place)
+                is_secret(path, Path::new("/nowhere")) || held_secrets(path).next().is_some();
+            // Programs of the user keep their data in `~/.local` too.
+            !secret && !path.ends_with(".local") && !host.is_too_broad(path)
         };
-        let place = [around, &folder, &real].into_iter().find(|place| sound(place));
-        opened.extend(place.map(Path::to_path_buf));
+        let path = [around, &folder, &real].into_iter().find(|path| is_safe(path));
+        opened.extend(path.map(Path::to_path_buf));
     }
     opened.dedup();
-    opened.retain(|folder| !SYSTEM.iter().any(|system| folder.starts_with(system)));
+    opened.retain(|folder| !SYSTEM_FOLDERS.iter().any(|system| folder.starts_with(system)));
     opened
 }
 
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn a_toolchain_in_the_home_folder_is_opened_and_the_home_folder_is_not() {
         let home = Home::new();
-        let ground = Ground::new(&Environment {
+        let host = ScriptHost::new(&Environment {
             home: Some(home.path().to_path_buf()),
             directory: "/".into(),
             ..Environment::default()
@@ -130,7 +131,7 @@ mod tests {
         let opened = |program: &str| -> Vec<String> {
             let real = home.path().canonicalize().unwrap();
             let below = |folder: PathBuf| folder.strip_prefix(&real).unwrap().display().to_string();
-            toolchain(&real.join(program), &ground).into_iter().map(below).collect()
+            toolchain(&real.join(program), &host).into_iter().map(below).collect()
         };
         assert_eq!(opened(".nvm/versions/node/v22/bin/node"), [".nvm/versions/node/v22"]);
         assert_eq!(opened(".cargo/bin/tool"), [".cargo/bin"]);
@@ -138,15 +139,15 @@ mod tests {
         assert_eq!(opened("bin/mine"), ["bin"]);
         assert_eq!(opened("alone"), ["alone"]);
         for system in ["/usr/bin/env", "/bin/sh", "/var/../bin/sh", "/etc/../usr/bin/../bin/env"] {
-            assert_eq!(toolchain(Path::new(system), &ground), Vec::<PathBuf>::new(), "{system}");
+            assert_eq!(toolchain(Path::new(system), &host), Vec::<PathBuf>::new(), "{system}");
         }
-        // However a way winds, it is where it leads that counts: never the home folder, never what holds it.
+        // The real path counts: never the home folder, never a folder that holds it.
         let real = home.path().canonicalize().unwrap();
         let winding = real.join("work/../bin/mine");
         home.write("work/x", "");
         std::os::unix::fs::symlink(&real, real.join("work/bin")).unwrap();
-        assert_eq!(toolchain(&winding, &ground), [real.join("bin")]);
-        assert_eq!(toolchain(&real.join("work/bin/alone"), &ground), [real.join("alone")]);
+        assert_eq!(toolchain(&winding, &host), [real.join("bin")]);
+        assert_eq!(toolchain(&real.join("work/bin/alone"), &host), [real.join("alone")]);
     }
 
     #[test]

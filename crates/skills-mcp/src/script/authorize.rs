@@ -1,6 +1,6 @@
-//! The ladder of permissions, in the order of SCRIPT-2: each rung its own refusal, and what to do instead.
+//! Whether a script may run: the checks of SCRIPT-2 in their order, each with its own refusal and what to do instead.
 //!
-//! Nothing happens here but looking: [`climb`] gives a [`Plan`], which says all that would be allowed.
+//! [`authorize`] changes nothing: it gives a [`Plan`], which says all that the run would be allowed.
 
 use std::{
     collections::BTreeMap,
@@ -20,8 +20,8 @@ use skills_core::{
 
 use super::{
     arguments,
-    ground::{Folder, Ground},
-    runner::{Project, Runner},
+    host::{ScriptHost, WorkingDirectory},
+    runner::{ProjectTools, Runner},
 };
 use crate::{
     config::{Environment, Origin, SandboxMode, Scripts},
@@ -29,35 +29,35 @@ use crate::{
     store::{ContentError, Snapshot},
 };
 
-/// No script needs to be larger.
+/// A larger script is refused.
 const MAX_SCRIPT_BYTES: usize = 4 * 1024 * 1024;
 
-/// What somebody wants to run.
+/// A request to run a script.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub(crate) struct RunRequest<'a> {
     /// The script, as the skill declares it.
-    pub file: &'a str,
+    pub(crate) file: &'a str,
     /// Arguments by name.
-    pub arguments: &'a BTreeMap<String, String>,
-    /// Where to run it.
-    pub folder: Option<&'a str>,
+    pub(crate) arguments: &'a BTreeMap<String, String>,
+    /// The working directory that the caller asks for.
+    pub(crate) cwd: Option<&'a str>,
 }
 
-/// Whether a script has a network.
+/// Whether a script may use the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NetworkAccess {
-    /// It has one.
+pub(crate) enum NetworkAccess {
+    /// It may.
     Open,
-    /// It declares none, and has none.
+    /// It does not declare that it needs the network.
     None,
-    /// It declares one, and the operator does not allow it.
+    /// It declares that it needs the network, and the operator does not allow it.
     Withheld,
 }
 
 impl NetworkAccess {
     fn of(script: &ScriptDeclaration, scripts: &Scripts) -> Self {
         match (script.network, scripts.network) {
-            // Without a sandbox nothing keeps a script from the network.
+            // Without a sandbox nothing can withhold the network.
             _ if scripts.sandbox == SandboxMode::Off => Self::Open,
             (true, true) => Self::Open,
             (true, false) => Self::Withheld,
@@ -66,61 +66,61 @@ impl NetworkAccess {
     }
 }
 
-/// A run that every rung allows.
+/// A run that every check allows.
 #[derive(Debug)]
-pub struct Plan<'a> {
-    /// Whose script it is.
-    pub owner: &'a Skill,
-    /// Below the owner's resource folder.
-    pub file: RelPath,
-    /// What runs it.
-    pub runner: Runner,
-    /// Whether what the runner keeps around it may be read: not where content chose it.
+pub(crate) struct Plan<'a> {
+    /// The skill that declares the script.
+    pub(crate) owner: &'a Skill,
+    /// The script, below the owner's resource folder.
+    pub(crate) file: RelPath,
+    pub(crate) runner: Runner,
+    /// Whether the script may read the runner's own libraries: not where content chose the runner.
     pub(super) opens_toolchain: bool,
-    /// `SKILL_ARG_*`, and what the operator hands on.
-    pub variables: BTreeMap<String, String>,
-    /// What it asked for and is not given.
-    pub withheld: Vec<String>,
-    /// Where it works.
-    pub folder: Folder,
-    /// Whether it has a network.
-    pub network: NetworkAccess,
+    /// `SKILL_ARG_*`, and the variables that the operator passes on.
+    pub(crate) variables: BTreeMap<String, String>,
+    /// Variables that the script declares and does not get.
+    pub(crate) withheld: Vec<String>,
+    pub(crate) working_directory: WorkingDirectory,
+    pub(crate) network: NetworkAccess,
     /// Whether it comes from a directory that the operator named, and not from a repository or a plugin.
-    pub is_operators: bool,
-    /// How much of a sandbox there must be.
-    pub sandbox: SandboxMode,
-    /// It is asked to end after this long.
-    pub timeout: Duration,
-    /// And killed after this long more.
-    pub grace: Duration,
+    pub(super) from_named_directory: bool,
+    pub(crate) sandbox: SandboxMode,
+    /// After this long the script gets SIGTERM.
+    pub(crate) timeout: Duration,
+    /// After this long more it is killed.
+    pub(crate) grace: Duration,
     /// Of each stream.
-    pub max_output_bytes: usize,
-    /// The very bytes that will run.
+    pub(crate) max_output_bytes: usize,
+    /// The bytes that will run.
     pub(super) bytes: Vec<u8>,
 }
 
 impl Plan<'_> {
-    /// SHA-256 of the very bytes that will run, in hexadecimal.
-    pub fn digest(&self) -> String {
+    /// SHA-256 of the bytes that will run, in hexadecimal.
+    pub(crate) fn digest(&self) -> String {
         hex(&Sha256::digest(&self.bytes))
     }
 }
 
-/// A run that a rung refuses.
+/// A run that a check refuses.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Denied {
+pub(crate) struct Denied {
     /// What was asked, what is true, what to do instead.
-    pub message: String,
+    pub(crate) message: String,
     /// Who is meant to run the script, where that is known.
-    pub execution: Execution,
+    pub(crate) execution: Execution,
 }
 
-fn denied<T>(message: String) -> Result<T, Denied> {
-    Err(Denied { message, execution: Execution::Server })
+fn denied(message: String) -> Denied {
+    Denied { message, execution: Execution::Server }
 }
 
-/// The first rung: whether this server runs anything.
-pub fn enabled(snapshot: &Snapshot) -> Result<(), Denied> {
+fn deny<T>(message: String) -> Result<T, Denied> {
+    Err(denied(message))
+}
+
+/// The first check: whether this server runs scripts at all.
+pub(crate) fn check_scripts_enabled(snapshot: &Snapshot) -> Result<(), Denied> {
     if snapshot.settings().scripts.enabled {
         return Ok(());
     }
@@ -128,7 +128,7 @@ pub fn enabled(snapshot: &Snapshot) -> Result<(), Denied> {
     let enabled = settled.values.iter().find(|(key, ..)| key.name == "scripts.enabled");
     let why = match (enabled.map(|(.., origin)| origin), &settled.scripts_off) {
         (Some(Origin::Invalid(_)), Some(reason)) => format!(
-            "{}; an invalid value under `scripts` turns them off until it is mended",
+            "{}; an invalid value under `scripts` turns them off until it is fixed",
             escaped(reason)
         ),
         (Some(Origin::Pinned(_)), _) => {
@@ -138,26 +138,26 @@ pub fn enabled(snapshot: &Snapshot) -> Result<(), Denied> {
         (Some(origin), _) => format!("scripts.enabled was set to false by {origin}"),
         (None, _) => "scripts.enabled is false".to_owned(),
     };
-    denied(format!(
+    deny(format!(
         "Scripts are disabled on this server ({why}). Fetch the script with get_asset and run it yourself if you may."
     ))
 }
 
-/// All rungs behind the skill that was found.
-pub fn climb<'a>(
+/// All further checks, once the skill is found.
+pub(crate) fn authorize<'a>(
     snapshot: &'a Snapshot,
-    ground: &Ground,
+    host: &ScriptHost,
     skill: &'a Skill,
-    request: &Request<'_>,
+    request: &RunRequest<'_>,
 ) -> Result<Plan<'a>, Denied> {
     let scripts = &snapshot.settings().scripts;
     let file = RelPath::parse(request.file).or_else(|escape| {
-        denied(format!(
+        deny(format!(
             "Path traversal refused for '{:.200}': {escape}. Use a script that get_skill returned.",
             request.file
         ))
     })?;
-    let (found, script) = declared(&snapshot.catalog, skill, &file)?;
+    let (found, script) = declared_script(&snapshot.catalog, skill, &file)?;
     if script.execution == Execution::Claude {
         return Err(Denied {
             message: format!(
@@ -167,39 +167,35 @@ pub fn climb<'a>(
             execution: Execution::Claude,
         });
     }
-    let arguments = arguments::variables(&script.arguments, request.arguments)
-        .or_else(|wrong| denied(format!("Script '{file}' was not run: {wrong}.")))?;
-    let extension = extension(&file, scripts)?;
-    let bytes = bytes(snapshot, &found, &file)?;
+    let not_run = |why: String| denied(format!("Script '{file}' was not run: {why}."));
+    let arguments = arguments::variables(&script.arguments, request.arguments).map_err(not_run)?;
+    let extension = allowed_extension(&file, scripts)?;
+    let bytes = script_bytes(snapshot, &found, &file)?;
     let Some(command) = scripts.runners.get(&extension) else {
-        return denied(format!(
+        return deny(format!(
             "There is no runner for {extension} scripts. Ask the operator to set scripts.runners, or fetch '{file}' with \
              get_asset and run it yourself."
         ));
     };
     let network = NetworkAccess::of(script, scripts);
-    let (handed, withheld) = handed_on(script, scripts);
-    let folder = ground.folder(request.folder, &scripts.roots, &sources(snapshot));
+    let (passed, withheld) = passed_variables(script, scripts);
+    let directory = host.working_directory(request.cwd, &scripts.roots, &source_folders(snapshot));
     let is_online = network == NetworkAccess::Open;
-    let project = project(folder.as_ref().ok(), scripts.sandbox, is_online, &handed);
-    let writable = ground.writable(&scripts.roots);
-    let runner = ground
-        .programs
-        .beyond(&writable)
-        .runner(&extension, command, project)
-        .or_else(|missing| denied(format!("Script '{file}' was not run: {missing}.")))?;
-    let folder =
-        folder.or_else(|wrong| denied(format!("Script '{file}' was not run: {wrong}.")))?;
+    let project = project_tools(directory.as_ref().ok(), scripts.sandbox, is_online, &passed);
+    let writable = host.writable(&scripts.roots);
+    let runner =
+        host.programs.outside(&writable).runner(&extension, command, project).map_err(not_run)?;
+    let working_directory = directory.map_err(not_run)?;
     Ok(Plan {
         owner: found.owner,
         file,
         runner,
         opens_toolchain: !snapshot.settled.named_by_content.contains(&extension),
-        variables: handed.into_iter().chain(arguments).collect(),
+        variables: passed.into_iter().chain(arguments).collect(),
         withheld,
-        folder,
+        working_directory,
         network,
-        is_operators: snapshot.is_in_named_directory(found.owner),
+        from_named_directory: snapshot.is_in_named_directory(found.owner),
         sandbox: scripts.sandbox,
         timeout: Duration::from_secs(scripts.timeout_seconds),
         grace: Duration::from_secs(scripts.grace_seconds),
@@ -209,29 +205,29 @@ pub fn climb<'a>(
 }
 
 /// The script this skill, or one it inherits from, declares under this name.
-fn declared<'a>(
+fn declared_script<'a>(
     catalog: &'a Catalog,
     skill: &'a Skill,
     file: &RelPath,
 ) -> Result<(FoundFile<'a>, &'a ScriptDeclaration), Denied> {
     let name = &skill.identity;
     if skill.kind == Kind::Bundle {
-        return denied(format!(
+        return deny(format!(
             "'{name}' is a bundle, and bundles declare no scripts for run_script. Fetch '{file}' with get_asset and run \
              it yourself."
         ));
     }
     let Some(found) = find_file(catalog, skill, file) else {
-        return denied(unknown(catalog, skill, file));
+        return deny(unknown_script(catalog, skill, file));
     };
     let Declared::Script(script) = found.declared else {
-        return denied(format!(
+        return deny(format!(
             "'{file}' is an asset of skill '{name}', not a script. Fetch it with get_asset."
         ));
     };
-    // What the server runs lies where reviewers look for it.
+    // Reviewers look for what the server runs in scripts/.
     if file.segments().next() != Some("scripts") || file.segments().count() < 2 {
-        return denied(format!(
+        return deny(format!(
             "Script '{file}' lies outside the scripts/ folder of '{}', so run_script does not run it. Fetch it with \
              get_asset; its author should move it to scripts/.",
             found.owner.identity
@@ -240,7 +236,7 @@ fn declared<'a>(
     Ok((found, script))
 }
 
-fn unknown(catalog: &Catalog, skill: &Skill, file: &RelPath) -> String {
+fn unknown_script(catalog: &Catalog, skill: &Skill, file: &RelPath) -> String {
     let files = resolve::files(catalog, skill);
     let scripts = files.iter().filter(|declared| matches!(declared, Declared::Script(_)));
     let known: Vec<&str> = scripts.map(|script| script.file().as_str()).take(10).collect();
@@ -252,8 +248,8 @@ fn unknown(catalog: &Catalog, skill: &Skill, file: &RelPath) -> String {
     format!("Script '{:.200}' not found for skill '{}'. {known}", file.as_str(), skill.identity)
 }
 
-/// `.sh`, where it is allowed. Exactly as it is written: `.SH` is something else.
-fn extension(file: &RelPath, scripts: &Scripts) -> Result<String, Denied> {
+/// The extension, if it is allowed, exactly as it is written: `.SH` is not `.sh`.
+fn allowed_extension(file: &RelPath, scripts: &Scripts) -> Result<String, Denied> {
     let extension = Path::new(file.name()).extension().and_then(|extension| extension.to_str());
     let extension = extension.map(|extension| format!(".{extension}")).unwrap_or_default();
     if scripts.allowed_extensions.contains(&extension) {
@@ -268,14 +264,17 @@ fn extension(file: &RelPath, scripts: &Scripts) -> Result<String, Denied> {
         [] => "none".to_owned(),
         some => some.join(", "),
     };
-    denied(format!(
+    deny(format!(
         "Script '{file}' has {what}, which this server does not run. Allowed: {allowed}. Fetch it with get_asset and run \
          it yourself, or ask the operator to change scripts.allowed_extensions."
     ))
 }
 
-/// The script's bytes, through the one door.
-fn bytes(snapshot: &Snapshot, found: &FoundFile<'_>, file: &RelPath) -> Result<Vec<u8>, Denied> {
+fn script_bytes(
+    snapshot: &Snapshot,
+    found: &FoundFile<'_>,
+    file: &RelPath,
+) -> Result<Vec<u8>, Denied> {
     let gone = || {
         format!(
             "Script '{file}' is declared by '{}' but missing on disk. Tell the skill's author; go on without it.",
@@ -283,22 +282,22 @@ fn bytes(snapshot: &Snapshot, found: &FoundFile<'_>, file: &RelPath) -> Result<V
         )
     };
     if found.presence == Presence::Missing {
-        return denied(gone());
+        return deny(gone());
     }
-    match read(snapshot, found.owner, file, Links::Refuse, MAX_SCRIPT_BYTES) {
+    match read_skill_file(snapshot, found.owner, file, Links::Refuse, MAX_SCRIPT_BYTES) {
         Ok(bytes) => Ok(bytes),
-        Err(ContentError::Missing) => denied(gone()),
-        // A link may lead to what nobody reviewed as a part of this skill.
-        Err(ContentError::Refused(DiskError::Link(_))) => denied(format!(
+        Err(ContentError::Missing) => deny(gone()),
+        // The target of a link was not reviewed as a part of this skill.
+        Err(ContentError::Refused(DiskError::Link(_))) => deny(format!(
             "Script '{file}' is a symbolic link or lies behind one, and run_script only runs files. Its author should put \
              the script itself there."
         )),
-        Err(error) => denied(format!("Script '{file}' {error}, so it was not run.")),
+        Err(error) => deny(format!("Script '{file}' {error}, so it was not run.")),
     }
 }
 
-/// A file of a skill's folder: as its source allows, and with links below the skill's own folder held to this besides.
-pub(super) fn read(
+/// A file of a skill's folder, read as its source allows, and again with `links` applied to the skill's own folder.
+pub(super) fn read_skill_file(
     snapshot: &Snapshot,
     owner: &Skill,
     file: &RelPath,
@@ -306,8 +305,8 @@ pub(super) fn read(
     limit: usize,
 ) -> Result<Vec<u8>, ContentError> {
     let bytes = snapshot.read(owner, file, limit)?;
-    let held = Root::open(Path::new(&snapshot.place(owner)), links);
-    match held.and_then(|folder| folder.read(file, limit)) {
+    let folder = Root::open(Path::new(&snapshot.place(owner)), links);
+    match folder.and_then(|folder| folder.read(file, limit)) {
         Ok(again) if again == bytes => Ok(bytes),
         Ok(_) => Err(ContentError::Changed),
         Err(DiskError::NotFound) => Err(ContentError::Missing),
@@ -315,49 +314,49 @@ pub(super) fn read(
     }
 }
 
-/// What may be taken from the folder a script works in. Another script may have put a program there, which must not get what
-/// only this one has.
-fn project<'a>(
-    folder: Option<&'a Folder>,
+/// Which tools of the working directory the run may use. Another script may have put a program there, which must not get
+/// the network or the variables of this one.
+fn project_tools<'a>(
+    directory: Option<&'a WorkingDirectory>,
     sandbox: SandboxMode,
     network: bool,
-    handed: &BTreeMap<String, String>,
-) -> Project<'a> {
+    passed: &BTreeMap<String, String>,
+) -> ProjectTools<'a> {
     let unconfined = sandbox == SandboxMode::Off;
     let refused = if unconfined {
         Some("nothing would hold it (scripts.sandbox is off)")
     } else if network {
         Some("the script has a network, and other scripts may write there")
-    } else if !handed.is_empty() {
+    } else if !passed.is_empty() {
         Some("the script is given variables of yours, and other scripts may write there")
     } else {
         None
     };
-    let folder = match folder {
-        Some(Folder::Allowed(folder)) => Some(folder.as_path()),
-        Some(Folder::Private(_)) | None => None,
+    let folder = match directory {
+        Some(WorkingDirectory::Allowed(folder)) => Some(folder.as_path()),
+        Some(WorkingDirectory::Private(_)) | None => None,
     };
-    Project { folder, refused, unconfined }
+    ProjectTools { folder, refused, unconfined }
 }
 
-/// Where all skills lie that are served, whether there are any now or not.
-fn sources(snapshot: &Snapshot) -> Vec<PathBuf> {
+/// The folders of all sources, whether they hold skills now or not.
+fn source_folders(snapshot: &Snapshot) -> Vec<PathBuf> {
     (0..snapshot.catalog.sources().len()).map(|number| snapshot.source_path(number)).collect()
 }
 
-/// What the script asks for, the operator allows and the machine has; and what it asks for in vain.
-fn handed_on(
+/// The variables that the script declares, the operator allows and the environment has; and the names of the others.
+fn passed_variables(
     script: &ScriptDeclaration,
     scripts: &Scripts,
 ) -> (BTreeMap<String, String>, Vec<String>) {
-    let mut handed = BTreeMap::new();
+    let mut passed = BTreeMap::new();
     let mut withheld = Vec::new();
     for name in &script.environment {
         let allowed = scripts.environment.contains(name);
         match Environment::handed_on(name).filter(|_| allowed) {
-            Some(value) => drop(handed.insert(name.clone(), value)),
+            Some(value) => drop(passed.insert(name.clone(), value)),
             None => withheld.push(name.clone()),
         }
     }
-    (handed, withheld)
+    (passed, withheld)
 }

@@ -1,4 +1,4 @@
-//! What git says when it fails, understood: from its English words, since it has no other.
+//! From git's error messages, which are English text, to a [`GitError`].
 
 use std::io;
 
@@ -6,12 +6,12 @@ use skills_core::diagnostic::escaped;
 
 use super::{error::GitError, url::Remote};
 
-/// What a failure means, from what git says in English. The line it ends with says most.
-pub(super) fn judged(said: &str, remote: Option<&Remote>, with_token: bool) -> GitError {
-    let lower = said.to_ascii_lowercase();
-    let telling =
+/// The error that git's messages mean. The last line says most.
+pub(super) fn classify(stderr: &str, remote: Option<&Remote>, with_token: bool) -> GitError {
+    let lower = stderr.to_ascii_lowercase();
+    let is_error =
         |line: &&str| ["fatal:", "error:", "remote:"].iter().any(|start| line.starts_with(start));
-    let last = said.lines().rev().find(telling).or_else(|| said.lines().next_back());
+    let last = stderr.lines().rev().find(is_error).or_else(|| stderr.lines().next_back());
     let line: String = escaped(last.unwrap_or("nothing")).chars().take(300).collect();
     let any = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     let Some(remote) = remote else { return GitError::Broken(line) };
@@ -19,7 +19,7 @@ pub(super) fn judged(said: &str, remote: Option<&Remote>, with_token: bool) -> G
     if any(&["no space left", "disk quota exceeded", "read-only file system"]) {
         return GitError::Disk { path: "git".into(), error: io::Error::other(line) };
     }
-    if any(&UNAUTHORIZED) {
+    if any(UNAUTHORIZED) {
         return GitError::Unauthorized { host, with_token };
     }
     if any(&[
@@ -30,13 +30,13 @@ pub(super) fn judged(said: &str, remote: Option<&Remote>, with_token: bool) -> G
     ]) {
         return GitError::NoRepository { host };
     }
-    if any(&UNREACHABLE) {
-        return GitError::Unreachable { host, said: line };
+    if any(UNREACHABLE) {
+        return GitError::Unreachable { host, message: line };
     }
-    GitError::Said(line)
+    GitError::Other(line)
 }
 
-const UNAUTHORIZED: [&str; 7] = [
+const UNAUTHORIZED: &[&str] = &[
     "authentication failed",
     "could not read username",
     "could not read password",
@@ -45,7 +45,7 @@ const UNAUTHORIZED: [&str; 7] = [
     "error: 401",
     "terminal prompts disabled",
 ];
-const UNREACHABLE: [&str; 12] = [
+const UNREACHABLE: &[&str] = &[
     "could not resolve",
     "failed to connect",
     "couldn't connect",
@@ -65,16 +65,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_git_says_is_understood() {
+    fn messages_of_git_are_classified() {
         let remote = Remote::parse("https://h.example/x").unwrap();
-        let kind = |said: &str| {
-            format!("{:?}", judged(said, Some(&remote), true))
+        let kind = |stderr: &str| {
+            format!("{:?}", classify(stderr, Some(&remote), true))
                 .split([' ', '('])
                 .next()
                 .unwrap()
                 .to_owned()
         };
-        for (said, expected) in [
+        for (stderr, expected) in [
             ("fatal: Authentication failed for 'https://h.example/x/'\n", "Unauthorized"),
             (
                 "fatal: could not read Username for 'https://h.example': terminal prompts disabled\n",
@@ -96,10 +96,10 @@ mod tests {
                 "fatal: unable to access 'https://h.example/x/': The requested URL returned error: 503\n",
                 "Unreachable",
             ),
-            ("error: index-pack died\nfatal: fetch-pack: invalid index-pack output\n", "Said"),
+            ("error: index-pack died\nfatal: fetch-pack: invalid index-pack output\n", "Other"),
         ] {
-            assert_eq!(kind(said), expected, "{said}");
+            assert_eq!(kind(stderr), expected, "{stderr}");
         }
-        assert!(matches!(judged("fatal: bad object", None, false), GitError::Broken(_)));
+        assert!(matches!(classify("fatal: bad object", None, false), GitError::Broken(_)));
     }
 }

@@ -1,10 +1,13 @@
-//! [`Place`]: the folder in which a repository is kept, and the only code that writes there.
+//! [`RepositoryStorage`]: the folder in which a repository is stored. Only this file reads and writes there.
 //!
-//! `~/.skills-mcp/content/<key>/` holds a `lock`, the `mirror.git`, `generations/<commit>/` and, for each thing that somebody
-//! wants of the repository, `wanted/<what>/` with a pointer to one of them. Whatever is new is made beside and renamed into
-//! place, so that whoever is killed leaves the old or the new, and litter that the next one sweeps.
+//! `~/.skills-mcp/content/<key>/` holds a `lock`, the `mirror.git`, `generations/<commit>/` and, for each branch or commit that
+//! is wanted of the repository, `wanted/<revision>/` with a pointer to a generation. Anything new is made under another name
+//! and renamed, so that a killed process leaves the old or the new, and unfinished files that the next sync removes.
 
-#![expect(clippy::disallowed_methods, reason = "this is the door to the folder of a repository")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this file reads and writes the folders of repositories"
+)]
 
 use std::{
     fs::{self, File},
@@ -15,24 +18,28 @@ use std::{
 };
 
 use super::error::GitError;
-use crate::{clock, removal};
+use crate::{
+    clock,
+    paths::{is_folder, is_link, is_real_folder},
+    removal,
+};
 
-/// A file of ours is never larger.
-const MAX_FILE: u64 = 256 * 1024 * 1024;
-/// Where a repository has what was fetched.
-pub(super) const PACKS: &str = "objects/pack";
-/// Names of what is being made or removed start with it.
-const UNFINISHED: &str = ".unfinished-";
+/// How much of a manifest or pointer is read.
+const MAX_TEXT_BYTES: u64 = 256 * 1024 * 1024;
+/// The folder of a git repository that holds what was fetched.
+pub(super) const PACK_FOLDER: &str = "objects/pack";
+/// The prefix of what is being made or removed.
+const UNFINISHED_PREFIX: &str = ".unfinished-";
 
-/// A repository's folder.
+/// The folder of one repository.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
-    /// The folders down to it: `~/.skills-mcp`, `content`, and itself.
+pub(super) struct RepositoryStorage {
+    /// `~/.skills-mcp` and `content` in it.
     above: [PathBuf; 2],
     folder: PathBuf,
 }
 
-impl Place {
+impl RepositoryStorage {
     pub(super) fn new(home: &Path, key: &str) -> Self {
         let own = home.join(".skills-mcp");
         let content = own.join("content");
@@ -46,11 +53,15 @@ impl Place {
         content
     }
 
-    /// The places of all repositories of this home, this one included.
+    /// The storage of all repositories of this home, this one included.
     pub(super) fn all(&self) -> Vec<Self> {
         let content = self.content();
         let at = |name: String| Self { above: self.above.clone(), folder: content.join(name) };
-        names(content).into_iter().map(at).filter(|place| place.generations().is_dir()).collect()
+        names(content)
+            .into_iter()
+            .map(at)
+            .filter(|storage| is_folder(&storage.generations()))
+            .collect()
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -73,78 +84,73 @@ impl Place {
         self.generations().join(commit)
     }
 
-    /// Beside the generation, so that it can be held while that one goes.
+    /// Beside the generation, so that it can be locked while the generation is removed.
     pub(super) fn lease(&self, commit: &str) -> PathBuf {
         self.generations().join(format!("{commit}.lease"))
     }
 
-    pub(super) fn wanted(&self) -> PathBuf {
+    /// The folder of the pointers.
+    pub(super) fn pointers(&self) -> PathBuf {
         self.folder.join("wanted")
     }
 
-    /// Makes the folders, and checks that nobody else can put anything there.
+    /// Makes the folders, and checks that no other user can write there.
     pub(super) fn ensure(&self) -> Result<(), GitError> {
         for folder in self.above.iter().chain([&self.folder]) {
-            make_private(folder).map_err(|error| self.disk_at(folder, error))?;
+            make_private(folder)?;
             check_owner(folder, *folder == self.folder)?;
         }
-        for folder in [self.generations(), self.wanted()] {
-            make_private(&folder).map_err(|error| self.disk_at(&folder, error))?;
-        }
-        Ok(())
+        make_private(&self.generations())?;
+        make_private(&self.pointers())
     }
 
-    /// What the system says about this folder.
-    pub(super) fn disk(&self, error: io::Error) -> GitError {
-        self.disk_at(&self.folder, error)
+    /// An error of the system as one about this folder.
+    pub(super) fn disk_error(&self, error: io::Error) -> GitError {
+        GitError::Disk { path: self.folder.clone(), error }
     }
 
-    #[expect(clippy::unused_self, reason = "reads as what it is where it is called")]
-    fn disk_at(&self, path: &Path, error: io::Error) -> GitError {
-        GitError::Disk { path: path.to_owned(), error }
-    }
-
-    /// A name for something new, in the same folder as what it will replace.
+    /// A path for something new, on the same disk as what it will replace.
     pub(super) fn unfinished(&self, what: &str) -> PathBuf {
         let moment = clock::since_epoch().as_nanos();
-        self.folder.join(format!("{UNFINISHED}{what}-{}-{moment}", process::id()))
+        self.folder.join(format!("{UNFINISHED_PREFIX}{what}-{}-{moment}", process::id()))
     }
 
-    /// Removes what others have left half done. Only while the lock is held: then nobody is at it.
+    /// Removes what killed processes left unfinished. Only while the lock is held.
     pub(super) fn sweep(&self) {
-        for name in names(&self.folder).into_iter().filter(|name| name.starts_with(UNFINISHED)) {
+        let is_unfinished = |name: &String| name.starts_with(UNFINISHED_PREFIX);
+        for name in names(&self.folder).into_iter().filter(is_unfinished) {
             let path = self.folder.join(name);
-            if path.is_dir() && !path.is_symlink() {
-                removal::apart(path);
+            if is_real_folder(&path) {
+                removal::remove_in_background(path);
             } else {
                 remove(&path);
             }
         }
     }
 
-    /// What was moved out of the way so long ago that its removal must have failed; a sentence about each.
+    /// What was discarded so long ago that its removal must have failed; a sentence about each.
     pub(super) fn left_behind(&self) -> Vec<String> {
-        let old = format!("{UNFINISHED}old-");
+        let old = format!("{UNFINISHED_PREFIX}old-");
         let now = clock::since_epoch();
         let is_left = |name: &String| {
             let moment = name.rsplit('-').next().and_then(|nanos| nanos.parse().ok());
             let moment = moment.map(Duration::from_nanos).unwrap_or_default();
-            name.starts_with(&old) && now.saturating_sub(moment) > removal::TIMEOUT
+            name.starts_with(&old) && now.saturating_sub(moment) > removal::REMOVAL_TIMEOUT
         };
         let left = names(&self.folder).into_iter().filter(is_left);
-        let said = io::Error::other("what is in it cannot be, or takes too long");
-        left.map(|name| removal::left(&self.folder.join(name), &said)).collect()
+        let error = io::Error::other("what is in it cannot be, or takes too long");
+        left.map(|name| removal::leftover(&self.folder.join(name), &error)).collect()
     }
 
-    /// Moves something out of the way, so that it is gone at once, and has it removed beside whatever comes next.
+    /// Renames something, so that its path is free at once, and removes it in the background.
     pub(super) fn discard(&self, path: &Path) {
         let aside = self.unfinished("old");
         if fs::rename(path, &aside).is_ok() {
-            removal::apart(aside);
+            removal::remove_in_background(aside);
         }
     }
 
-    /// Writes a file that is there whole or not at all.
+    /// Writes a file so that it exists whole or not at all.
     pub(super) fn replace(&self, path: &Path, text: &str) -> io::Result<()> {
         let beside = self.unfinished("file");
         let written = File::create(&beside).and_then(|mut file| {
@@ -155,26 +161,35 @@ impl Place {
     }
 }
 
-/// A small file's text, if it is there and is one.
+/// A small file's text, if it exists and is text.
 pub(super) fn read(path: &Path) -> Option<String> {
     let mut text = String::new();
-    File::open(path).ok()?.take(MAX_FILE).read_to_string(&mut text).ok()?;
+    File::open(path).ok()?.take(MAX_TEXT_BYTES).read_to_string(&mut text).ok()?;
     Some(text)
 }
 
-/// A new file, and nothing that is there already.
+/// Creates a file; an error where the path exists.
 pub(super) fn create(path: &Path, executable: bool) -> io::Result<File> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
-    // Nobody is to write into a generation.
+    // A generation is read-only.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, if executable { 0o555 } else { 0o444 });
     options.open(path)
 }
 
-/// A folder, for everybody who may come this far.
+/// Opens a file to lock it.
+pub(super) fn open_lock_file(path: &Path) -> io::Result<File> {
+    File::options().create(true).truncate(false).read(true).write(true).open(path)
+}
+
+/// Makes a folder and those above it.
 pub(super) fn make_folder(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)
+}
+
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
 }
 
 /// The names in a folder; none where there is no folder.
@@ -186,17 +201,17 @@ pub(super) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// How large the files in a folder are.
+/// The sizes of the files in a folder.
 pub(super) fn sizes(folder: &Path) -> Vec<u64> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| Some(entry.metadata().ok()?.len())).collect()
 }
 
-/// Removes a file or a folder with all that is in it; what cannot be removed stays for the next time.
+/// Removes a file or a tree; a failure is logged.
 pub(super) fn remove(path: &Path) {
-    if path.is_dir() && !path.is_symlink() {
-        if let Err(error) = removal::tree(path) {
-            tracing::warn!("{}", removal::left(path, &error));
+    if is_real_folder(path) {
+        if let Err(error) = removal::remove_tree(path) {
+            tracing::warn!("{}", removal::leftover(path, &error));
         }
     } else {
         let _ = fs::remove_file(path);
@@ -213,47 +228,47 @@ pub(super) fn age(path: &Path) -> Option<Duration> {
 /// Makes a file's age zero.
 pub(super) fn touch(path: &Path) {
     let now = std::time::UNIX_EPOCH + clock::since_epoch();
-    let file = fs::OpenOptions::new().create(true).truncate(false).write(true).open(path);
-    // An age that is too high costs a generation that nobody uses a day of its life.
-    let _ = file.and_then(|file| file.set_modified(now));
+    // Where that fails an unused generation is removed up to a day earlier.
+    let _ = open_lock_file(path).and_then(|file| file.set_modified(now));
 }
 
-/// What is on the disk now survives a power cut. One call for all files: each by itself takes as long.
+/// Flushes the disk of this folder, so that its files survive a power cut. One call for all files takes as long as one for
+/// each.
 #[cfg(target_os = "linux")]
-pub(super) fn settle(folder: &Path) -> io::Result<()> {
+pub(super) fn flush(folder: &Path) -> io::Result<()> {
     Ok(rustix::fs::syncfs(File::open(folder)?)?)
 }
 
-/// Elsewhere the system settles it in its own time.
+/// Elsewhere the system flushes it later.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn settle(_: &Path) -> io::Result<()> {
+pub(super) fn flush(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn make_private(folder: &Path) -> io::Result<()> {
+fn make_private(folder: &Path) -> Result<(), GitError> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    builder.create(folder).map_err(|error| GitError::Disk { path: folder.to_owned(), error })
 }
 
-/// Whether a folder is ours, and closed to others. `own` may not even be a link.
+/// An error where another user owns a folder or may write to it. The repository's own folder may not even be a link.
 #[cfg(target_os = "linux")]
 fn check_owner(folder: &Path, own: bool) -> Result<(), GitError> {
     use std::os::unix::fs::MetadataExt as _;
 
-    let wrong = |why: &str| GitError::Place { path: folder.to_owned(), why: why.to_owned() };
-    if own && folder.is_symlink() {
+    let wrong = |why: &str| GitError::Storage { path: folder.to_owned(), why: why.to_owned() };
+    if own && is_link(folder) {
         return Err(wrong("is a symbolic link, and will not be used"));
     }
     let found =
         fs::metadata(folder).map_err(|error| GitError::Disk { path: folder.to_owned(), error })?;
     if found.uid() != rustix::process::geteuid().as_raw() {
-        return Err(wrong("belongs to somebody else, and will not be used"));
+        return Err(wrong("belongs to another user, and will not be used"));
     }
     if found.mode() & 0o002 != 0 {
-        return Err(wrong("can be written by everybody, and will not be used"));
+        return Err(wrong("can be written by every user, and will not be used"));
     }
     Ok(())
 }

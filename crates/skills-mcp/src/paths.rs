@@ -1,0 +1,91 @@
+//! Questions about paths of this machine: where a path really leads, what is there, what `~` stands for.
+//!
+//! The answer may be outdated when it is used, so nothing that content can change is decided by it: files of content are
+//! opened and judged by their handles (`source/disk`).
+
+#![expect(clippy::disallowed_methods, reason = "this file answers questions about paths")]
+
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+};
+
+/// A path with its links resolved, if it exists.
+pub(crate) fn real_path(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
+/// A path with its links resolved, if it exists; else the path itself.
+pub(crate) fn real_path_or_same(path: &Path) -> PathBuf {
+    real_path(path).unwrap_or_else(|| path.to_path_buf())
+}
+
+/// A path with its links resolved, if it is a folder.
+pub(crate) fn real_folder(path: &Path) -> Option<PathBuf> {
+    real_path(path).filter(|path| path.is_dir())
+}
+
+/// A path as an operator writes it: a leading `~` is the home folder.
+pub(crate) fn expand_home(path: &str, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(path),
+    }
+}
+
+/// Whether a path leads to a regular file.
+pub(crate) fn is_file(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// Whether a path leads to a folder.
+pub(crate) fn is_folder(path: &Path) -> bool {
+    path.is_dir()
+}
+
+/// Whether a path is a symbolic link.
+pub(crate) fn is_link(path: &Path) -> bool {
+    path.is_symlink()
+}
+
+/// Whether a path is a folder and no link to one.
+pub(crate) fn is_real_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+/// Whether a path leads to anything.
+pub(crate) fn exists(path: &Path) -> bool {
+    path.exists()
+}
+
+/// Whether there is anything of this name, even a link that leads nowhere.
+pub(crate) fn is_taken(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// The target of a symbolic link; none where the path is no link.
+pub(crate) fn link_target(path: &Path) -> Option<PathBuf> {
+    path.read_link().ok()
+}
+
+/// Whether a path leads to a file that may be executed.
+#[cfg(unix)]
+pub(crate) fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// The path of this program.
+pub(crate) fn own_program() -> io::Result<PathBuf> {
+    env::current_exe()
+}
+
+/// The folder of temporary files.
+pub(crate) fn temporary_folder() -> PathBuf {
+    env::temp_dir()
+}
