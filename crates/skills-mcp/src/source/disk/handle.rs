@@ -53,8 +53,8 @@ pub(super) fn reopened(looked: OwnedFd, flags: OFlags) -> Result<OwnedFd, DiskEr
 }
 
 /// The bytes of an open regular file, at most `limit` of them.
-pub(super) fn bytes_of(file: OwnedFd, limit: usize) -> Result<Vec<u8>, DiskError> {
-    let found = fstat(&file).map_err(said)?;
+pub(super) fn bytes_of(file: &OwnedFd, limit: usize) -> Result<Vec<u8>, DiskError> {
+    let found = fstat(file).map_err(said)?;
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
         return Err(DiskError::NotRegular);
     }
@@ -68,7 +68,7 @@ pub(super) fn bytes_of(file: OwnedFd, limit: usize) -> Result<Vec<u8>, DiskError
     let mut content = Vec::with_capacity(size + 1);
     loop {
         let room = content.capacity() - content.len();
-        let read = retry_on_intr(|| read(&file, spare_capacity(&mut content))).map_err(said)?;
+        let read = retry_on_intr(|| read(file, spare_capacity(&mut content))).map_err(said)?;
         if content.len() > limit {
             return Err(DiskError::TooLarge { limit, bytes: content.len() as u64 });
         }
@@ -102,7 +102,7 @@ impl View for OwnedFd {
     }
 
     fn bytes(&self, name: &str, limit: usize) -> Option<Vec<u8>> {
-        bytes_of(open_at(self, name, READ, WITHIN).ok()?, limit).ok()
+        bytes_of(&open_at(self, name, READ, WITHIN).ok()?, limit).ok()
     }
 }
 

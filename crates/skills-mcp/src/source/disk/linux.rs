@@ -69,7 +69,7 @@ impl Root {
     /// The file's bytes, at most `limit` of them.
     pub fn read(&self, path: &RelPath, limit: usize) -> Result<Vec<u8>, DiskError> {
         let file = self.resolve(path, READ)?;
-        bytes_of(file, limit)
+        bytes_of(&file, limit)
     }
 
     /// What lies in a folder. It is watched before it is read, so that nothing gets in between.
@@ -265,7 +265,7 @@ impl Root {
             }
             FileType::RegularFile => link::dialect(path.name(), place).is_some_and(|dialect| {
                 let in_place = dialect == Dialect::Bundle || self.may_hold_skills(path, false);
-                let bytes = || bytes_of(reopened(target.try_clone()?, READ)?, MAX_PROBED_BYTES);
+                let bytes = || bytes_of(&reopened(target.try_clone()?, READ)?, MAX_PROBED_BYTES);
                 in_place && bytes().is_ok_and(|bytes| link::is_skill(bytes, dialect))
             }),
             FileType::Symlink
