@@ -11,8 +11,8 @@ use std::{
 
 use super::{
     Catalog, Delta, Entry, Intake, Kind, Origin, Presence, Scope, Skill, SkillId, SkillPath,
-    Source,
-    layout::{Assigned, Differences, Role},
+    Source, SourceUpdate,
+    layout::{Assigned, Role},
     lookup::Name,
     name::bundle_name,
     settle::Holders,
@@ -21,39 +21,12 @@ use super::{
 };
 use crate::{
     diagnostic::{Code, Diagnostic, Finding, Position, one_line},
-    document::{Dialect, Parsed, SkillDocument},
+    document::{Parsed, SkillDocument},
     relpath::RelPath,
     sorted::Sorted,
 };
 
-/// What a scan of one source changes in a catalog.
-#[derive(Debug)]
-pub struct SourceUpdate<'a> {
-    number: usize,
-    intake: &'a Intake,
-    differences: Differences,
-    files: Vec<(RelPath, Dialect)>,
-}
-
-impl SourceUpdate<'_> {
-    /// The files that have to be read.
-    pub fn files(&self) -> &[(RelPath, Dialect)] {
-        &self.files
-    }
-}
-
 impl Catalog {
-    /// What the scan of a source changes. `number` is the source's place among the sources; one behind the last is a new
-    /// one.
-    pub fn update<'a>(&self, number: usize, intake: &'a Intake) -> SourceUpdate<'a> {
-        let old = self.sources.get(number).map(|source| &source.root);
-        let differences = Differences::between(old, &intake.root, intake.scope);
-        let wanted =
-            |(file, assigned): &(RelPath, Assigned)| Some((file.clone(), assigned.role?.dialect()));
-        let files = differences.files.iter().filter_map(wanted).collect();
-        SourceUpdate { number, intake, differences, files }
-    }
-
     /// The catalog after an update of this one, and what that changed. `parsed` is what the update's files say, in their
     /// order.
     pub fn with(&self, update: SourceUpdate<'_>, parsed: Vec<Arc<Parsed>>) -> (Self, Delta) {
@@ -132,9 +105,7 @@ impl Catalog {
             }
             changed.extend(old);
         }
-        for (skill, number) in made {
-            changed.push(self.put_in(skill, number));
-        }
+        changed.extend(self.put_in(made));
         changed
     }
 
@@ -156,17 +127,27 @@ impl Catalog {
         self.count(skill, false);
     }
 
-    fn put_in(&mut self, mut skill: Skill, number: Option<SkillId>) -> Arc<Skill> {
-        skill.id = number.or_else(|| self.free.pop()).unwrap_or(SkillId::at(self.end));
-        self.end = self.end.max(skill.id.index() + 1);
-        let skill = Arc::new(skill);
-        for hash in self.looked_up_by(&skill) {
-            self.names.insert(Name { hash, skill: skill.id });
+    /// Puts in skills, each with the number it had, if any.
+    fn put_in(&mut self, made: Vec<(Skill, Option<SkillId>)>) -> Vec<Arc<Skill>> {
+        let mut skills = Vec::with_capacity(made.len());
+        let mut names = Vec::new();
+        for (mut skill, number) in made {
+            skill.id = number.or_else(|| self.free.pop()).unwrap_or(SkillId::at(self.end));
+            self.end = self.end.max(skill.id.index() + 1);
+            let hashes = self.looked_up_by(&skill).into_iter();
+            names.extend(hashes.map(|hash| Name { hash, skill: skill.id }));
+            self.count(&skill, true);
+            skills.push(Arc::new(skill));
         }
-        self.by_id.insert(ById(Arc::clone(&skill)));
-        self.by_place.insert(ByPlace(Arc::clone(&skill)));
-        self.count(&skill, true);
-        skill
+        self.names.extend(names);
+        self.list(&skills);
+        skills
+    }
+
+    /// Puts skills into the lists, in the place of those of their numbers.
+    fn list(&mut self, skills: &[Arc<Skill>]) {
+        self.by_id.extend(skills.iter().map(|skill| ById(Arc::clone(skill))));
+        self.by_place.extend(skills.iter().map(|skill| ByPlace(Arc::clone(skill))));
     }
 
     fn count(&mut self, skill: &Skill, up: bool) {
@@ -197,12 +178,12 @@ impl Catalog {
             })
             .collect();
         for skill in &settled {
-            if let Some(ById(old)) = self.by_id.insert(ById(Arc::clone(skill))) {
+            if let Some(old) = self.numbered(skill.id).cloned() {
                 self.count(&old, false);
             }
-            self.by_place.insert(ByPlace(Arc::clone(skill)));
             self.count(skill, true);
         }
+        self.list(&settled);
         settled.iter().map(|skill| skill.id).collect()
     }
 

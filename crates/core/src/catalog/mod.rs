@@ -16,10 +16,10 @@ mod settle;
 mod skill;
 mod source;
 mod tree;
+mod update;
 
 use std::sync::Arc;
 
-pub use build::SourceUpdate;
 pub use delta::Delta;
 pub use folder::{Entry, Folder, Node, Stamp};
 pub use intake::{Intake, Origin};
@@ -29,6 +29,7 @@ pub use path::SkillPath;
 pub use skill::{Kind, Presence, ShadowedCopy, Skill, SkillId};
 pub use source::Source;
 pub use tree::TreeNode;
+pub use update::SourceUpdate;
 
 use crate::{
     diagnostic::{Diagnostic, Finding},

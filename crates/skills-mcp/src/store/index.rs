@@ -11,7 +11,7 @@ use skills_core::{
 };
 
 use super::{Snapshot, Store, request::RefreshRequest};
-use crate::source::{Bodies, map};
+use crate::source::{Bodies, Slab, map};
 
 /// An index that is ready stays ready if at most so many skills have changed: a call may be waiting.
 pub(super) const MAX_INDEXED_AT_ONCE: usize = 256;
@@ -154,7 +154,7 @@ impl Snapshot {
         let mut read = Vec::new();
         while !slabs.is_empty() {
             let part = slabs.split_off(slabs.len().saturating_sub(part));
-            let bodies = part.iter().flat_map(|slab| slab.bodies());
+            let bodies = part.iter().flat_map(Slab::bodies);
             let texts: Vec<(SkillId, &str)> = bodies
                 .flat_map(|(digest, body)| unread.of(digest).map(move |number| (number, body)))
                 .collect();

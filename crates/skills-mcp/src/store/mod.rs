@@ -293,4 +293,24 @@ mod tests {
         store.index(0);
         assert!(ready.is_indexed() && Arc::ptr_eq(&ready, &store.known().unwrap()));
     }
+
+    #[test]
+    fn the_index_is_made_of_what_the_scan_read() {
+        let home = skills_testkit::Home::new();
+        let write = |name: &str, word: &str| {
+            let text = format!("---\nname: {name}\ndescription: A skill\n---\nAll about {word}.\n");
+            home.write(&format!("skills/{name}/SKILL.md"), text);
+        };
+        // Two skills say the same, one of them under another name.
+        write("first", "orchards");
+        write("second", "orchards");
+        let named = NamedSource { name: "own".into(), path: home.skills(), origin: "--dir" };
+        let source = Directory::open(&named, Trust::default()).unwrap();
+        let store = Store::new(vec![source], Stack::default());
+        let snapshot = store.refresh(Cause::Start).snapshot;
+        // Texts that are not what was indexed are not used.
+        write("first", "glaciers");
+        write("second", "glaciers");
+        assert_eq!(snapshot.search("orchards", 5).hits.len(), 2, "no file is read again");
+    }
 }

@@ -85,7 +85,10 @@ impl Refresher {
 
     fn run(mut self, requests: &Receiver<RefreshRequest>) {
         while let Some(Batch { others, changes, all }) = Batch::receive(requests) {
-            others.into_iter().for_each(|other| self.answer(other));
+            for other in others {
+                // A panic is logged by the panic hook, and drops the reply.
+                let _ = catch_unwind(AssertUnwindSafe(|| self.answer(other)));
+            }
             // First the quick one: calls wait for it.
             self.refresh_for(changes, RefreshScope::Changes);
             self.refresh_for(all, RefreshScope::All);

@@ -49,7 +49,9 @@ impl Batch {
     pub(super) fn receive(requests: &Receiver<RefreshRequest>) -> Option<Self> {
         let mut batch = Self::default();
         batch.add(requests.recv().ok()?);
-        requests.try_iter().for_each(|request| batch.add(request));
+        for request in requests.try_iter() {
+            batch.add(request);
+        }
         Some(batch)
     }
 
@@ -61,7 +63,9 @@ impl Batch {
             RefreshRequest::Refresh { scope: RefreshScope::All, cause, reply } => {
                 (&mut self.all, cause, reply)
             }
-            other => return self.others.push(other),
+            other @ (RefreshRequest::Watch
+            | RefreshRequest::Replace { .. }
+            | RefreshRequest::WatchState(_)) => return self.others.push(other),
         };
         let group = group.get_or_insert(Group { cause, replies: Vec::new() });
         group.cause = group.cause.max(cause);

@@ -53,8 +53,8 @@ pub(super) fn reopen(handle: OwnedFd, flags: OFlags) -> Result<OwnedFd, DiskErro
 }
 
 /// The bytes of an open regular file, at most `limit` of them.
-pub(super) fn bytes_of(file: OwnedFd, limit: usize) -> Result<Vec<u8>, DiskError> {
-    let found = fstat(&file).map_err(disk_error)?;
+pub(super) fn bytes_of(file: &OwnedFd, limit: usize) -> Result<Vec<u8>, DiskError> {
+    let found = fstat(file).map_err(disk_error)?;
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
         return Err(DiskError::NotRegular);
     }
@@ -69,7 +69,7 @@ pub(super) fn bytes_of(file: OwnedFd, limit: usize) -> Result<Vec<u8>, DiskError
     loop {
         let room = content.capacity() - content.len();
         let read =
-            retry_on_intr(|| read(&file, spare_capacity(&mut content))).map_err(disk_error)?;
+            retry_on_intr(|| read(file, spare_capacity(&mut content))).map_err(disk_error)?;
         if content.len() > limit {
             return Err(DiskError::TooLarge { limit, bytes: content.len() as u64 });
         }
@@ -103,7 +103,7 @@ impl FolderView for OwnedFd {
     }
 
     fn bytes(&self, name: &str, limit: usize) -> Option<Vec<u8>> {
-        bytes_of(open_at(self, name, READ, WITHIN).ok()?, limit).ok()
+        bytes_of(&open_at(self, name, READ, WITHIN).ok()?, limit).ok()
     }
 }
 

@@ -75,7 +75,7 @@ impl Root {
     /// The file's bytes, at most `limit` of them.
     pub fn read(&self, path: &RelPath, limit: usize) -> Result<Vec<u8>, DiskError> {
         let file = self.resolve(path, READ)?;
-        bytes_of(file, limit)
+        bytes_of(&file, limit)
     }
 
     /// The entries of a folder. The watch starts before they are read, so that no change is missed.
@@ -277,7 +277,7 @@ impl Root {
             let dialect = link::dialect(path.name(), target_path);
             dialect.filter(|_| kind == FileType::RegularFile).is_some_and(|dialect| {
                 let in_place = dialect == Dialect::Bundle || self.may_hold_skills(path, false);
-                let bytes = || bytes_of(reopen(target.try_clone()?, READ)?, MAX_PROBED_BYTES);
+                let bytes = || bytes_of(&reopen(target.try_clone()?, READ)?, MAX_PROBED_BYTES);
                 in_place && bytes().is_ok_and(|bytes| link::is_skill(bytes, dialect))
             })
         };

@@ -177,7 +177,7 @@ impl Watch {
             let further = self.further.get(&watch).into_iter().flatten();
             let places = self.places.get(&watch).into_iter().chain(further);
             for (source, path) in places {
-                let changed = match &what {
+                let reported = match &what {
                     // A name that cannot be used is a finding of its folder.
                     WatchEventKind::Named(name) => name
                         .to_str()
@@ -187,7 +187,7 @@ impl Watch {
                     | WatchEventKind::Unwatched
                     | WatchEventKind::Overflow => path.clone(),
                 };
-                changes.paths.insert((*source, changed));
+                changes.paths.insert((*source, reported));
             }
             if matches!(what, WatchEventKind::Unwatched) {
                 let further = self.further.remove(&watch).unwrap_or_default();
