@@ -310,7 +310,7 @@ fn said(extension: &str, name: &str, absent: &ProgramError) -> String {
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
-    use skills_testkit::{Home, PROMPT};
+    use skills_testkit::{Home, PROMPT_TIMEOUT};
 
     use super::*;
 
@@ -429,6 +429,6 @@ mod tests {
         let started = Instant::now();
         let refused = programs.beyond(&[]).runner(".ts", NPX_TSX, Project::default()).unwrap_err();
         assert!(refused.contains("does not say its version"), "{refused}");
-        assert!(started.elapsed() < PROMPT, "{:?}", started.elapsed());
+        assert!(started.elapsed() < PROMPT_TIMEOUT, "{:?}", started.elapsed());
     }
 }

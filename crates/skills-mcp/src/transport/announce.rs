@@ -347,7 +347,7 @@ mod tests {
             }
         };
         let waited = quiet(&mut generations, Duration::from_mins(1), Duration::from_millis(50));
-        let waited = timeout(skills_testkit::LIMIT, waited);
+        let waited = timeout(skills_testkit::TEST_TIMEOUT, waited);
         tokio::select! {
             waited = waited => assert!(waited.is_ok(), "the storm is waited out"),
             () = storm => {}

@@ -298,7 +298,7 @@ fn e05_servers_that_start_together_share_one_record() {
             }
             scope.spawn(move || {
                 let mut client = Client::legacy(command, "2025-11-25");
-                client.be_patient(Duration::from_mins(1));
+                client.set_timeout(Duration::from_mins(1));
                 ask(&mut client);
                 client.close()
             });

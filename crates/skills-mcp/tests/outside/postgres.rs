@@ -16,7 +16,7 @@ use skills_mcp::{
     },
     event::Recorded,
 };
-use skills_testkit::{Home, Listening, PROMPT};
+use skills_testkit::{Home, Listening, PROMPT_TIMEOUT};
 use tokio::runtime::Runtime;
 
 use crate::{
@@ -228,7 +228,7 @@ fn whether_it_is_well_is_known_at_once_whatever_a_report_or_the_database_does() 
     let health = || {
         let asked = Instant::now();
         let status = collector.get("/healthz").status;
-        assert!(asked.elapsed() < PROMPT, "{:?}", asked.elapsed());
+        assert!(asked.elapsed() < PROMPT_TIMEOUT, "{:?}", asked.elapsed());
         status
     };
     thread::scope(|scope| {
