@@ -2,22 +2,22 @@
 //!
 //! A catalog is replaced whole and never changed, yet most of it stays the same from one to the next. Its large tables
 //! are lists in pages: a copy with one item changed copies one page and the list of pages. Not here: what the items
-//! are and how they are ordered; an item says so itself.
+//! are and how they are ordered ([`SortedItem`]).
 
 use std::{cmp::Ordering, sync::Arc};
 
-/// How an item stands to others of its list.
-pub trait Sorts {
-    /// Which comes first. Two that are equal are the same item, and the list holds one of them.
+/// An item of a sorted list.
+pub(crate) trait SortedItem {
+    /// Which comes first. Two items that compare equal are the same item, and the list holds one of them.
     fn order(&self, other: &Self) -> Ordering;
 }
 
 /// A page has at most this many items.
-const PAGE: usize = 256;
+const MAX_PAGE_ITEMS: usize = 256;
 
 /// A sorted list. Cloning it costs nothing; changing the clone leaves this one as it is.
 #[derive(Debug)]
-pub struct Sorted<T> {
+pub(crate) struct Sorted<T> {
     /// None of them is empty.
     pages: Arc<Vec<Arc<Vec<T>>>>,
     len: usize,
@@ -37,28 +37,28 @@ impl<T> Default for Sorted<T> {
 
 impl<T> Sorted<T> {
     /// How many items there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// All items in order.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + Clone {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + Clone {
         self.pages.iter().flat_map(|page| page.iter())
     }
 
     /// The item that `place` calls equal.
-    pub fn find(&self, place: impl Fn(&T) -> Ordering) -> Option<&T> {
+    pub(crate) fn find(&self, place: impl Fn(&T) -> Ordering) -> Option<&T> {
         let page = self.pages.get(self.page_of(&place))?;
         page.get(page.binary_search_by(place).ok()?)
     }
 
-    /// The items that `place` calls equal; they stand together.
-    pub fn matching<F: Fn(&T) -> Ordering>(
+    /// The items that `place` calls equal; they are neighbours.
+    pub(crate) fn matching<F: Fn(&T) -> Ordering>(
         &self,
         place: F,
     ) -> impl Iterator<Item = &T> + use<'_, T, F> {
@@ -74,7 +74,7 @@ impl<T> Sorted<T> {
             .take_while(move |item| place(item) == Ordering::Equal)
     }
 
-    /// The first page that does not lie wholly before the place.
+    /// The first page that is not wholly before the place.
     fn page_of(&self, place: &impl Fn(&T) -> Ordering) -> usize {
         let before =
             |page: &Arc<Vec<T>>| page.last().is_some_and(|last| place(last) == Ordering::Less);
@@ -82,9 +82,9 @@ impl<T> Sorted<T> {
     }
 }
 
-impl<T: Sorts + Clone> Sorted<T> {
-    /// Puts an item in its place; gives back the one it replaces.
-    pub fn insert(&mut self, item: T) -> Option<T> {
+impl<T: SortedItem + Clone> Sorted<T> {
+    /// Inserts an item; returns the one it replaces.
+    pub(crate) fn insert(&mut self, item: T) -> Option<T> {
         let place = |other: &T| other.order(&item);
         let number = self.page_of(&place).min(self.pages.len().saturating_sub(1));
         let pages = Arc::make_mut(&mut self.pages);
@@ -99,8 +99,8 @@ impl<T: Sorts + Clone> Sorted<T> {
             Err(missing) => {
                 page.insert(missing, item);
                 self.len += 1;
-                if page.len() > PAGE {
-                    let mut rest = page.split_off(PAGE / 2);
+                if page.len() > MAX_PAGE_ITEMS {
+                    let mut rest = page.split_off(MAX_PAGE_ITEMS / 2);
                     rest.shrink_to_fit();
                     pages.insert(number + 1, Arc::new(rest));
                 }
@@ -109,8 +109,8 @@ impl<T: Sorts + Clone> Sorted<T> {
         }
     }
 
-    /// Takes out the item that `place` calls equal.
-    pub fn remove(&mut self, place: impl Fn(&T) -> Ordering) -> Option<T> {
+    /// Removes the item that `place` calls equal.
+    pub(crate) fn remove(&mut self, place: impl Fn(&T) -> Ordering) -> Option<T> {
         let number = self.page_of(&place);
         let found = self.pages.get(number)?.binary_search_by(place).ok()?;
         let pages = Arc::make_mut(&mut self.pages);
@@ -123,8 +123,8 @@ impl<T: Sorts + Clone> Sorted<T> {
         Some(item)
     }
 
-    /// Puts in many at once, in whatever order.
-    pub fn extend(&mut self, items: impl IntoIterator<Item = T>) {
+    /// Inserts many at once, in any order.
+    pub(crate) fn extend(&mut self, items: impl IntoIterator<Item = T>) {
         let mut items: Vec<T> = items.into_iter().collect();
         if !self.is_empty() {
             for item in items {
@@ -132,7 +132,7 @@ impl<T: Sorts + Clone> Sorted<T> {
             }
             return;
         }
-        // Of equal ones the last counts, as if they came one by one.
+        // Of equal items the last one counts, as with single inserts.
         items.reverse();
         items.sort_by(T::order);
         items.dedup_by(|a, b| a.order(b) == Ordering::Equal);
@@ -140,7 +140,7 @@ impl<T: Sorts + Clone> Sorted<T> {
         let pages = Arc::make_mut(&mut self.pages);
         let mut items = items.into_iter().peekable();
         while items.peek().is_some() {
-            pages.push(Arc::new(items.by_ref().take(PAGE).collect()));
+            pages.push(Arc::new(items.by_ref().take(MAX_PAGE_ITEMS).collect()));
         }
     }
 }
@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
 
-    impl Sorts for (u16, u8) {
+    impl SortedItem for (u16, u8) {
         fn order(&self, other: &Self) -> Ordering {
             self.0.cmp(&other.0)
         }

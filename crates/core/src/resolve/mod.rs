@@ -8,13 +8,13 @@ mod files;
 mod media;
 
 pub use compose::Composed;
-use compose::Told;
+use compose::SkillSection;
 pub use files::{Declared, FoundFile, Inherited, find_file};
 pub use media::{is_binary, mime_type};
 
 use crate::{
     catalog::{Catalog, Presence, Skill},
-    document::{AssetDeclaration, ScriptDeclaration, Text},
+    document::{AssetDeclaration, ScriptDeclaration, SkillText},
 };
 
 /// Everything an agent receives with a skill.
@@ -37,19 +37,19 @@ pub struct Resolved<'a> {
 }
 
 /// Resolves a skill; its text is kept within `max_tokens` estimated tokens. `read` gives the texts of the skill and its
-/// ancestors; whatever keeps it from doing so ends the attempt.
+/// ancestors; its first error is returned.
 pub fn resolve<'a, E>(
     catalog: &'a Catalog,
     skill: &'a Skill,
     max_tokens: usize,
-    read: impl Fn(&Skill) -> Result<Text, E>,
+    read: impl Fn(&Skill) -> Result<SkillText, E>,
 ) -> Result<Resolved<'a>, E> {
     let mut ancestors = inherited_from(catalog, skill);
     ancestors.reverse();
-    let tell = |skill: &'a Skill| Ok(Told::new(skill, &read(skill)?));
-    let above = ancestors.iter().map(|above| tell(above)).collect::<Result<Vec<_>, E>>()?;
+    let read_section = |skill: &'a Skill| Ok(SkillSection::new(skill, &read(skill)?));
+    let above = ancestors.iter().map(|above| read_section(above)).collect::<Result<Vec<_>, E>>()?;
     Ok(Resolved {
-        content: compose::compose(&above, &tell(skill)?, max_tokens),
+        content: compose::compose(&above, &read_section(skill)?, max_tokens),
         assets: present(skill.assets()),
         scripts: present(skill.scripts()),
         inherited_assets: files::inherited(&ancestors, skill, Skill::assets, |asset| &asset.file),

@@ -1,4 +1,4 @@
-//! [`Verdict`]: no match, one match, or candidates to choose from; and the arithmetic behind it.
+//! [`RouteVerdict`]: no match, one match, or candidates to choose from; and the arithmetic behind it.
 
 use crate::catalog::SkillId;
 
@@ -45,7 +45,7 @@ impl Score {
 
     /// This score with a skill's priority added.
     #[must_use]
-    pub fn with_priority(self, priority: f64) -> Self {
+    pub(super) fn with_priority(self, priority: f64) -> Self {
         Self(self.0.saturating_add(Self::new(priority * 0.001).0))
     }
 
@@ -65,7 +65,7 @@ impl Score {
 
 /// A skill that matches at least one word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
+pub struct KeywordHit {
     /// Which.
     pub skill: SkillId,
     /// Matched keywords over all keywords.
@@ -76,43 +76,43 @@ pub struct Hit {
     pub matched: Vec<String>,
 }
 
-/// What a request comes to.
+/// The result of matching a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RouteVerdict {
     /// Nothing reaches the minimum; the nearest that matched anything at all, if any.
     NoMatch {
         /// The best of those below the minimum.
-        closest: Option<Hit>,
+        closest: Option<KeywordHit>,
     },
     /// One skill stands out.
-    Match(Hit),
+    Match(KeywordHit),
     /// Several are too close to call, best first.
-    Ambiguous(Vec<Hit>),
+    Ambiguous(Vec<KeywordHit>),
 }
 
-/// An answer that asks to choose offers a choice.
-const FEWEST_CANDIDATES: usize = 2;
+/// An ambiguous answer offers at least a choice of two.
+const MIN_CANDIDATES: usize = 2;
 
 /// A skill that has some matched keyword.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scored {
+pub(super) struct ScoredSkill {
     pub(super) skill: SkillId,
     pub(super) base: Score,
     pub(super) score: Score,
 }
 
-/// Ranks and judges. `hits` may come in any order; ties go by place, which is asked for only where it matters.
+/// Ranks the hits, in any order, and applies the thresholds. `place` breaks ties and is called only for those.
 pub(super) fn judge<P: Ord>(
-    mut hits: Vec<Scored>,
+    mut hits: Vec<ScoredSkill>,
     matching: &Matching,
     place: impl Fn(SkillId) -> P,
-) -> Ruling {
+) -> RankedVerdict {
     let min = Score::new(matching.min_score);
     let nearest = hits.iter().map(|hit| (hit.base, hit.score)).max();
     let closest = hits.iter().filter(|hit| Some((hit.base, hit.score)) == nearest);
     let closest = closest.copied().min_by_key(|hit| place(hit.skill));
     hits.retain(|hit| hit.base >= min);
-    let shown = matching.max_results.max(FEWEST_CANDIDATES);
+    let shown = matching.max_results.max(MIN_CANDIDATES);
     // One more than is shown, to see whether the first stands out.
     let most = shown + 1;
     if hits.len() > most {
@@ -122,22 +122,22 @@ pub(super) fn judge<P: Ord>(
     }
     hits.sort_by_cached_key(|hit| (std::cmp::Reverse(hit.score), place(hit.skill)));
     match hits.as_slice() {
-        [] => Ruling::NoMatch(closest),
+        [] => RankedVerdict::NoMatch(closest),
         [first, second, ..]
             if first.score.minus(second.score) < Score::new(matching.ambiguity_threshold) =>
         {
             hits.truncate(shown);
-            Ruling::Ambiguous(hits)
+            RankedVerdict::Ambiguous(hits)
         }
-        [first, ..] => Ruling::Match(*first),
+        [first, ..] => RankedVerdict::Match(*first),
     }
 }
 
 /// A verdict before the matched keywords are spelled out, which only the winners need.
-pub(super) enum Ruling {
-    NoMatch(Option<Scored>),
-    Match(Scored),
-    Ambiguous(Vec<Scored>),
+pub(super) enum RankedVerdict {
+    NoMatch(Option<ScoredSkill>),
+    Match(ScoredSkill),
+    Ambiguous(Vec<ScoredSkill>),
 }
 
 #[cfg(test)]

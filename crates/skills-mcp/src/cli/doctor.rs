@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     analytics::outlook::outlook,
-    config::{Key, SandboxMode, Value as KeyValue},
+    config::{ConfigKey, ConfigValue, SandboxMode},
     script::{self, Enforced, Runs},
     source::{
         Directory,
@@ -234,7 +234,8 @@ fn skills_of(snapshot: &Snapshot, source: usize) -> usize {
 /// Only what differs from the defaults: a file that repeats them changes nothing.
 fn settings(out: &mut Output, snapshot: &Snapshot) {
     out.heading("Settings");
-    let differs = |key: &Key, value: &KeyValue| key.default_value().as_ref() != Some(value);
+    let differs =
+        |key: &ConfigKey, value: &ConfigValue| key.default_value().as_ref() != Some(value);
     let changed: Vec<_> =
         snapshot.settled.values.iter().filter(|(key, value, _)| differs(key, value)).collect();
     if changed.is_empty() {

@@ -35,13 +35,13 @@ use failure::Failure;
 use output::Output;
 
 use crate::{
-    config::{Environment, Named, Origin, Stack, sources},
+    config::{ConfigLayers, Environment, NamedSources, SettingOrigin, named_sources},
     event::Sink,
     programs::{SearchPath, WritableFolders},
     removal,
     script::{self, Caller, Runs},
     source::{
-        Client, Directory, LinkPolicy, PluginRecords, client, default_directories,
+        Directory, LinkPolicy, NativeClient, PluginRecords, client, default_directories,
         git::{Installed, Repository},
         installed,
     },
@@ -218,8 +218,8 @@ impl Context {
     }
 
     /// The operator's settings.
-    fn stack(&self) -> Result<Stack, Failure> {
-        let stack = Stack::read(&self.environment, &self.shared.settings)?;
+    fn stack(&self) -> Result<ConfigLayers, Failure> {
+        let stack = ConfigLayers::read(&self.environment, &self.shared.settings)?;
         stack.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         Ok(stack)
     }
@@ -227,8 +227,8 @@ impl Context {
     /// What the operator should know: keys that do not exist, plugins that are installed and not enabled, a program of ours
     /// that scripts may replace.
     fn warnings(&self) -> Result<Vec<String>, Failure> {
-        let stack = Stack::read(&self.environment, &self.shared.settings)?;
-        let roots = stack.settle(None).settings.scripts.roots;
+        let stack = ConfigLayers::read(&self.environment, &self.shared.settings)?;
+        let roots = stack.resolve(None).settings.scripts.roots;
         let mut warnings = stack.warnings;
         let writable = WritableFolders::new(&self.environment).folders(&roots);
         let own = std::env::current_exe().ok();
@@ -258,7 +258,7 @@ impl Context {
         self.store_with(self.stack()?.recording())
     }
 
-    fn store_with(&self, stack: Stack) -> Result<Store, Failure> {
+    fn store_with(&self, stack: ConfigLayers) -> Result<Store, Failure> {
         let named = self.named();
         if named.is_empty() && !self.shared.no_default_dirs {
             return self.agents(stack);
@@ -268,13 +268,13 @@ impl Context {
         let policy = self.link_policy(&stack);
         let mut directories: Vec<Directory> =
             directories?.into_iter().map(|directory| directory.with_policy(&policy)).collect();
-        let settled = stack.settle(None);
+        let settled = stack.resolve(None);
         let git = Arc::new(Installed::new(&self.environment, &settled.settings.scripts.roots));
         // What nobody has said yet the content may say.
         let said = settled
             .values
             .iter()
-            .any(|(key, _, origin)| key.name == "git.branch" && *origin != Origin::Default);
+            .any(|(key, _, origin)| key.name == "git.branch" && *origin != SettingOrigin::Default);
         let branch = said.then_some(settled.settings.git.branch.as_str());
         for named in &named.repositories {
             let home = self.environment.home.as_deref();
@@ -286,18 +286,18 @@ impl Context {
     }
 
     /// What the operator says of links out of their directory.
-    fn link_policy(&self, stack: &Stack) -> Arc<LinkPolicy> {
-        let allow = stack.settle(None).settings.links.allow;
+    fn link_policy(&self, stack: &ConfigLayers) -> Arc<LinkPolicy> {
+        let allow = stack.resolve(None).settings.links.allow;
         Arc::new(LinkPolicy::new(&allow, self.environment.home.as_deref()))
     }
 
     /// What the operator named.
-    fn named(&self) -> Named {
-        sources(&self.environment, &self.shared.directories, &self.shared.repositories)
+    fn named(&self) -> NamedSources {
+        named_sources(&self.environment, &self.shared.directories, &self.shared.repositories)
     }
 
     /// The agents' directories and plugins, less what a client loads by itself.
-    fn agents(&self, stack: Stack) -> Result<Store, Failure> {
+    fn agents(&self, stack: ConfigLayers) -> Result<Store, Failure> {
         let native = self.native()?;
         let policy = self.link_policy(&stack);
         let directories = default_directories(&self.environment, native)
@@ -311,14 +311,15 @@ impl Context {
         Ok(store.with_plugins(PluginRecords::new(&self.environment)))
     }
 
-    fn native(&self) -> Result<Option<&'static Client>, Failure> {
+    fn native(&self) -> Result<Option<&'static NativeClient>, Failure> {
         let Some(id) = self.shared.native.as_deref() else { return Ok(None) };
         let known = || {
-            let near =
-                Client::near(id).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+            let near = NativeClient::near(id)
+                .map(|near| format!("did you mean {near}? "))
+                .unwrap_or_default();
             Failure::usage(
                 format!("--native: there is no client `{id}`"),
-                format!("{near}there are {}", Client::ids().collect::<Vec<_>>().join(", ")),
+                format!("{near}there are {}", NativeClient::ids().collect::<Vec<_>>().join(", ")),
             )
         };
         client(id).map(Some).ok_or_else(known)
@@ -334,7 +335,8 @@ impl Context {
                 Failure::usage(format!("--tools or SKILLS_TOOLS is `{tools}`"), hint)
             })?;
         }
-        let settings = Stack::read(&self.environment, &self.shared.settings)?.settle(None).settings;
+        let settings =
+            ConfigLayers::read(&self.environment, &self.shared.settings)?.resolve(None).settings;
         let home = || self.environment.home.clone();
         face.history = settings.analytics.tool.then(|| Arc::new(History::new(home())));
         face.listing = self.shared.listing;

@@ -10,7 +10,9 @@ use super::{
     output::{bold, confirmed, dim, safe},
 };
 use crate::{
-    config::{KEYS, Key, Origin, Pins, Recorded, Settled, Value},
+    config::{
+        ConfigKey, ConfigValue, ConsentRecord, KEYS, PinnedValues, ResolvedConfig, SettingOrigin,
+    },
     source::Directory,
     store::Store,
 };
@@ -35,15 +37,15 @@ pub(super) struct Asking {
     name: String,
     identity: String,
     /// What it asks for now; none where its `config.yaml` cannot be read.
-    asked: Option<Pins>,
-    recorded: Result<Option<Recorded>, String>,
+    asked: Option<PinnedValues>,
+    recorded: Result<Option<ConsentRecord>, String>,
     rows: Vec<Row>,
 }
 
 struct Row {
-    key: &'static Key,
-    asked: Value,
-    held: Value,
+    key: &'static ConfigKey,
+    asked: ConfigValue,
+    held: ConfigValue,
     state: State,
 }
 
@@ -240,9 +242,13 @@ impl Asking {
 }
 
 /// Every key that needs consent and of which there is something to say.
-fn rows(asked: &Pins, recorded: &Result<Option<Recorded>, String>, settled: &Settled) -> Vec<Row> {
+fn rows(
+    asked: &PinnedValues,
+    recorded: &Result<Option<ConsentRecord>, String>,
+    settled: &ResolvedConfig,
+) -> Vec<Row> {
     let known = recorded.as_ref().ok().and_then(Option::as_ref).map(|known| &known.pins);
-    let row = |key: &'static Key| {
+    let row = |key: &'static ConfigKey| {
         let asked = asked.get(key)?;
         let default = key.default_value()?;
         let (_, held, origin) = settled.values.iter().find(|(known, ..)| known.name == key.name)?;
@@ -253,11 +259,14 @@ fn rows(asked: &Pins, recorded: &Result<Option<Recorded>, String>, settled: &Set
         }
         let state = match origin {
             _ if waits => State::Waits,
-            Origin::User(_) | Origin::Environment(_) | Origin::Flag => State::Operator,
-            _ if *held == asked => State::Holds,
-            Origin::Default | Origin::Content(_) | Origin::Pinned(_) | Origin::Invalid(_) => {
-                State::Kept
+            SettingOrigin::User(_) | SettingOrigin::Environment(_) | SettingOrigin::Flag => {
+                State::Operator
             }
+            _ if *held == asked => State::Holds,
+            SettingOrigin::Default
+            | SettingOrigin::Content(_)
+            | SettingOrigin::Pinned(_)
+            | SettingOrigin::Invalid(_) => State::Kept,
         };
         Some(Row { key, asked, held: held.clone(), state })
     };

@@ -10,7 +10,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 use skills_core::{
-    catalog::{Catalog, Kind, Presence, Skill},
+    catalog::{Catalog, Presence, Skill, SkillKind},
     diagnostic::escaped,
     document::{Execution, ScriptDeclaration},
     relpath::RelPath,
@@ -23,7 +23,7 @@ use super::{
     runner::{Project, Runner},
 };
 use crate::{
-    config::{Environment, Origin, SandboxMode, Scripts},
+    config::{Environment, SandboxMode, ScriptSettings, SettingOrigin},
     source::{DiskError, Links, Root},
     store::{ContentError, Snapshot, hex},
 };
@@ -54,7 +54,7 @@ pub enum NetworkAccess {
 }
 
 impl NetworkAccess {
-    fn of(script: &ScriptDeclaration, scripts: &Scripts) -> Self {
+    fn of(script: &ScriptDeclaration, scripts: &ScriptSettings) -> Self {
         match (script.network, scripts.network) {
             // Without a sandbox nothing keeps a script from the network.
             _ if scripts.sandbox == SandboxMode::Off => Self::Open,
@@ -126,11 +126,11 @@ pub fn enabled(snapshot: &Snapshot) -> Result<(), Denied> {
     let settled = &snapshot.settled;
     let enabled = settled.values.iter().find(|(key, ..)| key.name == "scripts.enabled");
     let why = match (enabled.map(|(.., origin)| origin), &settled.scripts_off) {
-        (Some(Origin::Invalid(_)), Some(reason)) => format!(
-            "{}; an invalid value under `scripts` turns them off until it is mended",
+        (Some(SettingOrigin::Invalid(_)), Some(reason)) => format!(
+            "{}; an invalid value under `scripts` turns them off until it is fixed",
             escaped(reason)
         ),
-        (Some(Origin::Pinned(_)), _) => {
+        (Some(SettingOrigin::Pinned(_)), _) => {
             "scripts.enabled stays false until the operator agrees to what the content asks for (`skills-mcp trust`)"
                 .to_owned()
         }
@@ -214,7 +214,7 @@ fn declared<'a>(
     file: &RelPath,
 ) -> Result<(FoundFile<'a>, &'a ScriptDeclaration), Denied> {
     let name = &skill.identity;
-    if skill.kind == Kind::Bundle {
+    if skill.kind == SkillKind::Bundle {
         return denied(format!(
             "'{name}' is a bundle, and bundles declare no scripts for run_script. Fetch '{file}' with get_asset and run \
              it yourself."
@@ -252,7 +252,7 @@ fn unknown(catalog: &Catalog, skill: &Skill, file: &RelPath) -> String {
 }
 
 /// `.sh`, where it is allowed. Exactly as it is written: `.SH` is something else.
-fn extension(file: &RelPath, scripts: &Scripts) -> Result<String, Denied> {
+fn extension(file: &RelPath, scripts: &ScriptSettings) -> Result<String, Denied> {
     let extension = Path::new(file.name()).extension().and_then(|extension| extension.to_str());
     let extension = extension.map(|extension| format!(".{extension}")).unwrap_or_default();
     if scripts.allowed_extensions.contains(&extension) {
@@ -347,7 +347,7 @@ fn sources(snapshot: &Snapshot) -> Vec<PathBuf> {
 /// What the script asks for, the operator allows and the machine has; and what it asks for in vain.
 fn handed_on(
     script: &ScriptDeclaration,
-    scripts: &Scripts,
+    scripts: &ScriptSettings,
 ) -> (BTreeMap<String, String>, Vec<String>) {
     let mut handed = BTreeMap::new();
     let mut withheld = Vec::new();

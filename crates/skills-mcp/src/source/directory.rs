@@ -20,7 +20,7 @@ use super::{
     hint::LINK_REFUSED,
     layout::content_folder,
 };
-use crate::config::{ContentConfig, NamedSource, ServedContent, Trust};
+use crate::config::{ContentConfig, NamedDirectory, ServedContent, Trust};
 
 /// A skill's file may be this large.
 pub const MAX_SKILL_BYTES: usize = 1024 * 1024;
@@ -83,7 +83,7 @@ impl SourceError {
 
 impl Directory {
     /// Checks that the folder is there. One whose `skills/` holds its skills stands for that folder.
-    pub fn open(named: &NamedSource, trust: Trust) -> Result<Self, SourceError> {
+    pub fn open(named: &NamedDirectory, trust: Trust) -> Result<Self, SourceError> {
         let links = if trust == Trust::Strict { Links::Inside } else { Links::Follow };
         let path = content_folder(&named.path, links);
         match Root::open(&path, links) {

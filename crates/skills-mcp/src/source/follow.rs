@@ -7,7 +7,7 @@ use std::{
 };
 
 use skills_core::{
-    catalog::{Entry, Folder, Intake, Node, SkillPath, Stamp},
+    catalog::{FileEntry, Folder, FolderItem, SkillPath, SourceScan, Stamp},
     diagnostic::{Finding, escaped},
     document::{Dialect, Parsed},
     relpath::RelPath,
@@ -266,8 +266,8 @@ impl Followed {
                 }
                 Some(Listed::File { bytes, linked: false, .. }) => {
                     // Somebody told of it, so it is read again, whatever its times say.
-                    let entry = Entry::Regular { bytes, stamp: Stamp::UNSURE };
-                    Arc::make_mut(&mut self.folder).put(path, Some(Node::File(entry)));
+                    let entry = FileEntry::Regular { bytes, stamp: Stamp::UNSURE };
+                    Arc::make_mut(&mut self.folder).put(path, Some(FolderItem::File(entry)));
                     continue;
                 }
                 // Named like a skill's file, it is told of.
@@ -326,19 +326,19 @@ impl Followed {
         if path.is_root() {
             self.folder = walked.folder;
         } else {
-            Arc::make_mut(&mut self.folder).put(path, Some(Node::Folder(walked.folder)));
+            Arc::make_mut(&mut self.folder).put(path, Some(FolderItem::Folder(walked.folder)));
         }
         Ok(walked.unwatched)
     }
 
     /// What it holds, for the catalog.
-    pub fn intake(&self, directory: &Directory) -> Intake {
-        Intake {
+    pub fn intake(&self, directory: &Directory) -> SourceScan {
+        SourceScan {
             source: Arc::clone(directory.name()),
             origin: directory.origin().clone(),
             scope: directory.scope(),
             root: Arc::clone(&self.folder),
-            walked: self.findings.as_slice().into(),
+            scan_findings: self.findings.as_slice().into(),
         }
     }
 

@@ -17,7 +17,7 @@ mod plugins;
 mod walk;
 mod watch;
 
-pub use clients::{AgentDirectory, CLIENTS, Client, client, default_directories};
+pub use clients::{AgentDirectory, CLIENTS, NativeClient, client, default_directories};
 pub use directory::{Directory, MAX_SKILL_BYTES, SourceError, read_skill};
 pub use disk::{DiskError, Identity, LinkPolicy, Links, Root, held_secrets, identity, is_secret};
 pub use follow::{Followed, Look};

@@ -1,6 +1,6 @@
-//! [`PluginRecords`]: the files in which Claude Code keeps which plugins are installed and enabled, and what they said.
+//! [`PluginRecords`]: the files in which Claude Code records which plugins are installed and enabled.
 //!
-//! Not here: what the files say ([`Plugins`]), and when they are read.
+//! Not here: what the files mean ([`Plugins`]), and when they are read.
 
 use std::{
     collections::HashMap,
@@ -13,8 +13,8 @@ use skills_core::catalog::Stamp;
 use super::{Plugins, clients::real, disk::stamp_of};
 use crate::config::Environment;
 
-/// What the administrator of the machine settled.
-const MANAGED: &str = if cfg!(target_os = "macos") {
+/// The settings of the machine's administrator.
+const MANAGED_SETTINGS: &str = if cfg!(target_os = "macos") {
     "/Library/Application Support/ClaudeCode/managed-settings.json"
 } else if cfg!(windows) {
     r"C:\Program Files\ClaudeCode\managed-settings.json"
@@ -22,25 +22,25 @@ const MANAGED: &str = if cfg!(target_os = "macos") {
     "/etc/claude-code/managed-settings.json"
 };
 
-/// What Claude Code has written down about plugins, and what that said when it was last read.
+/// Claude Code's records about plugins, and their last valid contents.
 #[derive(Debug)]
 pub struct PluginRecords {
-    /// The list of what is installed.
+    /// The list of installed plugins.
     record: Option<PathBuf>,
     /// The settings that enable plugins, highest first.
     settings: Vec<PathBuf>,
     /// The start directory, links resolved.
     here: PathBuf,
-    /// What each record looked like before it was read.
+    /// The stamp of each file, taken before it was read.
     stamps: Vec<Option<Stamp>>,
-    /// What each file said when it could be read.
+    /// The last valid content of each file.
     last: HashMap<PathBuf, Map<String, Value>>,
 }
 
 impl PluginRecords {
     /// The records that concern the start directory; none is read yet.
     pub fn new(environment: &Environment) -> Self {
-        Self::managed_by(environment, Path::new(MANAGED))
+        Self::managed_by(environment, Path::new(MANAGED_SETTINGS))
     }
 
     pub(super) fn managed_by(environment: &Environment, managed: &Path) -> Self {
@@ -64,12 +64,12 @@ impl PluginRecords {
         }
     }
 
-    /// Every file that says which plugins there are, whether it is there or not.
+    /// Every file of the records, whether it exists or not.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         self.record.iter().chain(&self.settings)
     }
 
-    /// Whether every record looks as it did when it was last read.
+    /// Whether no file has changed since it was last read.
     pub fn are_same(&self) -> bool {
         let same = |(file, before): (&PathBuf, &Option<Stamp>)| match (before, stamp_of(file)) {
             (Some(before), Some(now)) => before.is_same(now),
@@ -78,13 +78,13 @@ impl PluginRecords {
         !self.stamps.is_empty() && self.files().zip(&self.stamps).all(same)
     }
 
-    /// The plugins that the records tell of now.
+    /// Reads the records again.
     pub fn read(&mut self) -> Plugins {
-        // Before they are read: what is written meanwhile is found to be different the next time.
+        // Taken before the files are read, so that a write in between is noticed the next time.
         self.stamps = self.files().map(|file| stamp_of(file)).collect();
         let mut plugins = Plugins { last: std::mem::take(&mut self.last), ..Plugins::default() };
         if let Some(record) = &self.record {
-            plugins.take(record, &self.settings, &self.here);
+            plugins.read_records(record, &self.settings, &self.here);
         }
         self.last = std::mem::take(&mut plugins.last);
         plugins

@@ -13,7 +13,7 @@ use skills_core::{
 
 use super::{Cause, LivePlugins, Refreshed, Snapshot, Store, snapshot::SourceRoot, state::State};
 use crate::{
-    config::{Settled, Waiting},
+    config::{PendingConsent, ResolvedConfig},
     source::{Changes, Directory, Followed, Look, Queue, SourceError, Watch},
 };
 
@@ -271,7 +271,7 @@ impl Store {
         before: Option<&Arc<Snapshot>>,
         catalog: Catalog,
         delta: &Delta,
-        settle: impl FnOnce(Option<&Snapshot>) -> Arc<Settled>,
+        settle: impl FnOnce(Option<&Snapshot>) -> Arc<ResolvedConfig>,
     ) -> Arc<Snapshot> {
         // Before it is read: what is written meanwhile is found to be different the next time.
         let sources = self.serving.load();
@@ -284,7 +284,7 @@ impl Store {
                 && before.catalog.sources().len() == catalog.sources().len()
                 && roots
                     .into_iter()
-                    .all(|(a, b)| Arc::ptr_eq(&a.root, &b.root) && a.has_same_walk(b))
+                    .all(|(a, b)| Arc::ptr_eq(&a.root, &b.root) && a.has_same_scan_findings(b))
                 && delta.numbers.is_empty()
                 && delta.found.is_empty()
                 && before.is_rooted_in(&state.followed)
@@ -346,7 +346,7 @@ impl Store {
         before: Option<&Snapshot>,
         failures: impl Iterator<Item = Diagnostic>,
         steady: bool,
-    ) -> Arc<Settled> {
+    ) -> Arc<ResolvedConfig> {
         if let Some(before) = before
             && steady
             && before.has_same_configuration(&self.serving.load(), self.stack.consent_stamp())
@@ -355,10 +355,10 @@ impl Store {
         }
         let sources = self.serving.load();
         let mut served = sources.iter().map(Directory::served);
-        let mut settled = self.stack.settle_source(served.next().flatten().as_ref());
+        let mut settled = self.stack.resolve_source(served.next().flatten().as_ref());
         for served in served.flatten() {
-            let own = self.stack.settle_source(Some(&served));
-            let waiting = own.waiting.into_iter().filter(Waiting::is_of_its_source);
+            let own = self.stack.resolve_source(Some(&served));
+            let waiting = own.waiting.into_iter().filter(PendingConsent::is_of_its_source);
             settled.diagnostics.extend(waiting.map(|waiting| waiting.diagnostic));
             let Some(config) = served.config else { continue };
             let finding =

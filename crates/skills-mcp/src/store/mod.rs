@@ -30,7 +30,7 @@ pub use sync::{Fetched, Outcome, Urgency, keep_synced};
 use tokio::{sync::watch, task::spawn_blocking, time::timeout};
 
 use crate::{
-    config::{ConsentFile, Pins, Settings, Settled, Stack},
+    config::{ConfigLayers, ConsentFile, PinnedValues, ResolvedConfig, Settings},
     source::{Directory, PluginRecords, Queue},
 };
 
@@ -46,7 +46,7 @@ pub struct Store {
     sources: Vec<Directory>,
     /// These, and after them the plugins' that are installed and enabled.
     serving: ArcSwap<Vec<Directory>>,
-    stack: Stack,
+    stack: ConfigLayers,
     current: ArcSwapOption<Snapshot>,
     /// How many snapshots there have been.
     generations: watch::Sender<u64>,
@@ -68,7 +68,7 @@ pub struct Store {
 
 impl Store {
     /// A store that has not looked yet, and looks when it is told to.
-    pub fn new(sources: Vec<Directory>, stack: Stack) -> Self {
+    pub fn new(sources: Vec<Directory>, stack: ConfigLayers) -> Self {
         Self {
             serving: ArcSwap::from_pointee(sources.clone()),
             sources,
@@ -113,7 +113,7 @@ impl Store {
 
     /// The operator's settings, without what content says.
     pub fn settings(&self) -> Settings {
-        self.stack.settle(None).settings
+        self.stack.resolve(None).settings
     }
 
     /// What is on record for the sources.
@@ -122,13 +122,13 @@ impl Store {
     }
 
     /// What a source asks for, as far as the record of consent lets it.
-    pub fn settled(&self, source: &Directory) -> Settled {
-        self.stack.settle_source(source.served().as_ref())
+    pub fn settled(&self, source: &Directory) -> ResolvedConfig {
+        self.stack.resolve_source(source.served().as_ref())
     }
 
     /// What a source asks for now of what needs consent; none where it asks for nothing or its file cannot be read.
-    pub fn asked(&self, source: &Directory) -> Option<Pins> {
-        self.stack.settle(source.served().as_ref()).pins
+    pub fn asked(&self, source: &Directory) -> Option<PinnedValues> {
+        self.stack.resolve(source.served().as_ref()).pins
     }
 
     /// The current snapshot, if there is one yet. Nobody looks or waits.
@@ -219,14 +219,14 @@ impl Store {
 mod tests {
     use super::*;
     use crate::{
-        config::{NamedRepository, NamedSource, Trust},
+        config::{NamedDirectory, NamedRepository, Trust},
         source::git::{Installed, Repository},
     };
 
     /// Whether a call is answered without waiting while a look at what a sync has fetched goes on: a call that waits runs into
     /// its limit, and is counted as late.
     async fn is_answered_at_once(sources: Vec<Directory>, taking_in: bool) -> bool {
-        let store = Arc::new(Store::new(sources, Stack::default()));
+        let store = Arc::new(Store::new(sources, ConfigLayers::default()));
         store.refresh(Cause::Start);
         store.taking_in.store(taking_in, Ordering::Release);
         let looking = Arc::clone(&store);
@@ -254,7 +254,7 @@ mod tests {
         let repository = Arc::new(repository);
         let repository = || Directory::of_repository(Arc::clone(&repository));
         let path = home.path().to_path_buf();
-        let named = NamedSource { name: "own".into(), path, origin: "--dir" };
+        let named = NamedDirectory { name: "own".into(), path, origin: "--dir" };
         let directory = Directory::open(&named, Trust::default()).unwrap();
         assert!(is_answered_at_once(vec![repository()], true).await);
         assert!(!is_answered_at_once(vec![repository()], false).await);
@@ -269,9 +269,9 @@ mod tests {
             home.write(&format!("skills/{name}/SKILL.md"), text);
         };
         bundle("old", "orchards");
-        let named = NamedSource { name: "own".into(), path: home.skills(), origin: "--dir" };
+        let named = NamedDirectory { name: "own".into(), path: home.skills(), origin: "--dir" };
         let source = Directory::open(&named, Trust::default()).unwrap();
-        let store = Store::new(vec![source], Stack::default());
+        let store = Store::new(vec![source], ConfigLayers::default());
         let before = store.refresh(Cause::Start).snapshot;
         bundle("new", "harbours");
         let after = store.refresh(Cause::Periodic).snapshot;

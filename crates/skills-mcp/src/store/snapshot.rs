@@ -7,19 +7,19 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 use skills_core::{
-    catalog::{Catalog, Folder, Kind, Origin, Skill, SkillId, Stamp},
+    catalog::{Catalog, Folder, Origin, Skill, SkillId, SkillKind, Stamp},
     diagnostic::{Diagnostic, escaped},
-    document::{Dialect, Parsed, Text},
+    document::{Dialect, Parsed, SkillText},
     relpath::RelPath,
     route::{
         Router,
-        ranked::{self, Entry, Ranked, Ranking, Tokenizer},
+        ranked::{self, RankedIndex, Ranking, SearchEntry, Tokenizer},
     },
 };
 use thiserror::Error;
 
 use crate::{
-    config::{FileStamp, Settings, Settled},
+    config::{FileStamp, ResolvedConfig, Settings},
     event::Version,
     source::{Directory, DiskError, Followed, Identity, MAX_SKILL_BYTES, Root, map},
 };
@@ -60,11 +60,11 @@ pub struct Snapshot {
     /// The index over them.
     pub router: Router,
     /// The settings, with where each came from.
-    pub settled: Arc<Settled>,
+    pub settled: Arc<ResolvedConfig>,
     pub(super) roots: Vec<SourceRoot>,
     /// Which state of the record of consent the settings are of.
     pub(super) consent: Option<FileStamp>,
-    pub(super) ranked: OnceLock<Ranked>,
+    pub(super) ranked: OnceLock<RankedIndex>,
 }
 
 /// Where a source's files are.
@@ -134,21 +134,21 @@ impl Snapshot {
     }
 
     /// What a skill says: the very text that was indexed. It is read again, because of many skills few are asked for.
-    pub fn text(&self, skill: &Skill) -> Result<Text, ContentError> {
+    pub fn text(&self, skill: &Skill) -> Result<SkillText, ContentError> {
         let bytes = self.read_file(skill, &skill.file, MAX_SKILL_BYTES)?;
         skill.document().text(bytes).ok_or(ContentError::Changed)
     }
 
     /// What a skill is and says at this moment, if its file still is a skill's.
-    pub fn newest(&self, skill: &Skill) -> Result<(Skill, Text), ContentError> {
+    pub fn newest(&self, skill: &Skill) -> Result<(Skill, SkillText), ContentError> {
         let bytes = self.read_file(skill, &skill.file, MAX_SKILL_BYTES)?;
         let dialect = match skill.kind {
-            Kind::Tree => Dialect::Tree,
-            Kind::Bundle => Dialect::Bundle,
+            SkillKind::Tree => Dialect::Tree,
+            SkillKind::Bundle => Dialect::Bundle,
         };
         let content = Parsed::read(bytes.clone(), dialect).skill.ok_or(ContentError::Changed)?;
         let text = content.document.text(bytes).ok_or(ContentError::Changed)?;
-        Ok((skill.saying(content), text))
+        Ok((skill.with_content(content), text))
     }
 
     fn read_file(
@@ -224,7 +224,7 @@ impl Snapshot {
     pub fn search(&self, query: &str, limit: usize) -> Ranking {
         let mut ranking = self.ranked().search(query, limit);
         // Numbers are given as skills come; what is as good as another goes by its place.
-        let place = |hit: &ranked::Hit| {
+        let place = |hit: &ranked::SearchHit| {
             let skill = self.catalog.skill(SkillId::at(hit.entry));
             skill.map(|skill| (skill.source, skill.kind, &skill.path))
         };
@@ -240,12 +240,12 @@ impl Snapshot {
     }
 
     /// The ranked index. Built beside the first calls; whoever needs it earlier waits for it.
-    pub(super) fn ranked(&self) -> &Ranked {
+    pub(super) fn ranked(&self) -> &RankedIndex {
         self.ranked.get_or_init(|| {
             let numbers: Vec<SkillId> = (0..self.catalog.end()).map(SkillId::at).collect();
             // In parts, so that never more than a part of the entries is in memory.
             numbers.chunks(numbers.len().div_ceil(PARTS).max(1)).fold(
-                Ranked::default(),
+                RankedIndex::default(),
                 |ranked, part| {
                     let entries = map(part, Tokenizer::new, |tokenizer, number| {
                         (number.index(), self.entry(*number, tokenizer))
@@ -257,7 +257,7 @@ impl Snapshot {
     }
 
     /// Makes the index from the one before: these skills changed since.
-    pub(super) fn index_after(&self, before: &Ranked, changed: impl Iterator<Item = SkillId>) {
+    pub(super) fn index_after(&self, before: &RankedIndex, changed: impl Iterator<Item = SkillId>) {
         let mut tokenizer = Tokenizer::new();
         let changed = changed.map(|number| (number.index(), self.entry(number, &mut tokenizer)));
         // Nobody else has seen this snapshot yet.
@@ -265,7 +265,7 @@ impl Snapshot {
     }
 
     /// The same snapshot with an index that was made over an earlier one.
-    pub(super) fn indexed_by(&self, ranked: &Ranked, over: &Self) -> Self {
+    pub(super) fn indexed_by(&self, ranked: &RankedIndex, over: &Self) -> Self {
         let Self { catalog, router, settled, roots, consent, .. } = self;
         let next = Self {
             catalog: catalog.clone(),
@@ -280,12 +280,15 @@ impl Snapshot {
     }
 
     /// A skill as the index takes it; without its text where that cannot be read now, until somebody tells of it.
-    fn entry(&self, number: SkillId, tokenizer: &mut Tokenizer) -> Option<Arc<Entry>> {
+    fn entry(&self, number: SkillId, tokenizer: &mut Tokenizer) -> Option<Arc<SearchEntry>> {
         let skill = self.catalog.skill(number)?;
         let text = self.text(skill).ok();
-        let body = text.as_ref().map(Text::body).unwrap_or_default();
+        let body = text.as_ref().map(SkillText::body).unwrap_or_default();
         let clauses = clauses(skill);
-        Some(Arc::new(Entry::read(&ranked::Text { body, ..offered(skill, &clauses) }, tokenizer)))
+        Some(Arc::new(SearchEntry::read(
+            &ranked::SearchText { body, ..offered(skill, &clauses) },
+            tokenizer,
+        )))
     }
 
     /// The folder a skill's files are in, as an agent would name it: its resource folder, else its file's.
@@ -383,11 +386,11 @@ fn clauses(skill: &Skill) -> Vec<String> {
 }
 
 /// What a skill offers to be found by, beside its text.
-fn offered<'a>(skill: &'a Skill, clauses: &'a [String]) -> ranked::Text<'a> {
+fn offered<'a>(skill: &'a Skill, clauses: &'a [String]) -> ranked::SearchText<'a> {
     let fields = skill.fields();
     let name = match skill.kind {
-        Kind::Bundle => fields.name.as_deref().unwrap_or(skill.path.name()),
-        Kind::Tree => &skill.identity,
+        SkillKind::Bundle => fields.name.as_deref().unwrap_or(skill.path.name()),
+        SkillKind::Tree => &skill.identity,
     };
-    ranked::Text { name, description: &fields.description, body: "", clauses }
+    ranked::SearchText { name, description: &fields.description, body: "", clauses }
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use skills_core::{
-    catalog::{Catalog, Intake},
+    catalog::{Catalog, SourceScan},
     document::Parsed,
     yaml,
 };
@@ -20,7 +20,7 @@ use tokio::{task::spawn_blocking, time::sleep};
 
 use super::{Cause, Store};
 use crate::{
-    config::{Git, read_optional},
+    config::{GitSettings, read_optional},
     source::{
         Directory, Links, Root,
         git::{Ask, Generation, GitError, Repository, Synced, is_branch},
@@ -126,10 +126,10 @@ impl Store {
     }
 
     /// The `git.*` settings that hold for a source: those of its own content, beneath the operator's.
-    pub fn git_settings(&self, source: &Directory) -> Git {
+    pub fn git_settings(&self, source: &Directory) -> GitSettings {
         let operator = || self.settings().git;
         let git = self.settled(source).settings.git;
-        if is_branch(&git.branch) { git } else { Git { branch: operator().branch, ..git } }
+        if is_branch(&git.branch) { git } else { GitSettings { branch: operator().branch, ..git } }
     }
 
     fn interval(&self, source: &Directory) -> Duration {
@@ -164,15 +164,15 @@ impl Store {
             let empty = Catalog::default();
             let catalog = before.as_ref().map_or(&empty, |before| &before.catalog);
             let listed = catalog.sources().get(number).map(|known| Arc::clone(&known.root));
-            let intake = Intake {
+            let scan = SourceScan {
                 source: Arc::clone(source.name()),
                 origin: source.origin().clone(),
                 scope: source.scope(),
                 root: generation.manifest().listing(&listed.unwrap_or_default()),
-                walked: generation.manifest().left_out().into(),
+                scan_findings: generation.manifest().left_out().into(),
             };
             let number = number.min(catalog.sources().len());
-            let (_, delta) = catalog.with(number, &intake, |files| {
+            let (_, delta) = catalog.with(number, &scan, |files| {
                 let read = |file: &(_, _)| Arc::new(read_skill(&root, &file.0, file.1));
                 files.iter().map(read).collect::<Vec<Arc<Parsed>>>()
             });

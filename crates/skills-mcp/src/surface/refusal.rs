@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::json;
 use skills_core::{
-    catalog::{Catalog, Named, Skill},
-    document::Text,
+    catalog::{Catalog, NameMatch, Skill},
+    document::SkillText,
 };
 
 use super::Call;
@@ -39,12 +39,15 @@ impl Refusal {
 }
 
 /// What a skill says.
-pub(super) fn text(call: &Call, skill: &Skill) -> Result<Text, Refusal> {
+pub(super) fn text(call: &Call, skill: &Skill) -> Result<SkillText, Refusal> {
     told(call, skill).map(|(_, text)| text)
 }
 
 /// A skill and what it says, both of one moment.
-pub(super) fn told<'a>(call: &Call, skill: &'a Skill) -> Result<(Cow<'a, Skill>, Text), Refusal> {
+pub(super) fn told<'a>(
+    call: &Call,
+    skill: &'a Skill,
+) -> Result<(Cow<'a, Skill>, SkillText), Refusal> {
     let told = match call.snapshot.text(skill) {
         Err(ContentError::Changed) if call.last_try => {
             call.snapshot.newest(skill).map(|(skill, text)| (Cow::Owned(skill), text))
@@ -62,12 +65,14 @@ pub(super) fn told<'a>(call: &Call, skill: &'a Skill) -> Result<(Cow<'a, Skill>,
 /// The skill of this name, or a refusal with the full names of those that share it, else with near names.
 pub(super) fn skill<'a>(catalog: &'a Catalog, asked: &str) -> Result<&'a Skill, Refusal> {
     catalog.find(asked).ok_or_else(|| match catalog.named(asked) {
-        Named::Several(skills) => {
+        NameMatch::Several(skills) => {
             let names: Vec<&str> = skills.iter().map(|skill| &*skill.identity).collect();
             let names = names.join(", ");
             Refusal::Tool(format!("Skill '{asked:.200}' is ambiguous. Use one of: {names}."))
         }
-        Named::One(_) | Named::Nobody => Refusal::Tool(not_found("Skill", asked, catalog)),
+        NameMatch::One(_) | NameMatch::NotFound => {
+            Refusal::Tool(not_found("Skill", asked, catalog))
+        }
     })
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use skills_core::{
-    catalog::{Catalog, Kind, Named, Skill},
+    catalog::{Catalog, NameMatch, Skill, SkillKind},
     resolve::resolve,
 };
 
@@ -136,8 +136,8 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: Input = arguments::read(arguments)?;
     let catalog = &call.snapshot.catalog;
     match catalog.named(&input.name) {
-        Named::One(skill) => load(call, skill),
-        Named::Several(skills) => {
+        NameMatch::One(skill) => load(call, skill),
+        NameMatch::Several(skills) => {
             call.sink.tell(|| several(call, &input.name, &skills));
             let names: Vec<&str> = skills.iter().map(|skill| &*skill.label).collect();
             let message = format!(
@@ -147,7 +147,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
             );
             Err(Refusal::Plain(message))
         }
-        Named::Nobody => {
+        NameMatch::NotFound => {
             call.sink.tell(|| nobody(call, &input.name));
             Err(Refusal::Plain(not_found(catalog, &input.name)))
         }
@@ -171,8 +171,8 @@ fn nobody(call: &Call, asked: &str) -> Event {
     let nearest = catalog.near_labels(asked).into_iter().next();
     // Events call a skill by its identity, whichever door it was asked for at.
     let identity = nearest.and_then(|label| match catalog.named(label) {
-        Named::One(skill) => Some(skill.identity.to_string()),
-        Named::Several(_) | Named::Nobody => None,
+        NameMatch::One(skill) => Some(skill.identity.to_string()),
+        NameMatch::Several(_) | NameMatch::NotFound => None,
     });
     Event::NoMatch(NoMatch {
         context: Some(cut(asked)),
@@ -184,8 +184,8 @@ fn nobody(call: &Call, asked: &str) -> Event {
 fn load(call: &Call, skill: &Skill) -> Result<Reply, Refusal> {
     let base = call.snapshot.place(skill);
     let (content, inherited_from) = match skill.kind {
-        Kind::Bundle => (refusal::text(call, skill)?.into_whole(), Vec::new()),
-        Kind::Tree => tree(call, skill)?,
+        SkillKind::Bundle => (refusal::text(call, skill)?.into_whole(), Vec::new()),
+        SkillKind::Tree => tree(call, skill)?,
     };
     call.sink.tell(|| {
         Event::SkillServed(SkillServed {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use skills_mcp::{
-    config::{Environment, NamedSource, Stack, Trust},
+    config::{ConfigLayers, Environment, NamedDirectory, Trust},
     event::Sink,
     script::{Caller, Runs},
     source::Directory,
@@ -51,9 +51,9 @@ struct Desk {
 impl Desk {
     fn new() -> Self {
         let home = Home::with(ROOT_TREE);
-        let named = NamedSource { name: "team".into(), path: home.skills(), origin: "--dir" };
+        let named = NamedDirectory { name: "team".into(), path: home.skills(), origin: "--dir" };
         let source = Directory::open(&named, Trust::Named).unwrap();
-        let store = Arc::new(Store::new(vec![source], Stack::default()));
+        let store = Arc::new(Store::new(vec![source], ConfigLayers::default()));
         let snapshot = store.refresh(Cause::Start).snapshot;
         let told = Arc::new(Mutex::new(Vec::new()));
         let listener = Arc::clone(&told);

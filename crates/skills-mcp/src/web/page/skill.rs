@@ -153,7 +153,7 @@ fn known<'a>(told: &Told<'a>) -> (Known, Option<&'a Skill>) {
         ancestors: catalog.ancestors(skill).map(|above| above.identity.to_string()).collect(),
         text: snapshot
             .text(skill)
-            .map(skills_core::document::Text::into_whole)
+            .map(skills_core::document::SkillText::into_whole)
             .map_err(|error| error.to_string()),
     };
     (Known::Skill(Box::new(described)), Some(skill))
