@@ -58,8 +58,8 @@ impl Catalog {
         let numbers: BTreeSet<SkillId> =
             changed.iter().map(|skill| skill.id).chain(renamed).collect();
         let mut delta = Delta::of(
-            numbers.iter().filter_map(|id| self.numbered(*id)),
-            numbers.iter().filter_map(|id| next.numbered(*id)),
+            numbers.iter().filter_map(|id| self.skill_by_id(*id)),
+            numbers.iter().filter_map(|id| next.skill_by_id(*id)),
         );
         delta.found = next.new_diagnostics(self, number, &files, &numbers);
         delta.numbers = numbers.into_iter().collect();
@@ -118,9 +118,9 @@ impl Catalog {
     /// The skill that was made of this file.
     fn of_file(&self, number: usize, file: &RelPath) -> Option<&Arc<Skill>> {
         let path = file.as_str().strip_suffix(".md");
-        let tree = path.and_then(|path| self.placed((number, SkillKind::Tree, path)));
+        let tree = path.and_then(|path| self.skill_by_place((number, SkillKind::Tree, path)));
         let folder = file.folder();
-        let bundle = || self.placed((number, SkillKind::Bundle, folder.as_str()));
+        let bundle = || self.skill_by_place((number, SkillKind::Bundle, folder.as_str()));
         tree.or_else(bundle).filter(|skill| skill.file == *file)
     }
 
@@ -164,7 +164,7 @@ impl Catalog {
         };
         let resolved: Vec<Arc<Skill>> = affected
             .iter()
-            .filter_map(|id| self.numbered(*id))
+            .filter_map(|id| self.skill_by_id(*id))
             .filter_map(|skill| {
                 let resolved = self.with_names(skill, &mut holders);
                 let same = resolved.identity == skill.identity
@@ -219,7 +219,7 @@ impl Catalog {
                 found.extend(findings.map(|finding| finding.in_file(&source.name, file.as_str())));
             }
         }
-        for skill in skills.iter().filter_map(|id| self.numbered(*id)) {
+        for skill in skills.iter().filter_map(|id| self.skill_by_id(*id)) {
             if let Some(source) = self.sources.get(skill.source) {
                 let findings = skill.findings().cloned();
                 found.extend(

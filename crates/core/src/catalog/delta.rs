@@ -75,7 +75,7 @@ impl Catalog {
     /// The skills that another catalog does not share with this one.
     fn not_shared_with<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a Arc<Skill>> {
         let shared = |skill: &&Arc<Skill>| {
-            other.numbered(skill.id).is_some_and(|other| Arc::ptr_eq(other, skill))
+            other.skill_by_id(skill.id).is_some_and(|other| Arc::ptr_eq(other, skill))
         };
         self.by_id.iter().map(|skill| &skill.0).filter(move |skill| !shared(skill))
     }

@@ -146,12 +146,12 @@ impl Catalog {
 
     pub(super) fn hashed(&self, hash: u64) -> impl Iterator<Item = &Arc<Skill>> {
         let names = self.names.matching(move |name| name.hash.cmp(&hash));
-        names.filter_map(|name| self.numbered(name.skill))
+        names.filter_map(|name| self.skill_by_id(name.skill))
     }
 
     /// The skill that has a name; of several, the first.
-    fn holder(&self, table: NameTable, asked: &NameQuery<'_>, exact: bool) -> Option<&Skill> {
-        let is = |name: &str| asked.is(name, exact);
+    fn holder(&self, table: NameTable, requested: &NameQuery<'_>, exact: bool) -> Option<&Skill> {
+        let is = |name: &str| requested.is(name, exact);
         let has = |skill: &&Arc<Skill>| {
             let has_path = || &*skill.identity == skill.path.as_str() && is(skill.path.as_str());
             match (table, skill.kind) {
@@ -173,7 +173,7 @@ impl Catalog {
             }
         };
         let first =
-            self.sharing(&asked.folded).filter(has).min_by(|a, b| a.place().cmp(&b.place()))?;
+            self.sharing(&requested.folded).filter(has).min_by(|a, b| a.place().cmp(&b.place()))?;
         if first.name_status.served { Some(first) } else { self.skill(first.name_status.winner?) }
     }
 }
@@ -205,12 +205,12 @@ impl Catalog {
     /// The skill of this name, for every `skill_path` argument: a tree path, a category's path without `/_index`,
     /// a bundle's folder, a bundle's name, a plugin's skill without the plugin, the last part of a bundle's folder.
     /// `source:` may stand before it, `.md` behind it. Exact case wins over the same letters in another case.
-    pub fn find(&self, asked: &str) -> Option<&Skill> {
-        let trimmed = asked.trim().trim_end_matches('/');
+    pub fn find(&self, requested: &str) -> Option<&Skill> {
+        let trimmed = requested.trim().trim_end_matches('/');
         let bare = trimmed.strip_suffix(".md").unwrap_or(trimmed);
         let index = format!("{bare}/_index");
         // First as written: a file may be called `a.md.md`, or have blanks in its name.
-        let names = [asked, trimmed, bare, &index].map(NameQuery::new);
+        let names = [requested, trimmed, bare, &index].map(NameQuery::new);
         let tables = [NameTable::Paths, NameTable::Folders, NameTable::Labels];
         let found = |exact| {
             tables
@@ -220,8 +220,8 @@ impl Catalog {
         if let Some(skill) = found(true).or_else(|| found(false)) {
             return Some(skill);
         }
-        let found = match self.by_short_name(asked) {
-            NameMatch::NotFound => self.by_folder(asked),
+        let found = match self.by_short_name(requested) {
+            NameMatch::NotFound => self.by_folder(requested),
             found @ (NameMatch::One(_) | NameMatch::Several(_)) => found,
         };
         match found {
@@ -240,40 +240,40 @@ impl Catalog {
     }
 
     /// The skill the `skill` tool loads by this name. A full name always wins over a short one.
-    pub fn named(&self, asked: &str) -> NameMatch<'_> {
-        let asked = asked.trim();
-        let name = NameQuery::new(asked);
+    pub fn named(&self, requested: &str) -> NameMatch<'_> {
+        let requested = requested.trim();
+        let name = NameQuery::new(requested);
         let label = self.holder(NameTable::Labels, &name, true);
         match label.or_else(|| self.holder(NameTable::Labels, &name, false)) {
             Some(skill) => NameMatch::One(skill),
-            None => match self.by_short_name(asked) {
+            None => match self.by_short_name(requested) {
                 NameMatch::NotFound => {
-                    self.find(asked).map_or_else(|| self.by_folder(asked), NameMatch::One)
+                    self.find(requested).map_or_else(|| self.by_folder(requested), NameMatch::One)
                 }
                 found @ (NameMatch::One(_) | NameMatch::Several(_)) => found,
             },
         }
     }
 
-    fn by_short_name(&self, asked: &str) -> NameMatch<'_> {
-        let asked = folded(asked.trim());
+    fn by_short_name(&self, requested: &str) -> NameMatch<'_> {
+        let requested = folded(requested.trim());
         let has = |skill: &&Arc<Skill>| {
             let short = self.is_plugin(skill).then(|| skill.short_name()).flatten();
-            skill.name_status.served && short.is_some_and(|short| folded(short) == asked)
+            skill.name_status.served && short.is_some_and(|short| folded(short) == requested)
         };
-        NameMatch::of(self.sharing(&asked).filter(has))
+        NameMatch::of(self.sharing(&requested).filter(has))
     }
 
     /// The bundles with this folder name, whatever their own name: every name in a tree must load. A whole folder below
     /// an agent's directory leads to the first such bundle; a last part, or a plugin's folder, only to a unique one.
-    fn by_folder(&self, asked: &str) -> NameMatch<'_> {
-        let asked = NameQuery::new(asked.trim().trim_end_matches('/'));
+    fn by_folder(&self, requested: &str) -> NameMatch<'_> {
+        let requested = NameQuery::new(requested.trim().trim_end_matches('/'));
         let bundles = || {
-            let sharing = self.sharing(&asked.folded);
+            let sharing = self.sharing(&requested.folded);
             sharing.filter(|skill| skill.kind == SkillKind::Bundle && skill.name_status.served)
         };
         for exact in [true, false] {
-            let is = |name: &str| asked.is(name, exact);
+            let is = |name: &str| requested.is(name, exact);
             let whole = bundles().filter(|skill| !self.is_plugin(skill) && is(skill.path.as_str()));
             if let Some(first) = whole.min_by(|a, b| a.place().cmp(&b.place())) {
                 return NameMatch::One(first);
@@ -288,19 +288,19 @@ impl Catalog {
     }
 
     /// Identities similar to the requested name, best first, at most five.
-    pub fn near(&self, asked: &str) -> Vec<&str> {
-        self.near_by(asked, |skill| &skill.identity)
+    pub fn near(&self, requested: &str) -> Vec<&str> {
+        self.near_by(requested, |skill| &skill.identity)
     }
 
     /// The same with the names of the `skill` tool.
-    pub fn near_labels(&self, asked: &str) -> Vec<&str> {
-        self.near_by(asked, |skill| &skill.label)
+    pub fn near_labels(&self, requested: &str) -> Vec<&str> {
+        self.near_by(requested, |skill| &skill.label)
     }
 
-    fn near_by<'a>(&'a self, asked: &str, called: fn(&'a Skill) -> &'a str) -> Vec<&'a str> {
-        let asked: String = asked.to_lowercase().chars().take(MAX_COMPARED_CHARS).collect();
-        let last = asked.rsplit(['/', ':']).next().unwrap_or_default();
-        let letters = [LetterCounts::of(&asked), LetterCounts::of(last)];
+    fn near_by<'a>(&'a self, requested: &str, called: fn(&'a Skill) -> &'a str) -> Vec<&'a str> {
+        let requested: String = requested.to_lowercase().chars().take(MAX_COMPARED_CHARS).collect();
+        let last = requested.rsplit(['/', ':']).next().unwrap_or_default();
+        let letters = [LetterCounts::of(&requested), LetterCounts::of(last)];
         let mut scored: Vec<(f64, &str)> = self
             .skills()
             .filter_map(|skill| {
@@ -317,7 +317,7 @@ impl Catalog {
                 // One typing mistake is near, however short the name.
                 let slip =
                     if strsim::osa_distance(last, tail) <= 1 && tail.len() > 2 { 0.9 } else { 0.0 };
-                let score = strsim::jaro_winkler(&asked, whole).max(by_tail).max(slip);
+                let score = strsim::jaro_winkler(&requested, whole).max(by_tail).max(slip);
                 (score >= NEAR_NAME_SIMILARITY).then_some((score, called(skill)))
             })
             .collect();

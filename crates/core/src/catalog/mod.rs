@@ -82,14 +82,14 @@ impl Catalog {
 
     /// The skill with this id, if it is served.
     pub fn skill(&self, id: SkillId) -> Option<&Skill> {
-        self.numbered(id).filter(|skill| skill.name_status.served).map(|skill| &**skill)
+        self.skill_by_id(id).filter(|skill| skill.name_status.served).map(|skill| &**skill)
     }
 
-    fn numbered(&self, id: SkillId) -> Option<&Arc<Skill>> {
+    fn skill_by_id(&self, id: SkillId) -> Option<&Arc<Skill>> {
         self.by_id.find(|skill| skill.0.id.cmp(&id)).map(|skill| &skill.0)
     }
 
-    fn placed(&self, place: (usize, SkillKind, &str)) -> Option<&Arc<Skill>> {
+    fn skill_by_place(&self, place: (usize, SkillKind, &str)) -> Option<&Arc<Skill>> {
         self.by_place.find(|skill| skill.0.place().cmp(&place)).map(|skill| &skill.0)
     }
 
@@ -124,7 +124,8 @@ impl Catalog {
         }
         let mut above = std::iter::successors(skill.path.parent(), SkillPath::parent);
         above.find_map(|path| {
-            self.placed((skill.source, SkillKind::Tree, path.as_str())).map(|skill| &**skill)
+            self.skill_by_place((skill.source, SkillKind::Tree, path.as_str()))
+                .map(|skill| &**skill)
         })
     }
 

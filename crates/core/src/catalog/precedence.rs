@@ -117,7 +117,7 @@ impl Catalog {
         if known.is_none() {
             holders.0.insert(label, first);
         }
-        self.numbered(first.filter(|first| *first != skill.id)?)
+        self.skill_by_id(first.filter(|first| *first != skill.id)?)
     }
 
     /// The bundles that claim this name.

@@ -49,30 +49,30 @@ impl Catalog {
     }
 
     /// The node of this name: a skill's as [`Catalog::find`] finds it, a folder's path, a source's name.
-    pub fn subtree(&self, asked: &str) -> Option<TreeNode<'_>> {
-        if let Some(skill) = self.find(asked) {
-            return self.tree().take(&|path| path == &*skill.identity);
+    pub fn subtree(&self, requested: &str) -> Option<TreeNode<'_>> {
+        if let Some(skill) = self.find(requested) {
+            return self.tree().find(&|path| path == &*skill.identity);
         }
-        let asked = asked.trim().trim_end_matches('/');
-        if matches!(asked, "" | "root") {
+        let requested = requested.trim().trim_end_matches('/');
+        if matches!(requested, "" | "root") {
             return Some(self.tree());
         }
-        let folded = asked.to_lowercase();
+        let folded = requested.to_lowercase();
         self.tree()
-            .take(&|path| path == asked)
-            .or_else(|| self.tree().take(&|path| path.to_lowercase() == folded))
+            .find(&|path| path == requested)
+            .or_else(|| self.tree().find(&|path| path.to_lowercase() == folded))
             .or_else(|| self.in_source(&folded))
     }
 
     /// A source's root by the source's name, or one of its folders by `source:folder`.
-    fn in_source(&self, asked: &str) -> Option<TreeNode<'_>> {
-        let (name, folder) = asked.split_once(':').unwrap_or((asked, ""));
+    fn in_source(&self, requested: &str) -> Option<TreeNode<'_>> {
+        let (name, folder) = requested.split_once(':').unwrap_or((requested, ""));
         let source = self.sources.iter().position(|source| source.name.to_lowercase() == name)?;
         let root = self.roots().into_iter().nth(source)?;
         if folder.is_empty() {
             Some(root)
         } else {
-            root.take(&|path| path.to_lowercase() == folder)
+            root.find(&|path| path.to_lowercase() == folder)
         }
     }
 
@@ -155,11 +155,11 @@ impl<'a> Branch<'a> {
 
 impl TreeNode<'_> {
     /// The first node whose path is the wanted one, at or below this one.
-    fn take(self, wanted: &impl Fn(&str) -> bool) -> Option<Self> {
+    fn find(self, wanted: &impl Fn(&str) -> bool) -> Option<Self> {
         if wanted(&self.path) {
             return Some(self);
         }
-        self.children.into_iter().find_map(|child| child.take(wanted))
+        self.children.into_iter().find_map(|child| child.find(wanted))
     }
 
     /// How many skills are at or below this node.

@@ -11,7 +11,7 @@ use crate::diagnostic::is_invisible;
 /// The prefix of every composed line that is not a heading.
 pub(crate) const MARK: &str = "[skills-mcp]";
 /// The prefix of a quoted line: Markdown's block quote.
-const QUOTED: &str = "> ";
+const QUOTE_PREFIX: &str = "> ";
 
 /// The byte at which the first line that looks like ours starts.
 pub(super) fn first(text: &str) -> Option<usize> {
@@ -42,10 +42,10 @@ pub(crate) fn quoted(body: &str) -> Cow<'_, str> {
     if !lines(body).any(looks_like_ours) {
         return Cow::Borrowed(body);
     }
-    let mut quoted = String::with_capacity(body.len() + QUOTED.len());
+    let mut quoted = String::with_capacity(body.len() + QUOTE_PREFIX.len());
     for line in lines(body) {
         if looks_like_ours(line) {
-            quoted.push_str(QUOTED);
+            quoted.push_str(QUOTE_PREFIX);
         }
         quoted.push_str(line);
     }

@@ -23,7 +23,7 @@ impl Default for Matching {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Score(i64);
 
-const ONE: f64 = 1e9;
+const SCORE_UNIT: f64 = 1e9;
 
 impl Score {
     /// The nearest score to a number.
@@ -32,7 +32,7 @@ impl Score {
         reason = "a float beyond the range saturates, which is what a score should do"
     )]
     pub fn new(number: f64) -> Self {
-        Self((number * ONE).round() as i64)
+        Self((number * SCORE_UNIT).round() as i64)
     }
 
     /// Matched keywords over all keywords.
@@ -59,7 +59,7 @@ impl Score {
         reason = "scores are small, and shown with four decimals"
     )]
     pub fn rounded(self) -> f64 {
-        (self.0 as f64 / ONE * 1e4).round() / 1e4
+        (self.0 as f64 / SCORE_UNIT * 1e4).round() / 1e4
     }
 }
 

@@ -105,14 +105,14 @@ impl<'a> ContentReview<'a> {
                 return None;
             }
         };
-        let mut said: Vec<&str> = Vec::new();
+        let mut mentioned: Vec<&str> = Vec::new();
         for setting in settings {
             let key = setting.key;
-            said.push(key.name);
+            mentioned.push(key.name);
             let ask = self.admit(setting);
             self.decide(key, ask);
         }
-        for key in KEYS.iter().filter(|key| !said.contains(&key.name)) {
+        for key in KEYS.iter().filter(|key| !mentioned.contains(&key.name)) {
             self.decide(key, ContentRequest::LeftOut);
         }
         self.turn_scripts_off();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use skills_core::route::Matching;
 
-use super::{Environment, keys::ConfigKey, layer::SettingOrigin, value::ConfigValue};
+use super::{Environment, layer::SettingOrigin, layers::ResolvedValue, value::ConfigValue};
 use crate::event::Kept;
 
 /// Every setting, resolved.
@@ -165,7 +165,7 @@ impl Analytics {
 }
 
 impl Settings {
-    pub(super) fn of(values: &Vec<(&'static ConfigKey, ConfigValue, SettingOrigin)>) -> Self {
+    pub(super) fn of(values: &[ResolvedValue]) -> Self {
         let values = Values(values);
         Self {
             matching: Matching {
@@ -228,10 +228,10 @@ impl Default for Settings {
 
 /// Reads the resolved values by name. Every key has a valid default (a test checks it), so the fallbacks below are never
 /// used.
-struct Values<'a>(&'a [(&'static ConfigKey, ConfigValue, SettingOrigin)]);
+struct Values<'a>(&'a [ResolvedValue]);
 
 impl Values<'_> {
-    fn find(&self, name: &str) -> Option<&(&'static ConfigKey, ConfigValue, SettingOrigin)> {
+    fn find(&self, name: &str) -> Option<&ResolvedValue> {
         self.0.iter().find(|(key, ..)| key.name == name)
     }
 

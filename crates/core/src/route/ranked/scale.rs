@@ -5,9 +5,9 @@ use super::{counts::TermCounts, entry::FieldLengths, varint::to_u32};
 
 /// The inverse document frequency of a term that `with` of `all` skills have, flattened.
 pub(super) fn idf(all: usize, with: usize) -> f64 {
-    const FLATTENED: f64 = 2.0;
+    const FLATTENING: f64 = 2.0;
     let (all, with) = (f64::from(to_u32(all)), f64::from(to_u32(with)));
-    libm::log(1.0 + (all - with + 0.5) / (with + 0.5)) + FLATTENED
+    libm::log(1.0 + (all - with + 0.5) / (with + 0.5)) + FLATTENING
 }
 
 /// The weight of one occurrence in each field of an entry: the field's own, less where the field is long.
@@ -33,11 +33,11 @@ impl FieldScale {
 }
 
 impl ShortFieldScale {
-    const NAME: f64 = 3.0;
+    const NAME_WEIGHT: f64 = 3.0;
 
     #[inline]
     fn with(&self, [name, description, headings]: [u32; 3], body: f64) -> f64 {
-        Self::NAME * f64::from(name)
+        Self::NAME_WEIGHT * f64::from(name)
             + self.description * f64::from(description)
             + self.headings * f64::from(headings)
             + body

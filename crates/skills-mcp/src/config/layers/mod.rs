@@ -32,13 +32,16 @@ pub struct ConfigLayers {
     records: bool,
 }
 
+/// A key with its value and where that came from.
+pub(super) type ResolvedValue = (&'static ConfigKey, ConfigValue, SettingOrigin);
+
 /// The configuration that the layers result in.
 #[derive(Debug)]
 pub struct ResolvedConfig {
     /// The values, typed.
     pub settings: Settings,
     /// Every key with its value and where that came from, in the order of the table.
-    pub values: Vec<(&'static ConfigKey, ConfigValue, SettingOrigin)>,
+    pub values: Vec<ResolvedValue>,
     /// What is wrong in content's file.
     pub diagnostics: Vec<Diagnostic>,
     /// What content changed that an operator should know of.
@@ -247,17 +250,14 @@ fn flag_layer(flags: &[String]) -> Result<Layer, ConfigError> {
 impl ResolvedConfig {
     /// Whether both have the same values, origins, diagnostics and notices.
     pub fn is_same(&self, other: &Self) -> bool {
-        let same = |(a, b): (
-            &(&ConfigKey, ConfigValue, SettingOrigin),
-            &(&ConfigKey, ConfigValue, SettingOrigin),
-        )| a.1 == b.1 && a.2 == b.2;
+        let same = |(a, b): (&ResolvedValue, &ResolvedValue)| a.1 == b.1 && a.2 == b.2;
         self.values.iter().zip(&other.values).all(same)
             && self.diagnostics == other.diagnostics
             && self.notices == other.notices
     }
 
     fn defaults() -> Self {
-        let values = KEYS
+        let values: Vec<ResolvedValue> = KEYS
             .iter()
             .filter_map(|key| Some((key, key.default_value()?, SettingOrigin::Default)))
             .collect();
@@ -275,10 +275,7 @@ impl ResolvedConfig {
     }
 
     /// A key's value and origin.
-    pub(super) fn find(
-        &self,
-        name: &str,
-    ) -> Option<&(&'static ConfigKey, ConfigValue, SettingOrigin)> {
+    pub(super) fn find(&self, name: &str) -> Option<&ResolvedValue> {
         self.values.iter().find(|(key, ..)| key.name == name)
     }
 
