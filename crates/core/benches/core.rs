@@ -9,13 +9,13 @@ use std::{collections::HashMap, hint::black_box, sync::Arc, time::Duration};
 
 use criterion::{BatchSize, BenchmarkGroup, BenchmarkId, Criterion, measurement::WallTime};
 use skills_core::{
-    catalog::{Catalog, Delta, Entry, Folder, Intake, Node, Origin, Skill, Stamp},
+    catalog::{Catalog, Delta, FileEntry, Folder, FolderItem, Origin, Skill, SourceScan, Stamp},
     document::{Dialect, Parsed},
     relpath::RelPath,
     resolve::{inherited_from, resolve},
     route::{
         Matching, Router,
-        ranked::{self, Ranked, Tokenizer},
+        ranked::{self, RankedIndex, Tokenizer},
     },
 };
 
@@ -85,17 +85,20 @@ fn files(count: usize) -> Vec<(RelPath, String)> {
 }
 
 /// What a walk finds, without the disk.
-fn walked(files: &[(RelPath, String)]) -> Folder {
+fn scan_findings(files: &[(RelPath, String)]) -> Folder {
     let mut root = Folder::default();
     for (path, text) in files {
-        root.put(path, Some(Node::File(entry(text))));
+        root.put(path, Some(FolderItem::File(entry(text))));
     }
     root
 }
 
-fn entry(text: &str) -> Entry {
+fn entry(text: &str) -> FileEntry {
     let bytes = text.len() as u64;
-    Entry::Regular { bytes, stamp: Stamp::of(&text.bytes().map(i128::from).collect::<Vec<_>>()) }
+    FileEntry::Regular {
+        bytes,
+        stamp: Stamp::of(&text.bytes().map(i128::from).collect::<Vec<_>>()),
+    }
 }
 
 /// Every file parsed: what reading gives.
@@ -107,9 +110,9 @@ fn parsed(files: &[(RelPath, String)]) -> Texts {
 }
 
 /// The next catalog of the one source.
-fn looked(catalog: &Catalog, root: &Arc<Folder>, texts: &Texts) -> (Catalog, Delta) {
-    let intake = Intake::new("main".into(), Origin::Named, Arc::clone(root));
-    let update = catalog.update(0, &intake);
+fn refreshed(catalog: &Catalog, root: &Arc<Folder>, texts: &Texts) -> (Catalog, Delta) {
+    let scan = SourceScan::new("main".into(), Origin::Named, Arc::clone(root));
+    let update = catalog.update(0, &scan);
     let parsed = update.files().iter().filter_map(|(file, _)| texts.get(file).cloned()).collect();
     catalog.with(update, parsed)
 }
@@ -127,15 +130,15 @@ fn catalogs(criterion: &mut Criterion) {
     group.sample_size(20).measurement_time(Duration::from_secs(4));
     for size in SIZES {
         let files = files(size);
-        let (root, texts) = (Arc::new(walked(&files)), parsed(&files));
-        let (catalog, _) = looked(&Catalog::default(), &root, &texts);
+        let (root, texts) = (Arc::new(scan_findings(&files)), parsed(&files));
+        let (catalog, _) = refreshed(&Catalog::default(), &root, &texts);
         let router = Router::new(&catalog);
         assert_eq!(catalog.len(), size);
         group.bench_function(BenchmarkId::new("parse every file", size), |bench| {
             bench.iter_with_large_drop(|| parsed(&files));
         });
         group.bench_function(BenchmarkId::new("build the catalog", size), |bench| {
-            bench.iter_with_large_drop(|| looked(&Catalog::default(), &root, &texts));
+            bench.iter_with_large_drop(|| refreshed(&Catalog::default(), &root, &texts));
         });
         changed(&mut group, &files, (&root, &texts), (&catalog, &router));
         group.bench_function(BenchmarkId::new("index the keywords", size), |bench| {
@@ -185,13 +188,13 @@ fn changed(
     let edits = ["area-3/topic-7/skill-973.md", "area-3/topic-7/skill-new.md"];
     for path in edits.into_iter().filter_map(|path| RelPath::parse(path).ok()) {
         let text = text(&mut Numbers(99), &vocabulary());
-        root.put(&path, Some(Node::File(entry(&text))));
+        root.put(&path, Some(FolderItem::File(entry(&text))));
         texts.insert(path, Arc::new(Parsed::read(text.into_bytes(), Dialect::Tree)));
     }
     let root = Arc::new(root);
     group.bench_function(BenchmarkId::new("take in two changes", files.len()), |bench| {
         bench.iter_with_large_drop(|| {
-            let (next, delta) = looked(catalog, &root, &texts);
+            let (next, delta) = refreshed(catalog, &root, &texts);
             let router = router.with(&next, delta.numbers.iter().copied());
             (next, router)
         });
@@ -199,13 +202,13 @@ fn changed(
 }
 
 /// What the ranked index is made of.
-fn ranked_entries(count: usize) -> Vec<Option<Arc<ranked::Entry>>> {
+fn ranked_entries(count: usize) -> Vec<Option<Arc<ranked::SearchEntry>>> {
     let mut tokenizer = Tokenizer::new();
     let entry = |(path, text): (RelPath, String)| {
         let (_, description) = text.split_once("description: ").unwrap_or_default();
         let (description, body) = description.split_once("\n---\n").unwrap_or_default();
-        let text = ranked::Text { name: path.as_str(), description, body, clauses: &[] };
-        Some(Arc::new(ranked::Entry::read(&text, &mut tokenizer)))
+        let text = ranked::SearchText { name: path.as_str(), description, body, clauses: &[] };
+        Some(Arc::new(ranked::SearchEntry::read(&text, &mut tokenizer)))
     };
     files(count).into_iter().map(entry).collect()
 }
@@ -219,9 +222,9 @@ fn ranked_index(criterion: &mut Criterion) {
         });
         let entries = ranked_entries(size);
         group.bench_function(BenchmarkId::new("index", size), |bench| {
-            bench.iter_with_large_drop(|| Ranked::new(entries.iter().cloned()));
+            bench.iter_with_large_drop(|| RankedIndex::new(entries.iter().cloned()));
         });
-        let index = Ranked::new(entries.iter().cloned());
+        let index = RankedIndex::new(entries.iter().cloned());
         let change = || (size / 2, entries.first().cloned().flatten());
         group.bench_function(BenchmarkId::new("change one", size), |bench| {
             bench.iter(|| index.with([change()]));

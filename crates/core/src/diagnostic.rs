@@ -1,4 +1,4 @@
-//! What is wrong with content, said so that its author can mend it.
+//! What is wrong with content, worded so that its author can fix it.
 //!
 //! Reading and building never fail: they return what could be used, and findings about the rest. A [`Finding`]
 //! knows its line; a [`Diagnostic`] is a finding in a file of a source. Codes are stable and declared once,
@@ -60,15 +60,15 @@ codes! {
     FrontMatterMissing    Info    "front-matter-missing"    "a Markdown file without front matter is not a skill";
     FrontMatterUnclosed   Error   "front-matter-unclosed"   "the front matter has no closing `---` line";
     FrontMatterTooLarge   Error   "front-matter-too-large"  "the front matter is over 64 KiB";
-    YamlInvalid           Error   "yaml-invalid"            "the front matter is not YAML, even after mending it line by line";
-    YamlRepaired          Warning "yaml-repaired"           "the front matter is not YAML, but could be read after mending it line by line";
+    YamlInvalid           Error   "yaml-invalid"            "the front matter is not YAML, even after repairing it line by line";
+    YamlRepaired          Warning "yaml-repaired"           "the front matter is not YAML, but could be read after repairing it line by line";
     FieldMissing          Error   "field-missing"           "a required field is missing or empty";
     FieldInvalid          Warning "field-invalid"           "a field has the wrong type or value and its default is used";
     PriorityLimited       Warning "priority-limited"        "a priority beyond 100 or -100 counts as 100 or -100";
     KeywordBroad          Warning "keyword-broad"           "a keyword matches very many words, so requests about anything match it";
     KeywordUnmatchable    Warning "keyword-unmatchable"     "a keyword can never match, because no request holds such a word";
     DeclarationInvalid    Warning "declaration-invalid"     "an asset, script or argument is declared wrongly and is left out";
-    DeclarationEscapes    Warning "declaration-escapes"     "a declared file lies outside the skill's resource folder and is left out";
+    DeclarationEscapes    Warning "declaration-escapes"     "a declared file is outside the skill's resource folder and is left out";
     DeclarationRepeated   Warning "declaration-repeated"    "a file or argument is declared twice; the first declaration counts";
     FileMissing           Warning "file-missing"            "a declared asset or script does not exist and is left out";
     NotUtf8               Error   "not-utf8"                "the file is not UTF-8 text";
@@ -79,9 +79,9 @@ codes! {
     LinkLoop              Warning "link-loop"               "a symbolic link leads back to a folder above it";
     NameUnusable          Error   "name-unusable"           "the name is not UTF-8 or holds control characters";
     NameUnusual           Info    "name-unusual"            "the name is awkward to type in a skill path";
-    TooDeep               Error   "too-deep"                "the folder lies deeper than is looked at";
-    TooMany               Error   "too-many"                "the source holds more entries than are looked at";
-    SkillInResources      Warning "skill-in-resources"      "a skill lies inside another skill's resource folder and is not served";
+    TooDeep               Error   "too-deep"                "the folder is nested deeper than is scanned";
+    TooMany               Error   "too-many"                "the source holds more entries than are scanned";
+    SkillInResources      Warning "skill-in-resources"      "a skill is inside another skill's resource folder and is not served";
     FolderHasTwoRoles     Warning "folder-has-two-roles"    "a folder is both a category and the resource folder of the skill beside it";
     RootMisplaced         Warning "root-misplaced"          "`_root.md` counts only at the top of the source";
     NameMissing           Warning "name-missing"            "a bundle without `name` is called by its folder";
@@ -123,7 +123,7 @@ pub struct Position {
     pub column: u32,
 }
 
-/// One thing found wrong in one text, before anybody knows which file that text came from.
+/// One thing found wrong in one text, without the file that the text came from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Finding {
     /// Which kind.
@@ -147,7 +147,7 @@ impl Finding {
         Self::new(code, Position::default(), message)
     }
 
-    /// Adds the way out.
+    /// Adds what to do about it.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -12,7 +12,7 @@ use std::mem;
 pub fn tokens(text: &str) -> usize {
     let mut reader = Reader::default();
     let cost: usize = text.chars().map(|c| reader.cost_of(c)).sum();
-    cost.div_ceil(TOKEN)
+    cost.div_ceil(PIECE_COST)
 }
 
 // Costs are in hundredths of a token, so that they add up without floats. All but the first were fitted to
@@ -21,36 +21,36 @@ pub fn tokens(text: &str) -> usize {
 // pages in Japanese, Korean and Russian.
 
 /// A piece.
-const TOKEN: usize = 100;
+const PIECE_COST: usize = 100;
 /// A word with a mark before it, as in `.len` and `_path`, above one with a space.
-const GLUED: usize = 38;
+const GLUED_WORD_COST: usize = 38;
 /// A letter past the fifth of a word.
-const LATE: usize = 5;
+const LATE_LETTER_COST: usize = 5;
 /// A letter past the thirteenth of a word: by then it is seldom in any vocabulary.
-const VERY_LATE: usize = 25;
+const VERY_LATE_LETTER_COST: usize = 25;
 /// A capital past the second in a row.
-const CAPITAL: usize = 18;
+const CAPITAL_COST: usize = 18;
 /// A Latin letter outside ASCII.
-const ACCENTED: usize = 80;
+const ACCENTED_LETTER_COST: usize = 80;
 /// A Chinese character, and likewise kana.
-const IDEOGRAPH: usize = 64;
+const IDEOGRAPH_COST: usize = 64;
 /// A Korean syllable past the first of a word.
-const SYLLABLE: usize = 56;
+const SYLLABLE_COST: usize = 56;
 /// A letter of another alphabet past the third of a word.
-const FOREIGN: usize = 17;
+const FOREIGN_LETTER_COST: usize = 17;
 /// An ASCII mark past the second in a row.
-const LATE_MARK: usize = 25;
-/// A mark once more, as in `-----`.
-const RULER: usize = 10;
+const LATE_MARK_COST: usize = 25;
+/// A repeated mark, as in `-----`.
+const REPEATED_MARK_COST: usize = 10;
 /// A mark outside ASCII that starts a piece, above an ASCII one.
-const WIDE_MARK: usize = 30;
-/// A mark that does not join the ones before it: outside ASCII, or behind a ruler.
-const APART: usize = 90;
+const WIDE_MARK_COST: usize = 30;
+/// A mark that does not join the ones before it: outside ASCII, or behind repeated marks.
+const SEPARATE_MARK_COST: usize = 90;
 /// An emoji, above another mark.
-const EMOJI: usize = 90;
+const EMOJI_COST: usize = 90;
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum CharClass {
     #[default]
     Nothing,
     Lower,
@@ -64,7 +64,7 @@ enum Class {
     Mark,
 }
 
-impl Class {
+impl CharClass {
     fn of(c: char) -> Self {
         match c {
             'a'..='z' => Self::Lower,
@@ -101,7 +101,7 @@ impl Class {
 /// What has to be known of the text so far.
 #[derive(Debug, Default)]
 struct Reader {
-    class: Class,
+    class: CharClass,
     previous: char,
     /// How many characters of the piece were read, without the space or mark before a word.
     length: usize,
@@ -112,25 +112,30 @@ struct Reader {
 }
 
 impl Reader {
-    /// What the text costs more with `c` behind it.
+    /// What `c` adds to the cost of the text.
     fn cost_of(&mut self, c: char) -> usize {
-        let before = mem::replace(&mut self.class, Class::of(c));
+        let before = mem::replace(&mut self.class, CharClass::of(c));
         self.length = if self.class.continues(before) { self.length + 1 } else { 1 };
         let cost = match self.class {
-            Class::Nothing => 0,
-            Class::Digit => cost_if(self.length % 3 == 1, TOKEN),
+            CharClass::Nothing => 0,
+            CharClass::Digit => cost_if(self.length % 3 == 1, PIECE_COST),
             // The last of several spaces goes with what is behind it, the ones before are a piece of their own.
-            Class::Space => cost_if(self.length <= 2, TOKEN),
-            Class::Break => {
-                cost_if(!matches!(before, Class::Break | Class::Mark | Class::Space), TOKEN)
+            CharClass::Space => cost_if(self.length <= 2, PIECE_COST),
+            CharClass::Break => cost_if(
+                !matches!(before, CharClass::Break | CharClass::Mark | CharClass::Space),
+                PIECE_COST,
+            ),
+            CharClass::Mark => self.mark(c, before),
+            CharClass::Ideograph => self.word_start(before) + IDEOGRAPH_COST,
+            CharClass::Syllable => {
+                self.word_start(before) + cost_if(self.length > 1, SYLLABLE_COST)
             }
-            Class::Mark => self.mark(c, before),
-            Class::Ideograph => self.word_start(before) + IDEOGRAPH,
-            Class::Syllable => self.word_start(before) + cost_if(self.length > 1, SYLLABLE),
-            Class::Foreign => self.word_start(before) + cost_if(self.length > 3, FOREIGN),
-            Class::Lower => self.word_start(before) + self.latin(c),
-            Class::Upper => {
-                self.word_start(before) + self.latin(c) + cost_if(self.length > 2, CAPITAL)
+            CharClass::Foreign => {
+                self.word_start(before) + cost_if(self.length > 3, FOREIGN_LETTER_COST)
+            }
+            CharClass::Lower => self.word_start(before) + self.latin(c),
+            CharClass::Upper => {
+                self.word_start(before) + self.latin(c) + cost_if(self.length > 2, CAPITAL_COST)
             }
         };
         self.repeats = if c == self.previous { self.repeats + 1 } else { 0 };
@@ -138,36 +143,36 @@ impl Reader {
         cost
     }
 
-    fn mark(&mut self, c: char, before: Class) -> usize {
+    fn mark(&mut self, c: char, before: CharClass) -> usize {
         let first = self.length == 1;
-        self.lone_mark = first && before != Class::Space;
+        self.lone_mark = first && before != CharClass::Space;
         let shape = match c.is_ascii() {
-            ascii if first => cost_if(!ascii, WIDE_MARK),
-            _ if c == self.previous => RULER,
-            true if self.repeats < 3 => cost_if(self.length > 2, LATE_MARK),
-            _ => APART,
+            ascii if first => cost_if(!ascii, WIDE_MARK_COST),
+            _ if c == self.previous => REPEATED_MARK_COST,
+            true if self.repeats < 3 => cost_if(self.length > 2, LATE_MARK_COST),
+            _ => SEPARATE_MARK_COST,
         };
-        cost_if(self.lone_mark, TOKEN) + shape + cost_if(c >= '\u{1f000}', EMOJI)
+        cost_if(self.lone_mark, PIECE_COST) + shape + cost_if(c >= '\u{1f000}', EMOJI_COST)
     }
 
     /// A word takes in the space before it, which is paid for, or a lone mark.
-    fn word_start(&self, before: Class) -> usize {
-        if self.length > 1 || before == Class::Space {
+    fn word_start(&self, before: CharClass) -> usize {
+        if self.length > 1 || before == CharClass::Space {
             0
-        } else if before == Class::Mark && self.lone_mark {
-            GLUED
+        } else if before == CharClass::Mark && self.lone_mark {
+            GLUED_WORD_COST
         } else {
-            TOKEN
+            PIECE_COST
         }
     }
 
     fn latin(&self, c: char) -> usize {
         let late = match self.length {
             0..=5 => 0,
-            6..=13 => LATE,
-            _ => VERY_LATE,
+            6..=13 => LATE_LETTER_COST,
+            _ => VERY_LATE_LETTER_COST,
         };
-        late + cost_if(!c.is_ascii(), ACCENTED)
+        late + cost_if(!c.is_ascii(), ACCENTED_LETTER_COST)
     }
 }
 

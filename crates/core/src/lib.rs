@@ -1,8 +1,8 @@
 //! What a skill is, how the right one is found, and what an agent receives.
 //!
 //! Data flows one way: text → [`document`] → [`catalog`] → [`route`] / [`resolve`]. Values in, values out.
-//! Deliberately not here: disk, clock, environment, processes, threads, network, JSON, any protocol. Whoever
-//! calls this crate does the touching.
+//! Deliberately not here: disk, clock, environment, processes, threads, network, JSON, any protocol; all of that is
+//! the caller's part.
 
 pub mod catalog;
 pub mod diagnostic;
@@ -12,6 +12,6 @@ pub mod estimate;
 pub mod relpath;
 pub mod resolve;
 pub mod route;
-pub mod sorted;
-pub mod tokens;
+mod sorted;
+mod tokens;
 pub mod yaml;

@@ -1,8 +1,8 @@
 //! [`RelPath`]: a path proven to stay inside its root.
 //!
 //! Parsed once where text comes in (a request, a front matter, a directory listing) and a bare string never
-//! again, so that no other room can forget the check. It says nothing about symlinks: those are a matter of
-//! the disk, and the room that opens files deals with them.
+//! again, so that no other module can forget the check. It says nothing about symbolic links, which the module that
+//! opens files checks.
 
 use std::{fmt, sync::Arc};
 
@@ -13,15 +13,15 @@ pub struct RelPath(Arc<str>);
 
 /// Why a text is not a path inside the root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Escape {
-    /// Nothing was written.
+pub enum RelPathError {
+    /// The text is empty.
     Empty,
     /// `/etc/passwd`, `C:\x`, `\\host\share`.
     Absolute,
     /// A `..` segment.
     Parent,
     /// A `.` or empty segment in the middle: `a//b`, `a/./b`.
-    Hollow,
+    EmptySegment,
     /// `~` or `~user`.
     Home,
     /// `file:`, `https://`.
@@ -32,13 +32,13 @@ pub enum Escape {
     Control,
 }
 
-impl fmt::Display for Escape {
+impl fmt::Display for RelPathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Empty => "the path is empty",
             Self::Absolute => "the path is absolute",
             Self::Parent => "the path contains '..'",
-            Self::Hollow => "the path contains an empty or '.' segment",
+            Self::EmptySegment => "the path contains an empty or '.' segment",
             Self::Home => "the path starts with '~'",
             Self::Scheme => "the path is a URL",
             Self::Backslash => "the path contains a backslash",
@@ -53,32 +53,32 @@ impl RelPath {
         Self(Arc::from(""))
     }
 
-    /// Parses a path written by somebody: a request, a front matter. One leading `./` is forgiven; nothing is
-    /// decoded, so `%2e%2e` is a plain (and strange) name.
-    pub fn parse(text: &str) -> Result<Self, Escape> {
+    /// Parses a path from a request or a front matter. One leading `./` is forgiven; nothing is decoded, so `%2e%2e` is
+    /// a plain (and strange) name.
+    pub fn parse(text: &str) -> Result<Self, RelPathError> {
         let path = text.strip_prefix("./").unwrap_or(text);
         if path.is_empty() {
-            return Err(Escape::Empty);
+            return Err(RelPathError::Empty);
         }
         if path.chars().any(char::is_control) {
-            return Err(Escape::Control);
+            return Err(RelPathError::Control);
         }
         if path.starts_with(['/', '\\']) || is_drive(path) {
-            return Err(Escape::Absolute);
+            return Err(RelPathError::Absolute);
         }
         if path.contains('\\') {
-            return Err(Escape::Backslash);
+            return Err(RelPathError::Backslash);
         }
         if path.starts_with('~') {
-            return Err(Escape::Home);
+            return Err(RelPathError::Home);
         }
         if path.contains("://") || path.to_ascii_lowercase().starts_with("file:") {
-            return Err(Escape::Scheme);
+            return Err(RelPathError::Scheme);
         }
         for segment in path.split('/') {
             match segment {
-                ".." => return Err(Escape::Parent),
-                "" | "." => return Err(Escape::Hollow),
+                ".." => return Err(RelPathError::Parent),
+                "" | "." => return Err(RelPathError::EmptySegment),
                 _ => {}
             }
         }
@@ -87,12 +87,12 @@ impl RelPath {
 
     /// The path of an entry found in this folder, or why its name cannot be used. Names on disk are freer than
     /// names in requests: only what would change the meaning of the path, or of a line of text, is refused.
-    pub fn child(&self, name: &str) -> Result<Self, Escape> {
+    pub fn child(&self, name: &str) -> Result<Self, RelPathError> {
         match name {
-            "" | "." => return Err(Escape::Hollow),
-            ".." => return Err(Escape::Parent),
-            _ if name.contains('/') => return Err(Escape::Absolute),
-            _ if name.chars().any(char::is_control) => return Err(Escape::Control),
+            "" | "." => return Err(RelPathError::EmptySegment),
+            ".." => return Err(RelPathError::Parent),
+            _ if name.contains('/') => return Err(RelPathError::Absolute),
+            _ if name.chars().any(char::is_control) => return Err(RelPathError::Control),
             _ => {}
         }
         Ok(self.push(name))
@@ -165,33 +165,33 @@ mod tests {
     #[test]
     fn every_spelling_of_an_escape_is_refused() {
         let spellings = [
-            ("..", Escape::Parent),
-            ("../x", Escape::Parent),
-            ("a/../../x", Escape::Parent),
-            ("a/..", Escape::Parent),
-            ("./../x", Escape::Parent),
-            ("....//x", Escape::Hollow),
-            ("a//b", Escape::Hollow),
-            ("a/./b", Escape::Hollow),
-            ("a/", Escape::Hollow),
-            (".", Escape::Hollow),
-            ("", Escape::Empty),
-            ("./", Escape::Empty),
-            ("/etc/passwd", Escape::Absolute),
-            ("//etc/passwd", Escape::Absolute),
-            ("/proc/self/root/etc/passwd", Escape::Absolute),
-            ("C:\\x", Escape::Absolute),
-            ("c:/x", Escape::Absolute),
-            ("\\\\host\\share", Escape::Absolute),
-            ("..\\x", Escape::Backslash),
-            ("a\\..\\x", Escape::Backslash),
-            ("~", Escape::Home),
-            ("~root/x", Escape::Home),
-            ("file:/etc/passwd", Escape::Scheme),
-            ("FILE:///etc/passwd", Escape::Scheme),
-            ("https://example.org/x", Escape::Scheme),
-            ("a\0b", Escape::Control),
-            ("a\nb", Escape::Control),
+            ("..", RelPathError::Parent),
+            ("../x", RelPathError::Parent),
+            ("a/../../x", RelPathError::Parent),
+            ("a/..", RelPathError::Parent),
+            ("./../x", RelPathError::Parent),
+            ("....//x", RelPathError::EmptySegment),
+            ("a//b", RelPathError::EmptySegment),
+            ("a/./b", RelPathError::EmptySegment),
+            ("a/", RelPathError::EmptySegment),
+            (".", RelPathError::EmptySegment),
+            ("", RelPathError::Empty),
+            ("./", RelPathError::Empty),
+            ("/etc/passwd", RelPathError::Absolute),
+            ("//etc/passwd", RelPathError::Absolute),
+            ("/proc/self/root/etc/passwd", RelPathError::Absolute),
+            ("C:\\x", RelPathError::Absolute),
+            ("c:/x", RelPathError::Absolute),
+            ("\\\\host\\share", RelPathError::Absolute),
+            ("..\\x", RelPathError::Backslash),
+            ("a\\..\\x", RelPathError::Backslash),
+            ("~", RelPathError::Home),
+            ("~root/x", RelPathError::Home),
+            ("file:/etc/passwd", RelPathError::Scheme),
+            ("FILE:///etc/passwd", RelPathError::Scheme),
+            ("https://example.org/x", RelPathError::Scheme),
+            ("a\0b", RelPathError::Control),
+            ("a\nb", RelPathError::Control),
         ];
         for (text, why) in spellings {
             assert_eq!(RelPath::parse(text), Err(why), "{text:?}");

@@ -2,24 +2,24 @@
 //!
 //! A catalog is replaced whole and never changed, yet most of it stays the same from one to the next. Its large tables
 //! are lists in pages: a copy with one item changed copies one page and the list of pages. Not here: what the items
-//! are and how they are ordered; an item says so itself.
+//! are and how they are ordered ([`SortedItem`]).
 
 use std::{cmp::Ordering, sync::Arc};
 
-/// How an item stands to others of its list.
-pub trait Sorts {
-    /// Which comes first. Two that are equal are the same item, and the list holds one of them.
+/// An item of a sorted list.
+pub(crate) trait SortedItem {
+    /// Which comes first. Two items that compare equal are the same item, and the list holds one of them.
     fn order(&self, other: &Self) -> Ordering;
 }
 
 /// A page has at most this many items.
-const PAGE: usize = 256;
+const MAX_PAGE_ITEMS: usize = 256;
 /// A list that gets more new items than one part in so many of what it has is made anew.
 const REBUILT_SHARE: usize = 4;
 
 /// A sorted list. Cloning it costs nothing; changing the clone leaves this one as it is.
 #[derive(Debug)]
-pub struct Sorted<T> {
+pub(crate) struct Sorted<T> {
     /// None of them is empty.
     pages: Arc<Vec<Arc<Vec<T>>>>,
     len: usize,
@@ -39,28 +39,23 @@ impl<T> Default for Sorted<T> {
 
 impl<T> Sorted<T> {
     /// How many items there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// All items in order.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + Clone {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + Clone {
         self.pages.iter().flat_map(|page| page.iter())
     }
 
     /// The item that `place` calls equal.
-    pub fn find(&self, place: impl Fn(&T) -> Ordering) -> Option<&T> {
+    pub(crate) fn find(&self, place: impl Fn(&T) -> Ordering) -> Option<&T> {
         let page = self.pages.get(self.page_of(&place))?;
         page.get(page.binary_search_by(place).ok()?)
     }
 
-    /// The items that `place` calls equal; they stand together.
-    pub fn matching<F: Fn(&T) -> Ordering>(
+    /// The items that `place` calls equal; they are neighbours.
+    pub(crate) fn matching<F: Fn(&T) -> Ordering>(
         &self,
         place: F,
     ) -> impl Iterator<Item = &T> + use<'_, T, F> {
@@ -76,7 +71,7 @@ impl<T> Sorted<T> {
             .take_while(move |item| place(item) == Ordering::Equal)
     }
 
-    /// The first page that does not lie wholly before the place.
+    /// The first page that is not wholly before the place.
     fn page_of(&self, place: &impl Fn(&T) -> Ordering) -> usize {
         let before =
             |page: &Arc<Vec<T>>| page.last().is_some_and(|last| place(last) == Ordering::Less);
@@ -84,9 +79,9 @@ impl<T> Sorted<T> {
     }
 }
 
-impl<T: Sorts + Clone> Sorted<T> {
-    /// Puts an item in its place; gives back the one it replaces.
-    pub fn insert(&mut self, item: T) -> Option<T> {
+impl<T: SortedItem + Clone> Sorted<T> {
+    /// Inserts an item; returns the one it replaces.
+    pub(crate) fn insert(&mut self, item: T) -> Option<T> {
         let place = |other: &T| other.order(&item);
         let number = self.page_of(&place).min(self.pages.len().saturating_sub(1));
         let pages = Arc::make_mut(&mut self.pages);
@@ -101,8 +96,8 @@ impl<T: Sorts + Clone> Sorted<T> {
             Err(missing) => {
                 page.insert(missing, item);
                 self.len += 1;
-                if page.len() > PAGE {
-                    let mut rest = page.split_off(PAGE / 2);
+                if page.len() > MAX_PAGE_ITEMS {
+                    let mut rest = page.split_off(MAX_PAGE_ITEMS / 2);
                     rest.shrink_to_fit();
                     pages.insert(number + 1, Arc::new(rest));
                 }
@@ -111,8 +106,8 @@ impl<T: Sorts + Clone> Sorted<T> {
         }
     }
 
-    /// Takes out the item that `place` calls equal.
-    pub fn remove(&mut self, place: impl Fn(&T) -> Ordering) -> Option<T> {
+    /// Removes the item that `place` calls equal.
+    pub(crate) fn remove(&mut self, place: impl Fn(&T) -> Ordering) -> Option<T> {
         let number = self.page_of(&place);
         let found = self.pages.get(number)?.binary_search_by(place).ok()?;
         let pages = Arc::make_mut(&mut self.pages);
@@ -126,7 +121,7 @@ impl<T: Sorts + Clone> Sorted<T> {
     }
 
     /// Puts in many at once, in whatever order.
-    pub fn extend(&mut self, items: impl IntoIterator<Item = T>) {
+    pub(crate) fn extend(&mut self, items: impl IntoIterator<Item = T>) {
         let items: Vec<T> = items.into_iter().collect();
         if items.len() < self.len / REBUILT_SHARE {
             for item in items {
@@ -140,10 +135,10 @@ impl<T: Sorts + Clone> Sorted<T> {
         all.sort_by(T::order);
         all.dedup_by(|a, b| a.order(b) == Ordering::Equal);
         self.len = all.len();
-        let mut pages = Vec::with_capacity(all.len().div_ceil(PAGE));
+        let mut pages = Vec::with_capacity(all.len().div_ceil(MAX_PAGE_ITEMS));
         let mut all = all.into_iter().peekable();
         while all.peek().is_some() {
-            pages.push(Arc::new(all.by_ref().take(PAGE).collect()));
+            pages.push(Arc::new(all.by_ref().take(MAX_PAGE_ITEMS).collect()));
         }
         self.pages = Arc::new(pages);
     }
@@ -157,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    impl Sorts for (u16, u8) {
+    impl SortedItem for (u16, u8) {
         fn order(&self, other: &Self) -> Ordering {
             self.0.cmp(&other.0)
         }

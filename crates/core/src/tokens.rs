@@ -1,12 +1,12 @@
-//! A request's text → the words that count. Beside `route`, because a skill's keywords are checked against the same rule
-//! when they are read.
+//! A request's text → the words that the keyword formula matches. Not in `route`, because `document` checks a skill's
+//! keywords with the same rule.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-/// Below this many characters, of a request's word or of a keyword, only equality matches.
-pub(crate) const SHORT: usize = 3;
+/// A request's word or a keyword with fewer characters matches only when equal.
+pub(crate) const MIN_PARTIAL_CHARS: usize = 3;
 
 /// Words that say nothing about a task, English and French. Elided articles (`l'`, `d'`) leave single letters.
 /// Words that start tasks (create, add, faire) are no stop words: authors may use them as keywords. Nor is `ai`, though
@@ -26,8 +26,8 @@ pub(crate) const STOP_WORDS: &[&str] = &[
     "être",
 ];
 
-/// No stop word has more bytes, and most words of a request do.
-const LONGEST_STOP_WORD: usize = 6;
+/// No stop word has more bytes; most words of a request do, and need no lookup.
+const MAX_STOP_WORD_BYTES: usize = 6;
 
 /// What contractions leave behind (don't → `don`, `t`). Ranked search drops these too; the keyword formula does
 /// not, because authors may use them as keywords.
@@ -36,8 +36,8 @@ pub(crate) const CONTRACTED: &[&str] = &[
     "couldn", "shouldn", "wouldn", "hasn", "haven", "im", "ive",
 ];
 
-/// Lower-cases, separates at everything but letters, digits and hyphens, drops stop words and repetitions;
-/// first occurrences stay in order.
+/// The lower-cased words of a text, split at everything but letters, digits and hyphens, without stop words, each once in
+/// the order of first occurrences.
 pub fn tokenize(context: &str) -> Vec<String> {
     let lowered = context.to_lowercase();
     let mut seen = HashSet::new();
@@ -54,20 +54,21 @@ pub fn tokenize(context: &str) -> Vec<String> {
     tokens
 }
 
-/// Longer words are no words of a language; the stemmer's time grows with their square.
-const LONGEST_STEMMED: usize = 64;
+/// Longer words are left as they are: they are not words of a language, and the stemmer's time grows with their square.
+const MAX_STEMMED_BYTES: usize = 64;
 
-/// What a word has in common with its other forms: `proxies` and `proxy` are the same here.
+/// The stem that a word shares with its other forms: `proxies` and `proxy` have the same.
 pub fn stem(word: &str) -> String {
-    if word.len() > LONGEST_STEMMED {
-        return word.to_owned();
-    }
-    Stemmer::create(Algorithm::English).stem(word).into_owned()
+    stem_with(&Stemmer::create(Algorithm::English), word).into_owned()
 }
 
-/// Whether a word has fewer than [`SHORT`] characters.
+pub(crate) fn stem_with<'a>(stemmer: &Stemmer, word: &'a str) -> Cow<'a, str> {
+    if word.len() > MAX_STEMMED_BYTES { Cow::Borrowed(word) } else { stemmer.stem(word) }
+}
+
+/// Whether a word has fewer than [`MIN_PARTIAL_CHARS`] characters.
 pub(crate) fn is_short(word: &str) -> bool {
-    word.chars().nth(SHORT - 1).is_none()
+    word.chars().nth(MIN_PARTIAL_CHARS - 1).is_none()
 }
 
 /// Letters, digits, the hyphen, and accents written as characters of their own.
@@ -76,7 +77,7 @@ fn is_word(c: char) -> bool {
 }
 
 pub(crate) fn is_stop_word(word: &str) -> bool {
-    word.len() <= LONGEST_STOP_WORD && STOP_WORDS.contains(&word)
+    word.len() <= MAX_STOP_WORD_BYTES && STOP_WORDS.contains(&word)
 }
 
 #[cfg(test)]
@@ -114,7 +115,7 @@ mod tests {
 
     #[test]
     fn no_stop_word_is_longer_than_the_longest() {
-        assert_eq!(STOP_WORDS.iter().map(|word| word.len()).max(), Some(LONGEST_STOP_WORD));
+        assert_eq!(STOP_WORDS.iter().map(|word| word.len()).max(), Some(MAX_STOP_WORD_BYTES));
     }
 
     // ROUTE-1

@@ -1,4 +1,4 @@
-//! YAML text → a tree of [`Node`]s that keep what was written and where.
+//! YAML text → a tree of [`YamlNode`]s that keep what was written and where.
 //!
 //! Values stay text (`1.10` is `1.10`, `no` is `no`); a reader that wants a boolean or a number asks for it, by
 //! the rules of the YAML 1.2 core schema. Everything from outside is bounded: depth, nodes, aliases. Duplicate
@@ -10,25 +10,25 @@ use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use crate::diagnostic::Position;
 
-/// Deeper nesting than this is refused.
-pub const MAX_DEPTH: usize = 16;
-/// More nodes than this, aliases expanded, are refused.
-pub const MAX_NODES: usize = 4_096;
-/// More text than this, copied through aliases, is refused.
-pub const MAX_ALIASED_BYTES: usize = 64 * 1024;
+/// Deeper nesting is refused.
+const MAX_DEPTH: usize = 16;
+/// More nodes, aliases expanded, are refused.
+const MAX_NODES: usize = 4_096;
+/// More text copied through aliases is refused.
+const MAX_ALIASED_BYTES: usize = 64 * 1024;
 
 /// One YAML value and where it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct YamlNode {
     /// The value.
-    pub value: Value,
+    pub value: YamlValue,
     /// Where it starts, in the text that was parsed.
     pub at: Position,
 }
 
 /// What a node holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
+pub enum YamlValue {
     /// Text as written, without its quotes.
     Scalar {
         /// The text.
@@ -37,43 +37,43 @@ pub enum Value {
         plain: bool,
     },
     /// A list.
-    Sequence(Vec<Node>),
+    Sequence(Vec<YamlNode>),
     /// A map in the order of its keys.
-    Mapping(Vec<Entry>),
+    Mapping(Vec<YamlEntry>),
 }
 
 /// One `key: value` of a mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct YamlEntry {
     /// The key's text.
     pub key: String,
     /// Where the key starts.
     pub at: Position,
     /// The value.
-    pub value: Node,
+    pub value: YamlNode,
 }
 
-/// Why a text is not YAML that we take.
+/// Why a text is not YAML that is accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct YamlError {
     /// Where.
     pub at: Position,
     /// What is wrong, as a lower-case fragment.
     pub message: String,
-    /// It is YAML, but over a bound or ambiguous: no mending may make it pass.
+    /// It is YAML, but over a limit or ambiguous: no repair may make it pass.
     pub refused: bool,
 }
 
-impl Node {
+impl YamlNode {
     fn empty(at: Position) -> Self {
-        Self { value: Value::Scalar { text: String::new(), plain: true }, at }
+        Self { value: YamlValue::Scalar { text: String::new(), plain: true }, at }
     }
 
     /// The text of a scalar that is not null.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
-            Value::Scalar { text, .. } if !self.is_null() => Some(text),
-            Value::Scalar { .. } | Value::Sequence(_) | Value::Mapping(_) => None,
+            YamlValue::Scalar { text, .. } if !self.is_null() => Some(text),
+            YamlValue::Scalar { .. } | YamlValue::Sequence(_) | YamlValue::Mapping(_) => None,
         }
     }
 
@@ -102,16 +102,16 @@ impl Node {
     /// The items of a sequence.
     pub fn items(&self) -> Option<&[Self]> {
         match &self.value {
-            Value::Sequence(items) => Some(items),
-            Value::Scalar { .. } | Value::Mapping(_) => None,
+            YamlValue::Sequence(items) => Some(items),
+            YamlValue::Scalar { .. } | YamlValue::Mapping(_) => None,
         }
     }
 
     /// The entries of a mapping.
-    pub fn entries(&self) -> Option<&[Entry]> {
+    pub fn entries(&self) -> Option<&[YamlEntry]> {
         match &self.value {
-            Value::Mapping(entries) => Some(entries),
-            Value::Scalar { .. } | Value::Sequence(_) => None,
+            YamlValue::Mapping(entries) => Some(entries),
+            YamlValue::Scalar { .. } | YamlValue::Sequence(_) => None,
         }
     }
 
@@ -123,43 +123,45 @@ impl Node {
     /// What kind of value this is, for messages.
     pub fn kind(&self) -> &'static str {
         match &self.value {
-            Value::Scalar { .. } if self.is_null() => "nothing",
-            Value::Scalar { .. } if self.boolean().is_some() => "a boolean",
-            Value::Scalar { .. } if self.number().is_some() => "a number",
-            Value::Scalar { .. } => "text",
-            Value::Sequence(_) => "a list",
-            Value::Mapping(_) => "a map",
+            YamlValue::Scalar { .. } if self.is_null() => "nothing",
+            YamlValue::Scalar { .. } if self.boolean().is_some() => "a boolean",
+            YamlValue::Scalar { .. } if self.number().is_some() => "a number",
+            YamlValue::Scalar { .. } => "text",
+            YamlValue::Sequence(_) => "a list",
+            YamlValue::Mapping(_) => "a map",
         }
     }
 
     fn plain(&self) -> Option<&str> {
         match &self.value {
-            Value::Scalar { text, plain: true } => Some(text),
-            Value::Scalar { .. } | Value::Sequence(_) | Value::Mapping(_) => None,
+            YamlValue::Scalar { text, plain: true } => Some(text),
+            YamlValue::Scalar { .. } | YamlValue::Sequence(_) | YamlValue::Mapping(_) => None,
         }
     }
 
     fn size(&self) -> usize {
         1 + match &self.value {
-            Value::Scalar { .. } => 0,
-            Value::Sequence(items) => items.iter().map(Self::size).sum(),
-            Value::Mapping(entries) => entries.iter().map(|entry| entry.value.size()).sum(),
+            YamlValue::Scalar { .. } => 0,
+            YamlValue::Sequence(items) => items.iter().map(Self::size).sum(),
+            YamlValue::Mapping(entries) => entries.iter().map(|entry| entry.value.size()).sum(),
         }
     }
 
     fn bytes(&self) -> usize {
         match &self.value {
-            Value::Scalar { text, .. } => text.len(),
-            Value::Sequence(items) => items.iter().map(Self::bytes).sum(),
-            Value::Mapping(entries) => entries.iter().map(|e| e.key.len() + e.value.bytes()).sum(),
+            YamlValue::Scalar { text, .. } => text.len(),
+            YamlValue::Sequence(items) => items.iter().map(Self::bytes).sum(),
+            YamlValue::Mapping(entries) => {
+                entries.iter().map(|e| e.key.len() + e.value.bytes()).sum()
+            }
         }
     }
 
     fn depth(&self) -> usize {
         match &self.value {
-            Value::Scalar { .. } => 0,
-            Value::Sequence(items) => 1 + items.iter().map(Self::depth).max().unwrap_or(0),
-            Value::Mapping(entries) => {
+            YamlValue::Scalar { .. } => 0,
+            YamlValue::Sequence(items) => 1 + items.iter().map(Self::depth).max().unwrap_or(0),
+            YamlValue::Mapping(entries) => {
                 1 + entries.iter().map(|e| e.value.depth()).max().unwrap_or(0)
             }
         }
@@ -167,17 +169,17 @@ impl Node {
 }
 
 /// Parses one document. An empty text is an empty (null) node.
-pub fn parse(text: &str) -> Result<Node, YamlError> {
+pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
     parse_below(text, 0)
 }
 
 /// Parses one document that has this many lines above it in its file; positions are the file's.
-pub fn parse_below(text: &str, lines_above: u32) -> Result<Node, YamlError> {
+pub(crate) fn parse_below(text: &str, lines_above: u32) -> Result<YamlNode, YamlError> {
     let place = |line: usize, col: usize| Position {
         line: count(line) + lines_above,
         column: count(col + 1),
     };
-    let mut builder = Builder::default();
+    let mut builder = TreeBuilder::default();
     let mut documents = 0;
     let mut events = Parser::new_from_str(text);
     while let Some(event) = events.next_event() {
@@ -196,52 +198,52 @@ pub fn parse_below(text: &str, lines_above: u32) -> Result<Node, YamlError> {
             }
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain && tag.is_none();
-                let value = Value::Scalar { text: text.into_owned(), plain };
-                builder.place(Node { value, at }, anchor)?;
+                let value = YamlValue::Scalar { text: text.into_owned(), plain };
+                builder.place(YamlNode { value, at }, anchor)?;
             }
             Event::SequenceStart(anchor, _) => {
-                builder.open(Value::Sequence(Vec::new()), anchor, at)?;
+                builder.open(YamlValue::Sequence(Vec::new()), anchor, at)?;
             }
             Event::MappingStart(anchor, _) => {
-                builder.open(Value::Mapping(Vec::new()), anchor, at)?;
+                builder.open(YamlValue::Mapping(Vec::new()), anchor, at)?;
             }
             Event::SequenceEnd | Event::MappingEnd => builder.close()?,
             Event::Alias(anchor) => builder.alias(anchor, at)?,
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
         }
     }
-    Ok(builder.root.unwrap_or_else(|| Node::empty(place(1, 0))))
+    Ok(builder.root.unwrap_or_else(|| YamlNode::empty(place(1, 0))))
 }
 
 /// The tree while it grows: a stack of open collections, so that depth costs no recursion.
 #[derive(Default)]
-struct Builder {
-    open: Vec<Open>,
-    root: Option<Node>,
-    anchors: HashMap<usize, Node>,
+struct TreeBuilder {
+    open: Vec<OpenCollection>,
+    root: Option<YamlNode>,
+    anchors: HashMap<usize, YamlNode>,
     nodes: usize,
     aliased_bytes: usize,
 }
 
-struct Open {
-    node: Node,
+struct OpenCollection {
+    node: YamlNode,
     anchor: usize,
     /// A mapping's key that waits for its value.
     key: Option<(String, Position)>,
 }
 
-impl Builder {
-    fn open(&mut self, value: Value, anchor: usize, at: Position) -> Result<(), YamlError> {
+impl TreeBuilder {
+    fn open(&mut self, value: YamlValue, anchor: usize, at: Position) -> Result<(), YamlError> {
         if self.open.len() >= MAX_DEPTH {
             return refuse(at, format!("nested deeper than {MAX_DEPTH} levels"));
         }
-        self.open.push(Open { node: Node { value, at }, anchor, key: None });
+        self.open.push(OpenCollection { node: YamlNode { value, at }, anchor, key: None });
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), YamlError> {
         match self.open.pop() {
-            Some(Open { node, anchor, .. }) => self.place(node, anchor),
+            Some(OpenCollection { node, anchor, .. }) => self.place(node, anchor),
             None => Ok(()),
         }
     }
@@ -258,12 +260,12 @@ impl Builder {
         if self.aliased_bytes > MAX_ALIASED_BYTES {
             return refuse(at, "more than 64 KiB of text through aliases");
         }
-        let copy = Node { value: target.value.clone(), at };
+        let copy = YamlNode { value: target.value.clone(), at };
         self.place(copy, 0)
     }
 
     /// Puts a finished node where it belongs: a key, a value, an item, or the root.
-    fn place(&mut self, node: Node, anchor: usize) -> Result<(), YamlError> {
+    fn place(&mut self, node: YamlNode, anchor: usize) -> Result<(), YamlError> {
         self.nodes += 1;
         if self.nodes > MAX_NODES {
             return refuse(node.at, format!("more than {MAX_NODES} values, aliases expanded"));
@@ -276,19 +278,19 @@ impl Builder {
             return Ok(());
         };
         match &mut parent.node.value {
-            Value::Sequence(items) => items.push(node),
-            Value::Mapping(entries) => match parent.key.take() {
-                Some((key, at)) => entries.push(Entry { key, at, value: node }),
+            YamlValue::Sequence(items) => items.push(node),
+            YamlValue::Mapping(entries) => match parent.key.take() {
+                Some((key, at)) => entries.push(YamlEntry { key, at, value: node }),
                 None => parent.key = Some(key(node, entries)?),
             },
-            Value::Scalar { .. } => {}
+            YamlValue::Scalar { .. } => {}
         }
         Ok(())
     }
 }
 
-fn key(node: Node, entries: &[Entry]) -> Result<(String, Position), YamlError> {
-    let Value::Scalar { text, .. } = node.value else {
+fn key(node: YamlNode, entries: &[YamlEntry]) -> Result<(String, Position), YamlError> {
+    let YamlValue::Scalar { text, .. } = node.value else {
         return fail(node.at, "a key must be text");
     };
     match entries.iter().find(|entry| entry.key == text) {

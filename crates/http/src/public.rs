@@ -85,7 +85,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    // Addresses that stand for one of the older kind are as public as that one.
+    // IPv4 addresses in IPv6 form are as public as the IPv4 address.
     let older =
         |high: u16, low: u16| is_public_v4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)));
     let [first, second, third, ..] = address.segments();
@@ -96,7 +96,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         [0x2002, ..] => return older(second, third),
         _ => {}
     }
-    // Only this eighth is given out to the public; of it, not tunnels and not examples.
+    // Only this eighth is assigned to the public internet; within it, tunnels and documentation are excluded.
     let tunnel_or_example = first == 0x2001 && (second < 0x200 || second == 0xdb8);
     let example = first == 0x3fff && second < 0x1000;
     first & 0xe000 == 0x2000 && !tunnel_or_example && !example

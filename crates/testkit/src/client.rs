@@ -15,7 +15,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::LIMIT;
+use crate::TEST_TIMEOUT;
 
 /// A running server and the pipe to it. Dropping it kills the server.
 #[derive(Debug)]
@@ -25,10 +25,11 @@ pub struct Client {
     lines: Receiver<String>,
     log: Arc<Mutex<Vec<u8>>>,
     log_ended: Receiver<()>,
+    /// Messages that were read before they were asked for.
     early: VecDeque<Value>,
     next_id: u64,
     meta: Option<Value>,
-    patience: Duration,
+    timeout: Duration,
 }
 
 /// The answer to a `tools/call`.
@@ -69,12 +70,12 @@ impl Client {
         });
         let (end, log_ended) = mpsc::channel();
         let log = Arc::new(Mutex::new(Vec::new()));
-        let said = Arc::clone(&log);
+        let logged = Arc::clone(&log);
         thread::spawn(move || {
             let mut some = [0; 4096];
             while let Ok(read @ 1..) = errors.read(&mut some) {
-                let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-                said.extend_from_slice(some.get(..read).unwrap_or_default());
+                let mut logged = logged.lock().unwrap_or_else(PoisonError::into_inner);
+                logged.extend_from_slice(some.get(..read).unwrap_or_default());
             }
             let _ = end.send(());
         });
@@ -88,11 +89,11 @@ impl Client {
             early: VecDeque::new(),
             next_id: 1,
             meta: None,
-            patience: LIMIT,
+            timeout: TEST_TIMEOUT,
         }
     }
 
-    /// Starts the server and shakes hands as clients before 2026 do.
+    /// Starts the server with the handshake of clients before 2026.
     pub fn legacy(command: Command, version: &str) -> Self {
         let mut client = Self::spawn(command);
         let answer = client.request(
@@ -115,9 +116,9 @@ impl Client {
         client
     }
 
-    /// Waits this long for each answer from now on, where that takes longer than a test's limit by itself.
-    pub fn be_patient(&mut self, patience: Duration) {
-        self.patience = patience;
+    /// Waits this long for each line from now on, where the server is known to take longer than [`TEST_TIMEOUT`].
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
     }
 
     /// Sends one message.
@@ -128,14 +129,14 @@ impl Client {
     /// Sends any bytes as a line.
     pub fn send_raw(&mut self, line: &[u8]) {
         let stdin = self.stdin.as_mut().expect("stdin is open");
-        // A server that has gone is noticed by the read that follows.
+        // The read that follows notices a server that has ended.
         let _ = stdin
             .write_all(line)
             .and_then(|()| stdin.write_all(b"\n"))
             .and_then(|()| stdin.flush());
     }
 
-    /// The next message, whatever it is.
+    /// The next message of any kind.
     pub fn message(&mut self) -> Value {
         if let Some(message) = self.early.pop_front() {
             return message;
@@ -144,12 +145,12 @@ impl Client {
     }
 
     /// The next notification of this method, if it comes within this time.
-    pub fn notified(&mut self, method: &str, patience: Duration) -> Option<Value> {
+    pub fn notified(&mut self, method: &str, timeout: Duration) -> Option<Value> {
         let named = |message: &Value| message.get("method") == Some(&json!(method));
         if let Some(at) = self.early.iter().position(named) {
             return self.early.remove(at);
         }
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let message = self.line_within(left)?;
@@ -161,13 +162,13 @@ impl Client {
     }
 
     fn next_line(&mut self) -> Value {
-        let patience = self.patience;
-        self.line_within(patience).unwrap_or_else(|| panic!("no line within {patience:?}"))
+        let timeout = self.timeout;
+        self.line_within(timeout).unwrap_or_else(|| panic!("no line within {timeout:?}"))
     }
 
-    /// The next line, unless none comes in time; a server that has gone sends none ever.
-    fn line_within(&mut self, patience: Duration) -> Option<Value> {
-        let line = match self.lines.recv_timeout(patience) {
+    /// The next line, unless none comes in time; a server that has ended fails the test.
+    fn line_within(&mut self, timeout: Duration) -> Option<Value> {
+        let line = match self.lines.recv_timeout(timeout) {
             Ok(line) => line,
             Err(RecvTimeoutError::Timeout) => return None,
             Err(RecvTimeoutError::Disconnected) => panic!("the server has closed its output"),
@@ -189,24 +190,16 @@ impl Client {
 
     /// The answer to a request, whatever else arrives before it.
     pub fn answer(&mut self, id: u64) -> Value {
-        if let Some(at) =
-            self.early.iter().position(|message| message.get("id") == Some(&json!(id)))
-        {
-            return self.early.remove(at).unwrap_or_default();
-        }
-        loop {
-            let message = self.next_line();
-            if message.get("id") == Some(&json!(id)) {
-                return message;
-            }
-            self.early.push_back(message);
-        }
+        self.next_where(|message| message.get("id") == Some(&json!(id)))
     }
 
     /// The next notification of this method, whatever else arrives before it.
     pub fn notification(&mut self, method: &str) -> Value {
-        let is_it = |message: &Value| message.get("method") == Some(&json!(method));
-        if let Some(at) = self.early.iter().position(is_it) {
+        self.next_where(|message| message.get("method") == Some(&json!(method)))
+    }
+
+    fn next_where(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        if let Some(at) = self.early.iter().position(&is_it) {
             return self.early.remove(at).unwrap_or_default();
         }
         loop {
@@ -218,16 +211,12 @@ impl Client {
         }
     }
 
-    /// Everything that has arrived and was not asked for yet, and all that arrives until the server closes its output.
+    /// All messages that were not asked for yet, and all that arrive until the server closes its output.
     pub fn rest(&mut self) -> Vec<Value> {
-        while let Ok(line) = self.lines.recv_timeout(LIMIT) {
-            let message = serde_json::from_str(&line);
-            self.early.push_back(message.unwrap_or_else(|error| panic!("{error}: {line}")));
-        }
-        self.early.drain(..).collect()
+        self.arrivals(TEST_TIMEOUT)
     }
 
-    /// Everything that has arrived and was not asked for yet, and all that arrives within this time.
+    /// All messages that were not asked for yet, and all that arrive within this time.
     pub fn arrivals(&mut self, within: Duration) -> Vec<Value> {
         let until = Instant::now() + within;
         while let Ok(line) =
@@ -274,31 +263,31 @@ impl Client {
 
     /// What it has logged so far.
     pub fn log(&self) -> String {
-        let said = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&said).into_owned()
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&log).into_owned()
     }
 
-    /// Closes the server's input; what it still says can be read.
+    /// Closes the server's input; its output can still be read.
     pub fn end_input(&mut self) {
         drop(self.stdin.take());
     }
 
-    /// Closes the server's input and waits for it to leave: how, how fast, and what it logged.
+    /// Closes the server's input and waits for it to exit: its status, how long it took, its log.
     pub fn close(mut self) -> (ExitStatus, Duration, String) {
         self.end_input();
         self.wait()
     }
 
-    /// Waits for the server to leave by itself.
+    /// Waits for the server to exit by itself.
     pub fn wait(&mut self) -> (ExitStatus, Duration, String) {
         let started = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().expect("the child can be waited for") {
                 let took = started.elapsed();
-                let _ = self.log_ended.recv_timeout(LIMIT);
+                let _ = self.log_ended.recv_timeout(TEST_TIMEOUT);
                 return (status, took, self.log());
             }
-            assert!(started.elapsed() < LIMIT, "the server does not leave");
+            assert!(started.elapsed() < TEST_TIMEOUT, "the server does not exit");
             thread::sleep(Duration::from_millis(2));
         }
     }
@@ -322,7 +311,7 @@ mod tests {
         let script = r#"echo '{"id":1}'; echo '{"method":"told"}'; echo '{"id":2}'; read end"#;
         command.args(["-c", script]).current_dir("/");
         let mut client = Client::spawn(command);
-        assert_eq!(client.notified("told", LIMIT), Some(json!({"method": "told"})));
+        assert_eq!(client.notified("told", TEST_TIMEOUT), Some(json!({"method": "told"})));
         assert_eq!(client.notified("told", Duration::from_millis(1)), None);
         assert_eq!(client.answer(2), json!({"id": 2}));
         assert_eq!(client.answer(1), json!({"id": 1}), "what came earlier is kept");

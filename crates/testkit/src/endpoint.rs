@@ -1,4 +1,4 @@
-//! An endpoint for events on this machine, which takes them as well or as badly as a test wants.
+//! A local HTTP endpoint for events, which behaves as well or as badly as a test wants.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,32 +16,32 @@ use serde_json::Value;
 
 /// How an endpoint behaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Behaviour {
-    /// It takes everything.
+pub enum EndpointBehaviour {
+    /// It accepts everything.
     Take,
     /// It answers with this status.
     Status(u16),
-    /// It answers with this status and when to come again.
+    /// It answers with this status and a `Retry-After` header.
     RetryAfter(u16, String),
-    /// It finds more events than this too many.
+    /// It refuses more events than this at once with status 413.
     AtMost(usize),
-    /// It refuses for good whatever has this in it.
+    /// It refuses bodies that contain this word with status 422.
     Refuse(&'static str),
-    /// It sends everybody on to this address.
+    /// It redirects to this address.
     Redirect(String),
-    /// It takes a request, and says nothing for as long as it lives.
+    /// It reads a request and never answers.
     Hang,
-    /// It gives a byte of its answer now and then.
+    /// It sends its answer byte by byte, with pauses.
     Drip,
-    /// It answers something that is no HTTP.
+    /// It answers with bytes that are not HTTP.
     Garbage,
     /// It closes the connection once it has read the request.
     Close,
 }
 
-/// One request that came.
+/// One received request.
 #[derive(Debug, Clone)]
-pub struct Posted {
+pub struct PostedRequest {
     /// When.
     pub at: Instant,
     /// Its first line.
@@ -54,7 +54,7 @@ pub struct Posted {
     pub status: Option<u16>,
 }
 
-impl Posted {
+impl PostedRequest {
     /// The events in it.
     pub fn events(&self) -> Vec<Value> {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
@@ -66,13 +66,13 @@ impl Posted {
 #[derive(Debug)]
 pub struct Endpoint {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<EndpointState>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    behaviour: Mutex<Behaviour>,
-    posted: Mutex<Vec<Posted>>,
+struct EndpointState {
+    behaviour: Mutex<EndpointBehaviour>,
+    posted: Mutex<Vec<PostedRequest>>,
     ended: AtomicBool,
 }
 
@@ -82,7 +82,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[expect(clippy::expect_used, reason = "a test that cannot start its endpoint has failed")]
 impl Endpoint {
-    /// Starts one that takes everything.
+    /// Starts one that accepts everything.
     pub fn start() -> Self {
         Self::at("127.0.0.1:0")
     }
@@ -91,8 +91,8 @@ impl Endpoint {
     pub fn at(address: &str) -> Self {
         let listener = TcpListener::bind(address).expect("a port");
         let address = listener.local_addr().expect("its number");
-        let shared = Arc::new(Shared {
-            behaviour: Mutex::new(Behaviour::Take),
+        let shared = Arc::new(EndpointState {
+            behaviour: Mutex::new(EndpointBehaviour::Take),
             posted: Mutex::default(),
             ended: AtomicBool::new(false),
         });
@@ -109,38 +109,38 @@ impl Endpoint {
         Self { address, shared }
     }
 
-    /// Where it is.
+    /// Its URL.
     pub fn url(&self) -> String {
         format!("http://{}/v1/events", self.address)
     }
 
-    /// Behaves so from now on.
-    pub fn behave(&self, behaviour: Behaviour) {
+    /// Sets its behaviour from now on.
+    pub fn behave(&self, behaviour: EndpointBehaviour) {
         *lock(&self.shared.behaviour) = behaviour;
     }
 
     /// Every request so far.
-    pub fn posted(&self) -> Vec<Posted> {
+    pub fn posted(&self) -> Vec<PostedRequest> {
         lock(&self.shared.posted).clone()
     }
 
-    /// Every event it took, copies too.
+    /// Every event it accepted, copies included.
     pub fn events(&self) -> Vec<Value> {
-        let taken = |posted: &Posted| posted.status.is_some_and(|status| status < 300);
+        let taken = |posted: &PostedRequest| posted.status.is_some_and(|status| status < 300);
         lock(&self.shared.posted)
             .iter()
             .filter(|posted| taken(posted))
-            .flat_map(Posted::events)
+            .flat_map(PostedRequest::events)
             .collect()
     }
 
-    /// The numbers of the events it took.
+    /// The ids of the events it accepted.
     pub fn ids(&self) -> BTreeSet<String> {
         let id = |event: &Value| event.get("event_id").and_then(Value::as_str).map(str::to_owned);
         self.events().iter().filter_map(id).collect()
     }
 
-    /// Whether events of the same number are the same.
+    /// Whether events of the same id are equal.
     pub fn copies_agree(&self) -> bool {
         let events = self.events();
         let mut known: BTreeMap<String, &Value> = BTreeMap::new();
@@ -154,12 +154,12 @@ impl Endpoint {
 impl Drop for Endpoint {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::Relaxed);
-        // Whoever waits for a connection gets one, and sees that it is over.
+        // A last connection wakes the listener, which sees that it has ended.
         let _ = TcpStream::connect(self.address);
     }
 }
 
-impl Shared {
+impl EndpointState {
     fn answer(&self, stream: TcpStream) {
         let Ok(mut out) = stream.try_clone() else { return };
         let mut reader = BufReader::new(stream);
@@ -168,38 +168,42 @@ impl Shared {
             let answer = |status: u16, more: &str| {
                 format!("HTTP/1.1 {status} X\r\nContent-Length: 2\r\n{more}\r\n{{}}")
             };
-            let (status, said) = match &behaviour {
-                Behaviour::Status(status) => (Some(*status), answer(*status, "")),
-                Behaviour::RetryAfter(status, when) => {
+            let (status, response) = match &behaviour {
+                EndpointBehaviour::Status(status) => (Some(*status), answer(*status, "")),
+                EndpointBehaviour::RetryAfter(status, when) => {
                     (Some(*status), answer(*status, &format!("Retry-After: {when}\r\n")))
                 }
-                Behaviour::AtMost(most) if posted.events().len() > *most => {
+                EndpointBehaviour::AtMost(most) if posted.events().len() > *most => {
                     (Some(413), answer(413, ""))
                 }
-                Behaviour::Refuse(word) if posted.body.contains(word) => {
+                EndpointBehaviour::Refuse(word) if posted.body.contains(word) => {
                     (Some(422), answer(422, ""))
                 }
-                Behaviour::Take | Behaviour::AtMost(_) | Behaviour::Refuse(_) => {
-                    (Some(200), answer(200, ""))
+                EndpointBehaviour::Take
+                | EndpointBehaviour::AtMost(_)
+                | EndpointBehaviour::Refuse(_) => (Some(200), answer(200, "")),
+                EndpointBehaviour::Redirect(to) => {
+                    (Some(307), answer(307, &format!("Location: {to}\r\n")))
                 }
-                Behaviour::Redirect(to) => (Some(307), answer(307, &format!("Location: {to}\r\n"))),
-                Behaviour::Garbage => (None, "\u{0}\u{1}no such thing\r\n\r\n".to_owned()),
-                Behaviour::Hang | Behaviour::Drip | Behaviour::Close => (None, String::new()),
+                EndpointBehaviour::Garbage => (None, "\u{0}\u{1}no such thing\r\n\r\n".to_owned()),
+                EndpointBehaviour::Hang | EndpointBehaviour::Drip | EndpointBehaviour::Close => {
+                    (None, String::new())
+                }
             };
             posted.status = status;
             lock(&self.posted).push(posted);
-            if behaviour == Behaviour::Hang {
+            if behaviour == EndpointBehaviour::Hang {
                 self.stall(&mut out, b"");
-            } else if behaviour == Behaviour::Drip {
+            } else if behaviour == EndpointBehaviour::Drip {
                 self.stall(&mut out, b"HTTP/1.1 200 OK\r\n");
             }
-            if out.write_all(said.as_bytes()).is_err() || status.is_none() {
+            if out.write_all(response.as_bytes()).is_err() || status.is_none() {
                 return;
             }
         }
     }
 
-    /// Says a byte now and then, then nothing.
+    /// Sends one byte at a time with pauses, then nothing until the end.
     fn stall(&self, out: &mut TcpStream, bytes: &[u8]) {
         let mut bytes = bytes.iter();
         while !self.ended.load(Ordering::Relaxed) {
@@ -211,7 +215,7 @@ impl Shared {
     }
 }
 
-fn request(reader: &mut BufReader<TcpStream>) -> Option<Posted> {
+fn request(reader: &mut BufReader<TcpStream>) -> Option<PostedRequest> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
     let mut headers = BTreeMap::new();
@@ -226,5 +230,5 @@ fn request(reader: &mut BufReader<TcpStream>) -> Option<Posted> {
     reader.take(length).read_to_end(&mut body).ok()?;
     let body = String::from_utf8_lossy(&body).into_owned();
     let line = line.trim_end().to_owned();
-    Some(Posted { at: Instant::now(), line, headers, body, status: None })
+    Some(PostedRequest { at: Instant::now(), line, headers, body, status: None })
 }

@@ -1,11 +1,10 @@
-//! A history of events as it would have been written: JSON lines of every type, about three hundred skills of which few
-//! are asked for often.
+//! A made-up history of events: JSON lines of every type, about three hundred skills, a few of which are requested often.
 //!
 //! The same seed gives the same lines. Not here: what an event means, and how it is counted.
 
 use serde_json::{Value, json};
 
-/// So many skills have events; the first is asked for most.
+/// How many skills have events; the first is requested most.
 pub const SKILLS: usize = 300;
 
 const AREAS: &[&str] =
@@ -43,7 +42,7 @@ const TOPICS: &[&str] = &[
     "review",
 ];
 const TASKS: &[&str] = &["create", "add", "fix", "extend", "explain", "test", "ajouter", "review"];
-/// What no skill is about, in the words people use for it.
+/// Requests that no skill covers.
 const GAPS: &[&[&str]] = &[
     &[
         "configure nginx reverse proxy",
@@ -58,7 +57,7 @@ const GAPS: &[&[&str]] = &[
 const CLIENTS: &[(&str, &str)] =
     &[("claude-code", "2.1.4"), ("cursor", "1.7.2"), ("codex", "0.48.0"), ("", "")];
 
-/// The name of the skill of this rank; the first is asked for most.
+/// The name of the skill of this rank; the first is requested most.
 pub fn skill_name(rank: usize) -> String {
     let area = pick(AREAS, rank);
     let topic = pick(TOPICS, rank / AREAS.len() + rank);
@@ -76,7 +75,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// So many of them, evenly between two moments in milliseconds since 1970 began.
+    /// `count` events, evenly between two times in milliseconds since 1970.
     pub fn new(seed: u64, count: usize, from: u64, to: u64) -> Self {
         let step = to.saturating_sub(from) / (count as u64).max(1);
         let mut sum = 0;
@@ -236,7 +235,7 @@ impl Iterator for Events {
     }
 }
 
-/// A number of version 7 of this moment.
+/// A version 7 UUID of this time.
 fn number(at: u64, random: &mut Random) -> String {
     let (first, second) = (random.next(), random.next());
     format!(
@@ -249,10 +248,10 @@ fn number(at: u64, random: &mut Random) -> String {
     )
 }
 
-/// Milliseconds since 1970 began, as ISO 8601 in UTC.
+/// Milliseconds since 1970 as ISO 8601 in UTC.
 pub fn timestamp(millis: u64) -> String {
     let (days, rest) = (millis / 86_400_000, millis % 86_400_000);
-    // Years that begin in March end with the day that is sometimes there.
+    // Years that begin in March end with the leap day.
     let shifted = days + 719_468;
     let (era, day) = (shifted / 146_097, shifted % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
@@ -274,7 +273,7 @@ fn pick(words: &'static [&'static str], at: usize) -> &'static str {
     words.get(at % words.len()).copied().unwrap_or_default()
 }
 
-/// Numbers that look random and are the same each time.
+/// A deterministic pseudo-random generator.
 #[derive(Debug)]
 struct Random(u64);
 

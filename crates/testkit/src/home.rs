@@ -1,4 +1,4 @@
-//! A home of its own for each test: its own folder, an empty environment, content written from a fixture.
+//! [`Home`]: a temporary folder for each test, with an empty environment and content from a fixture.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::fixture;
 
-/// A temporary folder that holds a test's content and its HOME, and goes when the test ends.
+/// A temporary folder that holds a test's content and its HOME; it is removed when the test ends.
 #[derive(Debug)]
 pub struct Home {
     folder: TempDir,
@@ -50,7 +50,7 @@ impl Home {
     /// Writes a file below the folder.
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
         let file = self.path().join(path);
-        fs::create_dir_all(file.parent().expect("a file lies in a folder")).expect("its folder");
+        fs::create_dir_all(file.parent().expect("a file has a folder")).expect("its folder");
         fs::write(file, text).expect("the file");
     }
 

@@ -1,5 +1,5 @@
-//! What tests share: content from one string, a hermetic home, a plain MCP client, a server over HTTP and
-//! how it is asked, a git repository to follow.
+//! What tests share: content from one string, a hermetic home, a plain MCP client, a program that serves HTTP and
+//! requests to it, an endpoint for events, a git repository with a server.
 //!
 //! Depends on neither of the product's crates, so that both may use it: it yields files and frames. Not here:
 //! any knowledge of skills.
@@ -16,9 +16,9 @@ mod remote;
 mod waiting;
 
 pub use client::{Client, Reply};
-pub use endpoint::{Behaviour, Endpoint, Posted};
+pub use endpoint::{Endpoint, EndpointBehaviour, PostedRequest};
 pub use fixture::files;
 pub use home::Home;
-pub use listening::{Answer, Listening, ask};
-pub use remote::{Asked, GitServer, Manner, Remote};
-pub use waiting::{LIMIT, PROMPT, eventually, wait_until};
+pub use listening::{HttpAnswer, Listening, http_request};
+pub use remote::{GitRequest, GitServer, GitServerBehaviour, Remote};
+pub use waiting::{PROMPT_TIMEOUT, TEST_TIMEOUT, eventually, wait_until};

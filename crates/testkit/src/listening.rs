@@ -8,9 +8,9 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use crate::LIMIT;
+use crate::TEST_TIMEOUT;
 
-/// A program that has said `listening on http://ADDRESS`, or the address alone. It ends with this value.
+/// A program that has printed `listening on http://ADDRESS`, or the address alone. Dropping this value kills it.
 #[derive(Debug)]
 pub struct Listening {
     child: Child,
@@ -18,12 +18,12 @@ pub struct Listening {
     log: Option<JoinHandle<String>>,
 }
 
-/// What a server said.
+/// An HTTP response.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct HttpAnswer {
     /// The status.
     pub status: u16,
-    /// The head, as it came.
+    /// Status line and headers, as received.
     pub head: String,
     /// The body.
     pub body: String,
@@ -65,22 +65,22 @@ impl Listening {
         self.child.id()
     }
 
-    /// Asks for a path under the address it said.
-    pub fn get(&self, path: &str) -> Answer {
+    /// Sends a GET request for a path.
+    pub fn get(&self, path: &str) -> HttpAnswer {
         let host = self.address.to_string();
-        ask(self.address, "GET", path, &[("Host", &host)], b"").expect("an answer")
+        http_request(self.address, "GET", path, &[("Host", &host)], b"").expect("an answer")
     }
 
-    /// Brings JSON there.
-    pub fn post(&self, path: &str, body: &str) -> Answer {
+    /// Posts JSON to a path.
+    pub fn post(&self, path: &str, body: &str) -> HttpAnswer {
         self.try_post(path, body).expect("an answer")
     }
 
-    /// Brings JSON there, to a server that may be gone.
-    pub fn try_post(&self, path: &str, body: &str) -> std::io::Result<Answer> {
+    /// Posts JSON to a server that may have ended.
+    pub fn try_post(&self, path: &str, body: &str) -> std::io::Result<HttpAnswer> {
         let host = self.address.to_string();
         let headers = [("Host", &*host), ("Content-Type", "application/json")];
-        ask(self.address, "POST", path, &headers, body.as_bytes())
+        http_request(self.address, "POST", path, &headers, body.as_bytes())
     }
 
     /// Ends it at once, as `kill -9` does.
@@ -114,22 +114,22 @@ fn read(mut stderr: ChildStderr) -> String {
 }
 
 /// Sends one request, its headers as they are given, and reads the answer to its end.
-pub fn ask(
+pub fn http_request(
     address: SocketAddr,
     method: &str,
     path: &str,
     headers: &[(&str, &str)],
     body: &[u8],
-) -> std::io::Result<Answer> {
+) -> std::io::Result<HttpAnswer> {
     let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(LIMIT))?;
+    stream.set_read_timeout(Some(TEST_TIMEOUT))?;
     let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
     for (name, value) in headers {
         let _ = write!(head, "{name}: {value}\r\n");
     }
     let _ = write!(head, "Content-Length: {}\r\n\r\n", body.len());
     stream.write_all(head.as_bytes())?;
-    // One who refuses a body may not read it.
+    // A server that refuses a body may not read it.
     let sent = stream.write_all(body);
     let mut answer = Vec::new();
     match stream.read_to_end(&mut answer) {
@@ -142,5 +142,5 @@ pub fn ask(
         sent?;
         return Err(std::io::Error::other("no answer"));
     };
-    Ok(Answer { status, head: head.to_owned(), body: body.to_owned() })
+    Ok(HttpAnswer { status, head: head.to_owned(), body: body.to_owned() })
 }

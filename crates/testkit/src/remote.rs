@@ -1,5 +1,5 @@
-//! A real git repository to follow, and a small server that gives it over smart HTTP on this machine, as well or as badly as a
-//! test wants: with a token, with a redirect, or not at all.
+//! A real git repository, and a small local server that offers it over smart HTTP, as well or as badly as a test wants:
+//! with a token, with a redirect, or not at all.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use std::{
 
 use crate::{Home, fixture};
 
-/// A repository that others follow, and the folder in which it is worked on.
+/// A repository, and its working tree.
 #[derive(Debug)]
 pub struct Remote {
     above: PathBuf,
@@ -66,7 +66,7 @@ impl Remote {
     /// Writes a file of the next commit.
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
         let file = self.work.join(path);
-        fs::create_dir_all(file.parent().expect("a file lies in a folder")).expect("its folder");
+        fs::create_dir_all(file.parent().expect("a file has a folder")).expect("its folder");
         fs::write(file, text).expect("the file");
     }
 
@@ -82,7 +82,7 @@ impl Remote {
         self.git_reading(arguments, b"")
     }
 
-    /// The same, with something to read.
+    /// The same, with standard input.
     pub fn git_reading(&self, arguments: &[&str], input: &[u8]) -> String {
         let mut command = plain_git();
         command.current_dir(&self.work).args(arguments);
@@ -114,7 +114,7 @@ impl Remote {
         format!("file://{}", self.path().display())
     }
 
-    /// A server that gives it over HTTP.
+    /// Starts a server that offers it over HTTP.
     pub fn serve(&self) -> GitServer {
         GitServer::start(self.above.clone(), format!("{}.git", self.name))
     }
@@ -135,31 +135,31 @@ fn plain_git() -> Command {
 
 /// How a server behaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Manner {
-    /// It gives to everybody.
+pub enum GitServerBehaviour {
+    /// It serves every client.
     Open,
-    /// It gives to whoever has this password, whatever their name.
+    /// It serves clients with this password, whatever their user name.
     Password(String),
     /// It answers with this status and nothing else.
     Status(u16),
-    /// It sends everybody on to this server.
+    /// It redirects to this server.
     Redirect(String),
-    /// It takes a request, and says nothing for as long as it lives.
+    /// It reads a request and does not answer.
     Stall,
-    /// It gives the list of branches, then a byte of the files now and then.
+    /// It sends the list of branches, then the files byte by byte, with pauses.
     Drip,
-    /// It gives, but takes so many milliseconds for each answer.
+    /// It takes so many milliseconds for each answer.
     Slow(u64),
 }
 
-/// One request that came.
+/// One received request.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct GitRequest {
     /// `GET` or `POST`.
     pub method: String,
     /// The path with the query.
     pub path: String,
-    /// The credentials that came along, decoded by nobody.
+    /// The `Authorization` header, not decoded.
     pub authorization: Option<String>,
 }
 
@@ -168,14 +168,14 @@ pub struct Asked {
 pub struct GitServer {
     address: SocketAddr,
     name: String,
-    shared: Arc<Shared>,
+    shared: Arc<GitServerState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct GitServerState {
     root: PathBuf,
-    manner: Mutex<Manner>,
-    asked: Mutex<Vec<Asked>>,
+    behaviour: Mutex<GitServerBehaviour>,
+    requests: Mutex<Vec<GitRequest>>,
     ended: AtomicBool,
 }
 
@@ -184,10 +184,10 @@ impl GitServer {
     fn start(root: PathBuf, name: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("its number");
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(GitServerState {
             root,
-            manner: Mutex::new(Manner::Open),
-            asked: Mutex::default(),
+            behaviour: Mutex::new(GitServerBehaviour::Open),
+            requests: Mutex::default(),
             ended: AtomicBool::new(false),
         });
         let serving = Arc::clone(&shared);
@@ -197,7 +197,7 @@ impl GitServer {
                     return;
                 }
                 let serving = Arc::clone(&serving);
-                // Whoever leaves early is no concern of ours.
+                // A client may close the connection early.
                 thread::spawn(move || drop(serving.answer(&connection)));
             }
         });
@@ -214,20 +214,21 @@ impl GitServer {
         format!("http://{}", self.address)
     }
 
-    /// Behaves like this from now on.
-    pub fn behave(&self, manner: Manner) {
-        *self.shared.manner.lock().unwrap_or_else(PoisonError::into_inner) = manner;
+    /// Sets its behaviour from now on.
+    pub fn behave(&self, behaviour: GitServerBehaviour) {
+        *self.shared.behaviour.lock().unwrap_or_else(PoisonError::into_inner) = behaviour;
     }
 
-    /// What was asked so far.
-    pub fn asked(&self) -> Vec<Asked> {
-        self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// All requests so far.
+    pub fn requests(&self) -> Vec<GitRequest> {
+        self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How many times files were asked for.
+    /// How many fetches were started.
     pub fn fetches(&self) -> usize {
-        let list = |asked: &&Asked| asked.method == "GET" && asked.authorization.is_none();
-        self.asked().iter().filter(list).count()
+        let list =
+            |request: &&GitRequest| request.method == "GET" && request.authorization.is_none();
+        self.requests().iter().filter(list).count()
     }
 }
 
@@ -238,7 +239,7 @@ impl Drop for GitServer {
     }
 }
 
-impl Shared {
+impl GitServerState {
     fn answer(&self, connection: &TcpStream) -> std::io::Result<()> {
         let mut reader = BufReader::new(connection.try_clone()?);
         let mut out = connection.try_clone()?;
@@ -261,49 +262,49 @@ impl Shared {
         let mut body = Vec::new();
         reader.take(length).read_to_end(&mut body)?;
         let authorization = header("authorization");
-        let asked = Asked {
+        let request = GitRequest {
             method: method.clone(),
             path: path.clone(),
             authorization: authorization.clone(),
         };
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
-        let manner = self.manner.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+        let behaviour = self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let nothing = |out: &mut TcpStream, head: &str| {
             write!(out, "HTTP/1.1 {head}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         };
-        match &manner {
-            Manner::Stall => {
-                self.wait_for_the_end();
+        match &behaviour {
+            GitServerBehaviour::Stall => {
+                self.wait_until_ended();
                 Ok(())
             }
-            Manner::Status(status) => nothing(&mut out, &format!("{status} No")),
-            Manner::Redirect(to) => {
+            GitServerBehaviour::Status(status) => nothing(&mut out, &format!("{status} No")),
+            GitServerBehaviour::Redirect(to) => {
                 nothing(&mut out, &format!("302 Found\r\nLocation: {to}{path}"))
             }
-            Manner::Password(password) if authorization != Some(basic(password)) => {
+            GitServerBehaviour::Password(password) if authorization != Some(basic(password)) => {
                 nothing(&mut out, "401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"git\"")
             }
-            Manner::Drip if method == "POST" => {
+            GitServerBehaviour::Drip if method == "POST" => {
                 write!(
                     out,
                     "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-result\r\nConnection: close\r\n\r\n"
                 )?;
                 self.drip(&mut out)
             }
-            Manner::Slow(millis) => {
+            GitServerBehaviour::Slow(millis) => {
                 thread::sleep(Duration::from_millis(*millis));
-                self.give(&mut out, &method, &path, &headers, &body)
+                self.serve(&mut out, &method, &path, &headers, &body)
             }
-            Manner::Open | Manner::Password(_) | Manner::Drip => {
-                self.give(&mut out, &method, &path, &headers, &body)
-            }
+            GitServerBehaviour::Open
+            | GitServerBehaviour::Password(_)
+            | GitServerBehaviour::Drip => self.serve(&mut out, &method, &path, &headers, &body),
         }
     }
 
-    fn wait_for_the_end(&self) {
+    fn wait_until_ended(&self) {
         while !self.ended.load(Ordering::SeqCst) {
-            let stalls =
-                *self.manner.lock().unwrap_or_else(PoisonError::into_inner) == Manner::Stall;
+            let stalls = *self.behaviour.lock().unwrap_or_else(PoisonError::into_inner)
+                == GitServerBehaviour::Stall;
             if !stalls {
                 break;
             }
@@ -320,8 +321,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Lets `git http-backend` answer.
-    fn give(
+    /// Answers by `git http-backend`.
+    fn serve(
         &self,
         out: &mut TcpStream,
         method: &str,
@@ -394,7 +395,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passwords_are_spelled_as_http_wants() {
+    fn passwords_are_encoded_as_http_requires() {
         assert_eq!(basic("abc"), "Basic eC1hY2Nlc3MtdG9rZW46YWJj");
         assert_eq!(basic("abcd"), "Basic eC1hY2Nlc3MtdG9rZW46YWJjZA==");
     }

@@ -1,31 +1,31 @@
-//! How long tests wait: for a condition, never for a moment, and with limits that a busy machine meets.
+//! How long tests wait: for a condition, never for a fixed time, and with timeouts that a busy machine meets.
 //!
-//! The only place with such limits. A test that needs its own has found something that takes time by itself.
+//! The only place with such timeouts. A test that needs its own has found something slow.
 
 use std::{
     thread,
     time::{Duration, Instant},
 };
 
-/// What has not happened by then does not happen: the test has failed.
-pub const LIMIT: Duration = Duration::from_mins(2);
+/// A condition that does not hold by then fails the test.
+pub const TEST_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// What waits for nothing is over by then, also on a machine that stalls; what waits for an endpoint, a remote or a lock
-/// that does not answer is not: those are given 10 seconds or more.
-pub const PROMPT: Duration = Duration::from_secs(8);
+/// A step that waits for nothing ends by then, also on a machine that stalls; one that waits for an endpoint, a remote or
+/// a lock that does not answer does not: those have timeouts of 10 seconds or more.
+pub const PROMPT_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// Between two looks.
-const PAUSE: Duration = Duration::from_millis(10);
+/// The pause between two checks of a condition.
+const POLL_PAUSE: Duration = Duration::from_millis(10);
 
-/// Looks again and again until there is something to see; the test fails after [`LIMIT`].
-pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+/// Calls `check` until it returns something; the test fails after [`TEST_TIMEOUT`].
+pub fn eventually<T>(what: &str, mut check: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
-        if let Some(seen) = look() {
-            return seen;
+        if let Some(found) = check() {
+            return found;
         }
-        assert!(started.elapsed() < LIMIT, "not within {LIMIT:?}: {what}");
-        thread::sleep(PAUSE);
+        assert!(started.elapsed() < TEST_TIMEOUT, "not within {TEST_TIMEOUT:?}: {what}");
+        thread::sleep(POLL_PAUSE);
     }
 }
 

@@ -15,7 +15,7 @@ use std::{
 };
 
 use rustix::process::{Resource, Rlimit, setrlimit};
-use skills_testkit::{Behaviour, Endpoint, Home};
+use skills_testkit::{Endpoint, EndpointBehaviour, Home};
 
 use crate::{
     journal::{JournalFolder, JournalWriter, SenderState, disk, folder::JournalLimits},
@@ -78,7 +78,7 @@ fn b02_the_child_that_is_killed() {
 #[test]
 fn b02_a_kill_at_any_step_loses_nothing_that_was_written_and_the_next_start_works() {
     let endpoint = Endpoint::start();
-    endpoint.behave(Behaviour::Refuse("refuse this"));
+    endpoint.behave(EndpointBehaviour::Refuse("refuse this"));
     let mut kills = 0;
     for at in 1.. {
         let home = Home::new();

@@ -1,4 +1,4 @@
-//! An intake → the next catalog. Never fails: what cannot be served becomes a diagnostic.
+//! A scan → the next catalog. Never fails: what cannot be served becomes a diagnostic.
 //!
 //! In two steps: [`Catalog::update`] says which files have to be read, [`Catalog::with`] takes what they say. A catalog is
 //! always made from the one before, and the first from an empty one; so there is one way to build, and it costs what
@@ -10,14 +10,14 @@ use std::{
 };
 
 use super::{
-    Catalog, Delta, Entry, Intake, Kind, Origin, Presence, Scope, Skill, SkillId, SkillPath,
-    Source, SourceUpdate,
-    layout::{Assigned, Role},
-    lookup::Name,
+    Catalog, Delta, FileEntry, Origin, Presence, Scope, Skill, SkillId, SkillKind, SkillPath,
+    Source, SourceScan, SourceUpdate,
+    layout::{Role, RoleAssignment},
+    lookup::NameHash,
     name::bundle_name,
-    settle::Holders,
-    skill::{ById, ByPlace, Standing},
-    source::Held,
+    precedence::NameHolders,
+    skill::{ById, ByPlace, NameStatus},
+    source::SourceFile,
 };
 use crate::{
     diagnostic::{Code, Diagnostic, Finding, Position, one_line},
@@ -30,33 +30,33 @@ impl Catalog {
     /// The catalog after an update of this one, and what that changed. `parsed` is what the update's files say, in their
     /// order.
     pub fn with(&self, update: SourceUpdate<'_>, parsed: Vec<Arc<Parsed>>) -> (Self, Delta) {
-        let SourceUpdate { number, intake, differences, .. } = update;
+        let SourceUpdate { number, scan, diff, .. } = update;
         let mut next = self.clone();
         let before = self.sources.get(number);
         let mut source = Source {
-            name: Arc::clone(&intake.source),
-            origin: intake.origin.clone(),
-            root: Arc::clone(&intake.root),
-            walked: Arc::clone(&intake.walked),
+            name: Arc::clone(&scan.source),
+            origin: scan.origin.clone(),
+            root: Arc::clone(&scan.root),
+            scan_findings: Arc::clone(&scan.scan_findings),
             held: before.map(|source| source.held.clone()).unwrap_or_default(),
         };
-        let mut files = held(&mut source.held, differences.files, parsed);
+        let mut files = hold(&mut source.held, diff.files, parsed);
         if before.is_some() {
-            files.extend(owners(&source.held, &differences.folders));
+            files.extend(owners(&source.held, &diff.folders));
         }
         match next.sources.get_mut(number) {
             Some(known) => *known = source,
             None => next.sources.push(source),
         }
-        let changed = next.place(number, &files);
-        let resettled = next.settle(&changed);
+        let changed = next.update_skills(number, &files);
+        let renamed = next.resolve_names(&changed);
         let numbers: BTreeSet<SkillId> =
-            changed.iter().map(|skill| skill.id).chain(resettled).collect();
+            changed.iter().map(|skill| skill.id).chain(renamed).collect();
         let mut delta = Delta::of(
-            numbers.iter().filter_map(|id| self.numbered(*id)),
-            numbers.iter().filter_map(|id| next.numbered(*id)),
+            numbers.iter().filter_map(|id| self.skill_by_id(*id)),
+            numbers.iter().filter_map(|id| next.skill_by_id(*id)),
         );
-        delta.found = next.news(self, number, &files, &numbers);
+        delta.found = next.new_diagnostics(self, number, &files, &numbers);
         delta.numbers = numbers.into_iter().collect();
         (next, delta)
     }
@@ -68,13 +68,13 @@ impl Catalog {
         while let Some(last) = catalog.sources.len().checked_sub(1).filter(|last| *last >= sources)
             && let Some(source) = catalog.sources.get(last)
         {
-            let nothing = Intake {
+            let nothing = SourceScan {
                 source: Arc::clone(&source.name),
                 origin: source.origin.clone(),
-                // What was looked for in it was no more than this, so all of it goes.
+                // The widest scope, so that every skill of the source is removed.
                 scope: Scope::All,
                 root: Arc::default(),
-                walked: Arc::default(),
+                scan_findings: Arc::default(),
             };
             let update = catalog.update(last, &nothing);
             let (mut next, change) = catalog.with(update, Vec::new());
@@ -84,18 +84,18 @@ impl Catalog {
         (catalog, delta)
     }
 
-    /// Makes skills of these files of a source, or takes them out. The skills that changed, as they were and as they
-    /// are now.
-    fn place(&mut self, number: usize, files: &BTreeSet<RelPath>) -> Vec<Arc<Skill>> {
+    /// Builds the skills of these files of a source anew, or removes them. Returns the skills that changed, as they were
+    /// and as they are now.
+    fn update_skills(&mut self, number: usize, files: &BTreeSet<RelPath>) -> Vec<Arc<Skill>> {
         let mut changed = Vec::new();
         let mut made = Vec::new();
-        // First all out, then all in: a file may take the place of another.
+        // All removals come before all inserts: a file may take the place of another.
         for file in files {
-            let new = self.fact(number, file);
+            let new = self.build_skill(number, file);
             let old = self.of_file(number, file).cloned();
             match (&old, &new) {
-                (Some(old), Some(new)) if is_same_fact(old, new) => continue,
-                (Some(old), _) => self.take_out(old),
+                (Some(old), Some(new)) if is_same_build(old, new) => continue,
+                (Some(old), _) => self.remove_skill(old),
                 (None, _) => {}
             }
             let number = old.as_ref().map(|old| old.id);
@@ -105,20 +105,20 @@ impl Catalog {
             }
             changed.extend(old);
         }
-        changed.extend(self.put_in(made));
+        changed.extend(self.insert_skills(made));
         changed
     }
 
     /// The skill that was made of this file.
     fn of_file(&self, number: usize, file: &RelPath) -> Option<&Arc<Skill>> {
         let path = file.as_str().strip_suffix(".md");
-        let tree = path.and_then(|path| self.placed((number, Kind::Tree, path)));
+        let tree = path.and_then(|path| self.skill_by_place((number, SkillKind::Tree, path)));
         let folder = file.folder();
-        let bundle = || self.placed((number, Kind::Bundle, folder.as_str()));
+        let bundle = || self.skill_by_place((number, SkillKind::Bundle, folder.as_str()));
         tree.or_else(bundle).filter(|skill| skill.file == *file)
     }
 
-    fn take_out(&mut self, skill: &Arc<Skill>) {
+    fn remove_skill(&mut self, skill: &Arc<Skill>) {
         for hash in self.looked_up_by(skill) {
             self.names.remove(|name| (name.hash, name.skill).cmp(&(hash, skill.id)));
         }
@@ -128,14 +128,14 @@ impl Catalog {
     }
 
     /// Puts in skills, each with the number it had, if any.
-    fn put_in(&mut self, made: Vec<(Skill, Option<SkillId>)>) -> Vec<Arc<Skill>> {
+    fn insert_skills(&mut self, made: Vec<(Skill, Option<SkillId>)>) -> Vec<Arc<Skill>> {
         let mut skills = Vec::with_capacity(made.len());
         let mut names = Vec::new();
         for (mut skill, number) in made {
             skill.id = number.or_else(|| self.free.pop()).unwrap_or(SkillId::at(self.end));
             self.end = self.end.max(skill.id.index() + 1);
             let hashes = self.looked_up_by(&skill).into_iter();
-            names.extend(hashes.map(|hash| Name { hash, skill: skill.id }));
+            names.extend(hashes.map(|hash| NameHash { hash, skill: skill.id }));
             self.count(&skill, true);
             skills.push(Arc::new(skill));
         }
@@ -151,103 +151,106 @@ impl Catalog {
     }
 
     fn count(&mut self, skill: &Skill, up: bool) {
-        let one = usize::from(skill.standing.served);
-        let bundle = one * usize::from(skill.kind == Kind::Bundle);
+        let one = usize::from(skill.name_status.served);
+        let bundle = one * usize::from(skill.kind == SkillKind::Bundle);
         let moved = |count: usize, by: usize| if up { count + by } else { count - by };
         self.served = moved(self.served, one);
         self.bundles = moved(self.bundles, bundle);
     }
 
-    /// Settles who has which name, where that may have changed; those for whom it did.
-    fn settle(&mut self, changed: &[Arc<Skill>]) -> Vec<SkillId> {
-        let mut holders = Holders::default();
-        let unsettled: Vec<SkillId> = if changed.len() * 4 > self.by_id.len() {
+    /// Resolves which skill has which name, where that may have changed; returns the skills for which it did.
+    fn resolve_names(&mut self, changed: &[Arc<Skill>]) -> Vec<SkillId> {
+        let mut holders = NameHolders::default();
+        let affected: Vec<SkillId> = if changed.len() * 4 > self.by_id.len() {
             self.by_id.iter().map(|skill| skill.0.id).collect()
         } else {
-            self.unsettled(changed).into_iter().collect()
+            self.affected_by(changed).into_iter().collect()
         };
-        let settled: Vec<Arc<Skill>> = unsettled
+        let resolved: Vec<Arc<Skill>> = affected
             .iter()
-            .filter_map(|id| self.numbered(*id))
+            .filter_map(|id| self.skill_by_id(*id))
             .filter_map(|skill| {
-                let settled = self.settled(skill, &mut holders);
-                let same = settled.identity == skill.identity
-                    && settled.label == skill.label
-                    && settled.standing == skill.standing;
-                (!same).then(|| Arc::new(settled))
+                let resolved = self.with_names(skill, &mut holders);
+                let same = resolved.identity == skill.identity
+                    && resolved.label == skill.label
+                    && resolved.name_status == skill.name_status;
+                (!same).then(|| Arc::new(resolved))
             })
             .collect();
-        for skill in &settled {
-            if let Some(old) = self.numbered(skill.id).cloned() {
+        for skill in &resolved {
+            if let Some(old) = self.skill_by_id(skill.id).cloned() {
                 self.count(&old, false);
             }
             self.count(skill, true);
         }
-        self.list(&settled);
-        settled.iter().map(|skill| skill.id).collect()
+        self.list(&resolved);
+        resolved.iter().map(|skill| skill.id).collect()
     }
 
-    /// What is wrong with these files and skills that was not wrong before.
-    fn news(
+    /// The diagnostics of these files and skills that are new.
+    fn new_diagnostics(
         &self,
         before: &Self,
         number: usize,
         files: &BTreeSet<RelPath>,
         skills: &BTreeSet<SkillId>,
     ) -> Vec<Diagnostic> {
-        let (new, old) = (self.told(number, files, skills), before.told(number, files, skills));
+        let (new, old) =
+            (self.findings_of(number, files, skills), before.findings_of(number, files, skills));
         let old: HashSet<&Diagnostic> = old.iter().collect();
-        let mut news: Vec<Diagnostic> =
+        let mut added: Vec<Diagnostic> =
             new.iter().filter(|diagnostic| !old.contains(diagnostic)).cloned().collect();
-        news.sort_by(|a, b| a.order().cmp(&b.order()));
-        news
+        added.sort_by(|a, b| a.order().cmp(&b.order()));
+        added
     }
 
-    /// What is wrong with these files and skills, and with walking their source.
-    fn told(
+    /// The diagnostics of these files and skills, and of the scan of their source.
+    fn findings_of(
         &self,
         number: usize,
         files: &BTreeSet<RelPath>,
         skills: &BTreeSet<SkillId>,
     ) -> Vec<Diagnostic> {
-        let mut told = Vec::new();
+        let mut found = Vec::new();
         if let Some(source) = self.sources.get(number) {
-            let walked = source.walked.iter();
-            told.extend(walked.map(|(file, finding)| finding.clone().in_file(&source.name, file)));
+            let scan_findings = source.scan_findings.iter();
+            found.extend(
+                scan_findings.map(|(file, finding)| finding.clone().in_file(&source.name, file)),
+            );
             for file in files {
                 let held = source.held.find(|held| held.file.cmp(file));
                 let findings = held.iter().flat_map(|held| held.findings()).cloned();
-                told.extend(findings.map(|finding| finding.in_file(&source.name, file.as_str())));
+                found.extend(findings.map(|finding| finding.in_file(&source.name, file.as_str())));
             }
         }
-        for skill in skills.iter().filter_map(|id| self.numbered(*id)) {
+        for skill in skills.iter().filter_map(|id| self.skill_by_id(*id)) {
             if let Some(source) = self.sources.get(skill.source) {
                 let findings = skill.findings().cloned();
-                told.extend(
+                found.extend(
                     findings.map(|finding| finding.in_file(&source.name, skill.file.as_str())),
                 );
             }
         }
-        told
+        found
     }
 }
 
 /// Keeps what was read; the files that are not what they were.
-fn held(
-    held: &mut Sorted<Arc<Held>>,
-    differences: Vec<(RelPath, Assigned)>,
+fn hold(
+    held: &mut Sorted<Arc<SourceFile>>,
+    diff: Vec<(RelPath, RoleAssignment)>,
     parsed: Vec<Arc<Parsed>>,
 ) -> BTreeSet<RelPath> {
     let mut parsed = parsed.into_iter();
     let mut files = BTreeSet::new();
     let mut new = Vec::new();
-    // A folder and a file may be told of under the same path, if one has just taken the other's place.
-    let mut assigned: BTreeMap<RelPath, Held> = BTreeMap::new();
-    for (file, Assigned { role, findings }) in differences {
+    // A folder and a file may be reported under the same path, if one has just replaced the other.
+    let mut assigned: BTreeMap<RelPath, SourceFile> = BTreeMap::new();
+    for (file, RoleAssignment { role, findings }) in diff {
         let parsed = role.and_then(|_| parsed.next());
-        let held = Held::new(file.clone(), role, findings, parsed);
-        let told = |held: &Held| held.role.is_some() || !held.layout.is_empty();
-        if told(&held) || !assigned.get(&file).is_some_and(told) {
+        let held = SourceFile::new(file.clone(), role, findings, parsed);
+        let matters = |held: &SourceFile| held.role.is_some() || !held.layout.is_empty();
+        if matters(&held) || !assigned.get(&file).is_some_and(matters) {
             assigned.insert(file, held);
         }
     }
@@ -267,8 +270,8 @@ fn held(
     files
 }
 
-/// The tree skills to which these folders belong: whether their files are there may have changed.
-fn owners(held: &Sorted<Arc<Held>>, folders: &[RelPath]) -> BTreeSet<RelPath> {
+/// The tree skills to which these folders belong: the presence of their files may have changed.
+fn owners(held: &Sorted<Arc<SourceFile>>, folders: &[RelPath]) -> BTreeSet<RelPath> {
     let mut owners = BTreeSet::new();
     for folder in folders {
         let mut above = folder.clone();
@@ -284,14 +287,14 @@ fn owners(held: &Sorted<Arc<Held>>, folders: &[RelPath]) -> BTreeSet<RelPath> {
     owners
 }
 
-/// Whether both are made of the same facts, whatever they are called.
-fn is_same_fact(a: &Skill, b: &Skill) -> bool {
+/// Whether both were built from the same content, whatever their resolved names.
+fn is_same_build(a: &Skill, b: &Skill) -> bool {
     a.is_same(b) && a.resources == b.resources && a.wanted == b.wanted && a.notes == b.notes
 }
 
-/// Facts of single skills, before anybody knows what others are called.
+/// Single skills, before names are resolved among them.
 impl Catalog {
-    fn fact(&self, number: usize, file: &RelPath) -> Option<Skill> {
+    fn build_skill(&self, number: usize, file: &RelPath) -> Option<Skill> {
         let source = self.sources.get(number)?;
         let held = source.held.find(|held| held.file.cmp(file))?;
         let content = held.parsed.as_ref()?.skill.clone()?;
@@ -313,15 +316,16 @@ fn tree(
     // Not parsed: names on disk are freer than names in requests.
     let resources = file.folder().child(path.name()).ok();
     let resources = resources.filter(|folder| source.root.folder(folder).is_some());
-    let mut missing = Missing { source, file, resources: resources.as_ref(), found: Vec::new() };
+    let mut check =
+        PresenceCheck { source, file, resources: resources.as_ref(), found: Vec::new() };
     let assets = content.fields.assets.iter();
-    let asset_presence = assets.map(|a| missing.look("asset", &a.file, a.at)).collect();
+    let asset_presence = assets.map(|a| check.presence("asset", &a.file, a.at)).collect();
     let scripts = content.fields.scripts.iter();
-    let script_presence = scripts.map(|s| missing.look("script", &s.file, s.at)).collect();
-    let notes = missing.found;
+    let script_presence = scripts.map(|s| check.presence("script", &s.file, s.at)).collect();
+    let notes = check.found;
     Some(Skill {
         id: SkillId::at(0),
-        kind: Kind::Tree,
+        kind: SkillKind::Tree,
         source: number,
         identity: Arc::clone(path.shared()),
         label: Arc::clone(path.shared()),
@@ -333,7 +337,7 @@ fn tree(
         asset_presence,
         script_presence,
         notes,
-        standing: Standing::default(),
+        name_status: NameStatus::default(),
     })
 }
 
@@ -351,7 +355,7 @@ fn bundle(source: &Source, number: usize, file: &RelPath, content: Arc<SkillDocu
     };
     Skill {
         id: SkillId::at(0),
-        kind: Kind::Bundle,
+        kind: SkillKind::Bundle,
         source: number,
         identity: Arc::clone(&wanted),
         label: Arc::clone(&wanted),
@@ -363,28 +367,28 @@ fn bundle(source: &Source, number: usize, file: &RelPath, content: Arc<SkillDocu
         asset_presence: Vec::new(),
         script_presence: Vec::new(),
         notes: note.into_iter().collect(),
-        standing: Standing::default(),
+        name_status: NameStatus::default(),
     }
 }
 
-/// Looks whether the files one skill declares are there.
-struct Missing<'a> {
+/// Checks whether the files that one skill declares exist.
+struct PresenceCheck<'a> {
     source: &'a Source,
     file: &'a RelPath,
     resources: Option<&'a RelPath>,
     found: Vec<Finding>,
 }
 
-impl Missing<'_> {
-    fn look(&mut self, what: &str, declared: &RelPath, at: Position) -> Presence {
+impl PresenceCheck<'_> {
+    fn presence(&mut self, what: &str, declared: &RelPath, at: Position) -> Presence {
         let path = self.resources.map(|folder| folder.join(declared));
         let entry = path.and_then(|path| {
-            let folder = self.source.root.folder(&path).map(|_| Entry::Special);
+            let folder = self.source.root.folder(&path).map(|_| FileEntry::Special);
             self.source.root.file(&path).or(folder)
         });
         let (presence, finding) = match entry {
-            Some(Entry::Regular { .. }) => return Presence::Present,
-            Some(Entry::Special) => {
+            Some(FileEntry::Regular { .. }) => return Presence::Present,
+            Some(FileEntry::Special) => {
                 let message = format!("{what} `{declared}` is not a regular file; left out");
                 (Presence::Special, Finding::new(Code::NotRegular, at, message))
             }

@@ -1,4 +1,4 @@
-//! What changed between two catalogs, as an agent would notice it.
+//! [`Delta`]: what changed between two catalogs, as far as an agent would notice.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,25 +8,25 @@ use std::{
 use super::{Catalog, Skill, SkillId};
 use crate::diagnostic::Diagnostic;
 
-/// Identities of skills that came, went, or are not what they were, each sorted.
+/// Identities of skills that were added, removed or changed, each list sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delta {
-    /// New ones.
+    /// New skills.
     pub added: Vec<Arc<str>>,
-    /// Gone ones.
+    /// Removed skills.
     pub removed: Vec<Arc<str>>,
-    /// Ones whose text, or whose files' presence, differs.
+    /// Skills whose text, or whose files' presence, differs.
     pub changed: Vec<Arc<str>>,
-    /// What is wrong that was not before.
+    /// Diagnostics that are new.
     pub found: Vec<Diagnostic>,
-    /// The numbers of the skills that are not what they were; of no use to anybody but an index over them.
+    /// The ids of all skills that differ in any way, for the indexes over them.
     pub numbers: Vec<SkillId>,
 }
 
 impl Delta {
     /// Compares two catalogs of the same sources.
     pub fn between(old: &Catalog, new: &Catalog) -> Self {
-        Self::of(old.without_those_of(new), new.without_those_of(old))
+        Self::of(old.not_shared_with(new), new.not_shared_with(old))
     }
 
     /// Compares what some skills were with what they are.
@@ -66,16 +66,16 @@ impl Delta {
 }
 
 impl Catalog {
-    /// The numbers of the skills that are not what they were in another catalog of the same sources.
+    /// The ids of the skills that differ from an older catalog of the same sources.
     pub fn changed_since(&self, old: &Self) -> BTreeSet<SkillId> {
-        let changed = self.without_those_of(old).chain(old.without_those_of(self));
+        let changed = self.not_shared_with(old).chain(old.not_shared_with(self));
         changed.map(|skill| skill.id).collect()
     }
 
     /// The skills that another catalog does not share with this one.
-    fn without_those_of<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a Arc<Skill>> {
+    fn not_shared_with<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a Arc<Skill>> {
         let shared = |skill: &&Arc<Skill>| {
-            other.numbered(skill.id).is_some_and(|other| Arc::ptr_eq(other, skill))
+            other.skill_by_id(skill.id).is_some_and(|other| Arc::ptr_eq(other, skill))
         };
         self.by_id.iter().map(|skill| &skill.0).filter(move |skill| !shared(skill))
     }
@@ -84,6 +84,6 @@ impl Catalog {
 fn by_identity<'a>(
     skills: impl Iterator<Item = &'a Arc<Skill>>,
 ) -> BTreeMap<Arc<str>, &'a Arc<Skill>> {
-    let served = skills.filter(|skill| skill.standing.served);
+    let served = skills.filter(|skill| skill.name_status.served);
     served.map(|skill| (Arc::clone(&skill.identity), skill)).collect()
 }

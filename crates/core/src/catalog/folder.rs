@@ -1,4 +1,4 @@
-//! [`Folder`]: a source's files as they were listed. Changed copies share every folder that did not change.
+//! [`Folder`]: a source's files as the scan listed them. Changed copies share every folder that did not change.
 
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
@@ -11,51 +11,50 @@ use crate::relpath::RelPath;
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Folder {
     /// Its files, by name.
-    files: Vec<(Arc<str>, Entry)>,
+    files: Vec<(Arc<str>, FileEntry)>,
     /// Its folders, by name.
     folders: Vec<(Arc<str>, Arc<Folder>)>,
-    /// What the folder itself looked like.
+    /// The stamp of the folder itself.
     pub stamp: Stamp,
 }
 
-/// What stands under a file's name.
+/// A file of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Entry {
+pub enum FileEntry {
     /// A regular file.
     Regular {
         /// Its size when it was listed.
         bytes: u64,
-        /// What else was known of it then.
+        /// Its stamp when it was listed.
         stamp: Stamp,
     },
     /// A FIFO, socket or device: never opened.
     Special,
 }
 
-/// A fingerprint of what a disk says about a file: another one for another content, unless the disk's clock is too
-/// coarse to tell.
+/// A fingerprint of a file's metadata. It differs where the content differs, unless the disk's clock is too coarse.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp(u64);
 
 impl Stamp {
-    /// Nothing is known: it may be the same as before, or not.
+    /// Too little is known: the content may be the same as before, or not.
     pub const UNSURE: Self = Self(0);
 
-    /// Of all that is known.
+    /// The stamp of these numbers.
     pub fn of(known: &[i128]) -> Self {
         let mut hasher = DefaultHasher::new();
         known.hash(&mut hasher);
         Self(hasher.finish().max(1))
     }
 
-    /// Whether both are of the same content, for sure.
+    /// Whether the content is certainly the same.
     pub fn is_same(self, other: Self) -> bool {
         self == other && self != Self::UNSURE
     }
 }
 
-impl Entry {
-    /// Whether both are the same, for sure.
+impl FileEntry {
+    /// Whether the content is certainly the same.
     pub fn is_same(self, other: Self) -> bool {
         match (self, other) {
             (Self::Regular { bytes: a, stamp: x }, Self::Regular { bytes: b, stamp: y }) => {
@@ -65,10 +64,8 @@ impl Entry {
             (Self::Regular { .. }, Self::Special) | (Self::Special, Self::Regular { .. }) => false,
         }
     }
-}
 
-impl Entry {
-    /// Whether it surely is not what it was.
+    /// Whether the content certainly differs.
     fn is_changed_from(self, before: Self) -> bool {
         match (self, before) {
             (Self::Regular { bytes: a, stamp: x }, Self::Regular { bytes: b, stamp: y }) => {
@@ -80,20 +77,19 @@ impl Entry {
     }
 }
 
-/// What stands under a name.
+/// An item of a folder.
 #[derive(Debug, Clone)]
-pub enum Node {
-    /// Something that is no folder.
-    File(Entry),
-    /// A folder with all that lies below it.
+pub enum FolderItem {
+    /// Anything but a folder.
+    File(FileEntry),
+    /// A folder with everything below it.
     Folder(Arc<Folder>),
 }
 
 impl Folder {
-    /// A folder of these files and folders, in whatever order; names are those of one directory, so each is there
-    /// once.
+    /// A folder of these files and folders, in any order; names are those of one directory, so each occurs once.
     pub fn new(
-        mut files: Vec<(Arc<str>, Entry)>,
+        mut files: Vec<(Arc<str>, FileEntry)>,
         mut folders: Vec<(Arc<str>, Arc<Self>)>,
         stamp: Stamp,
     ) -> Self {
@@ -105,7 +101,7 @@ impl Folder {
     }
 
     /// Its files, by name.
-    pub fn files(&self) -> &[(Arc<str>, Entry)] {
+    pub fn files(&self) -> &[(Arc<str>, FileEntry)] {
         &self.files
     }
 
@@ -115,7 +111,7 @@ impl Folder {
     }
 
     /// The file of this name in it.
-    pub fn own_file(&self, name: &str) -> Option<Entry> {
+    pub fn own_file(&self, name: &str) -> Option<FileEntry> {
         let found = self.files.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
         self.files.get(found).map(|(_, entry)| *entry)
     }
@@ -132,7 +128,7 @@ impl Folder {
     }
 
     /// The file at this path below this one.
-    pub fn file(&self, path: &RelPath) -> Option<Entry> {
+    pub fn file(&self, path: &RelPath) -> Option<FileEntry> {
         let (folder, name) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
         let mut names = folder.split('/').filter(|name| !name.is_empty());
         names
@@ -156,8 +152,8 @@ impl Folder {
         }
     }
 
-    /// Whether something in it, at whatever depth, surely is not what it was. A file of which too little is known now is,
-    /// one of which too little was known before is not: that was said when it changed.
+    /// Whether something at any depth certainly differs. A stamp that is unknown now counts as a change; one that was
+    /// unknown before does not, because the change was reported then.
     pub fn is_changed_from(&self, before: &Self) -> bool {
         let mut files = self.files.iter().zip(&before.files);
         let mut folders = self.folders.iter().zip(&before.folders);
@@ -169,9 +165,9 @@ impl Folder {
             })
     }
 
-    /// Puts something under a name, or nothing; folders on the way are made where they are missing. What is shared
-    /// with other folders stays as it is there.
-    pub fn put(&mut self, path: &RelPath, node: Option<Node>) {
+    /// Sets or removes the item at a path; missing folders on the way are created. Copies that share folders with this
+    /// one stay as they are.
+    pub fn put(&mut self, path: &RelPath, node: Option<FolderItem>) {
         let mut folder = self;
         for name in path.folder().segments() {
             let at = match folder.folders.binary_search_by(|(own, _)| (**own).cmp(name)) {
@@ -189,27 +185,29 @@ impl Folder {
         folder.put_own(path.name(), node);
     }
 
-    fn put_own(&mut self, name: &str, node: Option<Node>) {
+    fn put_own(&mut self, name: &str, node: Option<FolderItem>) {
         let file = self.files.binary_search_by(|(own, _)| (**own).cmp(name));
         let folder = self.folders.binary_search_by(|(own, _)| (**own).cmp(name));
         match (file, &node) {
-            (Ok(at), Some(Node::File(entry))) => {
+            (Ok(at), Some(FolderItem::File(entry))) => {
                 if let Some((_, own)) = self.files.get_mut(at) {
                     *own = *entry;
                 }
             }
             (Ok(at), _) => drop(self.files.remove(at)),
-            (Err(at), Some(Node::File(entry))) => self.files.insert(at, (name.into(), *entry)),
+            (Err(at), Some(FolderItem::File(entry))) => {
+                self.files.insert(at, (name.into(), *entry));
+            }
             (Err(_), _) => {}
         }
         match (folder, node) {
-            (Ok(at), Some(Node::Folder(new))) => {
+            (Ok(at), Some(FolderItem::Folder(new))) => {
                 if let Some((_, own)) = self.folders.get_mut(at) {
                     *own = new;
                 }
             }
             (Ok(at), _) => drop(self.folders.remove(at)),
-            (Err(at), Some(Node::Folder(new))) => self.folders.insert(at, (name.into(), new)),
+            (Err(at), Some(FolderItem::Folder(new))) => self.folders.insert(at, (name.into(), new)),
             (Err(_), _) => {}
         }
     }
@@ -225,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_changed_copy_shares_the_folders_beside_the_change() {
-        let file = || Some(Node::File(Entry::Special));
+        let file = || Some(FolderItem::File(FileEntry::Special));
         let mut root = Folder::default();
         for name in ["a/b/x", "a/c/y", "d/z"] {
             root.put(&path(name), file());
@@ -246,7 +244,7 @@ mod tests {
     fn a13_a_folder_is_changed_by_any_file_and_not_by_knowing_more_of_it() {
         let with = |stamp, bytes| {
             let mut root = Folder::default();
-            root.put(&path("a/b"), Some(Node::File(Entry::Regular { bytes, stamp })));
+            root.put(&path("a/b"), Some(FolderItem::File(FileEntry::Regular { bytes, stamp })));
             root
         };
         let (one, two) = (Stamp::of(&[1]), Stamp::of(&[2]));
@@ -256,13 +254,13 @@ mod tests {
         assert!(with(Stamp::UNSURE, 5).is_changed_from(&with(one, 5)));
         assert!(!with(one, 5).is_changed_from(&with(Stamp::UNSURE, 5)));
         let mut more = with(one, 5);
-        more.put(&path("a/c/d"), Some(Node::File(Entry::Special)));
+        more.put(&path("a/c/d"), Some(FolderItem::File(FileEntry::Special)));
         assert!(more.is_changed_from(&with(one, 5)) && with(one, 5).is_changed_from(&more));
     }
 
     #[test]
     fn what_is_unsure_is_never_the_same() {
-        let file = |stamp| Entry::Regular { bytes: 1, stamp };
+        let file = |stamp| FileEntry::Regular { bytes: 1, stamp };
         assert!(file(Stamp::of(&[1])).is_same(file(Stamp::of(&[1]))));
         assert!(!file(Stamp::of(&[1])).is_same(file(Stamp::of(&[2]))));
         assert!(!file(Stamp::UNSURE).is_same(file(Stamp::UNSURE)));

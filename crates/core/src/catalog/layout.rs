@@ -8,7 +8,7 @@
 use std::{cmp::Ordering, collections::HashSet, sync::Arc};
 
 use super::{
-    folder::{Entry, Folder},
+    folder::{FileEntry, Folder},
     path::{INDEX, ROOT},
 };
 use crate::{
@@ -24,7 +24,7 @@ pub(super) enum Role {
     Tree,
     /// It is a bundle's `SKILL.md`.
     Bundle,
-    /// It lies in a resource folder: no skill, but looked at, to say so.
+    /// It is in a resource folder: not a skill; it is read to report one that looks like a skill.
     Resource,
 }
 
@@ -37,19 +37,19 @@ impl Role {
     }
 }
 
-/// A file's role, and what is odd about its name or place.
+/// A file's role, and findings about its name or place.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Assigned {
+pub(super) struct RoleAssignment {
     pub(super) role: Option<Role>,
     pub(super) findings: Vec<Finding>,
 }
 
 /// What differs between two listings of a source.
 #[derive(Debug, Default)]
-pub(super) struct Differences {
-    /// Files, and the odd folder, that are not what they were, with what they are now.
-    pub(super) files: Vec<(RelPath, Assigned)>,
-    /// Folders in which anything differs.
+pub(super) struct ListingDiff {
+    /// Changed files, and folders with findings, with their roles now.
+    pub(super) files: Vec<(RelPath, RoleAssignment)>,
+    /// Folders in which anything changed.
     pub(super) folders: Vec<RelPath>,
 }
 
@@ -62,9 +62,9 @@ pub enum Scope {
     Bundles,
 }
 
-/// How a folder is looked at.
+/// What a folder's files may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum View {
+enum FolderView {
     /// Tree skills and bundles may be anywhere in it.
     Whole,
     /// The same, but its `assets/` and `scripts/` belong to the skill beside it.
@@ -77,27 +77,32 @@ enum View {
     Hidden,
 }
 
-/// A folder and how it is looked at.
-struct Seen<'a> {
+/// A folder with its view.
+struct ViewedFolder<'a> {
     folder: &'a Arc<Folder>,
-    view: View,
+    view: FolderView,
     is_root: bool,
-    /// Its `SKILL.md` in every spelling there is; the exact one wins over others.
+    /// Its files called `SKILL.md` in any case; the exact spelling comes first.
     spellings: Vec<&'a str>,
 }
 
-impl Differences {
+impl ListingDiff {
     /// Compares two listings; none means that there was nothing.
     pub(super) fn between(old: Option<&Arc<Folder>>, new: &Arc<Folder>, scope: Scope) -> Self {
-        let view = if scope == Scope::Bundles { View::Bundles } else { View::Whole };
-        let seen = |folder| Seen::new(folder, view, true);
-        let mut differences = Self::default();
+        let view = if scope == Scope::Bundles { FolderView::Bundles } else { FolderView::Whole };
+        let seen = |folder| ViewedFolder::new(folder, view, true);
+        let mut diff = Self::default();
         let (old, new) = (old.map(seen), seen(new));
-        differences.compare(&RelPath::root(), old.as_ref(), Some(&new));
-        differences
+        diff.compare(&RelPath::root(), old.as_ref(), Some(&new));
+        diff
     }
 
-    fn compare<'a>(&mut self, path: &RelPath, old: Option<&Seen<'a>>, new: Option<&Seen<'a>>) {
+    fn compare<'a>(
+        &mut self,
+        path: &RelPath,
+        old: Option<&ViewedFolder<'a>>,
+        new: Option<&ViewedFolder<'a>>,
+    ) {
         if let (Some(old), Some(new)) = (old, new)
             && Arc::ptr_eq(old.folder, new.folder)
             && old.view == new.view
@@ -105,13 +110,13 @@ impl Differences {
             return;
         }
         self.folders.push(path.clone());
-        // What decides about every file in it alike.
+        // Whether the roles of all its files may differ.
         let reframed = match (old, new) {
             (Some(old), Some(new)) => old.view != new.view || old.spellings != new.spellings,
             _ => true,
         };
         let changed = self.compare_files(path, old, new, reframed);
-        let below = |seen: Option<&Seen<'a>>| seen.map(|seen| &**seen.folder);
+        let below = |seen: Option<&ViewedFolder<'a>>| seen.map(|seen| &**seen.folder);
         let (was, is) = (below(old), below(new));
         for (name, was, is) in side_by_side(
             was.map(Folder::folders).unwrap_or_default(),
@@ -125,12 +130,12 @@ impl Differences {
             let Ok(below) = path.child(name) else { continue };
             let was = old.zip(was).map(|(seen, was)| seen.below(name, was));
             let is = new.zip(is).map(|(seen, is)| seen.below(name, is));
-            let twofold = |seen: &Option<(Seen<'_>, bool)>| matches!(seen, Some((_, true)));
+            let twofold = |seen: &Option<(ViewedFolder<'_>, bool)>| matches!(seen, Some((_, true)));
             if twofold(&was) != twofold(&is) {
                 let findings = if twofold(&is) { vec![two_roles(name)] } else { Vec::new() };
-                self.files.push((below.clone(), Assigned { role: None, findings }));
+                self.files.push((below.clone(), RoleAssignment { role: None, findings }));
             }
-            let seen = |seen: Option<(Seen<'a>, bool)>| seen.map(|(seen, _)| seen);
+            let seen = |seen: Option<(ViewedFolder<'a>, bool)>| seen.map(|(seen, _)| seen);
             self.compare(&below, seen(was).as_ref(), seen(is).as_ref());
         }
     }
@@ -139,11 +144,11 @@ impl Differences {
     fn compare_files<'a>(
         &mut self,
         path: &RelPath,
-        old: Option<&Seen<'a>>,
-        new: Option<&Seen<'a>>,
+        old: Option<&ViewedFolder<'a>>,
+        new: Option<&ViewedFolder<'a>>,
         reframed: bool,
     ) -> HashSet<&'a str> {
-        let files = |seen: Option<&Seen<'a>>| seen.map(|seen| seen.folder.files());
+        let files = |seen: Option<&ViewedFolder<'a>>| seen.map(|seen| seen.folder.files());
         let mut changed = HashSet::new();
         for (name, was, is) in
             side_by_side(files(old).unwrap_or_default(), files(new).unwrap_or_default())
@@ -156,10 +161,10 @@ impl Differences {
                 changed.extend(name.strip_suffix(".md"));
             }
             let Ok(file) = path.child(name) else { continue };
-            let assigned = |seen: Option<&Seen<'_>>, there: Option<&Entry>| {
-                seen.filter(|_| there.is_some()).map(|seen| seen.assigned(name, &file))
+            let assignment = |seen: Option<&ViewedFolder<'_>>, there: Option<&FileEntry>| {
+                seen.filter(|_| there.is_some()).map(|seen| seen.assignment(name, &file))
             };
-            let (before, now) = (assigned(old, was), assigned(new, is).unwrap_or_default());
+            let (before, now) = (assignment(old, was), assignment(new, is).unwrap_or_default());
             let before = before.unwrap_or_default();
             if before != now || (!same && now.role.is_some()) {
                 self.files.push((file, now));
@@ -169,8 +174,8 @@ impl Differences {
     }
 }
 
-impl<'a> Seen<'a> {
-    fn new(folder: &'a Arc<Folder>, view: View, is_root: bool) -> Self {
+impl<'a> ViewedFolder<'a> {
+    fn new(folder: &'a Arc<Folder>, view: FolderView, is_root: bool) -> Self {
         let names = folder.files().iter().map(|(name, _)| &**name);
         let mut spellings: Vec<&str> = names.filter(|name| is_bundle_file(name)).collect();
         spellings.sort_by_key(|name| *name != BUNDLE_FILE);
@@ -182,49 +187,57 @@ impl<'a> Seen<'a> {
     }
 
     /// What a file of this folder is.
-    fn assigned(&self, name: &str, file: &RelPath) -> Assigned {
-        let role = |role, findings| Assigned { role: Some(role), findings };
+    fn assignment(&self, name: &str, file: &RelPath) -> RoleAssignment {
+        let role = |role, findings| RoleAssignment { role: Some(role), findings };
         match self.view {
-            View::Resources if !has_extension(name) => Assigned::default(),
-            View::Resources if is_bundle_file(name) => {
-                Assigned { role: None, findings: vec![in_resources()] }
+            FolderView::Resources if !has_extension(name) => RoleAssignment::default(),
+            FolderView::Resources if is_bundle_file(name) => {
+                RoleAssignment { role: None, findings: vec![in_resources()] }
             }
-            View::Resources => role(Role::Resource, Vec::new()),
-            View::Whole | View::ButResources | View::Bundles if is_bundle_file(name) => {
+            FolderView::Resources => role(Role::Resource, Vec::new()),
+            FolderView::Whole | FolderView::ButResources | FolderView::Bundles
+                if is_bundle_file(name) =>
+            {
                 if self.spellings.first() == Some(&name) {
                     role(Role::Bundle, spelled(&self.spellings))
                 } else {
-                    Assigned::default()
+                    RoleAssignment::default()
                 }
             }
             // All in a bundle belongs to it.
-            View::Whole | View::ButResources if is_candidate(name) && !self.is_bundle() => {
+            FolderView::Whole | FolderView::ButResources
+                if is_candidate(name) && !self.is_bundle() =>
+            {
                 role(Role::Tree, about_name(file))
             }
-            View::Whole | View::ButResources | View::Bundles | View::Hidden => Assigned::default(),
+            FolderView::Whole
+            | FolderView::ButResources
+            | FolderView::Bundles
+            | FolderView::Hidden => RoleAssignment::default(),
         }
     }
 
-    /// How one of its folders is looked at, and whether that one has two roles.
+    /// One of its folders with its view, and whether that folder has two roles.
     fn below(&self, name: &str, folder: &'a Arc<Folder>) -> (Self, bool) {
         let seen = |view| Self::new(folder, view, false);
         let view = match self.view {
-            View::Whole | View::ButResources if self.is_bundle() => View::Bundles,
-            View::Whole | View::ButResources if is_hidden(name) => View::Hidden,
-            View::Whole | View::ButResources => {
+            FolderView::Whole | FolderView::ButResources if self.is_bundle() => FolderView::Bundles,
+            FolderView::Whole | FolderView::ButResources if is_hidden(name) => FolderView::Hidden,
+            FolderView::Whole | FolderView::ButResources => {
                 let named_resource = matches!(name, INDEX | ROOT)
-                    || (self.view == View::ButResources && matches!(name, "assets" | "scripts"));
+                    || (self.view == FolderView::ButResources
+                        && matches!(name, "assets" | "scripts"));
                 if named_resource {
-                    View::Resources
+                    FolderView::Resources
                 } else if self.folder.own_file(&format!("{name}.md")).is_none() {
-                    View::Whole
+                    FolderView::Whole
                 } else if folder.own_file("_index.md").is_some() {
-                    return (seen(View::ButResources), true);
+                    return (seen(FolderView::ButResources), true);
                 } else {
-                    View::Resources
+                    FolderView::Resources
                 }
             }
-            View::Bundles | View::Resources | View::Hidden => self.view,
+            FolderView::Bundles | FolderView::Resources | FolderView::Hidden => self.view,
         };
         (seen(view), false)
     }
@@ -276,7 +289,7 @@ fn is_hidden(name: &str) -> bool {
     name.starts_with('.')
 }
 
-/// What is said of a skill that lies where none is looked for.
+/// The finding about a skill in a resource folder.
 pub(super) fn in_resources() -> Finding {
     Finding::whole(Code::SkillInResources, "a skill inside a resource folder is not served")
         .hint("move it out, or give the folder an _index.md to make it a category")
@@ -291,7 +304,7 @@ fn two_roles(name: &str) -> Finding {
     )
 }
 
-/// What is odd about how a bundle's file is spelled.
+/// Findings about the spelling of a bundle's file.
 fn spelled(spellings: &[&str]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(other) = spellings.get(1) {
@@ -304,7 +317,7 @@ fn spelled(spellings: &[&str]) -> Vec<Finding> {
     findings
 }
 
-/// What is odd about the name of a tree skill's file.
+/// Findings about the name of a tree skill's file.
 fn about_name(file: &RelPath) -> Vec<Finding> {
     let mut findings = Vec::new();
     if file.name() == "_root.md" && !file.folder().is_root() {

@@ -1,18 +1,18 @@
 //! What the sources found → one immutable snapshot of skills, with diagnostics.
 //!
-//! In: [`Intake`]s, one source at a time. Out: a [`Catalog`] that everybody reads and nobody changes; the next one
-//! shares with it all that stayed the same. Building never fails. Not here: how files were found (the sources), which
+//! In: [`SourceScan`]s, one source at a time. Out: an immutable [`Catalog`]; the next one shares with it all that stayed
+//! the same. Building never fails. Not here: how files were found (the sources), which
 //! skill fits a request (route), what an agent receives (resolve).
 
 mod build;
 mod delta;
 mod folder;
-mod intake;
 mod layout;
 mod lookup;
 mod name;
 mod path;
-mod settle;
+mod precedence;
+mod scan;
 mod skill;
 mod source;
 mod tree;
@@ -21,12 +21,12 @@ mod update;
 use std::sync::Arc;
 
 pub use delta::Delta;
-pub use folder::{Entry, Folder, Node, Stamp};
-pub use intake::{Intake, Origin};
+pub use folder::{FileEntry, Folder, FolderItem, Stamp};
 pub use layout::Scope;
-pub use lookup::Named;
+pub use lookup::NameMatch;
 pub use path::SkillPath;
-pub use skill::{Kind, Presence, ShadowedCopy, Skill, SkillId};
+pub use scan::{Origin, SourceScan};
+pub use skill::{Presence, ShadowedCopy, Skill, SkillId, SkillKind};
 pub use source::Source;
 pub use tree::TreeNode;
 pub use update::SourceUpdate;
@@ -42,10 +42,10 @@ pub struct Catalog {
     sources: Vec<Source>,
     by_id: Sorted<skill::ById>,
     by_place: Sorted<skill::ByPlace>,
-    names: Sorted<lookup::Name>,
-    /// Every number is below this one.
+    names: Sorted<lookup::NameHash>,
+    /// One more than the greatest id ever used.
     end: usize,
-    /// Numbers below it that no skill has.
+    /// Ids below `end` that no skill has.
     free: Vec<SkillId>,
     served: usize,
     bundles: usize,
@@ -59,7 +59,7 @@ impl Catalog {
 
     /// All skills that are served: by source; within it tree skills by path, then bundles by folder.
     pub fn skills(&self) -> impl Iterator<Item = &Skill> {
-        self.by_place.iter().map(|skill| &*skill.0).filter(|skill| skill.standing.served)
+        self.by_place.iter().map(|skill| &*skill.0).filter(|skill| skill.name_status.served)
     }
 
     /// How many skills are served.
@@ -77,38 +77,38 @@ impl Catalog {
         self.bundles
     }
 
-    /// Every number is below this one.
+    /// Every skill's id is below this.
     pub fn end(&self) -> usize {
         self.end
     }
 
-    /// The skill with this number, if it is served.
+    /// The skill with this id, if it is served.
     pub fn skill(&self, id: SkillId) -> Option<&Skill> {
-        self.numbered(id).filter(|skill| skill.standing.served).map(|skill| &**skill)
+        self.skill_by_id(id).filter(|skill| skill.name_status.served).map(|skill| &**skill)
     }
 
-    fn numbered(&self, id: SkillId) -> Option<&Arc<Skill>> {
+    fn skill_by_id(&self, id: SkillId) -> Option<&Arc<Skill>> {
         self.by_id.find(|skill| skill.0.id.cmp(&id)).map(|skill| &skill.0)
     }
 
-    fn placed(&self, place: (usize, Kind, &str)) -> Option<&Arc<Skill>> {
+    fn skill_by_place(&self, place: (usize, SkillKind, &str)) -> Option<&Arc<Skill>> {
         self.by_place.find(|skill| skill.0.place().cmp(&place)).map(|skill| &skill.0)
     }
 
-    /// Skills that do not have the name or path they want, because an earlier one has it.
+    /// Skills that do not have the name or path they claim, because an earlier one has it.
     pub fn shadowed(&self) -> Vec<ShadowedCopy> {
         let copy = |skill: &skill::ByPlace| {
             let skill = &skill.0;
             Some(ShadowedCopy {
                 label: match skill.kind {
-                    Kind::Tree => skill.path.as_str().into(),
-                    Kind::Bundle => Arc::clone(&skill.wanted),
+                    SkillKind::Tree => skill.path.as_str().into(),
+                    SkillKind::Bundle => Arc::clone(&skill.wanted),
                 },
                 source: skill.source,
                 file: skill.file.clone(),
-                winner: skill.standing.winner?,
-                identical: skill.standing.identical,
-                served_as: skill.standing.served.then(|| Arc::clone(&skill.label)),
+                winner: skill.name_status.winner?,
+                identical: skill.name_status.identical,
+                served_as: skill.name_status.served.then(|| Arc::clone(&skill.label)),
             })
         };
         self.by_place.iter().filter_map(copy).collect()
@@ -121,12 +121,13 @@ impl Catalog {
 
     /// A parent that does not exist is skipped for its own parent.
     fn parent(&self, skill: &Skill) -> Option<&Skill> {
-        if skill.kind == Kind::Bundle {
+        if skill.kind == SkillKind::Bundle {
             return None;
         }
         let mut above = std::iter::successors(skill.path.parent(), SkillPath::parent);
         above.find_map(|path| {
-            self.placed((skill.source, Kind::Tree, path.as_str())).map(|skill| &**skill)
+            self.skill_by_place((skill.source, SkillKind::Tree, path.as_str()))
+                .map(|skill| &**skill)
         })
     }
 
@@ -147,19 +148,20 @@ impl Catalog {
 
     /// The same in no order: source, file and finding.
     pub fn findings(&self) -> impl Iterator<Item = (&Source, &str, &Finding)> {
-        let walked = self.sources.iter().flat_map(|source| {
-            let walked = source.walked.iter().map(|(file, finding)| (file.as_str(), finding));
+        let scan_findings = self.sources.iter().flat_map(|source| {
+            let scan_findings =
+                source.scan_findings.iter().map(|(file, finding)| (file.as_str(), finding));
             let held = source
                 .held
                 .iter()
                 .flat_map(|held| held.findings().map(move |finding| (held.file.as_str(), finding)));
-            walked.chain(held).map(move |(file, finding)| (source, file, finding))
+            scan_findings.chain(held).map(move |(file, finding)| (source, file, finding))
         });
         let skills = self.by_place.iter().filter_map(|skill| {
             let source = self.sources.get(skill.0.source)?;
             let findings = skill.0.findings();
             Some(findings.map(move |finding| (source, skill.0.file.as_str(), finding)))
         });
-        walked.chain(skills.flatten())
+        scan_findings.chain(skills.flatten())
     }
 }

@@ -1,4 +1,4 @@
-//! What a bundle is called, and what is odd about it. Not here: who has a name that several want.
+//! A bundle's name, and findings about it. Not here: which of several bundles gets a name (`precedence`).
 
 use super::{Origin, Source};
 use crate::{
@@ -7,11 +7,10 @@ use crate::{
     relpath::RelPath,
 };
 
-/// The colon and what a reader takes for one. A plugin's skill is called `plugin:skill`, and no other is.
+/// The colon and its look-alikes. A plugin's skill is called `plugin:skill`, and no other skill is.
 const COLONS: &[char] = &[':', '\u{2f8}', '\u{2236}', '\u{a789}', '\u{fe55}', '\u{ff1a}'];
 
-/// What a bundle is called: by itself, by its folder, or, at the top of a source, by the source. And what is odd
-/// about it.
+/// A bundle's name: its own, else its folder's or, at the top of a source, the source's. And a finding about it.
 pub(super) fn bundle_name(
     source: &Source,
     file: &RelPath,

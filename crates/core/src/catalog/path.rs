@@ -1,4 +1,4 @@
-//! [`SkillPath`]: a tree skill's identity within its source, and what follows from it: parent, title, name.
+//! [`SkillPath`]: a tree skill's identity within its source, with its parent, title and name.
 
 use std::{fmt, sync::Arc};
 
@@ -14,7 +14,7 @@ pub(super) const ROOT: &str = "_root";
 pub(super) const INDEX: &str = "_index";
 
 impl SkillPath {
-    /// The path of the skill in this file, or `None` where the file is no Markdown.
+    /// The path of the skill in this file, or `None` where the file is not Markdown.
     pub fn of_file(file: &RelPath) -> Option<Self> {
         let stem = file.as_str().strip_suffix(".md")?;
         (!stem.is_empty() && !stem.ends_with('/')).then(|| Self(Arc::from(stem)))
@@ -53,7 +53,7 @@ impl SkillPath {
         }))
     }
 
-    /// The folder this skill stands for: its own for an `_index`, else the one it lies in.
+    /// The folder that the skill is in.
     pub fn folder(&self) -> &str {
         self.0.rsplit_once('/').map_or("", |(folder, _)| folder)
     }

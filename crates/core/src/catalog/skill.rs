@@ -7,10 +7,10 @@ use crate::{
     diagnostic::Finding,
     document::{AssetDeclaration, Document, Fields, ScriptDeclaration, SkillDocument},
     relpath::RelPath,
-    sorted::Sorts,
+    sorted::SortedItem,
 };
 
-/// A skill's number. It stays the same for as long as the skill's file is there, and may then be another's.
+/// A skill's id. It stays the same for as long as the skill's file exists, and may be reused afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SkillId(pub(super) u32);
 
@@ -39,14 +39,14 @@ pub enum Presence {
 
 /// Which of the two layouts a skill comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum SkillKind {
     /// A Markdown file in a tree; inherits from its ancestors.
     Tree,
     /// A folder with `SKILL.md`; stands alone, and everything in its folder belongs to it.
     Bundle,
 }
 
-/// A skill that does not have the name it wants, because an earlier one has it.
+/// A skill that does not have the name it claims, because an earlier one has it.
 #[derive(Debug)]
 pub struct ShadowedCopy {
     /// The name both have.
@@ -55,21 +55,21 @@ pub struct ShadowedCopy {
     pub source: usize,
     /// Its `SKILL.md` below that source's root.
     pub file: RelPath,
-    /// The one that has the name.
+    /// The skill that has the name.
     pub winner: SkillId,
     /// Whether the two files are the same to the byte.
     pub identical: bool,
-    /// What this one is served as, where it is served all the same.
+    /// The name under which this one is served, if it is.
     pub served_as: Option<Arc<str>>,
 }
 
-/// One skill: where it is, what it says, what belongs to it. Served, or in the shadow of another.
+/// One skill: its file, its content, its resources. Served, or shadowed by another.
 #[derive(Debug, Clone)]
 pub struct Skill {
-    /// Its number.
+    /// Its id.
     pub id: SkillId,
     /// Which layout it comes from.
-    pub kind: Kind,
+    pub kind: SkillKind,
     /// Which of the catalog's sources it comes from.
     pub source: usize,
     /// What tree tools call it: its path, with `source:` before it where an earlier source has the same path; the
@@ -83,39 +83,39 @@ pub struct Skill {
     pub file: RelPath,
     /// Its resource folder below the source's root, where there is one; for a bundle, the bundle's own.
     pub resources: Option<RelPath>,
-    /// The name a bundle wants to be called by.
+    /// The name that the skill claims.
     pub(super) wanted: Arc<str>,
     pub(super) content: Arc<SkillDocument>,
     pub(super) asset_presence: Vec<Presence>,
     pub(super) script_presence: Vec<Presence>,
-    /// What is wrong with what it says of itself and its files.
+    /// Findings about its name and its declared files.
     pub(super) notes: Vec<Finding>,
-    pub(super) standing: Standing,
+    pub(super) name_status: NameStatus,
 }
 
-/// How a skill stands to others that want the same name.
+/// How a skill's claim to its name ended.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Standing {
-    /// The skill that has what this one wants.
+pub(super) struct NameStatus {
+    /// The other skill that has the name or path this one claims.
     pub(super) winner: Option<SkillId>,
-    /// Whether an agent can get it.
+    /// Whether agents can load it.
     pub(super) served: bool,
-    /// Whether the winner is the same, byte by byte.
+    /// Whether the winner has the same text, byte by byte.
     pub(super) identical: bool,
-    /// What is said of it.
+    /// The finding about it.
     pub(super) finding: Option<Finding>,
 }
 
 impl Skill {
-    /// What else a bundle is called than what is shown of it: its name beside its folder, or its folder beside its name.
-    /// Both lead to it. None where they are the same.
+    /// The other name of a bundle: its name where its folder is shown, or its folder where its name is shown. Both load
+    /// it. None where they are the same.
     pub fn other_name(&self, shown: &str) -> Option<&str> {
         fn tail(name: &str) -> &str {
             name.rsplit(['/', ':']).next().unwrap_or_default()
         }
         let names = [&*self.label, self.path.name()];
         let mut others = names.into_iter().filter(|name| tail(name) != tail(shown));
-        others.next().filter(|_| self.kind == Kind::Bundle)
+        others.next().filter(|_| self.kind == SkillKind::Bundle)
     }
 
     /// Its front matter.
@@ -144,32 +144,32 @@ impl Skill {
         assets.chain(self.scripts().map(|(script, _)| &script.file))
     }
 
-    /// Where a file of its resource folder lies below the source's root.
+    /// The path of a file of its resource folder, below the source's root.
     pub fn resource(&self, file: &RelPath) -> Option<RelPath> {
         self.resources.as_ref().map(|folder| folder.join(file))
     }
 
-    /// The same skill, with another content of its file.
+    /// The same skill with other content.
     #[must_use]
-    pub fn saying(&self, content: Arc<SkillDocument>) -> Self {
+    pub fn with_content(&self, content: Arc<SkillDocument>) -> Self {
         Self { content, ..self.clone() }
     }
 
-    /// What is wrong with it, beside what its text says.
+    /// Its findings, without those about its text.
     pub(super) fn findings(&self) -> impl Iterator<Item = &Finding> {
-        self.notes.iter().chain(&self.standing.finding)
+        self.notes.iter().chain(&self.name_status.finding)
     }
 
-    /// By source; within it tree skills by path, then bundles by folder.
-    pub(super) fn place(&self) -> (usize, Kind, &str) {
+    /// The sort key: by source; within it tree skills by path, then bundles by folder.
+    pub(super) fn place(&self) -> (usize, SkillKind, &str) {
         let own = match (self.kind, &self.resources) {
-            (Kind::Bundle, Some(folder)) => folder.as_str(),
-            (Kind::Bundle | Kind::Tree, _) => self.path.as_str(),
+            (SkillKind::Bundle, Some(folder)) => folder.as_str(),
+            (SkillKind::Bundle | SkillKind::Tree, _) => self.path.as_str(),
         };
         (self.source, self.kind, own)
     }
 
-    /// The same skill for whoever looks at it, whatever its number.
+    /// Whether both have the same content and files, whatever their ids.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let same_text = Arc::ptr_eq(&self.content, &other.content)
             || self.document().digest() == other.document().digest();
@@ -179,11 +179,11 @@ impl Skill {
     }
 }
 
-/// A skill in the list by number.
+/// A skill in the list by id.
 #[derive(Debug, Clone)]
 pub(super) struct ById(pub(super) Arc<Skill>);
 
-impl Sorts for ById {
+impl SortedItem for ById {
     fn order(&self, other: &Self) -> Ordering {
         self.0.id.cmp(&other.0.id)
     }
@@ -193,7 +193,7 @@ impl Sorts for ById {
 #[derive(Debug, Clone)]
 pub(super) struct ByPlace(pub(super) Arc<Skill>);
 
-impl Sorts for ByPlace {
+impl SortedItem for ByPlace {
     fn order(&self, other: &Self) -> Ordering {
         self.0.place().cmp(&other.0.place())
     }

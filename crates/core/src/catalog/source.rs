@@ -1,4 +1,4 @@
-//! [`Source`]: what the catalog remembers of where skills come from.
+//! [`Source`]: what the catalog keeps of each source.
 
 use std::{cmp::Ordering, sync::Arc};
 
@@ -8,7 +8,7 @@ use crate::{
     diagnostic::Finding,
     document::Parsed,
     relpath::RelPath,
-    sorted::{Sorted, Sorts},
+    sorted::{Sorted, SortedItem},
 };
 
 /// A source as the catalog was built from it.
@@ -18,41 +18,41 @@ pub struct Source {
     pub name: Arc<str>,
     /// Where it comes from.
     pub origin: Origin,
-    /// Everything that lay below its root.
+    /// Everything below its root.
     pub root: Arc<Folder>,
-    /// What the walk ran into: file, as text, and finding.
-    pub(super) walked: Arc<[(String, Finding)]>,
-    /// Every file that matters, by path.
-    pub(super) held: Sorted<Arc<Held>>,
+    /// Problems of the scan: file, as text, and finding.
+    pub(super) scan_findings: Arc<[(String, Finding)]>,
+    /// Every file with a role or a finding, by path.
+    pub(super) held: Sorted<Arc<SourceFile>>,
 }
 
 impl Source {
-    /// Whether walking it ran into the same.
-    pub fn has_same_walk(&self, other: &Self) -> bool {
-        self.walked == other.walked
+    /// Whether its scan found the same problems.
+    pub fn has_same_scan_findings(&self, other: &Self) -> bool {
+        self.scan_findings == other.scan_findings
     }
 }
 
-/// A file that has a role, or about which there is something to say.
+/// A file that has a role or a finding.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct SourceFile {
     pub(super) file: RelPath,
     pub(super) role: Option<Role>,
-    /// What is odd about its name or place.
+    /// Findings about its name or place.
     pub(super) layout: Vec<Finding>,
-    /// What it says, where it has a role.
+    /// Its parsed text, where it has a role.
     pub(super) parsed: Option<Arc<Parsed>>,
 }
 
-impl Held {
-    /// Everything wrong with the file itself.
+impl SourceFile {
+    /// All findings about the file itself.
     pub(super) fn findings(&self) -> impl Iterator<Item = &Finding> {
-        // Markdown among resources need not be a skill's; only if it is, that is worth a word.
+        // Markdown among resources need not be a skill; only if it is one, `layout` has a finding.
         let parsed = self.parsed.iter().filter(|_| self.role != Some(Role::Resource));
         self.layout.iter().chain(parsed.flat_map(|parsed| &parsed.findings))
     }
 
-    /// Whether it says the same, in the same place.
+    /// Whether role, findings and text are the same.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let same = |a: &Arc<Parsed>, b: &Arc<Parsed>| Arc::ptr_eq(a, b) || a.is_same(b);
         self.role == other.role
@@ -63,7 +63,7 @@ impl Held {
             }
     }
 
-    /// A file with this role that says this. A skill among resources is told so.
+    /// A file with this role and text. A skill among resources gets a finding.
     pub(super) fn new(
         file: RelPath,
         role: Option<Role>,
@@ -78,7 +78,7 @@ impl Held {
     }
 }
 
-impl Sorts for Arc<Held> {
+impl SortedItem for Arc<SourceFile> {
     fn order(&self, other: &Self) -> Ordering {
         self.file.cmp(&other.file)
     }

@@ -1,8 +1,8 @@
-//! The catalog as folders and skills, for whoever wants to browse it.
+//! The catalog as a tree of folders and skills.
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{Catalog, Kind, Origin, Skill};
+use super::{Catalog, Origin, Skill, SkillKind};
 
 /// A folder or a skill. A folder's own skill is its `_index`, the root's is `_root`.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct TreeNode<'a> {
     pub path: String,
     /// The skill that describes it.
     pub skill: Option<&'a Skill>,
-    /// What lies below, by name.
+    /// The nodes below, by name.
     pub children: Vec<TreeNode<'a>>,
 }
 
@@ -29,7 +29,7 @@ impl Catalog {
     pub fn tree(&self) -> TreeNode<'_> {
         let mut roots = self.roots();
         if roots.len() > 1 {
-            // An agent's directory that holds nothing, or is not there, is not worth a branch.
+            // An agent's directory without skills gets no branch.
             let mut named = self.sources.iter().map(|source| source.origin == Origin::Named);
             roots.retain(|root| named.next() == Some(true) || root.count() > 0);
             return TreeNode {
@@ -49,30 +49,30 @@ impl Catalog {
     }
 
     /// The node of this name: a skill's as [`Catalog::find`] finds it, a folder's path, a source's name.
-    pub fn subtree(&self, asked: &str) -> Option<TreeNode<'_>> {
-        if let Some(skill) = self.find(asked) {
-            return self.tree().take(&|path| path == &*skill.identity);
+    pub fn subtree(&self, requested: &str) -> Option<TreeNode<'_>> {
+        if let Some(skill) = self.find(requested) {
+            return self.tree().find(&|path| path == &*skill.identity);
         }
-        let asked = asked.trim().trim_end_matches('/');
-        if matches!(asked, "" | "root") {
+        let requested = requested.trim().trim_end_matches('/');
+        if matches!(requested, "" | "root") {
             return Some(self.tree());
         }
-        let folded = asked.to_lowercase();
+        let folded = requested.to_lowercase();
         self.tree()
-            .take(&|path| path == asked)
-            .or_else(|| self.tree().take(&|path| path.to_lowercase() == folded))
+            .find(&|path| path == requested)
+            .or_else(|| self.tree().find(&|path| path.to_lowercase() == folded))
             .or_else(|| self.in_source(&folded))
     }
 
     /// A source's root by the source's name, or one of its folders by `source:folder`.
-    fn in_source(&self, asked: &str) -> Option<TreeNode<'_>> {
-        let (name, folder) = asked.split_once(':').unwrap_or((asked, ""));
+    fn in_source(&self, requested: &str) -> Option<TreeNode<'_>> {
+        let (name, folder) = requested.split_once(':').unwrap_or((requested, ""));
         let source = self.sources.iter().position(|source| source.name.to_lowercase() == name)?;
         let root = self.roots().into_iter().nth(source)?;
         if folder.is_empty() {
             Some(root)
         } else {
-            root.take(&|path| path.to_lowercase() == folder)
+            root.find(&|path| path.to_lowercase() == folder)
         }
     }
 
@@ -83,7 +83,7 @@ impl Catalog {
         let mut claimed = HashSet::new();
         for (index, source) in self.sources.iter().enumerate() {
             let source = &*source.name;
-            let mut labels = Labels { source, claimed: &mut claimed };
+            let mut labels = FolderLabels { source, claimed: &mut claimed };
             let name = if only { "root" } else { source };
             let mut root = self.branch(index).into_node(name, "", &mut labels);
             if root.skill.is_none() {
@@ -97,8 +97,8 @@ impl Catalog {
     fn branch(&self, source: usize) -> Branch<'_> {
         let mut root = Branch::default();
         for skill in self.skills().filter(|skill| skill.source == source) {
-            // A bundle stands for its folder, as an `_index` does for its own.
-            let is_bundle = skill.kind == Kind::Bundle && !skill.file.folder().is_root();
+            // A bundle describes its folder, as an `_index` does.
+            let is_bundle = skill.kind == SkillKind::Bundle && !skill.file.folder().is_root();
             let place = if is_bundle { skill.path.as_str() } else { skill.path.folder() };
             let mut branch = &mut root;
             for folder in place.split('/').filter(|name| !name.is_empty()) {
@@ -117,13 +117,13 @@ impl Catalog {
     }
 }
 
-/// What folders without a skill of their own are called: as with skills, the first-named source wins a bare path.
-struct Labels<'l> {
+/// The labels of folders without a skill of their own: as with skills, the first-named source wins a bare path.
+struct FolderLabels<'l> {
     source: &'l str,
     claimed: &'l mut HashSet<String>,
 }
 
-impl Labels<'_> {
+impl FolderLabels<'_> {
     fn label(&mut self, folder: &str) -> String {
         if self.claimed.insert(folder.to_owned()) {
             folder.to_owned()
@@ -134,7 +134,7 @@ impl Labels<'_> {
 }
 
 impl<'a> Branch<'a> {
-    fn into_node(self, name: &'a str, folder: &str, labels: &mut Labels<'_>) -> TreeNode<'a> {
+    fn into_node(self, name: &'a str, folder: &str, labels: &mut FolderLabels<'_>) -> TreeNode<'a> {
         let label = labels.label(folder);
         let leaf = |(name, skill): (&'a str, &'a Skill)| TreeNode {
             name,
@@ -155,14 +155,14 @@ impl<'a> Branch<'a> {
 
 impl TreeNode<'_> {
     /// The first node whose path is the wanted one, at or below this one.
-    fn take(self, wanted: &impl Fn(&str) -> bool) -> Option<Self> {
+    fn find(self, wanted: &impl Fn(&str) -> bool) -> Option<Self> {
         if wanted(&self.path) {
             return Some(self);
         }
-        self.children.into_iter().find_map(|child| child.take(wanted))
+        self.children.into_iter().find_map(|child| child.find(wanted))
     }
 
-    /// How many skills lie at or below this node.
+    /// How many skills are at or below this node.
     pub fn count(&self) -> usize {
         usize::from(self.skill.is_some()) + self.children.iter().map(Self::count).sum::<usize>()
     }

@@ -3,8 +3,8 @@
 //! The core reads no files: it says which ones it needs, and takes what they say ([`Catalog::with`]).
 
 use super::{
-    Catalog, Intake,
-    layout::{Assigned, Differences},
+    Catalog, SourceScan,
+    layout::{ListingDiff, RoleAssignment},
 };
 use crate::{document::Dialect, relpath::RelPath};
 
@@ -12,8 +12,8 @@ use crate::{document::Dialect, relpath::RelPath};
 #[derive(Debug)]
 pub struct SourceUpdate<'a> {
     pub(super) number: usize,
-    pub(super) intake: &'a Intake,
-    pub(super) differences: Differences,
+    pub(super) scan: &'a SourceScan,
+    pub(super) diff: ListingDiff,
     files: Vec<(RelPath, Dialect)>,
 }
 
@@ -27,12 +27,13 @@ impl SourceUpdate<'_> {
 impl Catalog {
     /// What the scan of a source changes. `number` is the source's place among the sources; one behind the last is a new
     /// one.
-    pub fn update<'a>(&self, number: usize, intake: &'a Intake) -> SourceUpdate<'a> {
+    pub fn update<'a>(&self, number: usize, scan: &'a SourceScan) -> SourceUpdate<'a> {
         let old = self.sources.get(number).map(|source| &source.root);
-        let differences = Differences::between(old, &intake.root, intake.scope);
-        let wanted =
-            |(file, assigned): &(RelPath, Assigned)| Some((file.clone(), assigned.role?.dialect()));
-        let files = differences.files.iter().filter_map(wanted).collect();
-        SourceUpdate { number, intake, differences, files }
+        let diff = ListingDiff::between(old, &scan.root, scan.scope);
+        let wanted = |(file, assignment): &(RelPath, RoleAssignment)| {
+            Some((file.clone(), assignment.role?.dialect()))
+        };
+        let files = diff.files.iter().filter_map(wanted).collect();
+        SourceUpdate { number, scan, diff, files }
     }
 }

@@ -3,8 +3,8 @@
 use super::fields::or_default;
 use crate::{
     diagnostic::{Code, Finding, Position},
-    relpath::{Escape, RelPath},
-    yaml::Node,
+    relpath::{RelPath, RelPathError},
+    yaml::YamlNode,
 };
 
 /// One entry of `assets`.
@@ -33,7 +33,7 @@ pub struct ScriptDeclaration {
     pub execution: Execution,
     /// Whether it needs the network when the server runs it.
     pub network: bool,
-    /// Variables of the machine it asks for; the operator says which it gets.
+    /// Variables of the machine that it declares; the operator decides which it receives.
     pub environment: Vec<String>,
     /// Where it is declared.
     pub at: Position,
@@ -103,20 +103,20 @@ words! {
 }
 
 /// The assets that are declared well.
-pub(super) fn assets(front: &Node, findings: &mut Vec<Finding>) -> Vec<AssetDeclaration> {
+pub(super) fn assets(front: &YamlNode, findings: &mut Vec<Finding>) -> Vec<AssetDeclaration> {
     declarations(front, "assets", asset, |asset| &asset.file, findings)
 }
 
 /// The scripts that are declared well.
-pub(super) fn scripts(front: &Node, findings: &mut Vec<Finding>) -> Vec<ScriptDeclaration> {
+pub(super) fn scripts(front: &YamlNode, findings: &mut Vec<Finding>) -> Vec<ScriptDeclaration> {
     declarations(front, "scripts", script, |script| &script.file, findings)
 }
 
 /// The entries of `assets` or `scripts` that are declared well; each of the others costs a finding.
 fn declarations<T>(
-    front: &Node,
+    front: &YamlNode,
     key: &str,
-    read: impl Fn(&Node, &mut Vec<Finding>) -> Result<T, Finding>,
+    read: impl Fn(&YamlNode, &mut Vec<Finding>) -> Result<T, Finding>,
     file: impl Fn(&T) -> &RelPath,
     findings: &mut Vec<Finding>,
 ) -> Vec<T> {
@@ -149,7 +149,7 @@ fn declarations<T>(
     declared
 }
 
-fn asset(node: &Node, findings: &mut Vec<Finding>) -> Result<AssetDeclaration, Finding> {
+fn asset(node: &YamlNode, findings: &mut Vec<Finding>) -> Result<AssetDeclaration, Finding> {
     Ok(AssetDeclaration {
         file: file(node, "an asset")?,
         description: text(node, "description", "an asset")?,
@@ -158,7 +158,7 @@ fn asset(node: &Node, findings: &mut Vec<Finding>) -> Result<AssetDeclaration, F
     })
 }
 
-fn script(node: &Node, findings: &mut Vec<Finding>) -> Result<ScriptDeclaration, Finding> {
+fn script(node: &YamlNode, findings: &mut Vec<Finding>) -> Result<ScriptDeclaration, Finding> {
     Ok(ScriptDeclaration {
         file: file(node, "a script")?,
         description: text(node, "description", "a script")?,
@@ -171,14 +171,14 @@ fn script(node: &Node, findings: &mut Vec<Finding>) -> Result<ScriptDeclaration,
             Execution::Claude,
             findings,
         ),
-        network: or_default(node, "network", "true or false", Node::boolean, false, findings),
+        network: or_default(node, "network", "true or false", YamlNode::boolean, false, findings),
         environment: environment(node, findings),
         at: node.at,
     })
 }
 
 /// Names of variables; a name no system could have costs a finding.
-fn environment(script: &Node, findings: &mut Vec<Finding>) -> Vec<String> {
+fn environment(script: &YamlNode, findings: &mut Vec<Finding>) -> Vec<String> {
     let Some(node) = script.get("env").filter(|node| !node.is_null()) else { return Vec::new() };
     let mut names: Vec<String> = Vec::new();
     let mut wrong = |at: Position, message: String| {
@@ -193,10 +193,10 @@ fn environment(script: &Node, findings: &mut Vec<Finding>) -> Vec<String> {
     };
     for item in items {
         match item.text() {
-            Some(name) if is_variable(name) && !names.iter().any(|known| known == name) => {
+            Some(name) if is_variable_name(name) && !names.iter().any(|known| known == name) => {
                 names.push(name.to_owned());
             }
-            Some(name) if is_variable(name) => {}
+            Some(name) if is_variable_name(name) => {}
             Some(name) => wrong(item.at, format!("`{name}` in `env` is no name of a variable")),
             None => wrong(item.at, format!("an entry of `env` is {}, not a name", item.kind())),
         }
@@ -204,13 +204,13 @@ fn environment(script: &Node, findings: &mut Vec<Finding>) -> Vec<String> {
     names
 }
 
-/// Letters, digits and underscores, no digit first.
-fn is_variable(name: &str) -> bool {
+/// Whether this is a name of an environment variable: letters, digits and underscores, no digit first.
+pub fn is_variable_name(name: &str) -> bool {
     name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && name.starts_with(|c: char| !c.is_ascii_digit())
 }
 
-fn arguments(script: &Node, findings: &mut Vec<Finding>) -> Vec<Argument> {
+fn arguments(script: &YamlNode, findings: &mut Vec<Finding>) -> Vec<Argument> {
     let Some(node) = script.get("args").filter(|node| !node.is_null()) else { return Vec::new() };
     let Some(items) = node.items() else {
         findings.push(Finding::new(
@@ -237,28 +237,29 @@ fn arguments(script: &Node, findings: &mut Vec<Finding>) -> Vec<Argument> {
     declared
 }
 
-fn argument(node: &Node, findings: &mut Vec<Finding>) -> Result<Argument, Finding> {
-    let default = node.get("default").and_then(Node::text).map(str::to_owned);
+fn argument(node: &YamlNode, findings: &mut Vec<Finding>) -> Result<Argument, Finding> {
+    let default = node.get("default").and_then(YamlNode::text).map(str::to_owned);
     Ok(Argument {
         name: text(node, "name", "an argument")?,
         description: text(node, "description", "an argument")?,
-        required: or_default(node, "required", "true or false", Node::boolean, true, findings),
+        required: or_default(node, "required", "true or false", YamlNode::boolean, true, findings),
         default,
     })
 }
 
-fn text(node: &Node, key: &str, what: &str) -> Result<String, Finding> {
-    let written = node.get(key).and_then(Node::text).map(str::trim).filter(|text| !text.is_empty());
+fn text(node: &YamlNode, key: &str, what: &str) -> Result<String, Finding> {
+    let written =
+        node.get(key).and_then(YamlNode::text).map(str::trim).filter(|text| !text.is_empty());
     written.map(str::to_owned).ok_or_else(|| {
         Finding::new(Code::DeclarationInvalid, node.at, format!("{what} has no `{key}`; left out"))
             .hint(format!("add `{key}:` to this entry"))
     })
 }
 
-fn file(node: &Node, what: &str) -> Result<RelPath, Finding> {
+fn file(node: &YamlNode, what: &str) -> Result<RelPath, Finding> {
     let written = text(node, "file", what)?;
     let at = node.get("file").map_or(node.at, |file| file.at);
-    RelPath::parse(&written).map_err(|escape: Escape| {
+    RelPath::parse(&written).map_err(|escape: RelPathError| {
         Finding::new(
             Code::DeclarationEscapes,
             at,
@@ -271,7 +272,7 @@ fn file(node: &Node, what: &str) -> Result<RelPath, Finding> {
 }
 
 fn word<T>(
-    node: &Node,
+    node: &YamlNode,
     key: &str,
     words: &[&str],
     read: impl Fn(&str) -> Option<T>,

@@ -1,4 +1,4 @@
-//! Every front matter field: its type, its default, and what is said when it is wrong.
+//! Every front matter field: its type, its default, and the finding when it is wrong.
 //!
 //! Two dialects share them. A tree skill needs `keywords` and `description`; a bundle (`SKILL.md`) needs
 //! `description` alone, inherits nothing and declares nothing. Whatever else is wrong costs a finding and the
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     diagnostic::{Code, Finding, is_invisible},
-    yaml::Node,
+    yaml::YamlNode,
 };
 
 /// Which kind of file is read.
@@ -47,14 +47,18 @@ pub struct Fields {
 pub const MAX_PRIORITY: f64 = 100.0;
 
 /// Reads the fields; `None` where a required one is missing, which the findings then say.
-pub(super) fn read(front: &Node, dialect: Dialect, findings: &mut Vec<Finding>) -> Option<Fields> {
+pub(super) fn read(
+    front: &YamlNode,
+    dialect: Dialect,
+    findings: &mut Vec<Finding>,
+) -> Option<Fields> {
     match dialect {
         Dialect::Tree => tree(front, findings),
         Dialect::Bundle => bundle(front, findings),
     }
 }
 
-fn bundle(front: &Node, findings: &mut Vec<Finding>) -> Option<Fields> {
+fn bundle(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<Fields> {
     if let Some(tools) = front.get("allowed-tools").filter(|tools| {
         tools.items().is_some() || tools.text().is_some_and(|text| text.contains(','))
     }) {
@@ -78,7 +82,7 @@ fn bundle(front: &Node, findings: &mut Vec<Finding>) -> Option<Fields> {
 }
 
 /// The name as it is written, where it is one line of visible text.
-fn bundle_name(front: &Node, findings: &mut Vec<Finding>) -> Option<String> {
+fn bundle_name(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<String> {
     let node = front.get("name").filter(|node| !node.is_null())?;
     let name = node.text().map(str::trim).filter(|name| !name.is_empty());
     let unusable = |c: char| c.is_control() || is_invisible(c);
@@ -95,7 +99,7 @@ fn bundle_name(front: &Node, findings: &mut Vec<Finding>) -> Option<String> {
     name.map(str::to_owned)
 }
 
-fn phrases(front: &Node) -> Vec<String> {
+fn phrases(front: &YamlNode) -> Vec<String> {
     ["triggers", "examples"]
         .iter()
         .filter_map(|key| front.get(key))
@@ -103,7 +107,7 @@ fn phrases(front: &Node) -> Vec<String> {
         .collect()
 }
 
-fn tree(front: &Node, findings: &mut Vec<Finding>) -> Option<Fields> {
+fn tree(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<Fields> {
     let keywords = keywords::of_tree(front, findings);
     let description = required_text(front, "description", findings);
     let (keywords, description) = (keywords?, description?);
@@ -112,15 +116,15 @@ fn tree(front: &Node, findings: &mut Vec<Finding>) -> Option<Fields> {
         keywords,
         phrases: phrases(front),
         description,
-        inherit: or_default(front, "inherit", "true or false", Node::boolean, true, findings),
+        inherit: or_default(front, "inherit", "true or false", YamlNode::boolean, true, findings),
         priority: priority(front, findings),
         assets: declarations::assets(front, findings),
         scripts: declarations::scripts(front, findings),
     })
 }
 
-fn priority(front: &Node, findings: &mut Vec<Finding>) -> f64 {
-    let written = or_default(front, "priority", "a number", Node::number, 0.0, findings);
+fn priority(front: &YamlNode, findings: &mut Vec<Finding>) -> f64 {
+    let written = or_default(front, "priority", "a number", YamlNode::number, 0.0, findings);
     let priority = written.clamp(-MAX_PRIORITY, MAX_PRIORITY);
     if let Some(node) = front.get("priority").filter(|_| written.abs() > MAX_PRIORITY) {
         let shown = node.text().unwrap_or_default();
@@ -133,9 +137,9 @@ fn priority(front: &Node, findings: &mut Vec<Finding>) -> f64 {
     priority
 }
 
-fn required_text(front: &Node, key: &str, findings: &mut Vec<Finding>) -> Option<String> {
+fn required_text(front: &YamlNode, key: &str, findings: &mut Vec<Finding>) -> Option<String> {
     let node = front.get(key);
-    let text = node.and_then(Node::text).map(str::trim).filter(|text| !text.is_empty());
+    let text = node.and_then(YamlNode::text).map(str::trim).filter(|text| !text.is_empty());
     if text.is_none() {
         findings.push(
             match node.filter(|node| node.items().is_some() || node.entries().is_some()) {
@@ -151,7 +155,7 @@ fn required_text(front: &Node, key: &str, findings: &mut Vec<Finding>) -> Option
     text.map(str::to_owned)
 }
 
-pub(super) fn missing(front: &Node, key: &str) -> Finding {
+pub(super) fn missing(front: &YamlNode, key: &str) -> Finding {
     let near = front.entries().unwrap_or_default().iter().find(|entry| {
         entry.key != key && strsim::osa_distance(&entry.key.to_lowercase(), key) <= 2
     });
@@ -167,10 +171,10 @@ pub(super) fn missing(front: &Node, key: &str) -> Finding {
 
 /// A field that may be absent; a value of the wrong type costs a finding and counts as absent.
 pub(super) fn or_default<T: Copy>(
-    node: &Node,
+    node: &YamlNode,
     key: &str,
     expected: &str,
-    read: impl Fn(&Node) -> Option<T>,
+    read: impl Fn(&YamlNode) -> Option<T>,
     default: T,
     findings: &mut Vec<Finding>,
 ) -> T {

@@ -2,20 +2,20 @@
 //!
 //! A composed text (`resolve`) has a heading above each skill's part, and an agent trusts those lines to say whose rules
 //! follow. So a line of a body that looks like one is diagnosed when the file is read and quoted when the text is
-//! composed. Both ask the same question here. Not here: the headings that are ours, and how a text is composed.
+//! composed, by the same rule. Not here: the genuine headings, and how a text is composed.
 
 use std::borrow::Cow;
 
 use crate::diagnostic::is_invisible;
 
-/// What a composed line of ours starts with, where it is no heading.
+/// The prefix of every composed line that is not a heading.
 pub(crate) const MARK: &str = "[skills-mcp]";
-/// What a line that looks like ours is prefixed with: Markdown's sign of a quotation.
-const QUOTED: &str = "> ";
+/// The prefix of a quoted line: Markdown's block quote.
+const QUOTE_PREFIX: &str = "> ";
 
 /// The byte at which the first line that looks like ours starts.
 pub(super) fn first(text: &str) -> Option<usize> {
-    // Nearly every text has none, and that is seen at once: every file is asked when it is read. A rarer spelling
+    // Every file is checked when it is read and nearly none has one, so a cheap test comes first. A rarer spelling
     // (`= = =`, `[Skills-MCP]`) is quoted without a diagnostic.
     if !(text.contains("==") || text.contains(MARK) || has_look_alike(text)) {
         return None;
@@ -42,10 +42,10 @@ pub(crate) fn quoted(body: &str) -> Cow<'_, str> {
     if !lines(body).any(looks_like_ours) {
         return Cow::Borrowed(body);
     }
-    let mut quoted = String::with_capacity(body.len() + QUOTED.len());
+    let mut quoted = String::with_capacity(body.len() + QUOTE_PREFIX.len());
     for line in lines(body) {
         if looks_like_ours(line) {
-            quoted.push_str(QUOTED);
+            quoted.push_str(QUOTE_PREFIX);
         }
         quoted.push_str(line);
     }

@@ -7,19 +7,19 @@ use super::fields::missing;
 use crate::{
     diagnostic::{Code, Finding, Position},
     tokens::{is_short, is_stop_word, tokenize},
-    yaml::Node,
+    yaml::YamlNode,
 };
 
-/// No keyword needs more, and matching takes time in every length there is.
+/// No keyword needs more, and the index tries every length that a keyword has.
 const MAX_KEYWORD_CHARS: usize = 100;
 /// Every word that is a part of a keyword matches it, so a longer one is a sentence that matches by accident.
 const MAX_WORD_CHARS: usize = 40;
-/// So many keywords are named in one finding.
-const MAX_NAMED: usize = 3;
+/// How many keywords one finding lists.
+const MAX_LISTED_KEYWORDS: usize = 3;
 
-/// Letters that more than six in a thousand different words hold, sorted: counted over the descriptions of 5,060 real
-/// skills, and the endings of French. A keyword like that matches requests about anything. Stop words are not in it.
-const FRAGMENTS: &[&str] = &[
+/// Letter groups that more than six in a thousand different words contain, sorted: counted over the descriptions of 5,060
+/// real skills, plus French endings. Such a keyword matches requests about anything. Stop words are not in the list.
+const COMMON_FRAGMENTS: &[&str] = &[
     "abl", "able", "ack", "act", "acti", "age", "ail", "ain", "aire", "ais", "ait", "ali", "all",
     "ana", "anc", "ance", "ans", "ant", "ari", "art", "ase", "ass", "ate", "ates", "ati", "atio",
     "ation", "ations", "ble", "cal", "cat", "cati", "catio", "cation", "cha", "che", "chi", "com",
@@ -43,14 +43,14 @@ const FRAGMENTS: &[&str] = &[
 
 /// The keywords of a tree skill: a list of words; a bare word counts as a list of one, numbers and booleans as their
 /// text. None where there is no keyword, which the findings then say.
-pub(super) fn of_tree(front: &Node, findings: &mut Vec<Finding>) -> Option<Vec<String>> {
+pub(super) fn of_tree(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<Vec<String>> {
     let Some(node) = front.get("keywords").filter(|node| !node.is_null()) else {
         findings.push(missing(front, "keywords"));
         return None;
     };
     let items = node.items().unwrap_or(std::slice::from_ref(node));
     let mut words = Vec::with_capacity(items.len());
-    let mut check = Check::default();
+    let mut check = KeywordCheck::default();
     for item in items {
         match item.text().map(str::trim).filter(|text| !text.is_empty()) {
             Some(word) if is_too_long(word) => findings.push(
@@ -88,13 +88,13 @@ pub(super) fn of_tree(front: &Node, findings: &mut Vec<Finding>) -> Option<Vec<S
 }
 
 /// The keywords of a bundle, which need not have any.
-pub(super) fn of_bundle(front: &Node, findings: &mut Vec<Finding>) -> Vec<String> {
+pub(super) fn of_bundle(front: &YamlNode, findings: &mut Vec<Finding>) -> Vec<String> {
     let Some(node) = front.get("keywords").filter(|node| !node.is_null()) else {
         return Vec::new();
     };
     let mut kept = words(node);
     kept.retain(|word| !is_too_long(word));
-    let mut check = Check::default();
+    let mut check = KeywordCheck::default();
     for word in &kept {
         check.add(word, node.at);
     }
@@ -103,14 +103,14 @@ pub(super) fn of_bundle(front: &Node, findings: &mut Vec<Finding>) -> Vec<String
 }
 
 /// The words of a list, a bare word, or a comma-separated line; what is no word is passed over.
-pub(super) fn words(node: &Node) -> Vec<String> {
+pub(super) fn words(node: &YamlNode) -> Vec<String> {
     let split = |text: &str| {
         text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
     };
     match node.items() {
         Some(items) => items
             .iter()
-            .filter_map(Node::text)
+            .filter_map(YamlNode::text)
             .map(|word| word.trim().to_owned())
             .filter(|word| !word.is_empty())
             .collect(),
@@ -124,26 +124,26 @@ fn is_too_long(word: &str) -> bool {
 
 /// What is wrong with the keywords of one skill: at most one finding of each kind, however many there are.
 #[derive(Default)]
-struct Check<'a> {
-    fragments: Named<'a>,
-    sentences: Named<'a>,
-    unmatchable: Named<'a>,
+struct KeywordCheck<'a> {
+    fragments: FlaggedKeywords<'a>,
+    sentences: FlaggedKeywords<'a>,
+    unmatchable: FlaggedKeywords<'a>,
 }
 
-/// Keywords that have the same wrong with them.
+/// Keywords with the same problem.
 #[derive(Default)]
-struct Named<'a> {
+struct FlaggedKeywords<'a> {
     first: Vec<&'a str>,
     count: usize,
     at: Position,
 }
 
-impl<'a> Check<'a> {
+impl<'a> KeywordCheck<'a> {
     fn add(&mut self, written: &'a str, at: Position) {
         let word = written.to_lowercase();
         if is_unmatchable(&word) {
             self.unmatchable.add(written, at);
-        } else if is_stop_word(&word) || FRAGMENTS.binary_search(&&*word).is_ok() {
+        } else if is_stop_word(&word) || COMMON_FRAGMENTS.binary_search(&&*word).is_ok() {
             self.fragments.add(written, at);
         } else if word.chars().nth(MAX_WORD_CHARS).is_some() {
             self.sentences.add(written, at);
@@ -152,13 +152,14 @@ impl<'a> Check<'a> {
 
     fn findings(self) -> impl Iterator<Item = Finding> {
         let Self { fragments, sentences, unmatchable } = self;
-        let way_out = unmatchable.first.first().map(|word| way_out(word)).unwrap_or_default();
+        let rewrite_hint =
+            unmatchable.first.first().map(|word| rewrite_hint(word)).unwrap_or_default();
         let whole = "write the whole word that a request for this skill would contain";
         let single = "every word in it matches it; write single words";
         let long = "longer than 40 characters, so many requests match by accident";
         let broad = "part of very many words, so requests about anything match";
         [
-            unmatchable.finding(Code::KeywordUnmatchable, "can never match", &way_out),
+            unmatchable.finding(Code::KeywordUnmatchable, "can never match", &rewrite_hint),
             fragments.finding(Code::KeywordBroad, broad, whole),
             sentences.finding(Code::KeywordBroad, long, single),
         ]
@@ -167,20 +168,20 @@ impl<'a> Check<'a> {
     }
 }
 
-impl<'a> Named<'a> {
+impl<'a> FlaggedKeywords<'a> {
     fn add(&mut self, word: &'a str, at: Position) {
         if self.count == 0 {
             self.at = at;
         }
         self.count += 1;
-        if self.count <= MAX_NAMED {
+        if self.count <= MAX_LISTED_KEYWORDS {
             self.first.push(word);
         }
     }
 
     fn finding(&self, code: Code, what: &str, hint: &str) -> Option<Finding> {
         let words: Vec<String> = self.first.iter().map(|word| format!("`{word}`")).collect();
-        let more = match self.count.saturating_sub(MAX_NAMED) {
+        let more = match self.count.saturating_sub(MAX_LISTED_KEYWORDS) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
@@ -202,7 +203,7 @@ fn is_unmatchable(keyword: &str) -> bool {
 }
 
 /// How to write a keyword that can never match.
-fn way_out(keyword: &str) -> String {
+fn rewrite_hint(keyword: &str) -> String {
     let tokens = tokenize(keyword);
     match tokens.first() {
         Some(token) => format!(
@@ -219,8 +220,8 @@ mod tests {
 
     #[test]
     fn e08_the_table_is_sorted_and_says_only_what_stop_words_do_not() {
-        assert!(FRAGMENTS.is_sorted_by(|a, b| a < b), "it is searched by halves");
-        for fragment in FRAGMENTS {
+        assert!(COMMON_FRAGMENTS.is_sorted_by(|a, b| a < b), "it is searched by halves");
+        for fragment in COMMON_FRAGMENTS {
             assert_eq!(*fragment, fragment.to_lowercase());
             assert!(!is_short(fragment) && !is_stop_word(fragment), "{fragment}");
         }

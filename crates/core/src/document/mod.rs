@@ -1,8 +1,8 @@
-//! Text → front matter and body, with positions, and the typed fields of a skill.
+//! SkillText → front matter and body, with positions, and the typed fields of a skill.
 //!
 //! In: one file's text. Out: a [`Parsed`] value that always exists, with findings about what is wrong. The text itself
-//! is not kept: of ten thousand skills an agent reads a few, and each can be read again, known by its digest. Not
-//! here: where the file lies, what stands beside it, who its parent is; that is the catalog's business.
+//! is not kept: of ten thousand skills an agent reads a few, and each can be read again and checked by its digest. Not
+//! here: a file's path, the files beside it and its parent, which the catalog knows.
 
 mod declarations;
 mod fields;
@@ -15,53 +15,55 @@ use std::{ops::Range, sync::Arc};
 
 use sha2::{Digest as _, Sha256};
 
-pub use declarations::{Argument, AssetDeclaration, AssetKind, Execution, ScriptDeclaration};
+pub use declarations::{
+    Argument, AssetDeclaration, AssetKind, Execution, ScriptDeclaration, is_variable_name,
+};
 pub use fields::{Dialect, Fields, MAX_PRIORITY};
 pub use split::MAX_FRONT_MATTER_BYTES;
 
 use crate::{
     diagnostic::{Code, Finding, Position, is_invisible},
-    yaml::{self, Node},
+    yaml::{self, YamlNode},
 };
 
 /// SHA-256 of a file's bytes.
-pub type Digest = [u8; 32];
+pub type ContentDigest = [u8; 32];
 
 /// What is known of a file's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    digest: Digest,
+    digest: ContentDigest,
     body: Range<usize>,
     has_name: bool,
 }
 
-/// A file's text, as its author wrote it: never a mended copy.
+/// A file's text, as its author wrote it: never a repaired copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Text {
+pub struct SkillText {
     whole: String,
     body: Range<usize>,
 }
 
 impl Document {
     /// The digest of the file's bytes.
-    pub fn digest(&self) -> &Digest {
+    pub fn digest(&self) -> &ContentDigest {
         &self.digest
     }
 
     /// Whether the front matter says anything about a name.
-    pub fn has_name(&self) -> bool {
+    pub(crate) fn has_name(&self) -> bool {
         self.has_name
     }
 
     /// The text of these bytes, if they are those that the document was read from.
-    pub fn text(&self, bytes: Vec<u8>) -> Option<Text> {
-        let same = Digest::from(Sha256::digest(&bytes)) == self.digest;
+    pub fn text(&self, bytes: Vec<u8>) -> Option<SkillText> {
+        let same = ContentDigest::from(Sha256::digest(&bytes)) == self.digest;
         let whole = same.then(|| String::from_utf8(bytes).ok()).flatten()?;
-        Some(Text { whole, body: self.body.clone() })
+        Some(SkillText { whole, body: self.body.clone() })
     }
 }
 
-impl Text {
+impl SkillText {
     /// The whole file.
     pub fn whole(&self) -> &str {
         &self.whole
@@ -79,10 +81,10 @@ impl Text {
 }
 
 /// A document while it is read: its text and its front matter, whose positions are those of the file.
-struct Draft {
+struct ParsedDraft {
     text: String,
     body: Range<usize>,
-    front: Node,
+    front: YamlNode,
 }
 
 /// A document with everything a skill needs. Shared by every catalog that holds it.
@@ -110,44 +112,44 @@ impl Parsed {
     }
 
     /// The same, and the text where the file is a skill: what else needs it need not read the file again.
-    pub fn with_text(bytes: Vec<u8>, dialect: Dialect) -> (Self, Option<Text>) {
+    pub fn with_text(bytes: Vec<u8>, dialect: Dialect) -> (Self, Option<SkillText>) {
         let mut findings = Vec::new();
-        let digest = Digest::from(Sha256::digest(&bytes));
+        let digest = ContentDigest::from(Sha256::digest(&bytes));
         let draft = decode(bytes).and_then(|text| read(text, dialect, &mut findings));
         let draft = draft.map_err(|finding| findings.push(finding)).ok();
-        let read = draft.and_then(|Draft { text, body, front }| {
+        let read = draft.and_then(|ParsedDraft { text, body, front }| {
             let fields = fields::read(&front, dialect, &mut findings)?;
-            findings.extend(hidden(&text));
-            findings.extend(forged(&text));
+            findings.extend(hidden_characters(&text));
+            findings.extend(forged_heading(&text));
             let has_name = front.get("name").is_some();
             let document = Document { digest, body: body.clone(), has_name };
-            Some((Arc::new(SkillDocument { document, fields }), Text { whole: text, body }))
+            Some((Arc::new(SkillDocument { document, fields }), SkillText { whole: text, body }))
         });
         let (skill, text) = read.unzip();
         findings.shrink_to_fit();
         (Self { skill, findings }, text)
     }
 
-    /// Whether both say the same, and have the same wrong with them.
+    /// Whether both have the same text and the same findings.
     pub fn is_same(&self, other: &Self) -> bool {
         let document = |parsed: &Self| parsed.skill.as_ref().map(|skill| skill.document.clone());
         self.findings == other.findings && document(self) == document(other)
     }
 
-    /// A file of a source that is not there any more.
+    /// A file that is no longer there.
     pub fn gone() -> Self {
         Self { skill: None, findings: Vec::new() }
     }
 
-    /// A file that could not even be read.
+    /// A file that could not be read.
     pub fn unread(finding: Finding) -> Self {
         Self { skill: None, findings: vec![finding] }
     }
 }
 
-/// Characters that a reader does not see and a model does. They are served, since the bytes are the author's, but
-/// not without a word.
-fn hidden(text: &str) -> Option<Finding> {
+/// Characters that a reader does not see and a model does. They are served, since the bytes are the author's, with a
+/// finding.
+fn hidden_characters(text: &str) -> Option<Finding> {
     let text = text.trim_start_matches('\u{feff}');
     // Nearly every text is plain: letters, digits, marks, white space.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')) {
@@ -168,7 +170,7 @@ fn hidden(text: &str) -> Option<Finding> {
 }
 
 /// A line that looks like the heading of a section (COMPOSE-1), in a text that becomes one.
-fn forged(text: &str) -> Option<Finding> {
+fn forged_heading(text: &str) -> Option<Finding> {
     let before = text.get(..headings::first(text)?)?;
     let line = u32::try_from(before.split('\n').count()).unwrap_or(u32::MAX);
     let at = Position { line, column: 1 };
@@ -189,15 +191,19 @@ fn decode(bytes: Vec<u8>) -> Result<String, Finding> {
     })
 }
 
-/// Splits and parses; a front matter that is not YAML is mended line by line, a bundle's at last read for its name and
-/// description alone. Where nothing helps, the original error is the one reported.
-fn read(text: String, dialect: Dialect, findings: &mut Vec<Finding>) -> Result<Draft, Finding> {
+/// Splits and parses. A front matter that is not YAML is repaired line by line; of a bundle whose front matter cannot be
+/// repaired, name and description are read alone. Where nothing helps, the original error is reported.
+fn read(
+    text: String,
+    dialect: Dialect,
+    findings: &mut Vec<Finding>,
+) -> Result<ParsedDraft, Finding> {
     let split = match split::split(&text) {
         Ok(split) => split,
         Err(unclosed)
             if dialect == Dialect::Bundle && unclosed.code == Code::FrontMatterUnclosed =>
         {
-            return salvaged(text, split::split_unclosed, unclosed, findings);
+            return salvage_front_matter(text, split::split_unclosed, unclosed, findings);
         }
         Err(missing) if dialect == Dialect::Bundle && missing.code == Code::FrontMatterMissing => {
             return Err(Finding::whole(
@@ -216,16 +222,19 @@ fn read(text: String, dialect: Dialect, findings: &mut Vec<Finding>) -> Result<D
                 .hint("write each key once, and keep values few and flat"));
         }
         Err(original) => {
-            let mended = repair::mend(front)
-                .and_then(|mended| yaml::parse_below(&mended, split.line_offset).ok());
-            let Some(node) = mended else {
+            let repaired = repair::repair_lines(front)
+                .and_then(|repaired| yaml::parse_below(&repaired, split.line_offset).ok());
+            let Some(node) = repaired else {
                 let invalid = Finding::new(Code::YamlInvalid, original.at, original.message)
                     .hint("put quotes around a value that holds `: `, `#` or starts with a special character");
                 return match dialect {
                     Dialect::Tree => Err(invalid),
-                    Dialect::Bundle => {
-                        salvaged(text, |text| split::split(text).ok(), invalid, findings)
-                    }
+                    Dialect::Bundle => salvage_front_matter(
+                        text,
+                        |text| split::split(text).ok(),
+                        invalid,
+                        findings,
+                    ),
                 };
             };
             findings.push(repaired_finding(original.at, &original.message));
@@ -233,7 +242,7 @@ fn read(text: String, dialect: Dialect, findings: &mut Vec<Finding>) -> Result<D
         }
     };
     if front.is_null() {
-        front.value = yaml::Value::Mapping(Vec::new());
+        front.value = yaml::YamlValue::Mapping(Vec::new());
     }
     if front.entries().is_none() {
         return Err(Finding::new(
@@ -242,16 +251,16 @@ fn read(text: String, dialect: Dialect, findings: &mut Vec<Finding>) -> Result<D
             format!("front matter is {}, not `key: value` lines", front.kind()),
         ));
     }
-    Ok(Draft { text, body: split.body, front })
+    Ok(ParsedDraft { text, body: split.body, front })
 }
 
 /// What can be read of a bundle by its name and description lines alone, else the original finding.
-fn salvaged(
+fn salvage_front_matter(
     text: String,
     split: impl Fn(&str) -> Option<split::Split>,
     original: Finding,
     findings: &mut Vec<Finding>,
-) -> Result<Draft, Finding> {
+) -> Result<ParsedDraft, Finding> {
     let read = || {
         let split = split(&text)?;
         let salvaged = repair::salvage(text.get(split.front.clone())?)?;
@@ -261,7 +270,7 @@ fn salvaged(
     let mut finding = repaired_finding(original.at, &original.message);
     finding.hint = original.hint;
     findings.push(finding);
-    Ok(Draft { text, body, front })
+    Ok(ParsedDraft { text, body, front })
 }
 
 fn repaired_finding(at: Position, message: &str) -> Finding {

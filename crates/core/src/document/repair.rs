@@ -1,17 +1,17 @@
-//! Line-wise mending of the YAML mistakes people make.
+//! Line-wise repair of common YAML mistakes.
 //!
-//! Each `key: value` line is looked at by itself: where its value alone is not a YAML scalar (an unquoted
+//! Each `key: value` line is checked by itself: where its value alone is not a YAML scalar (an unquoted
 //! colon, a value that starts with `@` or a backtick, text behind a closing quote) the value is quoted. Tabs
-//! used as indentation become spaces. The mended text serves only to read the fields; agents receive the file
+//! used as indentation become spaces. The repaired text serves only to read the fields; agents receive the file
 //! as it is.
 
 use std::collections::HashSet;
 
 use crate::yaml;
 
-/// The front matter with its broken lines quoted, or `None` where no line could be mended.
-pub(super) fn mend(front: &str) -> Option<String> {
-    let mut mended = String::with_capacity(front.len() + 16);
+/// The front matter with its broken lines quoted, or `None` where no line could be repaired.
+pub(super) fn repair_lines(front: &str) -> Option<String> {
+    let mut repaired = String::with_capacity(front.len() + 16);
     let mut block = None;
     let mut changed = false;
     let anchors: HashSet<&str> =
@@ -23,19 +23,19 @@ pub(super) fn mend(front: &str) -> Option<String> {
         let indent = text.len() - text.trim_start_matches(' ').len();
         // Lines of a block scalar are text, whatever they look like.
         if block.is_some_and(|above| indent > above || text.trim().is_empty()) {
-            mended.push_str(text);
+            repaired.push_str(text);
         } else if let Some(quoted) = quote(text, &anchors) {
             block = None;
             changed = true;
-            mended.push_str(&quoted);
+            repaired.push_str(&quoted);
         } else {
             block = opens_block(text).then_some(indent);
-            mended.push_str(text);
+            repaired.push_str(text);
         }
         changed |= untabbed.is_some();
-        mended.push('\n');
+        repaired.push('\n');
     }
-    changed.then_some(mended)
+    changed.then_some(repaired)
 }
 
 /// The last resort for a bundle: its `name` and `description` lines alone, as a person would read them.
@@ -43,7 +43,7 @@ pub(super) fn salvage(front: &str) -> Option<String> {
     let field = |key: &str| {
         let line = front.lines().find(|line| line.split(':').next() == Some(key))?;
         let value = line.get(key.len() + 1..)?.trim().trim_matches(['"', '\'']);
-        // A block scalar's text stands on other lines, which nobody could read.
+        // A block scalar's text is on other lines, which are not read here.
         let is_text = !value.is_empty() && !value.starts_with(['|', '>', '[', '{', '&', '*']);
         is_text
             .then(|| format!("{key}: \"{}\"\n", value.replace('\\', "\\\\").replace('"', "\\\"")))
@@ -105,15 +105,15 @@ fn key_value(line: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    fn mended(front: &str, key: &str) -> Option<String> {
+    fn repaired(front: &str, key: &str) -> Option<String> {
         assert!(yaml::parse(front).is_err(), "not broken: {front}");
-        Some(yaml::parse(&mend(front)?).ok()?.get(key)?.text()?.to_owned())
+        Some(yaml::parse(&repair_lines(front)?).ok()?.get(key)?.text()?.to_owned())
     }
 
     #[test]
     fn an_unquoted_colon_is_text() {
         let front = "name: x\ndescription: Use when: the user asks\nkeywords: [a]\n";
-        assert_eq!(mended(front, "description").unwrap(), "Use when: the user asks");
+        assert_eq!(repaired(front, "description").unwrap(), "Use when: the user asks");
     }
 
     #[test]
@@ -126,20 +126,20 @@ mod tests {
             "\"Quoted\" and more",
             "[tag] and more",
         ] {
-            assert_eq!(mended(&format!("description: {value}\n"), "description").unwrap(), value);
+            assert_eq!(repaired(&format!("description: {value}\n"), "description").unwrap(), value);
         }
     }
 
     #[test]
     fn tabs_as_indentation_become_spaces() {
-        let node = yaml::parse(&mend("keywords:\n\t- a\n\t- b\n").unwrap()).unwrap();
+        let node = yaml::parse(&repair_lines("keywords:\n\t- a\n\t- b\n").unwrap()).unwrap();
         assert_eq!(node.get("keywords").unwrap().items().unwrap().len(), 2);
     }
 
     #[test]
     fn block_scalars_are_left_alone() {
         let front = "a: |\n  key: value: more\nb: x: y\n";
-        let node = yaml::parse(&mend(front).unwrap()).unwrap();
+        let node = yaml::parse(&repair_lines(front).unwrap()).unwrap();
         assert_eq!(node.get("a").unwrap().text(), Some("key: value: more\n"));
         assert_eq!(node.get("b").unwrap().text(), Some("x: y"));
     }
@@ -150,7 +150,7 @@ mod tests {
             "name: x\n<<<<<<< upstream\nother: [\n=======\ndescription: Use \"this\": often\n";
         assert!(
             yaml::parse(front).is_err()
-                && mend(front).is_none_or(|mended| yaml::parse(&mended).is_err())
+                && repair_lines(front).is_none_or(|repaired| yaml::parse(&repaired).is_err())
         );
         let node = yaml::parse(&salvage(front).unwrap()).unwrap();
         assert_eq!(node.get("description").unwrap().text(), Some("Use \"this\": often"));
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn what_is_not_a_broken_value_is_not_touched() {
-        assert_eq!(mend("keywords: [a,\n  b]\nc: {\n"), None);
-        assert_eq!(mend("just words\n- and: fine\n"), None);
+        assert_eq!(repair_lines("keywords: [a,\n  b]\nc: {\n"), None);
+        assert_eq!(repair_lines("just words\n- and: fine\n"), None);
     }
 }

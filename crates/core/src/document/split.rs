@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::diagnostic::{Code, Finding, Position};
 
-/// Front matter larger than this is refused before any YAML parser sees it.
+/// Larger front matter is refused before it is parsed.
 pub const MAX_FRONT_MATTER_BYTES: usize = 64 * 1024;
 
 /// Byte ranges in the text.
@@ -46,7 +46,7 @@ pub(super) fn split(text: &str) -> Result<Split, Finding> {
         .hint("add a line with `---` after the last field"))
 }
 
-/// Splits front matter that nobody closed at the first heading, for those who can make do with less.
+/// Splits front matter without a closing fence at the first heading.
 pub(super) fn split_unclosed(text: &str) -> Option<Split> {
     let (mut lines, line_offset) = opening(text)?;
     let start = lines.next;
@@ -60,9 +60,9 @@ pub(super) fn split_unclosed(text: &str) -> Option<Split> {
 }
 
 /// The lines behind the opening fence, and how many come before them. Blank lines and comments may stand above it.
-fn opening(text: &str) -> Option<(Lines<'_>, u32)> {
+fn opening(text: &str) -> Option<(LineOffsets<'_>, u32)> {
     let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let mut lines = Lines { text, next: bom };
+    let mut lines = LineOffsets { text, next: bom };
     let mut above = 0;
     while let Some((_, line)) = lines.next() {
         let line = line.trim_end();
@@ -86,7 +86,7 @@ fn is_fence(line: &str) -> bool {
 /// The range of the body without blank lines before it and white space behind it.
 fn trimmed(text: &str, from: usize) -> Range<usize> {
     let mut start = from;
-    let mut lines = Lines { text, next: from };
+    let mut lines = LineOffsets { text, next: from };
     while let Some((_, line)) = lines.next() {
         if !line.trim().is_empty() {
             break;
@@ -98,12 +98,12 @@ fn trimmed(text: &str, from: usize) -> Range<usize> {
 }
 
 /// Lines with their offsets, line ends included.
-struct Lines<'a> {
+struct LineOffsets<'a> {
     text: &'a str,
     next: usize,
 }
 
-impl<'a> Iterator for Lines<'a> {
+impl<'a> Iterator for LineOffsets<'a> {
     type Item = (usize, &'a str);
 
     fn next(&mut self) -> Option<Self::Item> {

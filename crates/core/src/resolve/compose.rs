@@ -3,7 +3,7 @@
 use crate::{
     catalog::Skill,
     document::{
-        Text,
+        SkillText,
         headings::{MARK, quoted},
     },
     estimate,
@@ -20,69 +20,81 @@ pub struct Composed {
     pub tokens: usize,
 }
 
-/// A skill and its body, in which no line looks like one of our headings.
+/// A skill of the chain with its body, in which no line looks like one of ours.
 #[derive(Debug)]
-pub(super) struct Section<'a> {
+pub(super) struct SkillSection<'a> {
     skill: &'a Skill,
     body: String,
 }
 
-impl<'a> Section<'a> {
-    pub(super) fn new(skill: &'a Skill, text: &Text) -> Self {
+impl<'a> SkillSection<'a> {
+    pub(super) fn new(skill: &'a Skill, text: &SkillText) -> Self {
         Self { skill, body: quoted(text.body()).into_owned() }
+    }
+
+    fn whole(&self) -> String {
+        self.with(&self.body)
+    }
+
+    /// The section's heading above this content.
+    fn with(&self, content: &str) -> String {
+        format!("=== {} (from {}) ===\n\n{content}", self.skill.path.title(), self.skill.file)
+    }
+
+    /// The section where its body does not fit.
+    fn stub(&self) -> String {
+        let tokens = estimate::tokens(&self.body);
+        self.with(&format!(
+            "{MARK} Left out to stay within the budget: about {tokens} tokens. \
+             Load it by its path, \"{}\".",
+            self.skill.identity
+        ))
     }
 }
 
 /// Joins the sections, the most general first. Over budget, the skill itself is kept whole first, then its
 /// ancestors from near to far as they fit; one that does not fit keeps its heading and a line that says how to
 /// load it. A skill that does not inherit is its own text, without headings.
-pub(super) fn compose(ancestors: &[Section<'_>], own: &Section<'_>, max_tokens: usize) -> Composed {
-    let whole = whole(ancestors, own);
+pub(super) fn compose(
+    ancestors: &[SkillSection<'_>],
+    own: &SkillSection<'_>,
+    max_tokens: usize,
+) -> Composed {
+    let inherits = own.skill.fields().inherit;
+    let whole = if inherits {
+        let sections: Vec<String> =
+            ancestors.iter().chain([own]).map(SkillSection::whole).collect();
+        sections.join("\n\n")
+    } else {
+        own.body.clone()
+    };
     let tokens = estimate::tokens(&whole);
     if tokens <= max_tokens {
         return Composed { text: whole, truncated: false, tokens };
     }
-    let text = if own.skill.fields().inherit {
-        fitted(ancestors, own, max_tokens)
-    } else {
-        cut(own, max_tokens)
-    };
+    let text =
+        if inherits { fitted(ancestors, own, max_tokens) } else { cut(&own.body, max_tokens) };
     let tokens = estimate::tokens(&text);
     Composed { text, truncated: true, tokens }
 }
 
-fn whole(ancestors: &[Section<'_>], own: &Section<'_>) -> String {
-    if !own.skill.fields().inherit {
-        return own.body.clone();
-    }
-    let sections: Vec<String> =
-        ancestors.iter().chain([own]).map(|one| section(one.skill, &one.body)).collect();
-    sections.join("\n\n")
-}
-
-fn section(skill: &Skill, content: &str) -> String {
-    format!("=== {} (from {}) ===\n\n{content}", skill.path.title(), skill.file)
-}
-
-fn fitted(ancestors: &[Section<'_>], own: &Section<'_>, max_tokens: usize) -> String {
-    let stubs: Vec<String> =
-        ancestors.iter().map(|above| section(above.skill, &left_out(above))).collect();
+fn fitted(ancestors: &[SkillSection<'_>], own: &SkillSection<'_>, max_tokens: usize) -> String {
+    let stubs: Vec<String> = ancestors.iter().map(SkillSection::stub).collect();
     // Every ancestor costs at least its stub and the blank line behind it, so the budget starts from there.
     let reserved: usize = stubs.iter().map(|stub| estimate::tokens(stub) + 1).sum();
-    let own_text = section(own.skill, &own.body);
-    let own_tokens = estimate::tokens(&own_text);
     let mut left = max_tokens.saturating_sub(reserved);
+    let whole = own.whole();
     // The skill itself is cut only where it is over by itself; a few notes above it are worth going over.
-    let own_text = if own_tokens <= max_tokens {
-        own_text
+    let own = if estimate::tokens(&whole) <= max_tokens {
+        whole
     } else {
-        let heading = estimate::tokens(&section(own.skill, ""));
-        section(own.skill, &cut(own, left.saturating_sub(heading)))
+        let heading = estimate::tokens(&own.with(""));
+        own.with(&cut(&own.body, left.saturating_sub(heading)))
     };
-    left = left.saturating_sub(estimate::tokens(&own_text));
-    let mut sections = vec![own_text];
+    left = left.saturating_sub(estimate::tokens(&own));
+    let mut sections = vec![own];
     for (above, stub) in ancestors.iter().zip(stubs).rev() {
-        let full = section(above.skill, &above.body);
+        let full = above.whole();
         let extra = estimate::tokens(&full).saturating_sub(estimate::tokens(&stub));
         if extra <= left {
             left -= extra;
@@ -95,18 +107,8 @@ fn fitted(ancestors: &[Section<'_>], own: &Section<'_>, max_tokens: usize) -> St
     sections.join("\n\n")
 }
 
-fn left_out(own: &Section<'_>) -> String {
-    let tokens = estimate::tokens(&own.body);
-    format!(
-        "{MARK} Left out to stay within the budget: about {tokens} tokens. \
-         Load it by its path, \"{}\".",
-        own.skill.identity
-    )
-}
-
-/// As many whole lines of the skill's own text as fit, and a line that says so.
-fn cut(own: &Section<'_>, max_tokens: usize) -> String {
-    let body = &own.body;
+/// As many whole lines of a skill's own text as fit, and a line that says so.
+fn cut(body: &str, max_tokens: usize) -> String {
     let total = estimate::tokens(body);
     let mark = format!(
         "{MARK} Cut here to stay within the budget: this skill is about {total} tokens. \

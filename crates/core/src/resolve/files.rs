@@ -1,4 +1,4 @@
-//! Own and inherited assets and scripts: the nearest wins, and its origin is remembered.
+//! Own and inherited assets and scripts: the nearest declaration wins.
 
 use std::collections::HashSet;
 
@@ -81,7 +81,7 @@ pub(super) fn inherited<'a, T: 'a, I>(
 where
     I: Iterator<Item = (&'a T, Presence)>,
 {
-    // From the skill itself upwards: whoever declares a file first, in either way, hides it from those above.
+    // From the skill itself upwards: the first declaration of a file, in either list, hides those above it.
     let mut hidden: HashSet<&RelPath> = skill.declared().collect();
     let mut levels = Vec::with_capacity(ancestors.len());
     for from in ancestors.iter().rev().copied() {

@@ -1,21 +1,21 @@
 //! Binary or text, and the MIME type of what is binary: by extension alone (ASSET-2).
 
 /// Extension, MIME type. What is not in the table is text.
-const BINARY: &[(&str, &str)] = &[
+const BINARY_TYPES: &[(&str, &str)] = &[
     ("png", "image/png"),
     ("jpg", "image/jpeg"),
     ("jpeg", "image/jpeg"),
     ("gif", "image/gif"),
     ("svg", "image/svg+xml"),
-    ("ico", OCTETS),
-    ("webp", OCTETS),
+    ("ico", OCTET_STREAM),
+    ("webp", OCTET_STREAM),
     ("pdf", "application/pdf"),
     ("zip", "application/zip"),
     ("woff", "font/woff"),
     ("woff2", "font/woff2"),
 ];
 
-const OCTETS: &str = "application/octet-stream";
+const OCTET_STREAM: &str = "application/octet-stream";
 
 /// Whether a file of this name is served as base64.
 pub fn is_binary(file: &str) -> bool {
@@ -24,12 +24,15 @@ pub fn is_binary(file: &str) -> bool {
 
 /// The MIME type of a binary file.
 pub fn mime_type(file: &str) -> &'static str {
-    known(file).unwrap_or(OCTETS)
+    known(file).unwrap_or(OCTET_STREAM)
 }
 
 fn known(file: &str) -> Option<&'static str> {
     let (_, extension) = file.rsplit('/').next()?.rsplit_once('.')?;
-    BINARY.iter().find(|(known, _)| extension.eq_ignore_ascii_case(known)).map(|(_, mime)| *mime)
+    BINARY_TYPES
+        .iter()
+        .find(|(known, _)| extension.eq_ignore_ascii_case(known))
+        .map(|(_, mime)| *mime)
 }
 
 #[cfg(test)]

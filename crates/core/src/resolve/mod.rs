@@ -8,13 +8,13 @@ mod files;
 mod media;
 
 pub use compose::Composed;
-use compose::Section;
+use compose::SkillSection;
 pub use files::{Declared, FoundFile, Inherited, find_file};
 pub use media::{is_binary, mime_type};
 
 use crate::{
     catalog::{Catalog, Presence, Skill},
-    document::{AssetDeclaration, ScriptDeclaration, Text},
+    document::{AssetDeclaration, ScriptDeclaration, SkillText},
 };
 
 /// Everything an agent receives with a skill.
@@ -40,15 +40,15 @@ pub struct Resolved<'a> {
 /// composed text is kept within `max_tokens` estimated tokens.
 pub fn resolve<'a>(
     skill: &'a Skill,
-    text: &Text,
-    inherited: &[(&'a Skill, Text)],
+    text: &SkillText,
+    inherited: &[(&'a Skill, SkillText)],
     max_tokens: usize,
 ) -> Resolved<'a> {
-    let sections: Vec<Section<'_>> =
-        inherited.iter().map(|(skill, text)| Section::new(skill, text)).collect();
+    let sections: Vec<SkillSection<'_>> =
+        inherited.iter().map(|(skill, text)| SkillSection::new(skill, text)).collect();
     let ancestors: Vec<&Skill> = inherited.iter().map(|(skill, _)| *skill).collect();
     Resolved {
-        content: compose::compose(&sections, &Section::new(skill, text), max_tokens),
+        content: compose::compose(&sections, &SkillSection::new(skill, text), max_tokens),
         assets: present(skill.assets()),
         scripts: present(skill.scripts()),
         inherited_assets: files::inherited(&ancestors, skill, Skill::assets, |asset| &asset.file),

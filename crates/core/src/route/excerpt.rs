@@ -1,7 +1,7 @@
-//! A window of text around the first word that was looked for.
+//! An excerpt of a text around the first searched word.
 
 /// How many characters an excerpt has, roughly.
-const WINDOW: usize = 160;
+const EXCERPT_CHARS: usize = 160;
 
 /// About 160 characters of `text` around the first occurrence of any of the words, cut at white space where there is
 /// some near, white space single; the beginning of the text where none occurs.
@@ -16,16 +16,16 @@ pub fn excerpt(text: &str, words: &[&str]) -> String {
     let first = words.iter().filter_map(find).min();
     let first = first.and_then(|at| lowered.get(..at)).map_or(0, |before| before.chars().count());
     // A third before the match and the rest behind it; white space in the window may be folded, so take some more.
-    let start = first.saturating_sub(WINDOW / 3);
-    let chars: Vec<char> = text.chars().skip(start).take(WINDOW * 4).collect();
+    let start = first.saturating_sub(EXCERPT_CHARS / 3);
+    let chars: Vec<char> = text.chars().skip(start).take(EXCERPT_CHARS * 4).collect();
     let cut = if start == 0 { 0 } else { word_start(&chars, 0).min(first - start) };
     let line =
         chars.iter().skip(cut).collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ");
     let head = if start + cut > 0 { "…" } else { "" };
-    if line.chars().count() <= WINDOW {
+    if line.chars().count() <= EXCERPT_CHARS {
         return format!("{head}{line}");
     }
-    let window: String = line.chars().take(WINDOW).collect();
+    let window: String = line.chars().take(EXCERPT_CHARS).collect();
     format!("{head}{}…", window.trim_end())
 }
 

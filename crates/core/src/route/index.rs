@@ -1,4 +1,4 @@
-//! [`Router`]: finds the skills whose keywords match a request without looking at all of them.
+//! [`Router`]: finds the skills whose keywords match a request without trying all of them.
 //!
 //! A token that contains a keyword is found by looking up the token's pieces, one length at a time; a keyword
 //! that contains a token is found through the rarest of the token's trigrams. Both give exactly the pairs for
@@ -11,33 +11,35 @@ use std::{
     sync::Arc,
 };
 
-use super::verdict::{Hit, Matching, Ruling, Score, Scored, Verdict, judge};
+use super::verdict::{
+    KeywordHit, Matching, RankedVerdict, RouteVerdict, Score, ScoredSkill, judge,
+};
 use crate::{
     catalog::{Catalog, Skill, SkillId},
-    sorted::{Sorted, Sorts},
-    tokens::{SHORT, is_short, tokenize},
+    sorted::{Sorted, SortedItem},
+    tokens::{MIN_PARTIAL_CHARS, is_short, tokenize},
 };
 
 /// An index over the keywords of a catalog.
 #[derive(Debug, Default, Clone)]
 pub struct Router {
-    /// Which skills have a keyword, lower-cased.
-    listed: Sorted<Listed>,
+    /// Which skills have which keyword, lower-cased.
+    listed: Sorted<KeywordPosting>,
     /// Which keywords have three characters in a row.
     trigrams: Sorted<Trigram>,
     /// How many keywords have this many characters.
     lengths: BTreeMap<usize, usize>,
-    /// What skills are scored by.
-    entries: Sorted<Arc<Entry>>,
+    /// The keywords and priority of each skill.
+    entries: Sorted<Arc<KeywordEntry>>,
 }
 
 #[derive(Debug, Clone)]
-struct Listed {
+struct KeywordPosting {
     keyword: Arc<str>,
-    entry: Arc<Entry>,
+    entry: Arc<KeywordEntry>,
 }
 
-impl Sorts for Listed {
+impl SortedItem for KeywordPosting {
     fn order(&self, other: &Self) -> Ordering {
         self.keyword.cmp(&other.keyword).then(self.entry.skill.cmp(&other.entry.skill))
     }
@@ -45,11 +47,11 @@ impl Sorts for Listed {
 
 #[derive(Debug, Clone)]
 struct Trigram {
-    letters: [char; SHORT],
+    letters: [char; MIN_PARTIAL_CHARS],
     keyword: Arc<str>,
 }
 
-impl Sorts for Trigram {
+impl SortedItem for Trigram {
     fn order(&self, other: &Self) -> Ordering {
         self.letters.cmp(&other.letters).then_with(|| self.keyword.cmp(&other.keyword))
     }
@@ -57,13 +59,13 @@ impl Sorts for Trigram {
 
 /// A skill's keywords as it lists them, and its priority.
 #[derive(Debug)]
-struct Entry {
+struct KeywordEntry {
     skill: SkillId,
     keywords: Box<[Arc<str>]>,
     priority: f64,
 }
 
-impl Sorts for Arc<Entry> {
+impl SortedItem for Arc<KeywordEntry> {
     fn order(&self, other: &Self) -> Ordering {
         self.skill.cmp(&other.skill)
     }
@@ -75,13 +77,13 @@ impl Router {
         Self::default().with(catalog, catalog.skills().map(|skill| skill.id))
     }
 
-    /// The index after these skills have changed, come or gone.
+    /// The index after these skills were changed, added or removed.
     #[must_use]
     pub fn with(&self, catalog: &Catalog, changed: impl IntoIterator<Item = SkillId>) -> Self {
         let mut next = self.clone();
-        let mut added = Added::default();
+        let mut added = NewKeywords::default();
         for number in changed {
-            next.take_out(number);
+            next.remove(number);
             if let Some(skill) = catalog.skill(number) {
                 added.put(&next, skill);
             }
@@ -99,11 +101,12 @@ impl Router {
         next
     }
 
-    fn take_out(&mut self, number: SkillId) {
+    fn remove(&mut self, number: SkillId) {
         let Some(entry) = self.entries.remove(|entry| entry.skill.cmp(&number)) else { return };
         for keyword in &entry.keywords {
-            let place =
-                |listed: &Listed| listed.keyword.cmp(keyword).then(listed.entry.skill.cmp(&number));
+            let place = |listed: &KeywordPosting| {
+                listed.keyword.cmp(keyword).then(listed.entry.skill.cmp(&number))
+            };
             if self.listed.remove(place).is_none() || self.has(keyword) {
                 continue;
             }
@@ -124,35 +127,37 @@ impl Router {
         self.skills_of(keyword).next().is_some()
     }
 
-    fn skills_of(&self, keyword: &str) -> impl Iterator<Item = &Listed> {
+    fn skills_of(&self, keyword: &str) -> impl Iterator<Item = &KeywordPosting> {
         self.listed.matching(move |listed| (*listed.keyword).cmp(keyword))
     }
 
-    /// Finds the skills that fit a request.
-    pub fn route(&self, catalog: &Catalog, context: &str, matching: &Matching) -> Verdict {
+    /// Finds the skills that match a request.
+    pub fn route(&self, catalog: &Catalog, context: &str, matching: &Matching) -> RouteVerdict {
         let matched = self.matched_keywords(&tokenize(context));
         let listed = matched.iter().flat_map(|keyword| self.skills_of(keyword));
-        let mut candidates: Vec<&Entry> = listed.map(|listed| &*listed.entry).collect();
+        let mut candidates: Vec<&KeywordEntry> = listed.map(|listed| &*listed.entry).collect();
         candidates.sort_unstable_by_key(|entry| entry.skill);
         candidates.dedup_by_key(|entry| entry.skill);
         let hits = candidates.into_iter().map(|entry| entry.scored(&matched)).collect();
         // Ties go to the earlier.
         let place =
             |number| catalog.skill(number).map(|skill| (&*skill.identity, skill.file.as_str()));
-        let hit = |Scored { skill, base, score }: Scored| Hit {
+        let hit = |ScoredSkill { skill, base, score }: ScoredSkill| KeywordHit {
             skill,
             base,
             score,
             matched: self.spelled(catalog, skill, &matched),
         };
         match judge(hits, matching, place) {
-            Ruling::NoMatch(closest) => Verdict::NoMatch { closest: closest.map(hit) },
-            Ruling::Match(first) => Verdict::Match(hit(first)),
-            Ruling::Ambiguous(hits) => Verdict::Ambiguous(hits.into_iter().map(hit).collect()),
+            RankedVerdict::NoMatch(closest) => RouteVerdict::NoMatch { closest: closest.map(hit) },
+            RankedVerdict::Match(first) => RouteVerdict::Match(hit(first)),
+            RankedVerdict::Ambiguous(hits) => {
+                RouteVerdict::Ambiguous(hits.into_iter().map(hit).collect())
+            }
         }
     }
 
-    fn entry(&self, skill: SkillId) -> Option<&Arc<Entry>> {
+    fn entry(&self, skill: SkillId) -> Option<&Arc<KeywordEntry>> {
         self.entries.find(|entry| entry.skill.cmp(&skill))
     }
 
@@ -183,7 +188,7 @@ impl Router {
         matched
     }
 
-    /// The keyword itself, where somebody has it.
+    /// The keyword itself, where a skill has it.
     fn known(&self, keyword: &str) -> Option<&str> {
         self.skills_of(keyword).next().map(|listed| &*listed.keyword)
     }
@@ -192,7 +197,7 @@ impl Router {
     fn keywords_inside<'a>(&'a self, token: &str, matched: &mut HashSet<&'a str>) {
         let starts: Vec<usize> =
             token.char_indices().map(|(at, _)| at).chain([token.len()]).collect();
-        for length in self.lengths.keys().copied().filter(|length| *length >= SHORT) {
+        for length in self.lengths.keys().copied().filter(|length| *length >= MIN_PARTIAL_CHARS) {
             for (from, to) in starts.iter().zip(starts.iter().skip(length)) {
                 matched.extend(token.get(*from..*to).and_then(|piece| self.known(piece)));
             }
@@ -218,25 +223,25 @@ impl Router {
     }
 }
 
-impl Entry {
-    fn scored(&self, matched: &HashSet<&str>) -> Scored {
+impl KeywordEntry {
+    fn scored(&self, matched: &HashSet<&str>) -> ScoredSkill {
         let count = self.keywords.iter().filter(|keyword| matched.contains(&***keyword)).count();
         let base = Score::share(count, self.keywords.len());
-        Scored { skill: self.skill, base, score: base.with_priority(self.priority) }
+        ScoredSkill { skill: self.skill, base, score: base.with_priority(self.priority) }
     }
 }
 
-/// Skills on their way into a router.
+/// Keywords of skills that are being added to a router.
 #[derive(Default)]
-struct Added {
-    listed: Vec<Listed>,
+struct NewKeywords {
+    listed: Vec<KeywordPosting>,
     trigrams: Vec<Trigram>,
-    entries: Vec<Arc<Entry>>,
+    entries: Vec<Arc<KeywordEntry>>,
     /// Each keyword once.
     known: HashMap<String, Arc<str>>,
 }
 
-impl Added {
+impl NewKeywords {
     fn put(&mut self, router: &Router, skill: &Skill) {
         let fields = skill.fields();
         if fields.keywords.is_empty() {
@@ -244,9 +249,11 @@ impl Added {
         }
         let keywords: Box<[Arc<str>]> =
             fields.keywords.iter().map(|word| self.keyword(router, word.to_lowercase())).collect();
-        let entry = Arc::new(Entry { skill: skill.id, keywords, priority: fields.priority });
-        let listed =
-            |keyword: &Arc<str>| Listed { keyword: Arc::clone(keyword), entry: Arc::clone(&entry) };
+        let entry = Arc::new(KeywordEntry { skill: skill.id, keywords, priority: fields.priority });
+        let listed = |keyword: &Arc<str>| KeywordPosting {
+            keyword: Arc::clone(keyword),
+            entry: Arc::clone(&entry),
+        };
         self.listed.extend(entry.keywords.iter().map(listed));
         self.entries.push(entry);
     }
@@ -264,11 +271,11 @@ impl Added {
 
 fn trigrams_of(keyword: &Arc<str>) -> Vec<Trigram> {
     let chars: Vec<char> = keyword.chars().collect();
-    let distinct: HashSet<[char; SHORT]> = trigrams(&chars).collect();
+    let distinct: HashSet<[char; MIN_PARTIAL_CHARS]> = trigrams(&chars).collect();
     let trigram = |letters| Trigram { letters, keyword: Arc::clone(keyword) };
     distinct.into_iter().map(trigram).collect()
 }
 
-fn trigrams(chars: &[char]) -> impl Iterator<Item = [char; SHORT]> {
-    chars.windows(SHORT).filter_map(|window| window.try_into().ok())
+fn trigrams(chars: &[char]) -> impl Iterator<Item = [char; MIN_PARTIAL_CHARS]> {
+    chars.windows(MIN_PARTIAL_CHARS).filter_map(|window| window.try_into().ok())
 }

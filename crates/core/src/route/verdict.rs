@@ -1,4 +1,4 @@
-//! [`Verdict`]: no match, one match, or candidates to choose from; and the arithmetic behind it.
+//! [`RouteVerdict`]: no match, one match, or candidates to choose from; and the arithmetic behind it.
 
 use crate::catalog::SkillId;
 
@@ -23,7 +23,7 @@ impl Default for Matching {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Score(i64);
 
-const ONE: f64 = 1e9;
+const SCORE_UNIT: f64 = 1e9;
 
 impl Score {
     /// The nearest score to a number.
@@ -32,7 +32,7 @@ impl Score {
         reason = "a float beyond the range saturates, which is what a score should do"
     )]
     pub fn new(number: f64) -> Self {
-        Self((number * ONE).round() as i64)
+        Self((number * SCORE_UNIT).round() as i64)
     }
 
     /// Matched keywords over all keywords.
@@ -45,7 +45,7 @@ impl Score {
 
     /// This score with a skill's priority added.
     #[must_use]
-    pub fn with_priority(self, priority: f64) -> Self {
+    pub(super) fn with_priority(self, priority: f64) -> Self {
         Self(self.0.saturating_add(Self::new(priority * 0.001).0))
     }
 
@@ -59,13 +59,13 @@ impl Score {
         reason = "scores are small, and shown with four decimals"
     )]
     pub fn rounded(self) -> f64 {
-        (self.0 as f64 / ONE * 1e4).round() / 1e4
+        (self.0 as f64 / SCORE_UNIT * 1e4).round() / 1e4
     }
 }
 
 /// A skill that matches at least one word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
+pub struct KeywordHit {
     /// Which.
     pub skill: SkillId,
     /// Matched keywords over all keywords.
@@ -76,43 +76,43 @@ pub struct Hit {
     pub matched: Vec<String>,
 }
 
-/// What a request comes to.
+/// The result of matching a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RouteVerdict {
     /// Nothing reaches the minimum; the nearest that matched anything at all, if any.
     NoMatch {
         /// The best of those below the minimum.
-        closest: Option<Hit>,
+        closest: Option<KeywordHit>,
     },
     /// One skill stands out.
-    Match(Hit),
+    Match(KeywordHit),
     /// Several are too close to call, best first.
-    Ambiguous(Vec<Hit>),
+    Ambiguous(Vec<KeywordHit>),
 }
 
-/// An answer that asks to choose offers a choice.
-const FEWEST_CANDIDATES: usize = 2;
+/// An ambiguous answer offers at least a choice of two.
+const MIN_CANDIDATES: usize = 2;
 
 /// A skill that has some matched keyword.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scored {
+pub(super) struct ScoredSkill {
     pub(super) skill: SkillId,
     pub(super) base: Score,
     pub(super) score: Score,
 }
 
-/// Ranks and judges. `hits` may come in any order; ties go by place, which is asked for only where it matters.
+/// Ranks the hits, in any order, and applies the thresholds. `place` breaks ties and is called only for those.
 pub(super) fn judge<P: Ord>(
-    mut hits: Vec<Scored>,
+    mut hits: Vec<ScoredSkill>,
     matching: &Matching,
     place: impl Fn(SkillId) -> P,
-) -> Ruling {
+) -> RankedVerdict {
     let min = Score::new(matching.min_score);
     let nearest = hits.iter().map(|hit| (hit.base, hit.score)).max();
     let closest = hits.iter().filter(|hit| Some((hit.base, hit.score)) == nearest);
     let closest = closest.copied().min_by_key(|hit| place(hit.skill));
     hits.retain(|hit| hit.base >= min);
-    let shown = matching.max_results.max(FEWEST_CANDIDATES);
+    let shown = matching.max_results.max(MIN_CANDIDATES);
     // One more than is shown, to see whether the first stands out.
     let most = shown + 1;
     if hits.len() > most {
@@ -122,22 +122,22 @@ pub(super) fn judge<P: Ord>(
     }
     hits.sort_by_cached_key(|hit| (std::cmp::Reverse(hit.score), place(hit.skill)));
     match hits.as_slice() {
-        [] => Ruling::NoMatch(closest),
+        [] => RankedVerdict::NoMatch(closest),
         [first, second, ..]
             if first.score.minus(second.score) < Score::new(matching.ambiguity_threshold) =>
         {
             hits.truncate(shown);
-            Ruling::Ambiguous(hits)
+            RankedVerdict::Ambiguous(hits)
         }
-        [first, ..] => Ruling::Match(*first),
+        [first, ..] => RankedVerdict::Match(*first),
     }
 }
 
 /// A verdict before the matched keywords are spelled out, which only the winners need.
-pub(super) enum Ruling {
-    NoMatch(Option<Scored>),
-    Match(Scored),
-    Ambiguous(Vec<Scored>),
+pub(super) enum RankedVerdict {
+    NoMatch(Option<ScoredSkill>),
+    Match(ScoredSkill),
+    Ambiguous(Vec<ScoredSkill>),
 }
 
 #[cfg(test)]

@@ -286,7 +286,7 @@ mod yaml {
     }
 
     #[test]
-    fn mending_works_with_crlf_and_tabs_too() {
+    fn repair_works_with_crlf_and_tabs_too() {
         let text = "---\r\nkeywords:\r\n\t- one\r\n\t- two\r\ndescription: a: b\r\n---\r\nbody\r\n";
         let (skill, said) = served(text);
         assert_eq!(skill.fields.keywords, ["one", "two"]);
@@ -296,8 +296,8 @@ mod yaml {
 
     // FILE-4
     #[test]
-    fn where_mending_does_not_help_the_original_error_is_reported() {
-        // Line 3 can be mended, line 4 cannot; the reader is sent to line 3, where the parser gave up.
+    fn where_repair_does_not_help_the_original_error_is_reported() {
+        // Line 3 can be repaired, line 4 cannot; the reader is sent to line 3, where the parser gave up.
         let text = "---\nkeywords: [one]\ndescription: Use when: asked\nbroken: [\n---\nbody\n";
         let said = refused(text);
         assert_eq!(said.len(), 1);
@@ -311,7 +311,7 @@ mod yaml {
     }
 
     #[test]
-    fn mending_does_not_make_a_refusal_pass() {
+    fn repair_does_not_make_a_refusal_pass() {
         // Each of these values is no scalar by itself only because it is refused.
         for lines in ["x: {a: 1, a: 2}\n", "x: [[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]\n"] {
             assert!(refused(&with(lines))[0].contains("error[yaml-invalid]"), "{lines}");
@@ -320,7 +320,7 @@ mod yaml {
     }
 
     #[test]
-    fn mending_leaves_aliases_alone() {
+    fn repair_leaves_aliases_alone() {
         for list in ["[react, auth]", "\n  - react\n  - auth"] {
             let text =
                 format!("---\nx: &k {list}\nkeywords: *k\ndescription: Use when: asked\n---\n");
@@ -612,7 +612,7 @@ scripts:               # optionnel — liste des scripts associés avec métadon
 
     // FILE-8
     #[test]
-    fn e08_a_keyword_that_is_part_of_very_many_words_is_told_of() {
+    fn e08_a_keyword_that_is_part_of_very_many_words_is_reported() {
         assert_eq!(
             about("react, ing, The, LOG, tio"),
             ["keyword-broad: keyword `ing`, `The`, `LOG` and 1 more: part of very many words, so \
@@ -628,7 +628,7 @@ scripts:               # optionnel — liste des scripts associés avec métadon
     }
 
     #[test]
-    fn e08_words_that_skills_are_about_are_not_told_of() {
+    fn e08_words_that_skills_are_about_are_not_reported() {
         for plain in [
             "api",
             "auth",
@@ -668,7 +668,7 @@ scripts:               # optionnel — liste des scripts associés avec métadon
 
     // FILE-8
     #[test]
-    fn a15_a_keyword_that_can_never_match_is_told_of_with_the_way_out() {
+    fn a15_a_keyword_that_can_never_match_is_reported_with_a_hint() {
         let (_, said) = served("---\nkeywords: [sharp, 'C#', c++]\ndescription: d\n---\n");
         assert_eq!(
             said,

@@ -327,7 +327,7 @@ npx playwright test tests/visual --update-snapshots
 * { animation: none !important; caret-color: transparent !important; }
 ```
 
-Differences above **0.2 %** fail. Commit the new images only after a person has looked at them.
+Differences above **0.2 %** fail. Commit the new images only after a person has refreshed at them.
 ",
 ];
 

@@ -4,11 +4,13 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use proptest::prelude::*;
 use skills_core::{
-    catalog::{Catalog, Folder, Intake, Named, Node, Origin, Presence, Skill, SkillId},
+    catalog::{
+        Catalog, Folder, FolderItem, NameMatch, Origin, Presence, Skill, SkillId, SourceScan,
+    },
     route::{Matching, Router},
 };
 
-use crate::support::{Given, diagnostics, entry, looked, path_of};
+use crate::support::{Given, diagnostics, entry, path_of, refreshed};
 
 /// Paths that mean something to each other: categories, resource folders, bundles in and beside each other.
 const PATHS: &[&str] = &[
@@ -48,7 +50,7 @@ const TEXTS: &[&str] = &[
     "---\nkeywords: [\n---\nbroken\n",
 ];
 
-/// What a server reads: directories somebody named, or those of agents with their plugins.
+/// What a server reads: directories that the operator named, or those of agents with their plugins.
 const NAMED: &[(&str, Origin)] = &[("one", Origin::Named), ("two", Origin::Named)];
 
 fn agents() -> Vec<(&'static str, Origin)> {
@@ -68,7 +70,7 @@ fn listed(disk: &Disk, before: &Arc<Folder>) -> Arc<Folder> {
             continue;
         }
         let mut path = path_of(path);
-        Arc::make_mut(&mut root).put(&path, is.map(Node::File));
+        Arc::make_mut(&mut root).put(&path, is.map(FolderItem::File));
         // Folders go with their last file, as in the listing from nothing.
         while !path.folder().is_root() && root.folder(&path.folder()).unwrap().paths().is_empty() {
             path = path.folder();
@@ -80,7 +82,7 @@ fn listed(disk: &Disk, before: &Arc<Folder>) -> Arc<Folder> {
 
 fn given((name, origin): &(&str, Origin), disk: &Disk, root: Arc<Folder>) -> Given {
     let texts = disk.iter().map(|(path, text)| ((*path).to_owned(), TEXTS[*text].to_owned()));
-    Given { intake: Intake::new((*name).into(), origin.clone(), root), texts: texts.collect() }
+    Given { scan: SourceScan::new((*name).into(), origin.clone(), root), texts: texts.collect() }
 }
 
 /// Everything that can be asked of a catalog, numbers aside.
@@ -116,9 +118,9 @@ fn seen(catalog: &Catalog, router: &Router) -> Vec<String> {
     {
         let found = catalog.find(asked).map(|skill| &skill.identity);
         let named = match catalog.named(asked) {
-            Named::One(skill) => vec![&skill.label],
-            Named::Several(skills) => skills.iter().map(|skill| &skill.label).collect(),
-            Named::Nobody => Vec::new(),
+            NameMatch::One(skill) => vec![&skill.label],
+            NameMatch::Several(skills) => skills.iter().map(|skill| &skill.label).collect(),
+            NameMatch::NotFound => Vec::new(),
         };
         seen.push(format!("{asked}: {found:?} {named:?}"));
     }
@@ -173,19 +175,19 @@ fn check(sources: &[(&str, Origin)], script: Vec<Vec<Edit>>) -> Result<(), TestC
         for (number, (source, disk)) in sources.iter().zip(&disks).enumerate() {
             roots[number] = listed(disk, &roots[number]);
             let (next, delta) =
-                looked(&catalog, number, &given(source, disk, roots[number].clone()));
+                refreshed(&catalog, number, &given(source, disk, roots[number].clone()));
             router = router.with(&next, delta.numbers.iter().copied());
             silent &= delta.is_empty();
             catalog = next;
             let root = listed(disk, &Arc::default());
-            rebuilt = looked(&rebuilt, number, &given(source, disk, root)).0;
+            rebuilt = refreshed(&rebuilt, number, &given(source, disk, root)).0;
         }
         let (left, right) = (seen(&catalog, &router), seen(&rebuilt, &Router::new(&rebuilt)));
         for (left, right) in left.iter().zip(&right) {
             prop_assert_eq!(left, right);
         }
         prop_assert_eq!(left.len(), right.len());
-        prop_assert!(!silent || before == served(&catalog), "a change that nobody tells of");
+        prop_assert!(!silent || before == served(&catalog), "a change that no delta reports");
     }
     Ok(())
 }

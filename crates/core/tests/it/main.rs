@@ -1,6 +1,6 @@
 //! The core as its callers see it: text and file names in, catalogs, verdicts and composed text out.
 //!
-//! One binary, so that it links once. Each module follows the room of the crate it tests; `support` turns one
+//! One binary, so that it links once. Each module follows the module of the crate it tests; `support` turns one
 //! string into a catalog. Nothing here touches the disk.
 #![expect(
     clippy::unwrap_used,

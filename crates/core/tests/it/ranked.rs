@@ -4,17 +4,19 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use skills_core::route::ranked::{Entry, Hit, Ranked, Ranking, Text, Tokenizer};
+use skills_core::route::ranked::{
+    RankedIndex, Ranking, SearchEntry, SearchHit, SearchText, Tokenizer,
+};
 
 /// An index over `(name, description, body)`.
-fn ranked(skills: &[(&str, &str, &str)]) -> Ranked {
+fn ranked(skills: &[(&str, &str, &str)]) -> RankedIndex {
     let skills = skills.iter().map(|(name, description, body)| entry(name, description, body, &[]));
-    Ranked::new(skills.map(Some))
+    RankedIndex::new(skills.map(Some))
 }
 
-fn entry(name: &str, description: &str, body: &str, clauses: &[&str]) -> Arc<Entry> {
+fn entry(name: &str, description: &str, body: &str, clauses: &[&str]) -> Arc<SearchEntry> {
     let clauses: Vec<String> = clauses.iter().map(|&clause| clause.to_owned()).collect();
-    Arc::new(Entry::new(&Text { name, description, body, clauses: &clauses }))
+    Arc::new(SearchEntry::new(&SearchText { name, description, body, clauses: &clauses }))
 }
 
 fn order(ranking: &Ranking) -> Vec<usize> {
@@ -153,7 +155,7 @@ mod finding {
         for query in ["", "  ", "the of à", "?!"] {
             assert_eq!(ranked(&OFFICE).search(query, 10), Ranking::default(), "{query}");
         }
-        let empty = Ranked::new([]);
+        let empty = RankedIndex::new([]);
         assert!(empty.is_empty());
         assert_eq!(empty.search("merge", 10), Ranking::default());
         let blank = ranked(&[("", "", "")]);
@@ -163,9 +165,10 @@ mod finding {
     #[test]
     fn authors_words_are_clauses_and_findable() {
         let clauses = ["the", "rotate my keys", "oauth"].map(str::to_owned);
-        let one = Text { name: "one", description: "Does things", body: "", clauses: &clauses };
-        let index = Ranked::new([
-            Some(Arc::new(Entry::new(&one))),
+        let one =
+            SearchText { name: "one", description: "Does things", body: "", clauses: &clauses };
+        let index = RankedIndex::new([
+            Some(Arc::new(SearchEntry::new(&one))),
             Some(entry("two", "Does keys and other things to rotate", "", &[])),
         ]);
         let ranking = index.search("please rotate my keys", 10);
@@ -194,7 +197,7 @@ mod finding {
 mod answers {
     use super::*;
 
-    fn hit(query: &str, entry: usize) -> Hit {
+    fn hit(query: &str, entry: usize) -> SearchHit {
         let hits = ranked(&OFFICE).search(query, 10).hits;
         hits.into_iter().find(|hit| hit.entry == entry).unwrap()
     }
@@ -219,7 +222,7 @@ mod answers {
         ];
         for (query, entry, expected) in table {
             let (name, description, ..) = OFFICE[entry];
-            let text = Text { name, description, ..Text::default() };
+            let text = SearchText { name, description, ..SearchText::default() };
             let clause = hit(query, entry).clause.and_then(|number| text.clause(number));
             assert_eq!(clause, expected, "{query}");
         }
@@ -227,16 +230,16 @@ mod answers {
 
     #[test]
     fn a_clause_that_the_text_does_not_have_is_none() {
-        let text = Text { name: "x", description: "one, the, two", ..Text::default() };
-        let told: Vec<_> = (0..6).map(|number| text.clause(number)).collect();
-        assert_eq!(told, [None, Some("x"), Some("one"), Some("the"), Some("two"), None]);
+        let text = SearchText { name: "x", description: "one, the, two", ..SearchText::default() };
+        let shown: Vec<_> = (0..6).map(|number| text.clause(number)).collect();
+        assert_eq!(shown, [None, Some("x"), Some("one"), Some("the"), Some("two"), None]);
     }
 
     #[test]
     fn a_long_clause_is_cut_between_characters() {
         let long = "é".repeat(100) + " merge " + &"à".repeat(100);
         let ranking = ranked(&[("x", &long, "")]).search("merge", 1);
-        let text = Text { name: "x", description: &long, ..Text::default() };
+        let text = SearchText { name: "x", description: &long, ..SearchText::default() };
         let clause = text.clause(ranking.hits[0].clause.unwrap()).unwrap();
         assert_eq!(clause.chars().count(), 160);
         assert!(long.starts_with(clause));
@@ -300,12 +303,12 @@ mod order {
         let mut backwards = OFFICE;
         backwards.reverse();
         let back: Vec<_> = ranked(&backwards).search(query, 10).hits;
-        let told = |skills: &[(&str, &str, &str)], hits: &[Hit]| -> Vec<_> {
-            let one = |hit: &Hit| (skills[hit.entry].0.to_owned(), hit.score.to_bits());
+        let shown = |skills: &[(&str, &str, &str)], hits: &[SearchHit]| -> Vec<_> {
+            let one = |hit: &SearchHit| (skills[hit.entry].0.to_owned(), hit.score.to_bits());
             hits.iter().map(one).collect()
         };
         assert_eq!(there.len(), 4);
-        assert_eq!(told(&OFFICE, &there), told(&backwards, &back));
+        assert_eq!(shown(&OFFICE, &there), shown(&backwards, &back));
     }
 
     #[test]
@@ -313,17 +316,17 @@ mod order {
         let query = "merge third-party files, edit charts, ship";
         let mut tokenizer = Tokenizer::new();
         let shared = OFFICE.map(|(name, description, body)| {
-            let text = Text { name, description, body, clauses: &[] };
-            Some(Arc::new(Entry::read(&text, &mut tokenizer)))
+            let text = SearchText { name, description, body, clauses: &[] };
+            Some(Arc::new(SearchEntry::read(&text, &mut tokenizer)))
         });
-        assert_eq!(Ranked::new(shared).search(query, 10), ranked(&OFFICE).search(query, 10));
+        assert_eq!(RankedIndex::new(shared).search(query, 10), ranked(&OFFICE).search(query, 10));
     }
 }
 
 mod changes {
     use super::*;
 
-    fn office() -> Ranked {
+    fn office() -> RankedIndex {
         ranked(&OFFICE)
     }
 
@@ -333,7 +336,7 @@ mod changes {
         words.join(" ")
     }
 
-    fn totals(index: &Ranked, query: &str) -> (usize, Vec<usize>) {
+    fn totals(index: &RankedIndex, query: &str) -> (usize, Vec<usize>) {
         let ranking = index.search(query, 100);
         let mut found = order(&ranking);
         found.sort_unstable();
@@ -361,8 +364,12 @@ mod changes {
 
     #[test]
     fn fresh_hits_tell_their_words_and_clause() {
-        let text = Text { name: "brew", description: "Make tea, or coffee", ..Text::default() };
-        let index = office().with([(0, Some(Arc::new(Entry::new(&text))))]);
+        let text = SearchText {
+            name: "brew",
+            description: "Make tea, or coffee",
+            ..SearchText::default()
+        };
+        let index = office().with([(0, Some(Arc::new(SearchEntry::new(&text))))]);
         let many = words(80);
         for query in ["merge COFFEE and tea", &format!("{many} merge COFFEE and tea")] {
             let hits = index.search(query, 1).hits;
@@ -378,7 +385,7 @@ mod changes {
     #[test]
     fn numbers_may_have_holes() {
         let skills = OFFICE.iter().map(|(name, about, body)| Some(entry(name, about, body, &[])));
-        let apart = Ranked::new(skills.flat_map(|skill| [None, skill, None]));
+        let apart = RankedIndex::new(skills.flat_map(|skill| [None, skill, None]));
         let query = "merge third-party files, edit charts, ship";
         let mut expected = office().search(query, 10);
         for hit in &mut expected.hits {
@@ -390,21 +397,21 @@ mod changes {
     #[test]
     fn entries_and_indexes_can_be_made_and_shared_by_threads() {
         fn shared<T: Send + Sync>() {}
-        shared::<Entry>();
-        shared::<Ranked>();
+        shared::<SearchEntry>();
+        shared::<RankedIndex>();
     }
 
     #[test]
     fn an_index_can_start_from_nothing() {
         let skills = OFFICE.iter().map(|(name, about, body)| Some(entry(name, about, body, &[])));
-        let index = Ranked::default().with(skills.enumerate());
+        let index = RankedIndex::default().with(skills.enumerate());
         let query = "merge third-party files, edit charts, ship";
         assert_eq!(totals(&index, query), totals(&office(), query));
         assert_eq!(index.merged().search(query, 10), office().search(query, 10));
     }
 
     #[test]
-    fn words_far_back_in_a_long_request_are_told() {
+    fn words_far_back_in_a_long_request_are_matched() {
         let hits = office().search(&(words(200) + " merge pdf"), 10).hits;
         assert_eq!(hits[0].matched_terms, ["merge", "pdf"]);
     }
@@ -430,9 +437,9 @@ proptest! {
         limit in 0_usize..12,
     ) {
         let entries = skills.iter().map(|(name, description, body, clauses)| {
-            Some(Arc::new(Entry::new(&Text { name, description, body, clauses })))
+            Some(Arc::new(SearchEntry::new(&SearchText { name, description, body, clauses })))
         });
-        let index = Ranked::new(entries);
+        let index = RankedIndex::new(entries);
         let ranking = index.search(&query, limit);
         prop_assert_eq!(ranking.hits.len(), ranking.total.min(limit));
         prop_assert!(ranking.total <= skills.len());
@@ -443,7 +450,7 @@ proptest! {
             prop_assert!((0.0..=0.2).contains(&hit.name) && (0.0..=0.4).contains(&hit.clauses));
             prop_assert!(hit.clause.is_some() == (hit.clauses > 0.0));
             let (name, description, _, clauses) = &skills[hit.entry];
-            let text = Text { name, description, body: "", clauses };
+            let text = SearchText { name, description, body: "", clauses };
             let clause = hit.clause.map(|number| text.clause(number));
             prop_assert!(clause.is_none_or(|words| words.is_some_and(|words| !words.is_empty())));
         }
@@ -461,7 +468,7 @@ proptest! {
     ) {
         let of = |(name, description, body): &(String, String, String)| entry(name, description, body, &[]);
         let mut last: Vec<_> = first.iter().map(|texts| texts.as_ref().map(of)).collect();
-        let mut index = Ranked::new(last.iter().cloned());
+        let mut index = RankedIndex::new(last.iter().cloned());
         last.resize(12, None);
         for script in &scripts {
             let changes = script.iter().map(|(number, texts)| (*number, texts.as_ref().map(of)));
@@ -470,7 +477,7 @@ proptest! {
             }
             index = index.with(changes);
         }
-        let expected = Ranked::new(last).search(&query, 20);
+        let expected = RankedIndex::new(last).search(&query, 20);
         prop_assert_eq!(index.merged().search(&query, 20), expected.clone());
         let found = index.search(&query, 20);
         let set = |ranking: &Ranking| {
@@ -485,7 +492,7 @@ proptest! {
     /// No stop word is that long.
     #[test]
     fn a_skill_is_found_by_its_name(name in "[b-z]{8,12}", description in text(), body in text()) {
-        let index = Ranked::new([Some(entry(&name, &description, &body, &[]))]);
+        let index = RankedIndex::new([Some(entry(&name, &description, &body, &[]))]);
         prop_assert_eq!(index.search(&name, 1).total, 1);
     }
 }

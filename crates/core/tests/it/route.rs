@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use skills_core::{
     catalog::Catalog,
-    route::{Hit, Matching, Router, Score, Verdict},
+    route::{KeywordHit, Matching, RouteVerdict, Router, Score},
 };
 
 use crate::support::{catalog_from, catalog_of};
@@ -22,27 +22,29 @@ fn skills(skills: &[(&str, &[&str], i32)]) -> Catalog {
     catalog_from(&skills.iter().map(file).collect())
 }
 
-fn route(catalog: &Catalog, context: &str) -> Verdict {
+fn route(catalog: &Catalog, context: &str) -> RouteVerdict {
     route_with(catalog, context, &Matching::default())
 }
 
-fn route_with(catalog: &Catalog, context: &str, matching: &Matching) -> Verdict {
+fn route_with(catalog: &Catalog, context: &str, matching: &Matching) -> RouteVerdict {
     Router::new(catalog).route(catalog, context, matching)
 }
 
 /// `path score [matched]`.
-fn shown(catalog: &Catalog, hit: &Hit) -> String {
+fn shown(catalog: &Catalog, hit: &KeywordHit) -> String {
     let identity = &catalog.skill(hit.skill).unwrap().identity;
     format!("{identity} {} [{}]", hit.score.rounded(), hit.matched.join(" "))
 }
 
 /// The verdict in one line.
-fn said(catalog: &Catalog, verdict: &Verdict) -> String {
+fn said(catalog: &Catalog, verdict: &RouteVerdict) -> String {
     match verdict {
-        Verdict::NoMatch { closest: None } => "none".to_owned(),
-        Verdict::NoMatch { closest: Some(hit) } => format!("none, closest {}", shown(catalog, hit)),
-        Verdict::Match(hit) => format!("match {}", shown(catalog, hit)),
-        Verdict::Ambiguous(hits) => {
+        RouteVerdict::NoMatch { closest: None } => "none".to_owned(),
+        RouteVerdict::NoMatch { closest: Some(hit) } => {
+            format!("none, closest {}", shown(catalog, hit))
+        }
+        RouteVerdict::Match(hit) => format!("match {}", shown(catalog, hit)),
+        RouteVerdict::Ambiguous(hits) => {
             let hits: Vec<_> = hits.iter().map(|hit| shown(catalog, hit)).collect();
             format!("ambiguous {}", hits.join(", "))
         }
@@ -85,7 +87,8 @@ mod formula {
         let words: [&str; 8] =
             ["React", "auth", "component", "hook", "login", "session", "token", "oauth"];
         let catalog = skills(&[("s", &words, 10)]);
-        let Verdict::Match(hit) = route(&catalog, "react component with a session token") else {
+        let RouteVerdict::Match(hit) = route(&catalog, "react component with a session token")
+        else {
             panic!("no match")
         };
         assert_eq!(hit.matched, ["React", "component", "session", "token"]);
@@ -317,7 +320,8 @@ mod thresholds {
             default(&[("a", 1, 8, 900), ("b", 1, 7, 0), ("c", 1, 7, 1), ("d", 0, 3, 0)]),
             "none, closest c 0.1439"
         );
-        let Verdict::NoMatch { closest: Some(hit) } = route(&scored(&[("a", 1, 8, 100)]), "hit")
+        let RouteVerdict::NoMatch { closest: Some(hit) } =
+            route(&scored(&[("a", 1, 8, 100)]), "hit")
         else {
             panic!("not close")
         };
@@ -437,15 +441,15 @@ fn indexed(
     request: &str,
     matching: &Matching,
 ) -> (&'static str, Vec<(String, Vec<String>)>) {
-    let named = |hits: Vec<Hit>| {
+    let named = |hits: Vec<KeywordHit>| {
         hits.into_iter()
             .map(|hit| (catalog.skill(hit.skill).unwrap().identity.to_string(), hit.matched))
             .collect()
     };
     match route_with(catalog, request, matching) {
-        Verdict::NoMatch { closest } => ("none", named(closest.into_iter().collect())),
-        Verdict::Match(hit) => ("match", named(vec![hit])),
-        Verdict::Ambiguous(hits) => ("ambiguous", named(hits)),
+        RouteVerdict::NoMatch { closest } => ("none", named(closest.into_iter().collect())),
+        RouteVerdict::Match(hit) => ("match", named(vec![hit])),
+        RouteVerdict::Ambiguous(hits) => ("ambiguous", named(hits)),
     }
 }
 

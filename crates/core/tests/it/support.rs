@@ -7,9 +7,9 @@ use std::{
 };
 
 use skills_core::{
-    catalog::{Catalog, Delta, Entry, Folder, Intake, Node, Origin, Skill, Stamp},
+    catalog::{Catalog, Delta, FileEntry, Folder, FolderItem, Origin, Skill, SourceScan, Stamp},
     diagnostic::Finding,
-    document::{Dialect, Digest, Document, Parsed, Text},
+    document::{ContentDigest, Dialect, Document, Parsed, SkillText},
     relpath::RelPath,
     resolve::{self, Resolved, inherited_from},
 };
@@ -25,50 +25,50 @@ pub(crate) fn catalog(fixture: &str) -> Catalog {
 /// The catalog of several sources, the first-named first.
 pub(crate) fn catalog_of(sources: &[(&str, &str)]) -> Catalog {
     catalog_from_sources(
-        sources.iter().map(|(source, fixture)| intake(source, &skills_testkit::files(fixture))),
+        sources.iter().map(|(source, fixture)| scan(source, &skills_testkit::files(fixture))),
     )
 }
 
-/// A source's intake, and what its files say.
+/// A scan of a source, and the texts of its files.
 pub(crate) struct Given {
-    pub(crate) intake: Intake,
+    pub(crate) scan: SourceScan,
     pub(crate) texts: BTreeMap<String, String>,
 }
 
-/// What a source of these files hands over, inserted in the order given.
-pub(crate) fn intake(source: &str, files: &Files) -> Given {
-    intake_with(source, files, |_| {})
+/// The scan of a source with these files, inserted in the order given.
+pub(crate) fn scan(source: &str, files: &Files) -> Given {
+    scan_with(source, files, |_| {})
 }
 
-/// Like [`intake`], but `change` may put things into the folder that a fixture cannot spell.
-pub(crate) fn intake_with(source: &str, files: &Files, change: impl FnOnce(&mut Folder)) -> Given {
+/// Like [`scan`], but `change` may put things into the folder that a fixture cannot spell.
+pub(crate) fn scan_with(source: &str, files: &Files, change: impl FnOnce(&mut Folder)) -> Given {
     made(source, Origin::Named, files, change)
 }
 
-/// The intake of a source of this origin with these files.
-pub(crate) fn intake_from(source: &str, origin: Origin, files: &Files) -> Given {
+/// The scan of a source of this origin with these files.
+pub(crate) fn scan_from(source: &str, origin: Origin, files: &Files) -> Given {
     made(source, origin, files, |_| {})
 }
 
 fn made(source: &str, origin: Origin, files: &Files, change: impl FnOnce(&mut Folder)) -> Given {
     let mut root = Folder::default();
     for (path, text) in files {
-        root.put(&path_of(path), Some(Node::File(entry(text))));
+        root.put(&path_of(path), Some(FolderItem::File(entry(text))));
     }
     change(&mut root);
-    let intake = Intake::new(source.into(), origin, Arc::new(root));
-    Given { intake, texts: files.iter().cloned().collect() }
+    let scan = SourceScan::new(source.into(), origin, Arc::new(root));
+    Given { scan, texts: files.iter().cloned().collect() }
 }
 
 /// A file of this text, as a disk would list it.
-pub(crate) fn entry(text: &str) -> Entry {
+pub(crate) fn entry(text: &str) -> FileEntry {
     let known: Vec<i128> = text.bytes().map(i128::from).collect();
-    Entry::Regular { bytes: text.len() as u64, stamp: Stamp::of(&known) }
+    FileEntry::Regular { bytes: text.len() as u64, stamp: Stamp::of(&known) }
 }
 
-/// The catalog after a source has been looked at.
-pub(crate) fn looked(catalog: &Catalog, number: usize, given: &Given) -> (Catalog, Delta) {
-    let update = catalog.update(number, &given.intake);
+/// The catalog after a source has been refreshed at.
+pub(crate) fn refreshed(catalog: &Catalog, number: usize, given: &Given) -> (Catalog, Delta) {
+    let update = catalog.update(number, &given.scan);
     let read = |(file, dialect): &(RelPath, Dialect)| {
         Arc::new(parse(given.texts[file.as_str()].clone().into_bytes(), *dialect))
     };
@@ -76,15 +76,15 @@ pub(crate) fn looked(catalog: &Catalog, number: usize, given: &Given) -> (Catalo
     catalog.with(update, parsed)
 }
 
-/// The catalog of these intakes, the first-named first.
+/// The catalog of these scans, the first-named first.
 pub(crate) fn catalog_from_sources(sources: impl IntoIterator<Item = Given>) -> Catalog {
-    let look = |catalog: Catalog, (number, given)| looked(&catalog, number, &given).0;
-    sources.into_iter().enumerate().fold(Catalog::default(), look)
+    let add = |catalog: Catalog, (number, given)| refreshed(&catalog, number, &given).0;
+    sources.into_iter().enumerate().fold(Catalog::default(), add)
 }
 
 thread_local! {
     /// Every text that this test has read, by its digest: documents do not keep theirs.
-    static TEXTS: RefCell<HashMap<Digest, Vec<u8>>> = RefCell::default();
+    static TEXTS: RefCell<HashMap<ContentDigest, Vec<u8>>> = RefCell::default();
 }
 
 /// Reads a file's bytes, and remembers them.
@@ -97,7 +97,7 @@ pub(crate) fn parse(bytes: Vec<u8>, dialect: Dialect) -> Parsed {
 }
 
 /// The text of a document that was read before.
-pub(crate) fn text(document: &Document) -> Text {
+pub(crate) fn text(document: &Document) -> SkillText {
     TEXTS.with_borrow(|texts| document.text(texts[document.digest()].clone()).unwrap())
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn skill_file(path: &str, keywords: &str, body: &str) -> (String, Str
 
 /// The catalog of one source with these files.
 pub(crate) fn catalog_from(files: &Files) -> Catalog {
-    catalog_from_sources([intake("main", files)])
+    catalog_from_sources([scan("main", files)])
 }
 
 /// A path below the root, `/`-separated; names may hold what a directory may hold.

@@ -34,7 +34,7 @@ pub(super) fn greet(home: &Home, doors: &str) -> (Client, u64) {
     let mut command = home.command(machine::server());
     command.arg("--dir").arg(home.skills()).args(["--tools", doors]);
     let mut client = Client::spawn(command);
-    client.be_patient(PATIENCE);
+    client.set_timeout(PATIENCE);
     let hello = client.ask(
         "initialize",
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "scale", "version": "1"}}),

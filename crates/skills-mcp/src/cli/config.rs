@@ -10,7 +10,7 @@ use super::{
     output::{bold, dim, safe},
 };
 use crate::{
-    config::{Origin, VARIABLES, Value, Waiting, without_userinfo},
+    config::{ConfigValue, PendingConsent, SettingOrigin, VARIABLES, without_userinfo},
     source::Directory,
     store::Snapshot,
 };
@@ -33,8 +33,8 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
                 |source| json!({"name": &**source.name(), "path": source.path().to_string_lossy()}),
             )
             .collect();
-        let waiting = |waiting: &Waiting| json!({"key": waiting.key.name, "asks": plain(&waiting.asked), "now": plain(&waiting.held)});
-        let waiting: Vec<Json> = snapshot.settled.waiting.iter().map(waiting).collect();
+        let waiting = |waiting: &PendingConsent| json!({"key": waiting.key.name, "asks": plain(&waiting.asked), "now": plain(&waiting.held)});
+        let waiting: Vec<Json> = snapshot.config.waiting.iter().map(waiting).collect();
         out.json(&json!({"sources": sources, "settings": settings(&snapshot), "waiting": waiting}));
         return Ok(ExitCode::SUCCESS);
     }
@@ -50,9 +50,9 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
         ));
     }
     out.heading("Settings");
-    let widest = snapshot.settled.values.iter().map(|(key, ..)| key.name.len()).max().unwrap_or(0);
-    for (key, value, origin) in &snapshot.settled.values {
-        let origin = if *origin == Origin::Default {
+    let widest = snapshot.config.values.iter().map(|(key, ..)| key.name.len()).max().unwrap_or(0);
+    for (key, value, origin) in &snapshot.config.values {
+        let origin = if *origin == SettingOrigin::Default {
             dim("default")
         } else {
             bold(&safe(&origin.to_string()))
@@ -74,29 +74,29 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
         out.line(format!("  {:widest$}  {shown}", variable.name));
         out.line(format!("  {:widest$}  {}", "", dim(variable.about)));
     }
-    for diagnostic in &snapshot.settled.diagnostics {
+    for diagnostic in &snapshot.config.diagnostics {
         out.line(safe(&diagnostic.to_string()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn settings(snapshot: &Snapshot) -> Map<String, Json> {
-    let entry = |value: &Value, origin: &Origin| json!({"value": plain(value), "origin": origin.to_string()});
+    let entry = |value: &ConfigValue, origin: &SettingOrigin| json!({"value": plain(value), "origin": origin.to_string()});
     snapshot
-        .settled
+        .config
         .values
         .iter()
         .map(|(key, value, origin)| (key.name.to_owned(), entry(value, origin)))
         .collect()
 }
 
-pub(super) fn plain(value: &Value) -> Json {
+pub(super) fn plain(value: &ConfigValue) -> Json {
     match value {
-        Value::Flag(flag) => json!(flag),
-        Value::Share(share) => json!(share),
-        Value::Count(count) => json!(count),
-        Value::Text(text) => json!(without_userinfo(text)),
-        Value::Words(words) => json!(words),
-        Value::Commands(commands) => json!(commands),
+        ConfigValue::Flag(flag) => json!(flag),
+        ConfigValue::Share(share) => json!(share),
+        ConfigValue::Count(count) => json!(count),
+        ConfigValue::Text(text) => json!(without_userinfo(text)),
+        ConfigValue::Words(words) => json!(words),
+        ConfigValue::Commands(commands) => json!(commands),
     }
 }

@@ -14,7 +14,7 @@ use super::{
     trust::{self, Asking},
 };
 use crate::{
-    config::{Key, SandboxMode, Value as KeyValue},
+    config::{ConfigKey, ConfigValue, SandboxMode},
     paths::own_program,
     script::{self, Enforced, Runs},
     source::{
@@ -241,9 +241,10 @@ fn skills_of(snapshot: &Snapshot, source: usize) -> usize {
 /// Only what differs from the defaults: a file that repeats them changes nothing.
 fn settings(out: &mut Output, snapshot: &Snapshot) {
     out.heading("Settings");
-    let differs = |key: &Key, value: &KeyValue| key.default_value().as_ref() != Some(value);
+    let differs =
+        |key: &ConfigKey, value: &ConfigValue| key.default_value().as_ref() != Some(value);
     let changed: Vec<_> =
-        snapshot.settled.values.iter().filter(|(key, value, _)| differs(key, value)).collect();
+        snapshot.config.values.iter().filter(|(key, value, _)| differs(key, value)).collect();
     if changed.is_empty() {
         out.line("  all as by default; `skills-mcp config` lists them");
     }

@@ -36,12 +36,12 @@ use opened::Opened;
 use output::Output;
 
 use crate::{
-    config::{Environment, Named, Origin, Stack, sources},
+    config::{ConfigLayers, Environment, NamedSources, SettingOrigin, named_sources},
     paths::own_program,
     programs::{SearchPath, WritableFolders},
     removal, script,
     source::{
-        Client, Directory, LinkPolicy, PluginRecords, client, default_directories,
+        Directory, LinkPolicy, NativeClient, PluginRecords, client, default_directories,
         git::{InstalledGit, Repository},
         installed,
     },
@@ -217,8 +217,8 @@ impl Context {
     }
 
     /// The operator's settings.
-    fn stack(&self) -> Result<Stack, Failure> {
-        let stack = Stack::read(&self.environment, &self.shared.settings)?;
+    fn stack(&self) -> Result<ConfigLayers, Failure> {
+        let stack = ConfigLayers::read(&self.environment, &self.shared.settings)?;
         stack.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         Ok(stack)
     }
@@ -226,8 +226,8 @@ impl Context {
     /// What the operator should know: keys that do not exist, plugins that are installed and not enabled, a program of ours
     /// that scripts may replace.
     fn warnings(&self) -> Result<Vec<String>, Failure> {
-        let stack = Stack::read(&self.environment, &self.shared.settings)?;
-        let roots = stack.settle(None).settings.scripts.roots;
+        let stack = ConfigLayers::read(&self.environment, &self.shared.settings)?;
+        let roots = stack.resolve(None).settings.scripts.roots;
         let mut warnings = stack.warnings;
         let writable = WritableFolders::new(&self.environment).folders(&roots);
         let own = own_program().ok();
@@ -257,7 +257,7 @@ impl Context {
         self.store_with(self.stack()?.recording())
     }
 
-    fn store_with(&self, stack: Stack) -> Result<Store, Failure> {
+    fn store_with(&self, stack: ConfigLayers) -> Result<Store, Failure> {
         let named = self.named();
         if named.is_empty() && !self.shared.no_default_dirs {
             return self.agents(stack);
@@ -267,14 +267,14 @@ impl Context {
         let policy = self.link_policy(&stack);
         let mut directories: Vec<Directory> =
             directories?.into_iter().map(|directory| directory.with_policy(&policy)).collect();
-        let settled = stack.settle(None);
-        let git = Arc::new(InstalledGit::new(&self.environment, &settled.settings.scripts.roots));
+        let config = stack.resolve(None);
+        let git = Arc::new(InstalledGit::new(&self.environment, &config.settings.scripts.roots));
         // What the operator does not set the content may set.
-        let said = settled
+        let said = config
             .values
             .iter()
-            .any(|(key, _, origin)| key.name == "git.branch" && *origin != Origin::Default);
-        let branch = said.then_some(settled.settings.git.branch.as_str());
+            .any(|(key, _, origin)| key.name == "git.branch" && *origin != SettingOrigin::Default);
+        let branch = said.then_some(config.settings.git.branch.as_str());
         for named in &named.repositories {
             let home = self.environment.home.as_deref();
             let git = Arc::<InstalledGit>::clone(&git);
@@ -285,18 +285,18 @@ impl Context {
     }
 
     /// What the operator says of links out of their directory.
-    fn link_policy(&self, stack: &Stack) -> Arc<LinkPolicy> {
-        let allow = stack.settle(None).settings.links.allow;
+    fn link_policy(&self, stack: &ConfigLayers) -> Arc<LinkPolicy> {
+        let allow = stack.resolve(None).settings.links.allow;
         Arc::new(LinkPolicy::new(&allow, self.environment.home.as_deref()))
     }
 
     /// What the operator named.
-    fn named(&self) -> Named {
-        sources(&self.environment, &self.shared.directories, &self.shared.repositories)
+    fn named(&self) -> NamedSources {
+        named_sources(&self.environment, &self.shared.directories, &self.shared.repositories)
     }
 
     /// The agents' directories and plugins, less what a client loads by itself.
-    fn agents(&self, stack: Stack) -> Result<Store, Failure> {
+    fn agents(&self, stack: ConfigLayers) -> Result<Store, Failure> {
         let native = self.native()?;
         let policy = self.link_policy(&stack);
         let directories = default_directories(&self.environment, native)
@@ -310,14 +310,15 @@ impl Context {
         Ok(Store::with_plugins(directories, records, stack))
     }
 
-    fn native(&self) -> Result<Option<&'static Client>, Failure> {
+    fn native(&self) -> Result<Option<&'static NativeClient>, Failure> {
         let Some(id) = self.shared.native.as_deref() else { return Ok(None) };
         let known = || {
-            let near =
-                Client::near(id).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+            let near = NativeClient::near(id)
+                .map(|near| format!("did you mean {near}? "))
+                .unwrap_or_default();
             Failure::usage(
                 format!("--native: there is no client `{id}`"),
-                format!("{near}there are {}", Client::ids().collect::<Vec<_>>().join(", ")),
+                format!("{near}there are {}", NativeClient::ids().collect::<Vec<_>>().join(", ")),
             )
         };
         client(id).map(Some).ok_or_else(known)
@@ -333,7 +334,8 @@ impl Context {
                 Failure::usage(format!("--tools or SKILLS_TOOLS is `{tools}`"), hint)
             })?;
         }
-        let settings = Stack::read(&self.environment, &self.shared.settings)?.settle(None).settings;
+        let settings =
+            ConfigLayers::read(&self.environment, &self.shared.settings)?.resolve(None).settings;
         profile.history = history(self.environment.home.clone(), &settings.analytics);
         profile.listing = self.shared.listing;
         let budget = &self.shared.listing_budget;

@@ -14,7 +14,9 @@ use super::{
     output::{bold, confirmed, dim, safe},
 };
 use crate::{
-    config::{KEYS, Key, Origin, Pins, Recorded, Settled, Value},
+    config::{
+        ConfigKey, ConfigValue, ConsentRecord, KEYS, PinnedValues, ResolvedConfig, SettingOrigin,
+    },
     paths::{is_folder, real_path},
     source::Directory,
     store::Store,
@@ -40,15 +42,15 @@ pub(super) struct Asking {
     name: String,
     identity: String,
     /// What it asks for now; none where its `config.yaml` cannot be read.
-    asked: Option<Pins>,
-    recorded: Result<Option<Recorded>, String>,
+    asked: Option<PinnedValues>,
+    recorded: Result<Option<ConsentRecord>, String>,
     rows: Vec<Row>,
 }
 
 struct Row {
-    key: &'static Key,
-    asked: Value,
-    held: Value,
+    key: &'static ConfigKey,
+    asked: ConfigValue,
+    held: ConfigValue,
     state: State,
 }
 
@@ -163,10 +165,10 @@ fn answer(store: &Store, asking: &[Asking], revoke: bool) -> Result<(), Failure>
 impl Asking {
     fn of(store: &Store, source: &Directory) -> Option<Self> {
         let served = source.served()?;
-        let settled = store.settled(source);
+        let config = store.config_of(source);
         let asked = store.asked(source);
         let recorded = store.consent().recorded(&served.identity);
-        let rows = asked.iter().flat_map(|asked| rows(asked, &recorded, &settled)).collect();
+        let rows = asked.iter().flat_map(|asked| rows(asked, &recorded, &config)).collect();
         let name = served.source.to_string();
         Some(Self { name, identity: served.identity, asked, recorded, rows })
     }
@@ -245,24 +247,31 @@ impl Asking {
 }
 
 /// Every key that needs consent and of which there is something to say.
-fn rows(asked: &Pins, recorded: &Result<Option<Recorded>, String>, settled: &Settled) -> Vec<Row> {
+fn rows(
+    asked: &PinnedValues,
+    recorded: &Result<Option<ConsentRecord>, String>,
+    config: &ResolvedConfig,
+) -> Vec<Row> {
     let known = recorded.as_ref().ok().and_then(Option::as_ref).map(|known| &known.pins);
-    let row = |key: &'static Key| {
+    let row = |key: &'static ConfigKey| {
         let asked = asked.get(key)?;
         let default = key.default_value()?;
-        let (_, held, origin) = settled.values.iter().find(|(known, ..)| known.name == key.name)?;
+        let (_, held, origin) = config.values.iter().find(|(known, ..)| known.name == key.name)?;
         let on_record = known.and_then(|known| known.get(key)).unwrap_or_else(|| default.clone());
-        let waits = settled.waiting.iter().any(|waiting| waiting.key.name == key.name);
+        let waits = config.waiting.iter().any(|waiting| waiting.key.name == key.name);
         if asked == default && on_record == default && !waits {
             return None;
         }
         let state = match origin {
             _ if waits => State::Waits,
-            Origin::User(_) | Origin::Environment(_) | Origin::Flag => State::Operator,
-            _ if *held == asked => State::Holds,
-            Origin::Default | Origin::Content(_) | Origin::Pinned(_) | Origin::Invalid(_) => {
-                State::Kept
+            SettingOrigin::User(_) | SettingOrigin::Environment(_) | SettingOrigin::Flag => {
+                State::Operator
             }
+            _ if *held == asked => State::Holds,
+            SettingOrigin::Default
+            | SettingOrigin::Content(_)
+            | SettingOrigin::Pinned(_)
+            | SettingOrigin::Invalid(_) => State::Kept,
         };
         Some(Row { key, asked, held: held.clone(), state })
     };

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use skills_core::{
     catalog::{Catalog, Skill, SkillId},
-    route::{Hit, Verdict, ranked},
+    route::{KeywordHit, RouteVerdict, ranked},
 };
 
 use super::{
@@ -82,15 +82,15 @@ struct Keywords<'a> {
     /// The skill whose path the request is; then keywords do not decide.
     at_path: Option<&'a Skill>,
     verdict: &'static str,
-    hits: &'a [Hit],
+    hits: &'a [KeywordHit],
 }
 
 impl<'a> Keywords<'a> {
-    fn of(catalog: &'a Catalog, request: &str, verdict: &'a Verdict) -> Self {
+    fn of(catalog: &'a Catalog, request: &str, verdict: &'a RouteVerdict) -> Self {
         let (verdict, hits) = match verdict {
-            Verdict::NoMatch { closest } => ("no_match", closest.as_slice()),
-            Verdict::Match(hit) => ("match", std::slice::from_ref(hit)),
-            Verdict::Ambiguous(hits) => ("ambiguous", hits.as_slice()),
+            RouteVerdict::NoMatch { closest } => ("no_match", closest.as_slice()),
+            RouteVerdict::Match(hit) => ("match", std::slice::from_ref(hit)),
+            RouteVerdict::Ambiguous(hits) => ("ambiguous", hits.as_slice()),
         };
         Self { at_path: catalog.at_path(request), verdict, hits }
     }
@@ -118,7 +118,7 @@ impl<'a> Keywords<'a> {
     }
 
     fn json(&self, catalog: &Catalog) -> Value {
-        let hit = |hit: &Hit| {
+        let hit = |hit: &KeywordHit| {
             json!({
                 "skill_path": catalog.skill(hit.skill).map(|skill| skill.identity.to_string()),
                 "score": hit.score.rounded(),
@@ -133,15 +133,15 @@ impl<'a> Keywords<'a> {
     }
 }
 
-fn label(catalog: &Catalog, hit: &ranked::Hit) -> String {
+fn label(catalog: &Catalog, hit: &ranked::SearchHit) -> String {
     catalog.skill(SkillId::at(hit.entry)).map(|skill| skill.label.to_string()).unwrap_or_default()
 }
 
-fn clause(catalog: &Catalog, hit: &ranked::Hit) -> Option<String> {
+fn clause(catalog: &Catalog, hit: &ranked::SearchHit) -> Option<String> {
     clause_of(catalog.skill(SkillId::at(hit.entry))?, hit.clause?)
 }
 
-fn hit_json(catalog: &Catalog, hit: &ranked::Hit) -> Value {
+fn hit_json(catalog: &Catalog, hit: &ranked::SearchHit) -> Value {
     json!({
         "skill": label(catalog, hit),
         "score": hit.score,

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use skills_core::catalog::{Named, Skill};
+use skills_core::catalog::{NameMatch, Skill};
 
 use super::{
     Context, Failure, Output,
@@ -24,9 +24,9 @@ pub(super) fn run(context: &Context, options: &WhyOptions) -> Result<ExitCode, F
     let snapshot = context.opened()?.snapshot;
     let catalog = &snapshot.catalog;
     let skills: Vec<&Skill> = match catalog.named(&options.name) {
-        Named::One(skill) => vec![skill],
-        Named::Several(skills) => skills,
-        Named::Nobody => return Err(not_found(&snapshot, &options.name)),
+        NameMatch::One(skill) => vec![skill],
+        NameMatch::Several(skills) => skills,
+        NameMatch::NotFound => return Err(not_found(&snapshot, &options.name)),
     };
     let mut out = Output::new();
     if options.json {

@@ -1,7 +1,7 @@
-//! What is on record for a source: the values that held when it was first served, narrowed since by its own commits or
-//! changed by the operator's consent. Pure; the record is kept in a file by `consent_file`.
+//! What is on record for a source: the values that applied when it was first served, narrowed since by its own commits
+//! or changed by the operator's consent. Pure; `consent_file` keeps the record in a file.
 //!
-//! Only values that differ from a key's default are written down: what is missing is the default.
+//! Only values that differ from a key's default are recorded.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use serde_json::Value as Json;
 use skills_core::{diagnostic::Diagnostic, yaml};
 
 use super::{
-    keys::{KEYS, Key},
+    keys::{ConfigKey, KEYS},
     trust::ContentPolicy,
-    value::Value,
+    value::ConfigValue,
 };
 
 /// The recorded values of one source, by key.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Pins(BTreeMap<&'static str, Value>);
+pub struct PinnedValues(BTreeMap<&'static str, ConfigValue>);
 
-impl Pins {
+impl PinnedValues {
     /// What is on record for a key: its default where nothing is.
-    pub fn get(&self, key: &Key) -> Option<Value> {
+    pub fn get(&self, key: &ConfigKey) -> Option<ConfigValue> {
         self.0.get(key.name).cloned().or_else(|| key.default_value())
     }
 
-    /// Puts a value on record.
-    pub(super) fn set(&mut self, key: &'static Key, value: Value) {
+    /// Records a value.
+    pub(super) fn set(&mut self, key: &'static ConfigKey, value: ConfigValue) {
         if key.default_value().as_ref() == Some(&value) {
             self.0.remove(key.name);
         } else {
@@ -34,32 +34,32 @@ impl Pins {
     }
 
     /// Every value that differs from its default, in the order of the table.
-    pub fn values(&self) -> impl Iterator<Item = (&'static Key, &Value)> {
+    pub fn values(&self) -> impl Iterator<Item = (&'static ConfigKey, &ConfigValue)> {
         KEYS.iter().filter_map(|key| Some((key, self.0.get(key.name)?)))
     }
 
     /// Of these values only those that narrow the default: what content may always have.
     #[must_use]
     pub fn narrowing(&self) -> Self {
-        let narrows = |name: &str, value: &Value| {
-            let key = Key::named(name).filter(|key| key.content == ContentPolicy::Pinned);
+        let narrows = |name: &str, value: &ConfigValue| {
+            let key = ConfigKey::named(name).filter(|key| key.content == ContentPolicy::Pinned);
             key.and_then(|key| Some(key.narrows(value, &key.default_value()?))).unwrap_or(false)
         };
         let values = self.0.iter().filter(|(name, value)| narrows(name, value));
         Self(values.map(|(name, value)| (*name, value.clone())).collect())
     }
 
-    /// As the file has it.
+    /// The values as the file has them.
     pub(super) fn json(&self) -> BTreeMap<String, Json> {
         self.0.iter().map(|(name, value)| ((*name).to_owned(), value.json())).collect()
     }
 
-    /// Reads what the file has; a value that is none of its key's is an error that names the key. A key that is not
-    /// recorded any more is passed over.
+    /// Reads the values of the file; an invalid value is an error that names its key. A key that is no longer recorded is
+    /// skipped.
     pub(super) fn read(values: &BTreeMap<String, Json>) -> Result<Self, String> {
         let mut pins = Self::default();
         for (name, value) in values {
-            let Some(key) = Key::named(name).filter(|key| key.content.is_recorded()) else {
+            let Some(key) = ConfigKey::named(name).filter(|key| key.content.is_recorded()) else {
                 continue;
             };
             let node = yaml::parse(&value.to_string()).ok();
@@ -70,39 +70,39 @@ impl Pins {
     }
 }
 
-/// What is known of the operator's consent to a source.
+/// The operator's consent to a source.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Consent {
-    /// The source was never served: what it asks for now holds, and goes on record.
+    /// The source was never served: what it asks for now applies, and goes on record.
     First,
     /// This is on record.
-    Known(Pins),
+    Known(PinnedValues),
     /// The record cannot be read or written, for this reason: content may only narrow the defaults.
     Unknown(String),
 }
 
-/// What a source asks for and is not given until the operator agrees.
+/// A setting that a source asks for and that does not apply until the operator agrees.
 #[derive(Debug, Clone)]
-pub struct Waiting {
+pub struct PendingConsent {
     /// The key.
-    pub key: &'static Key,
+    pub key: &'static ConfigKey,
     /// What the source asks for.
-    pub asked: Value,
-    /// What holds instead.
-    pub held: Value,
+    pub asked: ConfigValue,
+    /// What applies instead.
+    pub held: ConfigValue,
     /// The same as a finding in the source's `config.yaml`.
     pub diagnostic: Diagnostic,
 }
 
-impl Waiting {
+impl PendingConsent {
     /// Whether the key applies to each source by itself, and not only to the first one: how it is fetched.
     pub fn is_of_its_source(&self) -> bool {
         ["git.", "refresh."].iter().any(|group| self.key.name.starts_with(group))
     }
 }
 
-/// Whether a source may change what is on record without being asked about it.
-pub(super) fn may_change(key: &Key, asked: &Value, on_record: &Value) -> bool {
+/// Whether a source may change what is on record without the operator's consent.
+pub(super) fn may_change(key: &ConfigKey, asked: &ConfigValue, on_record: &ConfigValue) -> bool {
     asked == on_record || (key.content == ContentPolicy::Pinned && key.narrows(asked, on_record))
 }
 
@@ -110,11 +110,11 @@ pub(super) fn may_change(key: &Key, asked: &Value, on_record: &Value) -> bool {
 mod tests {
     use super::*;
 
-    fn key(name: &str) -> &'static Key {
-        Key::named(name).unwrap()
+    fn key(name: &str) -> &'static ConfigKey {
+        ConfigKey::named(name).unwrap()
     }
 
-    fn value(name: &str, text: &str) -> Value {
+    fn value(name: &str, text: &str) -> ConfigValue {
         key(name).read_text(text).unwrap()
     }
 
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_record_reads_back_as_it_was_written() {
-        let mut pins = Pins::default();
+        let mut pins = PinnedValues::default();
         for (name, text) in [
             ("analytics.enabled", "true"),
             ("analytics.endpoint", "https://u:p@a.org/x?y=\"z\"#\u{1f600}"),
@@ -159,13 +159,13 @@ mod tests {
         ] {
             pins.set(key(name), value(name, text));
         }
-        assert_eq!(Pins::read(&pins.json()), Ok(pins.clone()));
+        assert_eq!(PinnedValues::read(&pins.json()), Ok(pins.clone()));
         assert_eq!(pins.values().count(), 6);
-        pins.set(key("analytics.enabled"), Value::Flag(false));
+        pins.set(key("analytics.enabled"), ConfigValue::Flag(false));
         assert_eq!(pins.values().count(), 5, "the default is not written down");
         let wrong = BTreeMap::from([("analytics.enabled".to_owned(), Json::from("maybe"))]);
-        assert!(Pins::read(&wrong).unwrap_err().contains("analytics.enabled"));
+        assert!(PinnedValues::read(&wrong).unwrap_err().contains("analytics.enabled"));
         let gone = BTreeMap::from([("analytics.gone".to_owned(), Json::from(1))]);
-        assert_eq!(Pins::read(&gone), Ok(Pins::default()));
+        assert_eq!(PinnedValues::read(&gone), Ok(PinnedValues::default()));
     }
 }

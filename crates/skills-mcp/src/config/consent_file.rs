@@ -1,8 +1,8 @@
 //! [`ConsentFile`]: `~/.skills-mcp/trust.json`, what is on record for every source that was served on this machine.
 //!
-//! Every server of this user shares it: it is replaced whole under a lock, and read again when it changed. A file that
-//! cannot be read or written is never overwritten and never stops anything: content then may only narrow. Not here: what
-//! a record means (`consent`).
+//! All servers of this user share it: it is replaced whole under a lock, and read again when it changed. A file that
+//! cannot be read or written is never overwritten and never stops the server: content may then only narrow settings. Not
+//! here: what a record means (`consent`).
 
 use std::{
     collections::BTreeMap,
@@ -15,50 +15,50 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::{
-    consent::{Consent, Pins},
+    consent::{Consent, PinnedValues},
     file::{FileStamp, change_record, file_stamp, read_record},
 };
 use crate::clock;
 
-/// What the file says first; a later number is of a program that came later.
-const VERSION: u32 = 1;
-/// So many sources are on record; of more, those that were pinned first are forgotten.
-const MAX_SOURCES: usize = 5_000;
+/// The version of the file's format; a file of another version is not read.
+const FILE_VERSION: u32 = 1;
+/// Beyond this many sources the oldest records are dropped, those without the operator's consent first.
+const MAX_RECORDED_SOURCES: usize = 5_000;
 
-/// The file, and what it said when it was last read.
+/// The file, and its records as last read.
 #[derive(Debug, Default)]
 pub struct ConsentFile {
     path: Option<PathBuf>,
-    known: Mutex<Option<Known>>,
+    known: Mutex<Option<CachedRecords>>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct CachedRecords {
     stamp: Option<FileStamp>,
-    sources: Result<Arc<Sources>, String>,
+    sources: Result<Arc<Records>, String>,
 }
 
-type Sources = BTreeMap<String, Recorded>;
+type Records = BTreeMap<String, ConsentRecord>;
 
 /// What is on record for one source.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recorded {
+pub struct ConsentRecord {
     /// Since when, as ISO 8601.
     pub since: String,
-    /// Whether the operator agreed; else it is what held when the source was first served, or less.
+    /// Whether the operator agreed; else these are the values of the first time the source was served, or narrower ones.
     pub agreed: bool,
     /// The values.
-    pub pins: Pins,
+    pub pins: PinnedValues,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct RecordsFile {
     version: u32,
-    sources: BTreeMap<String, WrittenSource>,
+    sources: BTreeMap<String, RecordsFileEntry>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct WrittenSource {
+struct RecordsFileEntry {
     since: String,
     #[serde(default)]
     agreed: bool,
@@ -71,12 +71,12 @@ impl ConsentFile {
         Self { path: home.map(|home| home.join(".skills-mcp/trust.json")), known: Mutex::default() }
     }
 
-    /// Which state of the file this is.
+    /// The file's current state.
     pub fn stamp(&self) -> Option<FileStamp> {
         file_stamp(self.path.as_deref()?)
     }
 
-    /// What is known of the operator's consent to a source.
+    /// The operator's consent to a source.
     pub fn consent(&self, source: &str) -> Consent {
         match self.recorded(source) {
             Ok(None) => Consent::First,
@@ -85,14 +85,14 @@ impl ConsentFile {
         }
     }
 
-    /// What is on record for a source, or why nobody can know.
-    pub fn recorded(&self, source: &str) -> Result<Option<Recorded>, String> {
+    /// What is on record for a source, or why the record cannot be read.
+    pub fn recorded(&self, source: &str) -> Result<Option<ConsentRecord>, String> {
         self.sources().map(|sources| sources.get(source).cloned())
     }
 
-    fn sources(&self) -> Result<Arc<Sources>, String> {
+    fn sources(&self) -> Result<Arc<Records>, String> {
         let path = self.path.as_deref().ok_or(NO_HOME)?;
-        // Before it is read: what is written meanwhile is found to be different the next time.
+        // Taken before the file is read, so that a write in between is noticed the next time.
         let stamp = file_stamp(path);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.as_ref().filter(|known| known.stamp == stamp && stamp.is_some())
@@ -102,27 +102,36 @@ impl ConsentFile {
         let text = read_record(path).map_err(|error| error.to_string());
         let sources = text.and_then(|text| read(text.as_deref())).map(Arc::new);
         let sources = sources.map_err(|why| format!("{} cannot be read: {why}", path.display()));
-        *known = Some(Known { stamp, sources: sources.clone() });
+        *known = Some(CachedRecords { stamp, sources: sources.clone() });
         sources
     }
 
-    /// Puts on record what a source says when it is first served; what is on record then, which another process may have
-    /// put there.
-    pub(super) fn record_first(&self, source: &str, pins: &Pins) -> Result<Pins, String> {
+    /// Records the values of a source that is served for the first time. Returns what is on record, which another process
+    /// may have written first.
+    pub(super) fn record_first(
+        &self,
+        source: &str,
+        pins: &PinnedValues,
+    ) -> Result<PinnedValues, String> {
         let mut on_record = pins.clone();
         self.change(|sources| {
             if let Some(known) = sources.get(source) {
                 on_record = known.pins.clone();
                 return false;
             }
-            sources.insert(source.to_owned(), Recorded::now(pins, false));
+            sources.insert(source.to_owned(), ConsentRecord::now(pins, false));
             true
         })?;
         Ok(on_record)
     }
 
-    /// Puts on record that a source narrowed what it asks for, unless something else is on record by now.
-    pub(super) fn narrow(&self, source: &str, before: &Pins, now: &Pins) -> Result<(), String> {
+    /// Records that a source narrowed what it asks for, unless the record has changed since.
+    pub(super) fn narrow(
+        &self,
+        source: &str,
+        before: &PinnedValues,
+        now: &PinnedValues,
+    ) -> Result<(), String> {
         self.change(|sources| {
             let Some(known) = sources.get_mut(source).filter(|known| known.pins == *before) else {
                 return false;
@@ -132,15 +141,15 @@ impl ConsentFile {
         })
     }
 
-    /// Puts the operator's decision on record.
-    pub fn agree(&self, source: &str, pins: &Pins) -> Result<(), String> {
+    /// Records the operator's decision.
+    pub fn agree(&self, source: &str, pins: &PinnedValues) -> Result<(), String> {
         self.change(|sources| {
-            sources.insert(source.to_owned(), Recorded::now(pins, true));
+            sources.insert(source.to_owned(), ConsentRecord::now(pins, true));
             true
         })
     }
 
-    fn change(&self, change: impl FnOnce(&mut Sources) -> bool) -> Result<(), String> {
+    fn change(&self, change: impl FnOnce(&mut Records) -> bool) -> Result<(), String> {
         let path = self.path.as_deref().ok_or(NO_HOME)?;
         change_record(path, |text| {
             let mut sources = read(text.as_deref()).map_err(io::Error::other)?;
@@ -152,40 +161,41 @@ impl ConsentFile {
 
 const NO_HOME: &str = "there is no home folder to record consent in; set HOME";
 
-impl Recorded {
-    fn now(pins: &Pins, agreed: bool) -> Self {
+impl ConsentRecord {
+    fn now(pins: &PinnedValues, agreed: bool) -> Self {
         Self { since: clock::timestamp(), agreed, pins: pins.clone() }
     }
 }
 
-fn read(text: Option<&str>) -> Result<Sources, String> {
-    let Some(text) = text else { return Ok(Sources::new()) };
-    let written: Written = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    if written.version != VERSION {
+fn read(text: Option<&str>) -> Result<Records, String> {
+    let Some(text) = text else { return Ok(Records::new()) };
+    let written: RecordsFile = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if written.version != FILE_VERSION {
         return Err(format!(
-            "it is of version {}, and this program knows {VERSION}",
+            "it is of version {}, and this program knows {FILE_VERSION}",
             written.version
         ));
     }
-    let source = |(name, source): (String, WrittenSource)| {
-        let WrittenSource { since, agreed, values } = source;
-        let pins = Pins::read(&values).map_err(|why| format!("{name}: {why}"))?;
-        Ok((name, Recorded { since, agreed, pins }))
+    let source = |(name, source): (String, RecordsFileEntry)| {
+        let RecordsFileEntry { since, agreed, values } = source;
+        let pins = PinnedValues::read(&values).map_err(|why| format!("{name}: {why}"))?;
+        Ok((name, ConsentRecord { since, agreed, pins }))
     };
     written.sources.into_iter().map(source).collect()
 }
 
-fn write(mut sources: Sources) -> String {
-    while sources.len() > MAX_SOURCES {
+fn write(mut sources: Records) -> String {
+    while sources.len() > MAX_RECORDED_SOURCES {
         let oldest = sources.iter().min_by_key(|(_, known)| (known.agreed, known.since.clone()));
         let Some(oldest) = oldest.map(|(name, _)| name.clone()) else { break };
         sources.remove(&oldest);
     }
-    let source = |(name, known): (String, Recorded)| {
-        let Recorded { since, agreed, pins } = known;
-        (name, WrittenSource { since, agreed, values: pins.json() })
+    let source = |(name, known): (String, ConsentRecord)| {
+        let ConsentRecord { since, agreed, pins } = known;
+        (name, RecordsFileEntry { since, agreed, values: pins.json() })
     };
-    let written = Written { version: VERSION, sources: sources.into_iter().map(source).collect() };
+    let written =
+        RecordsFile { version: FILE_VERSION, sources: sources.into_iter().map(source).collect() };
     let mut text = serde_json::to_string_pretty(&written).unwrap_or_default();
     text.push('\n');
     text
@@ -194,11 +204,11 @@ fn write(mut sources: Sources) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Key, Value};
+    use crate::config::{ConfigKey, ConfigValue};
 
-    fn on() -> Pins {
-        let mut pins = Pins::default();
-        pins.set(Key::named("analytics.enabled").unwrap(), Value::Flag(true));
+    fn on() -> PinnedValues {
+        let mut pins = PinnedValues::default();
+        pins.set(ConfigKey::named("analytics.enabled").unwrap(), ConfigValue::Flag(true));
         pins
     }
 
@@ -208,12 +218,20 @@ mod tests {
         let [one, other] = [(); 2].map(|()| ConsentFile::new(Some(home.path())));
         assert_eq!(one.consent("a"), Consent::First);
         assert_eq!(one.record_first("a", &on()), Ok(on()));
-        assert_eq!(other.record_first("a", &Pins::default()), Ok(on()), "the first one counts");
+        assert_eq!(
+            other.record_first("a", &PinnedValues::default()),
+            Ok(on()),
+            "the first one counts"
+        );
         assert_eq!(other.consent("a"), Consent::Known(on()));
-        other.narrow("a", &on(), &Pins::default()).unwrap();
-        assert_eq!(one.consent("a"), Consent::Known(Pins::default()));
+        other.narrow("a", &on(), &PinnedValues::default()).unwrap();
+        assert_eq!(one.consent("a"), Consent::Known(PinnedValues::default()));
         one.narrow("a", &on(), &on()).unwrap();
-        assert_eq!(one.consent("a"), Consent::Known(Pins::default()), "it was another by then");
+        assert_eq!(
+            one.consent("a"),
+            Consent::Known(PinnedValues::default()),
+            "it was another by then"
+        );
         one.agree("a", &on()).unwrap();
         assert!(other.recorded("a").unwrap().is_some_and(|known| known.agreed));
         std::thread::scope(|scope| {

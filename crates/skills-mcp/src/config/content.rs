@@ -1,16 +1,17 @@
-//! What content says, judged: what applies, what is refused, what waits for the operator's consent.
+//! [`ContentReview`]: which settings of a content's `config.yaml` apply, which are refused, which wait for the operator's
+//! consent.
 
 use std::{path::PathBuf, sync::Arc};
 
 use skills_core::diagnostic::{Code, Diagnostic, Finding, Position};
 
 use super::{
-    consent::{Consent, Pins, Waiting, may_change},
-    keys::{KEYS, Key},
-    layer::{Layer, Origin, Setting},
-    stack::Settled,
+    consent::{Consent, PendingConsent, PinnedValues, may_change},
+    keys::{ConfigKey, KEYS},
+    layer::{Layer, Setting, SettingOrigin},
+    layers::ResolvedConfig,
     trust::{ContentPolicy, Trust},
-    value::Value,
+    value::ConfigValue,
 };
 
 /// Content's `config.yaml`.
@@ -27,7 +28,7 @@ pub struct ContentConfig {
 /// A source that may set something, as it is served now.
 #[derive(Debug)]
 pub struct ServedContent {
-    /// What it is called in the record: its URL, or where its folder really is.
+    /// Its key in the record: its URL, or the real path of its folder.
     pub identity: String,
     /// Its name among the sources.
     pub source: Arc<str>,
@@ -43,40 +44,40 @@ impl ServedContent {
     }
 }
 
-/// What content says about one key.
-enum Ask {
-    /// This, at this place.
-    For(Position, Value),
+/// What content asks for one key.
+enum ContentRequest {
+    /// A value, at this position.
+    For(Position, ConfigValue),
     /// Nothing.
     LeftOut,
-    /// Something that is no value, or that content may not say.
+    /// An invalid value, or one that content may not set.
     Unusable,
 }
 
-/// What content asks for beyond what is on record.
+/// A setting that content asks for beyond what is on record.
 #[derive(Debug)]
-pub(super) struct Unanswered {
-    key: &'static Key,
+pub(super) struct UnansweredRequest {
+    key: &'static ConfigKey,
     at: Position,
-    asked: Value,
-    held: Value,
+    asked: ConfigValue,
+    held: ConfigValue,
 }
 
-/// Content that is being judged.
-pub(super) struct Judge<'a> {
-    settled: &'a mut Settled,
+/// Applies one source's `config.yaml` to the configuration.
+pub(super) struct ContentReview<'a> {
+    resolved: &'a mut ResolvedConfig,
     served: &'a ServedContent,
     consent: &'a Consent,
     trust: Trust,
     /// The `config.yaml`, for messages.
     file: String,
-    /// What is to be on record.
-    pins: Pins,
+    /// What will be on record.
+    pins: PinnedValues,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> ContentReview<'a> {
     pub(super) fn new(
-        settled: &'a mut Settled,
+        resolved: &'a mut ResolvedConfig,
         served: &'a ServedContent,
         consent: &'a Consent,
         trust: Trust,
@@ -86,14 +87,14 @@ impl<'a> Judge<'a> {
             // What was agreed to in another mode does not loosen this one.
             Consent::Known(pins) if trust == Trust::Strict => pins.narrowing(),
             Consent::Known(pins) => pins.clone(),
-            Consent::First | Consent::Unknown(_) => Pins::default(),
+            Consent::First | Consent::Unknown(_) => PinnedValues::default(),
         };
         let file = file.unwrap_or_else(|| "without config.yaml".to_owned());
-        Self { settled, served, consent, trust, file, pins }
+        Self { resolved, served, consent, trust, file, pins }
     }
 
-    /// Takes what content says; what is to be on record for it, where that can be said.
-    pub(super) fn take(mut self) -> Option<Pins> {
+    /// Applies the file; returns what is to be on record, unless the file or the record cannot be read.
+    pub(super) fn run(mut self) -> Option<PinnedValues> {
         let settings = match self.layer() {
             Ok(layer) => {
                 self.unknown_keys(&layer);
@@ -104,24 +105,24 @@ impl<'a> Judge<'a> {
                 return None;
             }
         };
-        let mut said: Vec<&str> = Vec::new();
+        let mut mentioned: Vec<&str> = Vec::new();
         for setting in settings {
             let key = setting.key;
-            said.push(key.name);
+            mentioned.push(key.name);
             let ask = self.admit(setting);
             self.decide(key, ask);
         }
-        for key in KEYS.iter().filter(|key| !said.contains(&key.name)) {
-            self.decide(key, Ask::LeftOut);
+        for key in KEYS.iter().filter(|key| !mentioned.contains(&key.name)) {
+            self.decide(key, ContentRequest::LeftOut);
         }
         self.turn_scripts_off();
         Some(self.pins).filter(|_| !matches!(self.consent, Consent::Unknown(_)))
     }
 
     fn layer(&self) -> Result<Layer, Finding> {
-        let origin = Origin::Content(self.file.clone());
+        let origin = SettingOrigin::Content(self.file.clone());
         let Some(config) = &self.served.config else {
-            return Ok(Layer { origin, settings: Vec::new(), unknown: Vec::new() });
+            return Ok(Layer::new(origin));
         };
         let text = config.text.as_ref().map_err(|error| {
             Finding::whole(Code::ConfigInvalid, format!("cannot be read: {error}"))
@@ -134,20 +135,20 @@ impl<'a> Judge<'a> {
         for (unknown, at) in &layer.unknown {
             let finding =
                 Finding::new(Code::ConfigUnknownKey, *at, format!("there is no key `{unknown}`"));
-            self.found(match Key::near(unknown) {
+            self.found(match ConfigKey::near(unknown) {
                 Some(near) => finding.hint(format!("did you mean `{near}`?")),
                 None => finding.hint("`skills-mcp config` lists every key"),
             });
         }
     }
 
-    /// A file that cannot be read may have wanted to forbid something, so scripts stay off, and so does what it had
-    /// narrowed.
+    /// A file that cannot be read may have been meant to forbid something, so scripts are off and what it had narrowed
+    /// stays narrow.
     fn refuse_file(&mut self, finding: Finding) {
         let reason = format!("{}: {}", self.place(finding.at), finding.message);
-        self.settled.scripts_off.get_or_insert(reason);
+        self.resolved.scripts_off.get_or_insert(reason);
         self.found(
-            finding.hint("the whole file is ignored, and scripts are off until it is mended"),
+            finding.hint("the whole file is ignored, and scripts are off until it is fixed"),
         );
         for key in KEYS.iter().filter(|key| key.content.is_recorded()) {
             let (Some(on_record), Some(default)) = (self.pins.get(key), key.default_value()) else {
@@ -160,8 +161,8 @@ impl<'a> Judge<'a> {
         self.turn_scripts_off();
     }
 
-    /// What a line of the file asks for, if content may ask for it at all.
-    fn admit(&mut self, setting: Setting) -> Ask {
+    /// What a line of the file asks for, if content may set it at all.
+    fn admit(&mut self, setting: Setting) -> ContentRequest {
         let Setting { key, at, value } = setting;
         let value = match value {
             Ok(value) => value,
@@ -172,26 +173,26 @@ impl<'a> Judge<'a> {
                 );
                 let hint = if key.name.starts_with("scripts.") {
                     let reason = format!("{}: {message}", self.place(at));
-                    self.settled.scripts_off.get_or_insert(reason);
-                    "it may have been meant to forbid something, so scripts are off until it is mended"
+                    self.resolved.scripts_off.get_or_insert(reason);
+                    "it may have been meant to forbid something, so scripts are off until it is fixed"
                 } else if key.content.is_recorded() {
                     "it counts as left out"
                 } else {
                     "its default is used"
                 };
                 self.found(Finding::new(Code::ConfigInvalid, at, message).hint(hint));
-                return Ask::Unusable;
+                return ContentRequest::Unusable;
             }
         };
-        let Some(why) = self.refused(key, &value) else { return Ask::For(at, value) };
+        let Some(why) = self.refused(key, &value) else { return ContentRequest::For(at, value) };
         let message = format!("`{}` may not be set to {value} by content", key.name);
         let hint = format!("{why}; set it in your own configuration");
         self.found(Finding::new(Code::ConfigRefused, at, message).hint(hint));
-        Ask::Unusable
+        ContentRequest::Unusable
     }
 
-    /// Why content may not say this at all.
-    fn refused(&self, key: &Key, value: &Value) -> Option<String> {
+    /// Why content may not set this value at all.
+    fn refused(&self, key: &ConfigKey, value: &ConfigValue) -> Option<String> {
         let narrower = || key.default_value().is_some_and(|default| key.narrows(value, &default));
         let strict = self.trust == Trust::Strict;
         let never = match key.content {
@@ -209,7 +210,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Applies what content asks for, or holds what is on record.
-    fn decide(&mut self, key: &'static Key, ask: Ask) {
+    fn decide(&mut self, key: &'static ConfigKey, ask: ContentRequest) {
         let Some(default) = key.default_value() else { return };
         let on_record = match self.consent {
             _ if !key.content.is_recorded() => None,
@@ -217,76 +218,89 @@ impl<'a> Judge<'a> {
             Consent::Known(_) | Consent::Unknown(_) => self.pins.get(key),
         };
         let Some(on_record) = on_record else {
-            if let Ask::For(at, value) = ask {
+            if let ContentRequest::For(at, value) = ask {
                 self.apply(key, at, value);
             }
             return;
         };
         match ask {
-            Ask::For(at, value) if may_change(key, &value.clone().over(&default), &on_record) => {
+            ContentRequest::For(at, value)
+                if may_change(key, &value.clone().over(&default), &on_record) =>
+            {
                 self.apply(key, at, value);
             }
-            Ask::For(at, value) => {
-                self.wait(Unanswered { key, at, asked: value.over(&default), held: on_record });
+            ContentRequest::For(at, value) => {
+                self.wait(UnansweredRequest {
+                    key,
+                    at,
+                    asked: value.over(&default),
+                    held: on_record,
+                });
             }
-            Ask::LeftOut | Ask::Unusable if on_record == default => {}
-            Ask::LeftOut if may_change(key, &default, &on_record) => self.pins.set(key, default),
-            // It does not go on record that a mistake switched something off.
-            Ask::Unusable if may_change(key, &default, &on_record) => {}
-            Ask::LeftOut if key.content == ContentPolicy::Pinned => {
+            ContentRequest::LeftOut | ContentRequest::Unusable if on_record == default => {}
+            ContentRequest::LeftOut if may_change(key, &default, &on_record) => {
+                self.pins.set(key, default);
+            }
+            // A mistake that turns something off does not go on record.
+            ContentRequest::Unusable if may_change(key, &default, &on_record) => {}
+            ContentRequest::LeftOut if key.content == ContentPolicy::Pinned => {
                 let at = Position::default();
-                self.wait(Unanswered { key, at, asked: default, held: on_record });
+                self.wait(UnansweredRequest { key, at, asked: default, held: on_record });
             }
-            Ask::LeftOut | Ask::Unusable => self.hold(key, on_record),
+            ContentRequest::LeftOut | ContentRequest::Unusable => self.hold(key, on_record),
         }
     }
 
-    /// What content asks for holds from now on.
-    fn apply(&mut self, key: &'static Key, at: Position, value: Value) {
+    /// Applies and records what content asks for.
+    fn apply(&mut self, key: &'static ConfigKey, at: Position, value: ConfigValue) {
         let default = key.default_value();
         let watched = key.content.is_recorded() || key.name.starts_with("scripts.");
         if watched && default.as_ref() != Some(&value) {
-            self.settled.notices.push(format!("{} sets {} to {value}", self.file, key.name));
+            self.resolved.notices.push(format!("{} sets {} to {value}", self.file, key.name));
         }
         if key.content.is_recorded() {
             let whole =
                 default.map_or_else(|| value.clone(), |default| value.clone().over(&default));
             self.pins.set(key, whole);
         }
-        self.assign(key, value, Origin::Content(self.file.clone()).at(at));
+        self.assign(key, value, SettingOrigin::Content(self.file.clone()).at(at));
     }
 
-    /// What is on record holds, whatever content says.
-    fn hold(&mut self, key: &'static Key, value: Value) {
-        self.assign(key, value, Origin::Pinned(self.file.clone()));
+    /// Applies what is on record, whatever content asks for.
+    fn hold(&mut self, key: &'static ConfigKey, value: ConfigValue) {
+        self.assign(key, value, SettingOrigin::Pinned(self.file.clone()));
     }
 
     /// The same, until the operator agrees to what content asks for.
-    fn wait(&mut self, unanswered: Unanswered) {
+    fn wait(&mut self, unanswered: UnansweredRequest) {
         self.hold(unanswered.key, unanswered.held.clone());
-        self.settled.asked.push(unanswered);
+        self.resolved.unanswered.push(unanswered);
     }
 
-    fn assign(&mut self, key: &'static Key, value: Value, origin: Origin) {
-        if let (Value::Commands(named), Some(Value::Commands(known))) =
+    fn assign(&mut self, key: &'static ConfigKey, value: ConfigValue, origin: SettingOrigin) {
+        if let (ConfigValue::Commands(named), Some(ConfigValue::Commands(known))) =
             (&value, key.default_value())
         {
             let new =
                 named.iter().filter(|(extension, command)| known.get(*extension) != Some(command));
-            self.settled.named_by_content.extend(new.map(|(extension, _)| extension.clone()));
+            self.resolved.named_by_content.extend(new.map(|(extension, _)| extension.clone()));
         }
-        self.settled.assign(key, value, origin);
+        self.resolved.assign(key, value, origin);
     }
 
-    /// Whatever else content says: a mistake under `scripts` may have been meant to forbid them.
+    /// Turns scripts off where the file is invalid: a mistake under `scripts` may have been meant to forbid them.
     fn turn_scripts_off(&mut self) {
-        if self.settled.scripts_off.is_none() {
+        if self.resolved.scripts_off.is_none() {
             return;
         }
-        if let Some(key) = Key::named("scripts.enabled") {
-            self.settled.assign(key, Value::Flag(false), Origin::Invalid(self.file.clone()));
+        if let Some(key) = ConfigKey::named("scripts.enabled") {
+            self.resolved.assign(
+                key,
+                ConfigValue::Flag(false),
+                SettingOrigin::Invalid(self.file.clone()),
+            );
         }
-        self.settled.notices.push(format!("{} is invalid, so scripts are off", self.file));
+        self.resolved.notices.push(format!("{} is invalid, so scripts are off", self.file));
     }
 
     fn place(&self, at: Position) -> String {
@@ -294,22 +308,21 @@ impl<'a> Judge<'a> {
     }
 
     fn found(&mut self, finding: Finding) {
-        self.settled.diagnostics.push(self.served.diagnostic(finding));
+        self.resolved.diagnostics.push(self.served.diagnostic(finding));
     }
 }
 
-impl Settled {
-    /// What waits for consent, once it is known what the operator says: what they decided needs none.
-    pub(super) fn wait(&mut self, served: &ServedContent, consent: &Consent) {
-        for Unanswered { key, at, asked, held } in std::mem::take(&mut self.asked) {
-            let origin = self.values.iter().find(|(known, ..)| known.name == key.name);
-            if !matches!(origin, Some((.., Origin::Pinned(_)))) {
+impl ResolvedConfig {
+    /// Reports what waits for consent. Called after the operator's layers: a setting of theirs needs no consent.
+    pub(super) fn report_unanswered(&mut self, served: &ServedContent, consent: &Consent) {
+        for UnansweredRequest { key, at, asked, held } in std::mem::take(&mut self.unanswered) {
+            if !matches!(self.find(key.name), Some((.., SettingOrigin::Pinned(_)))) {
                 continue;
             }
             let (message, hint) = match consent {
                 Consent::Unknown(why) => (
                     format!("`{}` stays {held} instead of {asked}: {why}", key.name),
-                    "what content switches on goes on record first; mend that file, or set the key in your own configuration"
+                    "what content switches on goes on record first; fix that file, or set the key in your own configuration"
                         .to_owned(),
                 ),
                 Consent::First | Consent::Known(_) => (
@@ -326,7 +339,7 @@ impl Settled {
             let finding = Finding::new(Code::ConfigWaiting, at, message).hint(hint);
             let diagnostic = served.diagnostic(finding);
             self.diagnostics.push(diagnostic.clone());
-            self.waiting.push(Waiting { key, asked, held, diagnostic });
+            self.waiting.push(PendingConsent { key, asked, held, diagnostic });
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Every environment variable, one documented entry each, and the only place that reads them.
 //!
-//! An empty variable counts as unset. Secrets are read by the one room that needs them and are never kept here.
+//! An empty variable counts as unset. Secrets are read by the one module that needs them and are never kept here.
 
-#![expect(clippy::disallowed_methods, reason = "this is the door to the environment")]
+#![expect(clippy::disallowed_methods, reason = "the only module that reads the environment")]
 
 use std::{collections::HashMap, ffi::OsString, path::PathBuf};
 
 use skills_usage::settings::Analytics;
 
-/// An environment variable we look at.
+/// An environment variable that the server reads.
 #[derive(Debug)]
 pub struct Variable {
     /// Its name.
@@ -23,128 +23,80 @@ pub struct Variable {
 
 /// Every variable there is.
 pub const VARIABLES: &[Variable] = &[
+    variable("SKILLS_DIR", "the skills directory to serve"),
+    variable(
+        "SKILLS_REPO",
+        "git URL of the skills repository to serve, with `#branch` or `@commit` if need be",
+    ),
+    Variable { sets: &[("git.branch", None)], ..variable("SKILLS_BRANCH", "the branch to follow") },
+    secret_variable(
+        "GITHUB_TOKEN",
+        "token for private repositories over https, sent to the host of the URL only",
+    ),
     Variable {
-        name: "SKILLS_DIR",
-        sets: &[],
-        secret: false,
-        about: "the skills directory to serve",
-    },
-    Variable {
-        name: "SKILLS_REPO",
-        sets: &[],
-        secret: false,
-        about: "git URL of the skills repository to serve, with `#branch` or `@commit` if need be",
-    },
-    Variable {
-        name: "SKILLS_BRANCH",
-        sets: &[("git.branch", None)],
-        secret: false,
-        about: "the branch to follow",
-    },
-    Variable {
-        name: "GITHUB_TOKEN",
-        sets: &[],
-        secret: true,
-        about: "token for private repositories over https, sent to the host of the URL only",
-    },
-    Variable {
-        name: "ANALYTICS_ENDPOINT",
         sets: &[("analytics.enabled", Some("true")), ("analytics.endpoint", None)],
-        secret: false,
-        about: "where usage events are sent; turns analytics on",
+        ..variable("ANALYTICS_ENDPOINT", "where usage events are sent; turns analytics on")
     },
+    secret_variable(
+        "ANALYTICS_TOKEN",
+        "token for the endpoint, sent to it over https or on this machine only",
+    ),
+    secret_variable(
+        "COLLECT_TOKEN",
+        "token that `collect` and `dashboard` require of their clients; several, separated by commas, while one replaces another",
+    ),
+    secret_variable("DATABASE_URL", "address of the PostgreSQL database, for `--store postgres`"),
     Variable {
-        name: "ANALYTICS_TOKEN",
-        sets: &[],
-        secret: true,
-        about: "token for the endpoint, sent to it over https or on this machine only",
-    },
-    Variable {
-        name: "COLLECT_TOKEN",
-        sets: &[],
-        secret: true,
-        about: "token that `collect` and `dashboard` ask of whoever brings events or looks at them; several, separated by commas, while one replaces another",
-    },
-    Variable {
-        name: "DATABASE_URL",
-        sets: &[],
-        secret: true,
-        about: "address of the PostgreSQL database, for `--store postgres`",
-    },
-    Variable {
-        name: "REFRESH_INTERVAL_MINUTES",
         sets: &[("refresh.enabled", Some("true")), ("refresh.interval_minutes", None)],
-        secret: false,
-        about: "how often a git source is fetched",
+        ..variable("REFRESH_INTERVAL_MINUTES", "how often a git source is fetched")
     },
-    Variable {
-        name: "SKILLS_TOOLS",
-        sets: &[],
-        secret: false,
-        about: "which tools: tree, skill, flat (comma-separated) or all",
-    },
-    Variable {
-        name: "CLAUDE_CONFIG_DIR",
-        sets: &[],
-        secret: false,
-        about: "where Claude Code keeps its settings, skills and plugins",
-    },
-    Variable {
-        name: "CLAUDE_CODE_PLUGIN_CACHE_DIR",
-        sets: &[],
-        secret: false,
-        about: "where Claude Code keeps its plugins",
-    },
-    Variable {
-        name: "SKILLS_TRUST",
-        sets: &[],
-        secret: false,
-        about: "`strict`: content may only tighten settings, and links must stay inside",
-    },
-    Variable {
-        name: "SKILLS_LOG",
-        sets: &[],
-        secret: false,
-        about: "error, warn, info, debug or trace; logs go to stderr",
-    },
-    standard(
+    variable("SKILLS_TOOLS", "which tools: tree, skill, flat (comma-separated) or all"),
+    variable("CLAUDE_CONFIG_DIR", "where Claude Code keeps its settings, skills and plugins"),
+    variable("CLAUDE_CODE_PLUGIN_CACHE_DIR", "where Claude Code keeps its plugins"),
+    variable(
+        "SKILLS_TRUST",
+        "`strict`: content may only tighten settings, and links must stay inside",
+    ),
+    variable("SKILLS_LOG", "error, warn, info, debug or trace; logs go to stderr"),
+    variable(
         "OTEL_EXPORTER_OTLP_ENDPOINT",
         "where spans and metrics go, over OTLP/HTTP; without one none are made (this and what follows: where built with the feature `otel`)",
     ),
-    standard("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "where spans go, as it stands"),
-    standard("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "where metrics go, as it stands"),
-    hidden("OTEL_EXPORTER_OTLP_HEADERS", "headers that go with both, such as a token"),
-    hidden("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "headers that go with spans"),
-    hidden("OTEL_EXPORTER_OTLP_METRICS_HEADERS", "headers that go with metrics"),
-    standard("OTEL_EXPORTER_OTLP_PROTOCOL", "`http/protobuf`; with another nothing is sent"),
-    standard("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "the same for spans"),
-    standard("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "the same for metrics"),
-    standard("OTEL_EXPORTER_OTLP_TIMEOUT", "how many milliseconds sending may take"),
-    standard("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "the same for spans"),
-    standard("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", "the same for metrics"),
-    standard("OTEL_TRACES_EXPORTER", "`otlp` or `none`: whether spans are sent"),
-    standard("OTEL_METRICS_EXPORTER", "`otlp` or `none`: whether metrics are sent"),
-    standard("OTEL_SDK_DISABLED", "`true`: no spans and no metrics, wherever they would go"),
+    variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "where spans go, as it stands"),
+    variable("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "where metrics go, as it stands"),
+    secret_variable("OTEL_EXPORTER_OTLP_HEADERS", "headers that go with both, such as a token"),
+    secret_variable("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "headers that go with spans"),
+    secret_variable("OTEL_EXPORTER_OTLP_METRICS_HEADERS", "headers that go with metrics"),
+    variable("OTEL_EXPORTER_OTLP_PROTOCOL", "`http/protobuf`; with another nothing is sent"),
+    variable("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "the same for spans"),
+    variable("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "the same for metrics"),
+    variable("OTEL_EXPORTER_OTLP_TIMEOUT", "how many milliseconds sending may take"),
+    variable("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "the same for spans"),
+    variable("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", "the same for metrics"),
+    variable("OTEL_TRACES_EXPORTER", "`otlp` or `none`: whether spans are sent"),
+    variable("OTEL_METRICS_EXPORTER", "`otlp` or `none`: whether metrics are sent"),
+    variable("OTEL_SDK_DISABLED", "`true`: no spans and no metrics, wherever they would go"),
 ];
 
-/// A variable that is not of our making: <https://opentelemetry.io/docs/specs/otel/configuration/>.
-const fn standard(name: &'static str, about: &'static str) -> Variable {
+/// A variable that sets no key, such as those of OpenTelemetry:
+/// <https://opentelemetry.io/docs/specs/otel/configuration/>.
+const fn variable(name: &'static str, about: &'static str) -> Variable {
     Variable { name, sets: &[], secret: false, about }
 }
 
 /// The same, never shown.
-const fn hidden(name: &'static str, about: &'static str) -> Variable {
-    Variable { name, sets: &[], secret: true, about }
+const fn secret_variable(name: &'static str, about: &'static str) -> Variable {
+    Variable { secret: true, ..variable(name, about) }
 }
 
-/// A secret of the table, for the one room that needs it, at the moment it does.
+/// A secret of the table, read when it is needed.
 pub fn secret(name: &str) -> Option<String> {
     let is_secret = VARIABLES.iter().any(|variable| variable.name == name && variable.secret);
     let value = std::env::var(name).ok()?;
     (is_secret && !value.is_empty()).then_some(value)
 }
 
-/// Those of these variables that are set, for a program that needs them and nothing else.
+/// Those of these variables that are set, for a program that is started with them alone.
 pub fn inherited(names: &[&'static str]) -> Vec<(&'static str, OsString)> {
     names.iter().filter_map(|name| Some((*name, std::env::var_os(name)?))).collect()
 }
@@ -156,15 +108,15 @@ pub struct Environment {
     pub variables: HashMap<&'static str, String>,
     /// The home folder.
     pub home: Option<PathBuf>,
-    /// Where user configuration lies: `XDG_CONFIG_HOME`, else `~/.config`.
+    /// The folder of user configuration: `XDG_CONFIG_HOME`, else `~/.config`.
     pub config_home: Option<PathBuf>,
     /// The start directory.
     pub directory: PathBuf,
     /// The login name.
     pub user: Option<String>,
-    /// Where Claude Code keeps its own, if not in `~/.claude`: `CLAUDE_CONFIG_DIR`.
+    /// Claude Code's folder, if not `~/.claude`: `CLAUDE_CONFIG_DIR`.
     pub claude_config: Option<PathBuf>,
-    /// Where Claude Code keeps its plugins, if not in `plugins` there: `CLAUDE_CODE_PLUGIN_CACHE_DIR`, which
+    /// Claude Code's folder of plugins, if not `plugins` there: `CLAUDE_CODE_PLUGIN_CACHE_DIR`, which
     /// despite its name is the folder above the cache.
     pub plugin_dir: Option<PathBuf>,
     /// Where programs are looked for: `PATH`.
@@ -172,7 +124,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Reads it.
+    /// Reads the environment.
     pub fn read() -> Self {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let text = |name: &str| set(name).map(|value| value.to_string_lossy().into_owned());
@@ -197,7 +149,7 @@ impl Environment {
         }
     }
 
-    /// A variable of the machine that the operator lets scripts have, read now and kept nowhere.
+    /// A variable of the machine that the operator lets scripts receive; it is not kept.
     pub fn handed_on(name: &str) -> Option<String> {
         std::env::var(name).ok()
     }

@@ -1,4 +1,4 @@
-//! What an operator wrote wrongly. Each stops the start with exit code 2 and says how to mend it.
+//! Mistakes in the operator's configuration. Each stops the start with exit code 2 and says how to fix it.
 
 use thiserror::Error;
 
@@ -58,14 +58,14 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// The way out.
+    /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Value { .. } | Self::Syntax { .. } => {
                 "docs/reference.md lists every key with its default"
             }
             Self::Variable { .. } => "unset the variable to get its default",
-            Self::Unreadable { .. } => "mend its permissions, or move it away",
+            Self::Unreadable { .. } => "fix its permissions, or move it away",
             Self::Flag { .. } => "write --set key=value, such as --set matching.min_score=0.3",
         }
     }

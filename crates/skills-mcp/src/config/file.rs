@@ -1,5 +1,4 @@
-//! Reads configuration files, where there are any, and replaces the one file that configuration writes: the record of
-//! consent.
+//! Reads configuration files, and replaces the one file that this module writes: the record of consent.
 
 #![expect(
     clippy::disallowed_methods,
@@ -14,8 +13,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// More than this is no configuration.
-const MAX_BYTES: u64 = 256 * 1024;
+/// A larger configuration file is refused.
+const MAX_CONFIG_BYTES: u64 = 256 * 1024;
 
 /// The file's text; `None` where there is no such file.
 pub fn read_optional(path: &Path) -> io::Result<Option<String>> {
@@ -23,21 +22,22 @@ pub fn read_optional(path: &Path) -> io::Result<Option<String>> {
     if !path.metadata().is_ok_and(|found| found.is_file()) {
         return Ok(None);
     }
-    let mut text = String::new();
-    let read = File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-    if read as u64 > MAX_BYTES {
-        return Err(io::Error::other("larger than 256 KiB"));
-    }
-    Ok(Some(text))
+    read_at_most(path, MAX_CONFIG_BYTES, "larger than 256 KiB").map(Some)
 }
 
-/// A record is never larger.
+fn read_at_most(path: &Path, max: u64, too_large: &'static str) -> io::Result<String> {
+    let mut text = String::new();
+    let read = File::open(path)?.take(max + 1).read_to_string(&mut text)?;
+    if read as u64 > max { Err(io::Error::other(too_large)) } else { Ok(text) }
+}
+
+/// A larger record is refused.
 const MAX_RECORD_BYTES: u64 = 4 * 1024 * 1024;
-/// How long to wait for another process that replaces the same record.
+/// How long to wait for another process that is replacing the same record.
 const RECORD_LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 const RECORD_LOCK_PAUSE: Duration = Duration::from_millis(5);
 
-/// Which state of a file this is: another one once the file was replaced.
+/// The state of a file; it differs once the file was replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp {
     modified: Option<SystemTime>,
@@ -64,16 +64,11 @@ pub(super) fn read_record(path: &Path) -> io::Result<Option<String>> {
         Ok(found) if !found.is_file() => return Err(io::Error::other("not a regular file")),
         Ok(_) => {}
     }
-    let mut text = String::new();
-    let read = File::open(path)?.take(MAX_RECORD_BYTES + 1).read_to_string(&mut text)?;
-    if read as u64 > MAX_RECORD_BYTES {
-        return Err(io::Error::other("larger than 4 MiB"));
-    }
-    Ok(Some(text))
+    read_at_most(path, MAX_RECORD_BYTES, "larger than 4 MiB").map(Some)
 }
 
-/// Replaces a record whole, for its owner's eyes only, by what `change` makes of it, while no other process does; it stays
-/// as it is where `change` gives nothing.
+/// Replaces a record by what `change` returns for it, under a lock, readable by its owner only; it stays as it is where
+/// `change` returns `None`.
 pub(super) fn change_record(
     path: &Path,
     change: impl FnOnce(Option<String>) -> io::Result<Option<String>>,
@@ -94,7 +89,7 @@ pub(super) fn change_record(
         .open(&beside)
         .and_then(|mut file| {
             file.write_all(text.as_bytes())?;
-            // A power cut leaves the old record or the new one. The very first one is not worth waiting for.
+            // A power cut leaves the old record or the new one; a first record has no old one to lose.
             if is_new { Ok(()) } else { file.sync_data() }
         });
     written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| drop(fs::remove_file(&beside)))
@@ -118,7 +113,7 @@ fn lock(path: &Path) -> io::Result<File> {
     }
 }
 
-/// For the owner only, and never through a link.
+/// Opens for the owner only, and never through a symbolic link.
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     {

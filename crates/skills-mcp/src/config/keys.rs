@@ -1,19 +1,19 @@
 //! The table of keys: name, type, default, and what content may do with each ([`ContentPolicy`]).
 //!
 //! Help, `skills-mcp config`, validation, `docs/reference.md` and `docs/trust.md` derive from it. Not here: how a policy is
-//! applied (`stack`), and where consent is recorded (`consent`).
+//! applied (`content`), and where consent is recorded (`consent`).
 
-use skills_core::yaml::{self, Node};
+use skills_core::yaml::{self, YamlNode};
 
-use super::{kind::Kind, trust::ContentPolicy, value::Value};
+use super::{kind::ValueKind, trust::ContentPolicy, value::ConfigValue};
 
 /// One configuration key.
 #[derive(Debug)]
-pub struct Key {
+pub struct ConfigKey {
     /// Dotted name, as in `config.yaml`.
     pub name: &'static str,
-    /// What it takes.
-    pub kind: Kind,
+    /// The kind of its values.
+    pub kind: ValueKind,
     /// Its default, as YAML.
     pub default: &'static str,
     /// What content may do with it.
@@ -25,246 +25,246 @@ pub struct Key {
 const MIB: u64 = 1024 * 1024;
 
 /// Every key there is.
-pub const KEYS: &[Key] = &[
+pub const KEYS: &[ConfigKey] = &[
     key(
         "matching.min_score",
-        Kind::Share,
+        ValueKind::Share,
         "0.2",
         ContentPolicy::Free,
         "a skill must match this share of its keywords",
     ),
     key(
         "matching.max_results",
-        Kind::Count(1, 50),
+        ValueKind::Count(1, 50),
         "3",
         ContentPolicy::Free,
         "how many candidates an ambiguous answer lists; two at least",
     ),
     key(
         "matching.ambiguity_threshold",
-        Kind::Share,
+        ValueKind::Share,
         "0.1",
         ContentPolicy::Free,
         "a smaller gap between the first two is ambiguous",
     ),
     key(
         "content.max_tokens",
-        Kind::Count(200, 1_000_000),
+        ValueKind::Count(200, 1_000_000),
         "8000",
         ContentPolicy::Limited,
         "estimated tokens a composed skill may have",
     ),
     key(
         "assets.max_size_bytes",
-        Kind::Count(1, 256 * MIB),
+        ValueKind::Count(1, 256 * MIB),
         "1048576",
         ContentPolicy::Limited,
         "larger files are refused by get_asset",
     ),
     key(
         "assets.inline_text_max_bytes",
-        Kind::Count(0, MIB),
+        ValueKind::Count(0, MIB),
         "10240",
         ContentPolicy::Limited,
         "larger text assets are not inlined by get_skill",
     ),
     key(
         "scripts.enabled",
-        Kind::Flag,
+        ValueKind::Flag,
         "true",
         ContentPolicy::Pinned,
         "whether run_script may run anything",
     ),
     key(
         "scripts.timeout_seconds",
-        Kind::Count(1, 3600),
+        ValueKind::Count(1, 3600),
         "60",
         ContentPolicy::Limited,
         "a script is killed after this long",
     ),
     key(
         "scripts.max_output_bytes",
-        Kind::Count(1, 64 * MIB),
+        ValueKind::Count(1, 64 * MIB),
         "1048576",
         ContentPolicy::Limited,
         "how much of stdout and stderr is kept",
     ),
     key(
         "scripts.allowed_extensions",
-        Kind::Extensions,
+        ValueKind::Extensions,
         "[.sh, .ts, .js, .py]",
         ContentPolicy::Pinned,
         "which scripts the server runs",
     ),
     key(
         "scripts.runners",
-        Kind::Commands,
+        ValueKind::Commands,
         "{.sh: bash, .ts: npx tsx, .js: node, .py: python3}",
         ContentPolicy::Pinned,
-        "extension to command; content may name programs of your PATH only, not where one lies",
+        "extension to command; content may name programs of your PATH only, not paths",
     ),
     key(
         "scripts.max_concurrent",
-        Kind::Count(1, 64),
+        ValueKind::Count(1, 64),
         "4",
         ContentPolicy::Limited,
-        "how many scripts run at once; more are told that the server is busy",
+        "how many scripts run at once; more are refused while the server is busy",
     ),
     key(
         "scripts.grace_seconds",
-        Kind::Count(0, 60),
+        ValueKind::Count(0, 60),
         "5",
         ContentPolicy::Limited,
         "how long a script may take to end once it was asked to",
     ),
     key(
         "scripts.sandbox",
-        Kind::Word(&["auto", "required", "off"]),
+        ValueKind::Word(&["auto", "required", "off"]),
         "auto",
         ContentPolicy::Operator,
         "`auto`: the best this machine has; `required`: the whole sandbox or no run; `off`: none",
     ),
     key(
         "scripts.network",
-        Kind::Word(&["declared", "off"]),
+        ValueKind::Word(&["declared", "off"]),
         "declared",
         ContentPolicy::Operator,
         "`declared`: a script that declares `network: true` has a network; `off`: none has; `off` under `SKILLS_TRUST=strict` unless you set it",
     ),
     key(
         "scripts.roots",
-        Kind::Folders,
+        ValueKind::Folders,
         "[]",
         ContentPolicy::Operator,
         "folders a script may work in, besides the server's start directory",
     ),
     key(
         "scripts.env",
-        Kind::Variables,
+        ValueKind::Variables,
         "[]",
         ContentPolicy::Operator,
         "variables a script receives where it declares them in its own `env`",
     ),
     key(
         "links.allow",
-        Kind::Folders,
+        ValueKind::Folders,
         "[]",
         ContentPolicy::Operator,
         "folders that links in directories of yours may lead to; elsewhere they lead to whole skills and folders of skills only",
     ),
     key(
         "refresh.enabled",
-        Kind::Flag,
+        ValueKind::Flag,
         "true",
         ContentPolicy::Fixed,
         "whether a git source is fetched periodically",
     ),
     key(
         "refresh.watch",
-        Kind::Flag,
+        ValueKind::Flag,
         "true",
         ContentPolicy::Free,
-        "whether the system is asked to tell of changes; without, a call looks at directories again",
+        "whether directories are watched for changes; without, each call scans them again",
     ),
     key(
         "refresh.patience_ms",
-        Kind::Count(1, 60_000),
+        ValueKind::Count(1, 60_000),
         "50",
         ContentPolicy::Free,
-        "how long a call waits for changes to be taken in before it is answered without",
+        "how long a call waits for a refresh before it is answered without it",
     ),
     key(
         "refresh.scan_seconds",
-        Kind::Count(1, 3_600),
+        ValueKind::Count(1, 3_600),
         "30",
         ContentPolicy::Free,
-        "how often directories are looked at again",
+        "how often directories are scanned again",
     ),
     key(
         "refresh.interval_minutes",
-        Kind::Count(1, 10_080),
+        ValueKind::Count(1, 10_080),
         "15",
         ContentPolicy::Fixed,
         "how often a git source is fetched",
     ),
-    key("git.branch", Kind::Text, "main", ContentPolicy::Fixed, "the branch to follow"),
+    key("git.branch", ValueKind::Text, "main", ContentPolicy::Fixed, "the branch to follow"),
     key(
         "git.sparse_checkout",
-        Kind::Flag,
+        ValueKind::Flag,
         "false",
         ContentPolicy::Free,
         "fetch only the skills folder of a larger repository",
     ),
     key(
         "git.timeout_seconds",
-        Kind::Count(1, 3_600),
+        ValueKind::Count(1, 3_600),
         "120",
         ContentPolicy::Fixed,
         "a fetch is given up after this long",
     ),
     key(
         "git.max_total_bytes",
-        Kind::Count(MIB, 1024 * 1024 * MIB),
+        ValueKind::Count(MIB, 1024 * 1024 * MIB),
         "2147483648",
         ContentPolicy::Operator,
         "how much of the disk all commits of all repositories may take; the oldest that are not in use go first",
     ),
     key(
         "analytics.enabled",
-        Kind::Flag,
+        ValueKind::Flag,
         "false",
         ContentPolicy::Pinned,
         "whether usage events are recorded",
     ),
-    key("analytics.endpoint", Kind::Url, "''", ContentPolicy::Pinned, "where events are sent"),
+    key("analytics.endpoint", ValueKind::Url, "''", ContentPolicy::Pinned, "where events are sent"),
     key(
         "analytics.file",
-        Kind::History,
+        ValueKind::History,
         "~/.skills-mcp/analytics.jsonl",
         ContentPolicy::Fixed,
         "where events are kept: a file whose name ends in `.jsonl`, from the root, the home folder or `~/.skills-mcp`",
     ),
     key(
         "analytics.interval_seconds",
-        Kind::Count(1, 3_600),
+        ValueKind::Count(1, 3_600),
         "30",
         ContentPolicy::Operator,
         "how often unsent events are sent",
     ),
     key(
         "analytics.context",
-        Kind::Word(&["full", "tokens", "off"]),
+        ValueKind::Word(&["full", "tokens", "off"]),
         "full",
         ContentPolicy::Pinned,
         "how much of a request's text events have: `full`, its words (`tokens`), or nothing (`off`)",
     ),
     key(
         "analytics.server_id",
-        Kind::Name,
+        ValueKind::Name,
         "''",
         ContentPolicy::Operator,
         "what events call this machine; else `dev-` and your login name",
     ),
     key(
         "analytics.tool",
-        Kind::Flag,
+        ValueKind::Flag,
         "false",
         ContentPolicy::Operator,
-        "whether agents are offered skill_stats, which tells what the history says",
+        "whether agents are offered skill_stats, which reports from the history",
     ),
 ];
 
 const fn key(
     name: &'static str,
-    kind: Kind,
+    kind: ValueKind,
     default: &'static str,
     content: ContentPolicy,
     about: &'static str,
-) -> Key {
-    Key { name, kind, default, content, about }
+) -> ConfigKey {
+    ConfigKey { name, kind, default, content, about }
 }
 
-impl Key {
+impl ConfigKey {
     /// The key of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         KEYS.iter().find(|key| key.name == name)
@@ -272,27 +272,27 @@ impl Key {
 
     /// The nearest key to a name that does not exist.
     pub fn near(name: &str) -> Option<&'static str> {
-        let distance = |key: &&Key| strsim::osa_distance(name, key.name);
+        let distance = |key: &&ConfigKey| strsim::osa_distance(name, key.name);
         KEYS.iter().min_by_key(distance).filter(|key| distance(key) <= 4).map(|key| key.name)
     }
 
     /// Reads a value, or says what is expected.
-    pub fn read(&self, node: &Node) -> Result<Value, String> {
+    pub fn read(&self, node: &YamlNode) -> Result<ConfigValue, String> {
         self.kind.read(node).ok_or_else(|| self.kind.expected())
     }
 
     /// Reads a value written in a variable or a flag, where text needs no quotes.
-    pub fn read_text(&self, text: &str) -> Result<Value, String> {
+    pub fn read_text(&self, text: &str) -> Result<ConfigValue, String> {
         self.kind.read_text(text).ok_or_else(|| self.kind.expected())
     }
 
     /// Whether one value only narrows what another allows.
-    pub(super) fn narrows(&self, new: &Value, old: &Value) -> bool {
+    pub(super) fn narrows(&self, new: &ConfigValue, old: &ConfigValue) -> bool {
         new == old || self.kind.narrows(new, old)
     }
 
     /// Its default, read.
-    pub fn default_value(&self) -> Option<Value> {
+    pub fn default_value(&self) -> Option<ConfigValue> {
         self.kind.read(&yaml::parse(self.default).ok()?)
     }
 }
@@ -330,17 +330,23 @@ mod tests {
             "git.sparse_checkout",
         ];
         for name in promised {
-            assert!(Key::named(name).is_some(), "{name}");
+            assert!(ConfigKey::named(name).is_some(), "{name}");
         }
     }
 
     #[test]
     fn types_and_ranges_are_checked() {
-        let read = |name: &str, text: &str| Key::named(name).unwrap().read_text(text);
-        assert_eq!(read("matching.min_score", "0.35"), Ok(Value::Share(0.35)));
-        assert_eq!(read("scripts.sandbox", "required"), Ok(Value::Text("required".into())));
-        assert_eq!(read("scripts.roots", "[~/work]"), Ok(Value::Words(vec!["~/work".into()])));
-        assert_eq!(read("scripts.env", "[API_TOKEN]"), Ok(Value::Words(vec!["API_TOKEN".into()])));
+        let read = |name: &str, text: &str| ConfigKey::named(name).unwrap().read_text(text);
+        assert_eq!(read("matching.min_score", "0.35"), Ok(ConfigValue::Share(0.35)));
+        assert_eq!(read("scripts.sandbox", "required"), Ok(ConfigValue::Text("required".into())));
+        assert_eq!(
+            read("scripts.roots", "[~/work]"),
+            Ok(ConfigValue::Words(vec!["~/work".into()]))
+        );
+        assert_eq!(
+            read("scripts.env", "[API_TOKEN]"),
+            Ok(ConfigValue::Words(vec!["API_TOKEN".into()]))
+        );
         for (name, text) in [
             ("matching.min_score", "1.5"),
             ("matching.min_score", "high"),

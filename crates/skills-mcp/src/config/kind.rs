@@ -1,17 +1,20 @@
-//! [`Kind`]: what a key takes, and how it is read from YAML, a variable or a flag.
+//! [`ValueKind`]: which values a key accepts, and how they are read from YAML, a variable or a flag.
 
-use skills_core::yaml::{self, Node};
+use skills_core::{
+    document::is_variable_name,
+    yaml::{self, YamlNode},
+};
 
 use skills_http::public::public_https;
 
-use super::{environment::VARIABLES, value::Value};
+use super::{environment::VARIABLES, value::ConfigValue};
 
-/// No name is longer.
+/// A longer name is refused.
 const MAX_NAME_CHARS: usize = 64;
 
-/// What a key takes.
+/// Which values a key accepts.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum ValueKind {
     /// `true` or `false`.
     Flag,
     /// A number from 0 to 1.
@@ -38,13 +41,13 @@ pub enum Kind {
     Variables,
 }
 
-impl Kind {
+impl ValueKind {
     /// Reads a value written in a variable or a flag, where text needs no quotes.
-    pub(super) fn read_text(self, text: &str) -> Option<Value> {
+    pub(super) fn read_text(self, text: &str) -> Option<ConfigValue> {
         match self {
-            Self::Text | Self::History => Some(Value::Text(text.to_owned())),
-            Self::Url => url(text).map(Value::Text),
-            Self::Name => name(text).map(Value::Text),
+            Self::Text | Self::History => Some(ConfigValue::Text(text.to_owned())),
+            Self::Url => url(text).map(ConfigValue::Text),
+            Self::Name => name(text).map(ConfigValue::Text),
             Self::Flag
             | Self::Share
             | Self::Count(..)
@@ -57,71 +60,75 @@ impl Kind {
     }
 
     /// Reads a value.
-    pub(super) fn read(self, node: &Node) -> Option<Value> {
+    pub(super) fn read(self, node: &YamlNode) -> Option<ConfigValue> {
         match self {
-            Self::Flag => node.boolean().map(Value::Flag),
+            Self::Flag => node.boolean().map(ConfigValue::Flag),
             Self::Share => {
-                node.number().filter(|share| (0.0..=1.0).contains(share)).map(Value::Share)
+                node.number().filter(|share| (0.0..=1.0).contains(share)).map(ConfigValue::Share)
             }
             Self::Count(min, max) => {
                 let count = node.text()?.parse().ok().filter(|_| node.number().is_some())?;
-                (min..=max).contains(&count).then_some(Value::Count(count))
+                (min..=max).contains(&count).then_some(ConfigValue::Count(count))
             }
             Self::Text | Self::History => node
                 .text()
                 .filter(|text| !text.trim().is_empty())
-                .map(|text| Value::Text(text.to_owned())),
-            Self::Name | Self::Url if node.is_null() => Some(Value::Text(String::new())),
-            Self::Name => node.text().and_then(name).map(Value::Text),
-            Self::Url => node.text().and_then(url).map(Value::Text),
+                .map(|text| ConfigValue::Text(text.to_owned())),
+            Self::Name | Self::Url if node.is_null() => Some(ConfigValue::Text(String::new())),
+            Self::Name => node.text().and_then(name).map(ConfigValue::Text),
+            Self::Url => node.text().and_then(url).map(ConfigValue::Text),
             Self::Extensions => words(node, extension),
             Self::Folders => words(node, folder),
             Self::Variables => words(node, variable),
             Self::Word(known) => node
                 .text()
                 .filter(|word| known.contains(word))
-                .map(|word| Value::Text(word.to_owned())),
+                .map(|word| ConfigValue::Text(word.to_owned())),
             Self::Commands => {
-                let command = |entry: &yaml::Entry| {
+                let command = |entry: &yaml::YamlEntry| {
                     let command =
                         entry.value.text().map(str::trim).filter(|command| !command.is_empty())?;
                     Some((extension(&entry.key)?, command.to_owned()))
                 };
-                node.entries()?.iter().map(command).collect::<Option<_>>().map(Value::Commands)
+                node.entries()?
+                    .iter()
+                    .map(command)
+                    .collect::<Option<_>>()
+                    .map(ConfigValue::Commands)
             }
         }
     }
 
-    /// Whether one value allows less than another: a lower number, `false`, fewer words, a word further on in its list,
-    /// no URL, fewer commands. Of other texts none is less than another.
-    pub(super) fn narrows(self, new: &Value, old: &Value) -> bool {
+    /// Whether one value allows less than another: a lower number, `false`, fewer words, a later word of its list, no URL,
+    /// fewer commands. Other texts cannot be compared.
+    pub(super) fn narrows(self, new: &ConfigValue, old: &ConfigValue) -> bool {
         match (self, new, old) {
-            (Self::Word(known), Value::Text(new), Value::Text(old)) => {
+            (Self::Word(known), ConfigValue::Text(new), ConfigValue::Text(old)) => {
                 let place = |word: &String| known.iter().position(|known| known == word);
                 place(new) >= place(old)
             }
-            (Self::Url, Value::Text(new), Value::Text(_)) => new.is_empty(),
+            (Self::Url, ConfigValue::Text(new), ConfigValue::Text(_)) => new.is_empty(),
             _ => new.is_within(old),
         }
     }
 
-    /// What content may not write here though an operator may, and why.
-    pub(super) fn refused_from_content(self, value: &Value) -> Option<String> {
+    /// Why content may not set this value, though an operator may.
+    pub(super) fn refused_from_content(self, value: &ConfigValue) -> Option<String> {
         match (self, value) {
-            (Self::Commands, value) if value.names_a_place() => {
+            (Self::Commands, value) if value.has_program_path() => {
                 Some("content names programs of the PATH, not where one is".to_owned())
             }
-            (Self::History, Value::Text(text)) if !is_own_history(text) => {
+            (Self::History, ConfigValue::Text(text)) if !is_own_history(text) => {
                 Some("content names a file of its own in ~/.skills-mcp".to_owned())
             }
-            (Self::Url, Value::Text(url)) if !url.is_empty() => public_https(url)
+            (Self::Url, ConfigValue::Text(url)) if !url.is_empty() => public_https(url)
                 .err()
                 .map(|why| format!("content names a public https address: {why}")),
             _ => None,
         }
     }
 
-    /// What it takes, in words.
+    /// The accepted values, in words.
     pub(super) fn expected(self) -> String {
         match self {
             Self::Flag => "true or false".to_owned(),
@@ -140,20 +147,20 @@ impl Kind {
     }
 }
 
-/// Whether it is a file of its own in our folder.
+/// Whether it names a plain file in `~/.skills-mcp` that is not the sender's.
 fn is_own_history(text: &str) -> bool {
     let name = text.strip_prefix("~/.skills-mcp/").unwrap_or(text);
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
-    // What begins with `analytics-` is the sender's.
+    // Files whose names begin with `analytics-` are the sender's.
     plain
         && name.strip_suffix(".jsonl").is_some()
         && !name.starts_with(['.', '~'])
         && !name.starts_with("analytics-")
 }
 
-fn words(node: &Node, read: impl Fn(&str) -> Option<String>) -> Option<Value> {
+fn words(node: &YamlNode, read: impl Fn(&str) -> Option<String>) -> Option<ConfigValue> {
     let words = node.items()?.iter().map(|item| item.text().and_then(&read));
-    words.collect::<Option<_>>().map(Value::Words)
+    words.collect::<Option<_>>().map(ConfigValue::Words)
 }
 
 fn folder(text: &str) -> Option<String> {
@@ -161,20 +168,18 @@ fn folder(text: &str) -> Option<String> {
     (known && !text.chars().any(char::is_control)).then(|| text.to_owned())
 }
 
-/// What a script's environment is made of by us, and what would change how its runner starts.
+/// Variables that the server sets for a script, and variables that would change how its runner starts.
 const RESERVED: &[&str] =
     &["PATH", "HOME", "TMPDIR", "LANG", "BASH_ENV", "ENV", "SHELLOPTS", "IFS", "NODE_OPTIONS"];
 const RESERVED_PREFIXES: &[&str] =
     &["SKILL_ARG_", "SKILLS_", "OTEL_", "LD_", "DYLD_", "PYTHON", "BASH_FUNC"];
 
-/// A variable that may be handed on: never one of our own, which hold our tokens.
+/// A variable that scripts may receive: never one of the server's own, which hold its tokens.
 fn variable(text: &str) -> Option<String> {
-    let name = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && text.starts_with(|c: char| !c.is_ascii_digit());
     let ours = VARIABLES.iter().any(|variable| variable.name == text);
     let reserved =
         RESERVED.contains(&text) || RESERVED_PREFIXES.iter().any(|prefix| text.starts_with(prefix));
-    (name && !ours && !reserved).then(|| text.to_owned())
+    (is_variable_name(text) && !ours && !reserved).then(|| text.to_owned())
 }
 
 fn extension(text: &str) -> Option<String> {

@@ -1,24 +1,24 @@
-//! One layer: what was written in one place, read but not yet judged.
+//! [`Layer`]: the settings of one place (a file, a variable, the flags), read but not yet applied.
 
 use std::fmt;
 
 use skills_core::{
     diagnostic::Position,
-    yaml::{self, Entry, Node, YamlError},
+    yaml::{self, YamlEntry, YamlError, YamlNode},
 };
 
-use super::{keys::Key, value::Value};
+use super::{keys::ConfigKey, value::ConfigValue};
 
-/// Who wrote a value, lowest precedence first.
+/// Where a value comes from, lowest precedence first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// Built in.
     Default,
     /// `config.yaml` of the content.
     Content(String),
-    /// What was pinned when the content was first served; its `config.yaml` asks for something else now.
+    /// Pinned when the content was first served; its `config.yaml` asks for something else now.
     Pinned(String),
-    /// Nobody: the content's `config.yaml` is invalid here.
+    /// The content's `config.yaml` is invalid, which turned this off.
     Invalid(String),
     /// The user's own file.
     User(String),
@@ -28,8 +28,8 @@ pub enum Origin {
     Flag,
 }
 
-impl Origin {
-    /// The same origin with the line a value stands on, where it is a file.
+impl SettingOrigin {
+    /// The same origin with a value's line, where it is a file.
     #[must_use]
     pub fn at(&self, at: Position) -> Self {
         match self {
@@ -44,7 +44,7 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
@@ -57,11 +57,11 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What one place says.
+/// The settings of one place.
 #[derive(Debug)]
 pub struct Layer {
-    /// Who says it.
-    pub origin: Origin,
+    /// Which place.
+    pub origin: SettingOrigin,
     /// Keys that exist.
     pub settings: Vec<Setting>,
     /// Keys that do not.
@@ -72,16 +72,16 @@ pub struct Layer {
 #[derive(Debug)]
 pub struct Setting {
     /// Which key.
-    pub key: &'static Key,
+    pub key: &'static ConfigKey,
     /// Where in its file.
     pub at: Position,
     /// The value, or what is expected instead of what was written.
-    pub value: Result<Value, Wrong>,
+    pub value: Result<ConfigValue, InvalidValue>,
 }
 
-/// A value that is not one.
+/// A value that its key does not accept.
 #[derive(Debug)]
-pub struct Wrong {
+pub struct InvalidValue {
     /// What was written.
     pub written: String,
     /// What is expected.
@@ -89,11 +89,15 @@ pub struct Wrong {
 }
 
 impl Layer {
+    pub(super) fn new(origin: SettingOrigin) -> Self {
+        Self { origin, settings: Vec::new(), unknown: Vec::new() }
+    }
+
     /// Reads a `config.yaml`.
-    pub fn from_yaml(origin: Origin, text: &str) -> Result<Self, YamlError> {
+    pub fn from_yaml(origin: SettingOrigin, text: &str) -> Result<Self, YamlError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let root = yaml::parse(text)?;
-        let mut layer = Self { origin, settings: Vec::new(), unknown: Vec::new() };
+        let mut layer = Self::new(origin);
         if root.is_null() {
             return Ok(layer);
         }
@@ -106,46 +110,52 @@ impl Layer {
         };
         for group in groups {
             match group.value.entries() {
-                Some(entries) => entries.iter().for_each(|entry| layer.take(&group.key, entry)),
+                Some(entries) => {
+                    for entry in entries {
+                        layer.read_entry(&group.key, entry);
+                    }
+                }
                 None if !is_group(&group.key) => layer.unknown.push((group.key.clone(), group.at)),
                 None if group.value.is_null() => {}
-                None => layer.misshapen(group),
+                None => layer.reject_group(group),
             }
         }
         Ok(layer)
     }
 
-    fn take(&mut self, group: &str, entry: &Entry) {
+    fn read_entry(&mut self, group: &str, entry: &YamlEntry) {
         let name = format!("{group}.{}", entry.key);
-        match Key::named(&name) {
+        match ConfigKey::named(&name) {
             Some(key) => {
                 let value = key
                     .read(&entry.value)
-                    .map_err(|expected| Wrong { written: written(&entry.value), expected });
+                    .map_err(|expected| InvalidValue { written: written(&entry.value), expected });
                 self.settings.push(Setting { key, at: entry.value.at, value });
             }
             None => self.unknown.push((name, entry.at)),
         }
     }
 
-    /// A group that is a value: every key of it is wrong, so that `scripts: false` does not leave scripts on.
-    fn misshapen(&mut self, group: &Entry) {
+    /// A group that is a value counts as an invalid value of its first key, so that `scripts: false` does not leave
+    /// scripts on.
+    fn reject_group(&mut self, group: &YamlEntry) {
         let prefix = format!("{}.", group.key);
-        for key in super::KEYS.iter().filter(|key| key.name.starts_with(&prefix)).take(1) {
+        if let Some(key) = super::KEYS.iter().find(|key| key.name.starts_with(&prefix)) {
             let expected = format!(
                 "`{}:` with `{}` below it",
                 group.key,
                 key.name.trim_start_matches(&prefix)
             );
-            let value = Err(Wrong { written: written(&group.value), expected });
+            let value = Err(InvalidValue { written: written(&group.value), expected });
             self.settings.push(Setting { key, at: group.value.at, value });
         }
     }
 
     /// One key set by a variable or a flag.
-    pub(super) fn set(&mut self, key: &'static Key, text: &str) {
-        let value =
-            key.read_text(text).map_err(|expected| Wrong { written: text.to_owned(), expected });
+    pub(super) fn set(&mut self, key: &'static ConfigKey, text: &str) {
+        let value = key
+            .read_text(text)
+            .map_err(|expected| InvalidValue { written: text.to_owned(), expected });
         self.settings.push(Setting { key, at: Position::default(), value });
     }
 }
@@ -154,6 +164,6 @@ fn is_group(name: &str) -> bool {
     super::KEYS.iter().any(|key| key.name.split('.').next() == Some(name))
 }
 
-fn written(node: &Node) -> String {
+fn written(node: &YamlNode) -> String {
     node.text().map_or_else(|| node.kind().to_owned(), str::to_owned)
 }

@@ -1,11 +1,11 @@
-//! [`Settings`]: what the layers come to, typed, with nothing left to guess.
+//! [`Settings`]: the resolved configuration, typed.
 
 use std::collections::BTreeMap;
 
 use skills_core::route::Matching;
 use skills_usage::{event::KeptContext, settings::Analytics};
 
-use super::{keys::Key, layer::Origin, value::Value};
+use super::{layer::SettingOrigin, layers::ResolvedValue, value::ConfigValue};
 
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,31 +13,31 @@ pub struct Settings {
     /// `matching.*`
     pub matching: Matching,
     /// `content.*`
-    pub content: Content,
+    pub content: ContentSettings,
     /// `assets.*`
-    pub assets: Assets,
+    pub assets: AssetSettings,
     /// `scripts.*`
-    pub scripts: Scripts,
+    pub scripts: ScriptSettings,
     /// `links.*`
     pub links: LinkSettings,
     /// `refresh.*`
-    pub refresh: Refresh,
+    pub refresh: RefreshSettings,
     /// `git.*`
-    pub git: Git,
+    pub git: GitSettings,
     /// `analytics.*`
     pub analytics: Analytics,
 }
 
 /// `content.*`
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Content {
+pub struct ContentSettings {
     /// Estimated tokens a composed skill may have.
     pub max_tokens: usize,
 }
 
 /// `assets.*`
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Assets {
+pub struct AssetSettings {
     /// Larger files are refused.
     pub max_size_bytes: usize,
     /// Larger text assets are not inlined.
@@ -46,7 +46,7 @@ pub struct Assets {
 
 /// `scripts.*`
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scripts {
+pub struct ScriptSettings {
     /// Whether the server runs any.
     pub enabled: bool,
     /// A script is killed after this long.
@@ -104,28 +104,28 @@ impl SandboxMode {
 /// `links.*`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkSettings {
-    /// Folders that links may lead to, whatever lies there.
+    /// Folders that links may lead to, whatever is there.
     pub allow: Vec<String>,
 }
 
 /// `refresh.*`
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refresh {
+pub struct RefreshSettings {
     /// Whether git sources are fetched periodically.
     pub enabled: bool,
-    /// Whether the system is asked to tell of changes.
+    /// Whether directories are watched for changes.
     pub watch: bool,
-    /// How long a call waits for changes to be taken in.
+    /// How long a call waits for a refresh.
     pub patience_ms: u64,
-    /// How often directories are looked at again.
+    /// How often directories are scanned.
     pub scan_seconds: u64,
-    /// How often.
+    /// How often git sources are fetched.
     pub interval_minutes: u64,
 }
 
 /// `git.*`
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Git {
+pub struct GitSettings {
     /// The branch to follow.
     pub branch: String,
     /// Fetch only the skills folder.
@@ -137,7 +137,7 @@ pub struct Git {
 }
 
 impl Settings {
-    pub(super) fn of(values: &Vec<(&'static Key, Value, Origin)>) -> Self {
+    pub(super) fn of(values: &[ResolvedValue]) -> Self {
         let values = Values(values);
         Self {
             matching: Matching {
@@ -145,12 +145,12 @@ impl Settings {
                 max_results: values.size("matching.max_results"),
                 ambiguity_threshold: values.share("matching.ambiguity_threshold"),
             },
-            content: Content { max_tokens: values.size("content.max_tokens") },
-            assets: Assets {
+            content: ContentSettings { max_tokens: values.size("content.max_tokens") },
+            assets: AssetSettings {
                 max_size_bytes: values.size("assets.max_size_bytes"),
                 inline_text_max_bytes: values.size("assets.inline_text_max_bytes"),
             },
-            scripts: Scripts {
+            scripts: ScriptSettings {
                 enabled: values.flag("scripts.enabled"),
                 timeout_seconds: values.count("scripts.timeout_seconds"),
                 max_output_bytes: values.size("scripts.max_output_bytes"),
@@ -164,14 +164,14 @@ impl Settings {
                 environment: values.words("scripts.env"),
             },
             links: LinkSettings { allow: values.words("links.allow") },
-            refresh: Refresh {
+            refresh: RefreshSettings {
                 enabled: values.flag("refresh.enabled"),
                 watch: values.flag("refresh.watch"),
                 patience_ms: values.count("refresh.patience_ms"),
                 scan_seconds: values.count("refresh.scan_seconds"),
                 interval_minutes: values.count("refresh.interval_minutes"),
             },
-            git: Git {
+            git: GitSettings {
                 branch: values.text("git.branch"),
                 sparse_checkout: values.flag("git.sparse_checkout"),
                 timeout_seconds: values.count("git.timeout_seconds"),
@@ -194,34 +194,38 @@ impl Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        super::Stack::default().settle(None).settings
+        super::ConfigLayers::default().resolve(None).settings
     }
 }
 
-/// Reads the settled values by name. Every key has a valid default (a test says so), so the fallbacks below are
-/// never reached.
-struct Values<'a>(&'a [(&'static Key, Value, Origin)]);
+/// Reads the resolved values by name. Every key has a valid default (a test checks it), so the fallbacks below are never
+/// used.
+struct Values<'a>(&'a [ResolvedValue]);
 
 impl Values<'_> {
-    fn is_of_content(&self, name: &str) -> bool {
-        let origin = self.0.iter().find(|(key, ..)| key.name == name).map(|(.., origin)| origin);
-        matches!(origin, Some(Origin::Content(_) | Origin::Pinned(_)))
+    fn find(&self, name: &str) -> Option<&ResolvedValue> {
+        self.0.iter().find(|(key, ..)| key.name == name)
     }
 
-    fn get(&self, name: &str) -> Option<&Value> {
-        self.0.iter().find(|(key, ..)| key.name == name).map(|(_, value, _)| value)
+    fn is_of_content(&self, name: &str) -> bool {
+        let found = self.find(name);
+        matches!(found, Some((.., SettingOrigin::Content(_) | SettingOrigin::Pinned(_))))
+    }
+
+    fn get(&self, name: &str) -> Option<&ConfigValue> {
+        self.find(name).map(|(_, value, _)| value)
     }
 
     fn flag(&self, name: &str) -> bool {
-        matches!(self.get(name), Some(Value::Flag(true)))
+        matches!(self.get(name), Some(ConfigValue::Flag(true)))
     }
 
     fn share(&self, name: &str) -> f64 {
-        if let Some(Value::Share(share)) = self.get(name) { *share } else { 0.0 }
+        if let Some(ConfigValue::Share(share)) = self.get(name) { *share } else { 0.0 }
     }
 
     fn count(&self, name: &str) -> u64 {
-        if let Some(Value::Count(count)) = self.get(name) { *count } else { 0 }
+        if let Some(ConfigValue::Count(count)) = self.get(name) { *count } else { 0 }
     }
 
     fn size(&self, name: &str) -> usize {
@@ -229,15 +233,23 @@ impl Values<'_> {
     }
 
     fn text(&self, name: &str) -> String {
-        if let Some(Value::Text(text)) = self.get(name) { text.clone() } else { String::new() }
+        if let Some(ConfigValue::Text(text)) = self.get(name) {
+            text.clone()
+        } else {
+            String::new()
+        }
     }
 
     fn words(&self, name: &str) -> Vec<String> {
-        if let Some(Value::Words(words)) = self.get(name) { words.clone() } else { Vec::new() }
+        if let Some(ConfigValue::Words(words)) = self.get(name) {
+            words.clone()
+        } else {
+            Vec::new()
+        }
     }
 
     fn commands(&self, name: &str) -> BTreeMap<String, String> {
-        if let Some(Value::Commands(commands)) = self.get(name) {
+        if let Some(ConfigValue::Commands(commands)) = self.get(name) {
             commands.clone()
         } else {
             BTreeMap::new()

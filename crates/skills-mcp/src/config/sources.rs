@@ -1,4 +1,4 @@
-//! Which sources the operator names, and what they are called. Not here: whether they are there, or allowed.
+//! Which sources the operator names, and their names. Not here: whether they exist, or are allowed.
 
 use std::{
     ffi::OsStr,
@@ -7,9 +7,9 @@ use std::{
 
 use super::Environment;
 
-/// A directory somebody named.
+/// A directory that the operator named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NamedSource {
+pub struct NamedDirectory {
     /// Unique among the sources; stands before a path that an earlier source has too.
     pub name: String,
     /// Absolute.
@@ -18,40 +18,40 @@ pub struct NamedSource {
     pub origin: &'static str,
 }
 
-/// A repository somebody named.
+/// A repository that the operator named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedRepository {
     /// Unique among the sources, directories included.
     pub name: String,
-    /// As it was written: a URL, with `#branch` or `@commit` or neither. Whether we take it is for the source to say.
+    /// As written: a URL, with `#branch` or `@commit` or neither. Whether it is accepted is decided by `source`.
     pub url: String,
     /// The variable or flag, for messages.
     pub origin: &'static str,
 }
 
-/// All that somebody named, directories before repositories.
+/// All sources that the operator named, directories before repositories.
 #[derive(Debug, Default)]
-pub struct Named {
+pub struct NamedSources {
     /// Directories.
-    pub directories: Vec<NamedSource>,
+    pub directories: Vec<NamedDirectory>,
     /// Repositories.
     pub repositories: Vec<NamedRepository>,
 }
 
-impl Named {
-    /// Whether nobody named anything.
+impl NamedSources {
+    /// Whether the operator named none.
     pub fn is_empty(&self) -> bool {
         self.directories.is_empty() && self.repositories.is_empty()
     }
 }
 
 /// The sources of `--dir` and `--repo`, else of `SKILLS_DIR`, else of `SKILLS_REPO`, else none.
-pub fn sources(
+pub fn named_sources(
     environment: &Environment,
     directories: &[PathBuf],
     repositories: &[String],
-) -> Named {
-    let mut named = Named::default();
+) -> NamedSources {
+    let mut named = NamedSources::default();
     if !directories.is_empty() || !repositories.is_empty() {
         for path in directories {
             named.directory(environment, path, "--dir");
@@ -67,15 +67,15 @@ pub fn sources(
     named
 }
 
-impl Named {
+impl NamedSources {
     fn directory(&mut self, environment: &Environment, path: &Path, origin: &'static str) {
         let path = environment.directory.join(expand_home(path, environment));
         let name = self.free(&name_of(&path));
-        self.directories.push(NamedSource { name, path, origin });
+        self.directories.push(NamedDirectory { name, path, origin });
     }
 
     fn repository(&mut self, url: &str, origin: &'static str) {
-        // Of `git@host:team/skills.git#main` it is `team/skills` that says what it is.
+        // The name of `git@host:team/skills.git#main` comes from `team/skills`.
         let place = url.split('#').next().unwrap_or(url);
         let place = match place.rsplit_once('@') {
             Some((place, commit)) if !commit.contains(['/', ':']) => place,
@@ -102,7 +102,7 @@ impl Named {
     }
 }
 
-/// `~/x` reaches us unexpanded from client configuration files.
+/// `~/x` arrives unexpanded from client configuration files.
 fn expand_home(path: &Path, environment: &Environment) -> PathBuf {
     match (path.strip_prefix("~"), &environment.home) {
         (Ok(rest), Some(home)) => home.join(rest),
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    fn names(named: &Named) -> Vec<&str> {
+    fn names(named: &NamedSources) -> Vec<&str> {
         let directories = named.directories.iter().map(|source| source.name.as_str());
         directories.chain(named.repositories.iter().map(|source| source.name.as_str())).collect()
     }
@@ -150,28 +150,32 @@ mod tests {
             ("SKILLS_DIR", "~/team/skills"),
             ("SKILLS_REPO", "https://example.org/x.git"),
         ]);
-        let from_variable = sources(&environment, &[], &[]);
+        let from_variable = named_sources(&environment, &[], &[]);
         assert_eq!(from_variable.directories[0].path, Path::new("/home/ada/team/skills"));
         assert_eq!(names(&from_variable), ["team"]);
-        let from_flags = sources(&environment, &["a/skills".into(), "/b/a".into()], &[]);
+        let from_flags = named_sources(&environment, &["a/skills".into(), "/b/a".into()], &[]);
         assert_eq!(names(&from_flags), ["a", "a-2"]);
-        let repository = sources(&environment, &[], &["https://example.org/y".to_owned()]);
+        let repository = named_sources(&environment, &[], &["https://example.org/y".to_owned()]);
         assert_eq!(names(&repository), ["y"]);
     }
 
     #[test]
     fn repositories_are_called_by_the_last_part_of_their_url() {
-        let named =
-            |url: &str| names(&sources(&environment(&[("SKILLS_REPO", url)]), &[], &[])).concat();
+        let named = |url: &str| {
+            names(&named_sources(&environment(&[("SKILLS_REPO", url)]), &[], &[])).concat()
+        };
         assert_eq!(named("https://example.org/team/content.git"), "content");
         assert_eq!(named("git@example.org:team/skills.git#next"), "team");
         assert_eq!(named("ssh://git@example.org/team/content@0123456789"), "content");
         let both = ["file:///a/x.git".to_owned(), "file:///b/x.git".to_owned()];
-        assert_eq!(names(&sources(&environment(&[]), &["x".into()], &both)), ["x", "x-2", "x-3"]);
+        assert_eq!(
+            names(&named_sources(&environment(&[]), &["x".into()], &both)),
+            ["x", "x-2", "x-3"]
+        );
     }
 
     #[test]
     fn nothing_named_is_nothing() {
-        assert!(sources(&environment(&[]), &[], &[]).is_empty());
+        assert!(named_sources(&environment(&[]), &[], &[]).is_empty());
     }
 }

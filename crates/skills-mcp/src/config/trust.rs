@@ -1,7 +1,7 @@
 //! Trust in content, in one table: each key has one [`ContentPolicy`], each thing that content declares outside its
 //! `config.yaml` one [`Declaration`]. `docs/trust.md` is made from both.
 //!
-//! Not here: the keys (`keys`), how a policy is applied (`stack`), what is on record for a source (`consent`).
+//! Not here: the keys (`keys`), how a policy is applied (`content`), what is on record for a source (`consent`).
 
 /// How far content is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,7 +17,7 @@ pub enum Trust {
 /// flags override content for every key; agents' directories and plugins set nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentPolicy {
-    /// Content sets it at any time. Nothing is lost by a wrong value.
+    /// Content sets it at any time. A wrong value does no harm.
     Free,
     /// Content sets it at any time; under strict trust only to something narrower than the default.
     Limited,
@@ -111,6 +111,6 @@ pub const DECLARATIONS: &[Declaration] = &[
         what: "`args` of a script",
         applies: "always; an undeclared argument is refused",
         strict: "no change",
-        overridden: "nobody: they are variables of that one script",
+        overridden: "no setting: they are variables of that one script",
     },
 ];

@@ -1,12 +1,12 @@
-//! [`Value`]: what a key is set to.
+//! [`ConfigValue`]: the value of a key.
 
 use std::{collections::BTreeMap, fmt};
 
 use serde_json::Value as Json;
 
-/// A value that was read.
+/// A valid value of a key.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum ConfigValue {
     /// A boolean.
     Flag(bool),
     /// A number from 0 to 1.
@@ -21,7 +21,7 @@ pub enum Value {
     Commands(BTreeMap<String, String>),
 }
 
-impl Value {
+impl ConfigValue {
     /// Whether this only narrows what `other` allows.
     pub(super) fn is_within(&self, other: &Self) -> bool {
         match (self, other) {
@@ -64,8 +64,8 @@ impl Value {
         }
     }
 
-    /// Whether a command in it says where its program lies, instead of what it is called.
-    pub(super) fn names_a_place(&self) -> bool {
+    /// Whether a command in it names its program by a path.
+    pub(super) fn has_program_path(&self) -> bool {
         let program =
             |command: &String| command.split_whitespace().next().unwrap_or_default().to_owned();
         matches!(self, Self::Commands(commands) if commands.values().any(|command| {
@@ -74,8 +74,8 @@ impl Value {
     }
 }
 
-/// As people are shown it: what may be a secret in a URL is left out.
-impl fmt::Display for Value {
+/// The value for display: parts of a URL that may be a secret are left out.
+impl fmt::Display for ConfigValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(flag) => write!(f, "{flag}"),

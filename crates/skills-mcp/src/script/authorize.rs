@@ -10,7 +10,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 use skills_core::{
-    catalog::{Catalog, Kind, Presence, Skill},
+    catalog::{Catalog, Presence, Skill, SkillKind},
     diagnostic::escaped,
     digest::hex,
     document::{Execution, ScriptDeclaration},
@@ -24,7 +24,7 @@ use super::{
     runner::{ProjectTools, Runner},
 };
 use crate::{
-    config::{Environment, Origin, SandboxMode, Scripts},
+    config::{Environment, SandboxMode, ScriptSettings, SettingOrigin},
     source::{DiskError, Links, Root},
     store::{ContentError, Snapshot},
 };
@@ -55,7 +55,7 @@ pub(crate) enum NetworkAccess {
 }
 
 impl NetworkAccess {
-    fn of(script: &ScriptDeclaration, scripts: &Scripts) -> Self {
+    fn of(script: &ScriptDeclaration, scripts: &ScriptSettings) -> Self {
         match (script.network, scripts.network) {
             // Without a sandbox nothing can withhold the network.
             _ if scripts.sandbox == SandboxMode::Off => Self::Open,
@@ -124,14 +124,14 @@ pub(crate) fn check_scripts_enabled(snapshot: &Snapshot) -> Result<(), Denied> {
     if snapshot.settings().scripts.enabled {
         return Ok(());
     }
-    let settled = &snapshot.settled;
-    let enabled = settled.values.iter().find(|(key, ..)| key.name == "scripts.enabled");
-    let why = match (enabled.map(|(.., origin)| origin), &settled.scripts_off) {
-        (Some(Origin::Invalid(_)), Some(reason)) => format!(
+    let config = &snapshot.config;
+    let enabled = config.values.iter().find(|(key, ..)| key.name == "scripts.enabled");
+    let why = match (enabled.map(|(.., origin)| origin), &config.scripts_off) {
+        (Some(SettingOrigin::Invalid(_)), Some(reason)) => format!(
             "{}; an invalid value under `scripts` turns them off until it is fixed",
             escaped(reason)
         ),
-        (Some(Origin::Pinned(_)), _) => {
+        (Some(SettingOrigin::Pinned(_)), _) => {
             "scripts.enabled stays false until the operator agrees to what the content asks for (`skills-mcp trust`)"
                 .to_owned()
         }
@@ -139,7 +139,7 @@ pub(crate) fn check_scripts_enabled(snapshot: &Snapshot) -> Result<(), Denied> {
         (None, _) => "scripts.enabled is false".to_owned(),
     };
     deny(format!(
-        "Scripts are disabled on this server ({why}). Fetch the script with get_asset and run it yourself if you may."
+        "ScriptSettings are disabled on this server ({why}). Fetch the script with get_asset and run it yourself if you may."
     ))
 }
 
@@ -190,7 +190,7 @@ pub(crate) fn authorize<'a>(
         owner: found.owner,
         file,
         runner,
-        opens_toolchain: !snapshot.settled.named_by_content.contains(&extension),
+        opens_toolchain: !snapshot.config.named_by_content.contains(&extension),
         variables: passed.into_iter().chain(arguments).collect(),
         withheld,
         working_directory,
@@ -211,7 +211,7 @@ fn declared_script<'a>(
     file: &RelPath,
 ) -> Result<(FoundFile<'a>, &'a ScriptDeclaration), Denied> {
     let name = &skill.identity;
-    if skill.kind == Kind::Bundle {
+    if skill.kind == SkillKind::Bundle {
         return deny(format!(
             "'{name}' is a bundle, and bundles declare no scripts for run_script. Fetch '{file}' with get_asset and run \
              it yourself."
@@ -249,7 +249,7 @@ fn unknown_script(catalog: &Catalog, skill: &Skill, file: &RelPath) -> String {
 }
 
 /// The extension, if it is allowed, exactly as it is written: `.SH` is not `.sh`.
-fn allowed_extension(file: &RelPath, scripts: &Scripts) -> Result<String, Denied> {
+fn allowed_extension(file: &RelPath, scripts: &ScriptSettings) -> Result<String, Denied> {
     let extension = Path::new(file.name()).extension().and_then(|extension| extension.to_str());
     let extension = extension.map(|extension| format!(".{extension}")).unwrap_or_default();
     if scripts.allowed_extensions.contains(&extension) {
@@ -347,7 +347,7 @@ fn source_folders(snapshot: &Snapshot) -> Vec<PathBuf> {
 /// The variables that the script declares, the operator allows and the environment has; and the names of the others.
 fn passed_variables(
     script: &ScriptDeclaration,
-    scripts: &Scripts,
+    scripts: &ScriptSettings,
 ) -> (BTreeMap<String, String>, Vec<String>) {
     let mut passed = BTreeMap::new();
     let mut withheld = Vec::new();

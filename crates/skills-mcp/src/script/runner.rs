@@ -313,7 +313,7 @@ fn absence(extension: &str, name: &str, absent: &ProgramError) -> String {
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
-    use skills_testkit::{Home, PROMPT};
+    use skills_testkit::{Home, PROMPT_TIMEOUT};
 
     use super::*;
 
@@ -438,6 +438,6 @@ mod tests {
         let refused =
             programs.outside(&[]).runner(".ts", NPX_TSX, ProjectTools::default()).unwrap_err();
         assert!(refused.contains("does not say its version"), "{refused}");
-        assert!(started.elapsed() < PROMPT, "{:?}", started.elapsed());
+        assert!(started.elapsed() < PROMPT_TIMEOUT, "{:?}", started.elapsed());
     }
 }

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use skills_core::catalog::{Entry, Folder, Stamp};
+use skills_core::catalog::{FileEntry, Folder, Stamp};
 
 use super::disk::FileIdentity;
 
 /// A file by its name.
-pub(super) type File = (Arc<str>, Entry);
+pub(super) type File = (Arc<str>, FileEntry);
 /// A folder by its name.
 type Below = (Arc<str>, Arc<Folder>);
 

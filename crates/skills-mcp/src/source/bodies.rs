@@ -9,7 +9,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use skills_core::document::Digest;
+use skills_core::document::ContentDigest;
 
 /// So many bytes of bodies are kept; the rest is read again for the index.
 const MAX_KEPT_BYTES: usize = 64 * 1024 * 1024;
@@ -28,12 +28,12 @@ pub struct Bodies {
 pub struct Slab {
     text: String,
     /// The digest of each file, and where its body ends.
-    ends: Vec<(Digest, usize)>,
+    ends: Vec<(ContentDigest, usize)>,
 }
 
 impl Slab {
     /// The bodies, each with the digest of its file.
-    pub fn bodies(&self) -> impl Iterator<Item = (&Digest, &str)> {
+    pub fn bodies(&self) -> impl Iterator<Item = (&ContentDigest, &str)> {
         let mut start = 0;
         self.ends.iter().map(move |(digest, end)| {
             let body = self.text.get(start..*end).unwrap_or_default();
@@ -62,7 +62,7 @@ pub(super) struct BodyWriter<'a> {
 }
 
 impl BodyWriter<'_> {
-    pub(super) fn keep(&mut self, digest: &Digest, body: &str) {
+    pub(super) fn keep(&mut self, digest: &ContentDigest, body: &str) {
         if self.bodies.bytes.fetch_add(body.len(), Ordering::Relaxed) > MAX_KEPT_BYTES {
             return;
         }

@@ -1,5 +1,5 @@
-//! The one table of clients and the skill directories they load by themselves, and the directories we look into
-//! when nobody names a source.
+//! The table of clients and the skill directories they load themselves, and the directories that are served when the
+//! operator names no source.
 //!
 //! Adding a client is adding a row. A row lists only what the client is known to load: a directory too many hides
 //! skills under `--native`, one too few merely shows them twice. Not here: reading the directories, plugins.
@@ -12,12 +12,12 @@ use super::Links;
 pub(super) use crate::paths::real_path_or_same as real;
 use crate::{config::Environment, paths::is_taken};
 
-/// A program that loads skills by itself.
+/// A program that loads skills from directories itself.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Client {
-    /// What `--native` calls it.
+pub struct NativeClient {
+    /// Its id for `--native`.
     pub id: &'static str,
-    /// What people call it.
+    /// Its display name.
     pub name: &'static str,
     /// Its skill directories below the project, `/`-separated.
     pub project: &'static [&'static str],
@@ -38,8 +38,11 @@ const OPENCODE_USER: &[&str] = &[".config/opencode/skills", CLAUDE, AGENTS];
 const WINDSURF_USER: &[&str] = &[".codeium/windsurf/skills", AGENTS];
 
 /// Every client there is.
-pub const CLIENTS: &[Client] = &[
-    Client { claude_plugins: true, ..row("claude-code", "Claude Code", &[CLAUDE], &[CLAUDE]) },
+pub const CLIENTS: &[NativeClient] = &[
+    NativeClient {
+        claude_plugins: true,
+        ..row("claude-code", "Claude Code", &[CLAUDE], &[CLAUDE])
+    },
     row("codex", "Codex", &[AGENTS, CODEX], &[AGENTS, CODEX]),
     row(
         "copilot",
@@ -79,18 +82,18 @@ pub const CLIENTS: &[Client] = &[
     row("universal", "any other client of `.agents`", &[AGENTS], &[".config/agents/skills"]),
 ];
 
-/// Where we look when nobody names a source; the first has precedence.
-const DEFAULTS: &[(Place, &str)] = &[
-    (Place::Project, AGENTS),
-    (Place::Project, AGENT),
-    (Place::User, AGENTS),
-    (Place::User, AGENT),
-    (Place::Project, CLAUDE),
-    (Place::User, CLAUDE),
+/// The directories that are served when the operator names no source; the first has precedence.
+const DEFAULT_DIRECTORIES: &[(Owner, &str)] = &[
+    (Owner::Project, AGENTS),
+    (Owner::Project, AGENT),
+    (Owner::User, AGENTS),
+    (Owner::User, AGENT),
+    (Owner::Project, CLAUDE),
+    (Owner::User, CLAUDE),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Owner {
     Project,
     User,
 }
@@ -100,26 +103,26 @@ const fn row(
     name: &'static str,
     project: &'static [&'static str],
     user: &'static [&'static str],
-) -> Client {
-    Client { id, name, project, user, claude_plugins: false }
+) -> NativeClient {
+    NativeClient { id, name, project, user, claude_plugins: false }
 }
 
 /// The client of this id, in any case.
-pub fn client(id: &str) -> Option<&'static Client> {
+pub fn client(id: &str) -> Option<&'static NativeClient> {
     CLIENTS.iter().find(|client| client.id.eq_ignore_ascii_case(id))
 }
 
-impl Client {
+impl NativeClient {
     /// Every id, in the order of the table.
     pub fn ids() -> impl Iterator<Item = &'static str> {
         CLIENTS.iter().map(|client| client.id)
     }
 
-    /// The nearest id to one that does not exist: `claude` and `gemini-cli` are as near as a slip of the finger.
+    /// The nearest id to one that does not exist: a typing mistake, or a longer or shorter form as in `claude`.
     pub fn near(id: &str) -> Option<&'static str> {
         let id = id.to_ascii_lowercase();
         let distance = |other: &&str| strsim::osa_distance(&id, other);
-        // Two letters are the beginning of too many words.
+        // Two letters begin too many words.
         let begins = |other: &&str| {
             id.len().min(other.len()) > 2 && (id.starts_with(*other) || other.starts_with(&id))
         };
@@ -128,9 +131,9 @@ impl Client {
         slip.or_else(|| Self::ids().find(begins))
     }
 
-    /// Where this client looks, as real paths.
+    /// The directories that this client loads, as real paths.
     fn paths(&self, environment: &Environment) -> Vec<PathBuf> {
-        let project = Project::around(&environment.directory);
+        let project = ProjectLevels::around(&environment.directory);
         let project = project
             .levels
             .iter()
@@ -139,7 +142,7 @@ impl Client {
             if self.claude_plugins {
                 user_path(environment, below)
             } else {
-                // Wherever Claude Code's own may have been moved to, others read `~/.claude`.
+                // Only Claude Code follows `CLAUDE_CONFIG_DIR`; other clients read `~/.claude`.
                 Some(environment.home.as_ref()?.join(below))
             }
         });
@@ -147,14 +150,14 @@ impl Client {
     }
 }
 
-/// A directory of skills that is looked into without anybody naming it.
+/// A directory of skills that is served though the operator did not name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentDirectory {
     /// Unique among these: `project-agents`, `project-agents-2` in the folder above, `user-claude`.
     pub name: String,
-    /// Where it lies.
+    /// Its path.
     pub path: PathBuf,
-    /// Symbolic links may not leave this folder, where [`Links::Inside`] holds them.
+    /// Symbolic links may not leave this folder under [`Links::Inside`].
     pub boundary: PathBuf,
     /// The project's or the user's.
     pub origin: Origin,
@@ -162,29 +165,29 @@ pub struct AgentDirectory {
     pub links: Links,
 }
 
-/// The directories to look into, in order of precedence, without those that `native` loads by itself. They need not be
-/// there: one that appears later is served then.
+/// The directories to serve, in order of precedence, without those that `native` loads itself. They need not exist: one
+/// that appears later is served then.
 ///
-/// A folder is listed once however many ways lead to it, and what is both the project's and the user's (the
+/// A folder is listed once however many paths lead to it, and one that is both the project's and the user's (the
 /// start directory is the home folder, or a link leads there) is the user's.
 pub fn default_directories(
     environment: &Environment,
-    native: Option<&Client>,
+    native: Option<&NativeClient>,
 ) -> Vec<AgentDirectory> {
     let taken = native.map(|client| client.paths(environment)).unwrap_or_default();
-    let users: Vec<PathBuf> = DEFAULTS
+    let users: Vec<PathBuf> = DEFAULT_DIRECTORIES
         .iter()
-        .filter(|(place, _)| *place == Place::User)
+        .filter(|(owner, _)| *owner == Owner::User)
         .filter_map(|(_, below)| user_path(environment, below))
         .map(|path| real(&path))
         .collect();
-    let project = Project::around(&environment.directory);
+    let project = ProjectLevels::around(&environment.directory);
     let mut seen: Vec<PathBuf> = Vec::new();
     let mut directories = Vec::new();
-    for (place, below) in DEFAULTS {
-        for directory in place.directories(environment, &project, below) {
+    for (owner, below) in DEFAULT_DIRECTORIES {
+        for directory in owner.directories(environment, &project, below) {
             let path = real(&directory.path);
-            let is_users = *place == Place::Project && users.contains(&path);
+            let is_users = *owner == Owner::Project && users.contains(&path);
             if is_users || taken.contains(&path) || seen.contains(&path) {
                 continue;
             }
@@ -195,35 +198,35 @@ pub fn default_directories(
     directories
 }
 
-/// The folders of a project that skills are looked for in.
-struct Project {
+/// The folders of a project that may have skill directories.
+struct ProjectLevels {
     /// From the start directory up to the repository's root; without a repository, the start directory alone.
     levels: Vec<PathBuf>,
 }
 
-/// A start directory lies no deeper in its repository.
-const MAX_LEVELS: usize = 64;
+/// How many folders above the start directory are searched for the repository's root.
+const MAX_PROJECT_DEPTH: usize = 64;
 
-impl Project {
+impl ProjectLevels {
     fn around(start: &Path) -> Self {
-        let above: Vec<&Path> = start.ancestors().take(MAX_LEVELS).collect();
+        let above: Vec<&Path> = start.ancestors().take(MAX_PROJECT_DEPTH).collect();
         // A folder, or a file in a worktree or a submodule.
         let root = above.iter().position(|folder| is_taken(&folder.join(".git")));
         let levels = above.into_iter().take(root.unwrap_or(0) + 1);
         Self { levels: levels.map(Path::to_path_buf).collect() }
     }
 
-    /// What links of its directories may not leave.
+    /// The folder that links of its directories may not leave.
     fn root(&self) -> PathBuf {
         self.levels.last().cloned().unwrap_or_default()
     }
 }
 
-impl Place {
+impl Owner {
     fn directories(
         self,
         environment: &Environment,
-        project: &Project,
+        project: &ProjectLevels,
         below: &str,
     ) -> Vec<AgentDirectory> {
         let owner = below.trim_start_matches('.').split('/').next().unwrap_or(below);
@@ -251,7 +254,7 @@ impl Place {
     }
 }
 
-/// A path below the home folder; what lies below `~/.claude` moves with `CLAUDE_CONFIG_DIR`.
+/// A path below the home folder; `~/.claude` is replaced by `CLAUDE_CONFIG_DIR`.
 fn user_path(environment: &Environment, below: &str) -> Option<PathBuf> {
     match (below.strip_prefix(".claude/"), &environment.claude_config) {
         (Some(rest), Some(moved)) => Some(moved.join(rest)),
@@ -282,8 +285,8 @@ mod tests {
         let home = Home::new();
         let dirs = CLIENTS.iter().flat_map(|client| client.project.iter().chain(client.user));
         for below in dirs.chain([&AGENT]) {
-            for place in ["user", "user/project"] {
-                home.write(&format!("{place}/{below}/x/SKILL.md"), "x");
+            for owner in ["user", "user/project"] {
+                home.write(&format!("{owner}/{below}/x/SKILL.md"), "x");
             }
         }
         let environment = environment(&home);
@@ -298,7 +301,7 @@ mod tests {
         }
     }
 
-    fn names(environment: &Environment, native: Option<&Client>) -> Vec<String> {
+    fn names(environment: &Environment, native: Option<&NativeClient>) -> Vec<String> {
         default_directories(environment, native).into_iter().map(|found| found.name).collect()
     }
 
@@ -375,7 +378,7 @@ mod tests {
         let (_home, environment) = full();
         assert_eq!(
             expected.iter().map(|(id, _)| *id).collect::<Vec<_>>(),
-            Client::ids().collect::<Vec<_>>()
+            NativeClient::ids().collect::<Vec<_>>()
         );
         for (id, loaded) in expected {
             let left: Vec<&str> = ALL.into_iter().filter(|name| !loaded.contains(name)).collect();
@@ -494,7 +497,7 @@ mod tests {
 
     #[test]
     fn ids_are_unique_and_a_wrong_one_has_a_near_one() {
-        let mut ids: Vec<&str> = Client::ids().collect();
+        let mut ids: Vec<&str> = NativeClient::ids().collect();
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), CLIENTS.len());
@@ -509,7 +512,7 @@ mod tests {
             ("something-else", None),
             ("", None),
         ] {
-            assert_eq!(Client::near(wrong), near, "{wrong}");
+            assert_eq!(NativeClient::near(wrong), near, "{wrong}");
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use skills_core::{
     catalog::{Origin, Scope, Stamp},
     diagnostic::{Code, Finding},
-    document::{Dialect, Parsed, Text},
+    document::{Dialect, Parsed, SkillText},
     relpath::RelPath,
 };
 use thiserror::Error;
@@ -21,7 +21,7 @@ use super::{
     layout::content_folder,
 };
 use crate::{
-    config::{ContentConfig, NamedSource, ServedContent, Trust},
+    config::{ContentConfig, NamedDirectory, ServedContent, Trust},
     paths::{is_folder, is_link, real_path},
 };
 
@@ -86,7 +86,7 @@ impl SourceError {
 
 impl Directory {
     /// Checks that the folder is there. One whose `skills/` holds its skills stands for that folder.
-    pub fn open(named: &NamedSource, trust: Trust) -> Result<Self, SourceError> {
+    pub fn open(named: &NamedDirectory, trust: Trust) -> Result<Self, SourceError> {
         let links = if trust == Trust::Strict { Links::Inside } else { Links::Follow };
         let path = content_folder(&named.path, links);
         match Root::open(&path, links) {
@@ -298,7 +298,7 @@ impl Directory {
 }
 
 /// What a skill's file says, with its text; or why it cannot be read.
-pub fn read_skill(root: &Root, file: &RelPath, dialect: Dialect) -> (Parsed, Option<Text>) {
+pub fn read_skill(root: &Root, file: &RelPath, dialect: Dialect) -> (Parsed, Option<SkillText>) {
     let finding = match root.read(file, MAX_SKILL_BYTES) {
         Ok(bytes) => return Parsed::with_text(bytes, dialect),
         Err(error @ DiskError::TooLarge { .. }) => {

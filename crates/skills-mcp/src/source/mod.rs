@@ -20,7 +20,7 @@ mod walk;
 mod watch;
 
 pub use bodies::{Bodies, Slab};
-pub use clients::{AgentDirectory, CLIENTS, Client, client, default_directories};
+pub use clients::{AgentDirectory, CLIENTS, NativeClient, client, default_directories};
 pub use directory::{Directory, MAX_SKILL_BYTES, SourceError, read_skill};
 pub use disk::{DiskError, FileIdentity, LinkPolicy, Links, Root};
 pub(crate) use disk::{held_secrets, is_secret};

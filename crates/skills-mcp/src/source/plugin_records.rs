@@ -1,6 +1,6 @@
-//! [`PluginRecords`]: the files in which Claude Code keeps which plugins are installed and enabled, and what they said.
+//! [`PluginRecords`]: the files in which Claude Code records which plugins are installed and enabled.
 //!
-//! Not here: what the files say ([`Plugins`]), and when they are read.
+//! Not here: what the files mean ([`Plugins`]), and when they are read.
 
 use std::{
     collections::HashMap,
@@ -15,7 +15,7 @@ use super::{Plugins, clients::real, disk::stamp_of};
 use crate::config::Environment;
 
 /// The settings of the machine's administrator.
-const MANAGED: &str = if cfg!(target_os = "macos") {
+const MANAGED_SETTINGS: &str = if cfg!(target_os = "macos") {
     "/Library/Application Support/ClaudeCode/managed-settings.json"
 } else if cfg!(windows) {
     r"C:\Program Files\ClaudeCode\managed-settings.json"
@@ -23,10 +23,10 @@ const MANAGED: &str = if cfg!(target_os = "macos") {
     "/etc/claude-code/managed-settings.json"
 };
 
-/// What Claude Code has written down about plugins, and what that said when it was last read.
+/// Claude Code's records about plugins, and their last valid contents.
 #[derive(Debug)]
 pub struct PluginRecords {
-    /// The list of what is installed.
+    /// The list of installed plugins.
     record: Option<PathBuf>,
     /// The settings that enable plugins, highest first.
     settings: Vec<PathBuf>,
@@ -56,7 +56,7 @@ impl RecordStamps {
 impl PluginRecords {
     /// The records that concern the start directory; none is read yet.
     pub fn new(environment: &Environment) -> Self {
-        Self::managed_by(environment, Path::new(MANAGED))
+        Self::managed_by(environment, Path::new(MANAGED_SETTINGS))
     }
 
     pub(super) fn managed_by(environment: &Environment, managed: &Path) -> Self {
@@ -80,7 +80,7 @@ impl PluginRecords {
         }
     }
 
-    /// Every file that says which plugins there are, whether it is there or not.
+    /// Every file of the records, whether it exists or not.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         self.record.iter().chain(&self.settings)
     }
@@ -97,7 +97,7 @@ impl PluginRecords {
             RecordStamps(self.files().map(|file| (file.clone(), stamp_of(file))).collect());
         let mut plugins = Plugins { last: std::mem::take(&mut self.last), ..Plugins::default() };
         if let Some(record) = &self.record {
-            plugins.take(record, &self.settings, &self.here);
+            plugins.read_records(record, &self.settings, &self.here);
         }
         self.last = std::mem::take(&mut plugins.last);
         plugins

@@ -9,7 +9,7 @@ use std::{
 };
 
 use skills_core::{
-    catalog::{Entry, Folder, Intake, Node, SkillPath, Stamp},
+    catalog::{FileEntry, Folder, FolderItem, SkillPath, SourceScan, Stamp},
     diagnostic::{Finding, escaped},
     document::{Dialect, Parsed},
     relpath::RelPath,
@@ -265,8 +265,8 @@ impl ScannedSource {
                 }
                 Some(ListedEntry::File { bytes, linked: false, .. }) => {
                     // The watch reported it, so it is read again, whatever its times say.
-                    let entry = Entry::Regular { bytes, stamp: Stamp::UNSURE };
-                    Arc::make_mut(&mut self.folder).put(path, Some(Node::File(entry)));
+                    let entry = FileEntry::Regular { bytes, stamp: Stamp::UNSURE };
+                    Arc::make_mut(&mut self.folder).put(path, Some(FolderItem::File(entry)));
                     continue;
                 }
                 // A folder named like a skill's file is a finding of its folder's walk.
@@ -325,19 +325,19 @@ impl ScannedSource {
         if path.is_root() {
             self.folder = walked.folder;
         } else {
-            Arc::make_mut(&mut self.folder).put(path, Some(Node::Folder(walked.folder)));
+            Arc::make_mut(&mut self.folder).put(path, Some(FolderItem::Folder(walked.folder)));
         }
         Ok(walked.unwatched)
     }
 
     /// What it holds, for the catalog.
-    pub fn intake(&self, directory: &Directory) -> Intake {
-        Intake {
+    pub fn intake(&self, directory: &Directory) -> SourceScan {
+        SourceScan {
             source: Arc::clone(directory.name()),
             origin: directory.origin().clone(),
             scope: directory.scope(),
             root: Arc::clone(&self.folder),
-            walked: self.findings.as_slice().into(),
+            scan_findings: self.findings.as_slice().into(),
         }
     }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use skills_core::{
-    catalog::{Entry, Folder, SkillPath, Stamp},
+    catalog::{FileEntry, Folder, SkillPath, Stamp},
     diagnostic::{Code, Finding, escaped},
     relpath::RelPath,
 };
@@ -125,7 +125,7 @@ fn scan_folder(root: &Root, queue: Option<&Queue>, visit: &Visit) -> ScannedFold
 fn glanced(root: &Root, path: &RelPath, before: &Folder) -> Option<Vec<File>> {
     let glance = |(name, _): &File| {
         let EntryMetadata { bytes, stamp, .. } = root.metadata(&path.child(name).ok()?)?;
-        Some((Arc::clone(name), Entry::Regular { bytes, stamp }))
+        Some((Arc::clone(name), FileEntry::Regular { bytes, stamp }))
     };
     before.files().iter().map(glance).collect()
 }
@@ -290,12 +290,12 @@ impl<'a> Walk<'a> {
                     self.link(&path, true);
                 }
                 let name = self.name(path.name());
-                visited.files.push((name, Entry::Regular { bytes, stamp }));
+                visited.files.push((name, FileEntry::Regular { bytes, stamp }));
             }
             ListedEntry::Special => {
                 // Reading it fails with a message.
                 visited.stamp = Stamp::UNSURE;
-                visited.files.push((self.name(path.name()), Entry::Special));
+                visited.files.push((self.name(path.name()), FileEntry::Special));
             }
             ListedEntry::Folder { .. } if is_skipped(path.name()) => {}
             ListedEntry::Folder { linked } => {

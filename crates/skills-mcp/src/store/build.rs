@@ -14,7 +14,7 @@ use super::{
     snapshot::SourceRoot,
 };
 use crate::{
-    config::{Settled, Waiting},
+    config::{PendingConsent, ResolvedConfig},
     source::{Bodies, Directory, ScannedSource},
 };
 
@@ -35,14 +35,14 @@ impl Refresher {
         // Before the settings are read: what is written meanwhile is found to be different the next time.
         let configs: Vec<_> = self.sources.iter().map(Directory::config_stamps).collect();
         let consent = self.stack.consent_stamp();
-        let settled = self.settle(before.map(Arc::as_ref), steady);
+        let resolved = self.resolve_config(before.map(Arc::as_ref), steady);
         let same = |before: &&Arc<Snapshot>| {
             let sources = catalog.sources().iter().zip(before.catalog.sources());
-            Arc::ptr_eq(&before.settled, &settled)
+            Arc::ptr_eq(&before.config, &resolved)
                 && before.catalog.sources().len() == catalog.sources().len()
                 && sources
                     .into_iter()
-                    .all(|(a, b)| Arc::ptr_eq(&a.root, &b.root) && a.has_same_walk(b))
+                    .all(|(a, b)| Arc::ptr_eq(&a.root, &b.root) && a.has_same_scan_findings(b))
                 && delta.numbers.is_empty()
                 && delta.found.is_empty()
                 && before.is_rooted_in(&self.scanned)
@@ -71,7 +71,7 @@ impl Refresher {
             None => Unindexed { bodies, ..Unindexed::all(&catalog) },
         };
         let index = Index::new(unindexed);
-        let snapshot = Snapshot { catalog, router, settled, roots, consent, index };
+        let snapshot = Snapshot { catalog, router, config: resolved, roots, consent, index };
         if is_ready && delta.numbers.len() <= MAX_INDEXED_AT_ONCE {
             snapshot.ranked();
         }
@@ -113,31 +113,31 @@ impl Refresher {
     }
 
     /// The settings of this moment. Only the first source's `config.yaml` counts; for each other one there is a finding.
-    fn settle(&self, before: Option<&Snapshot>, steady: bool) -> Arc<Settled> {
+    fn resolve_config(&self, before: Option<&Snapshot>, steady: bool) -> Arc<ResolvedConfig> {
         if let Some(before) = before
             && steady
             && before.has_same_configuration(&self.sources, self.stack.consent_stamp())
         {
-            return Arc::clone(&before.settled);
+            return Arc::clone(&before.config);
         }
         let mut served = self.sources.iter().map(Directory::served);
-        let mut settled = self.stack.settle_source(served.next().flatten().as_ref());
+        let mut resolved = self.stack.resolve_source(served.next().flatten().as_ref());
         for served in served.flatten() {
-            let own = self.stack.settle_source(Some(&served));
-            let waiting = own.waiting.into_iter().filter(Waiting::is_of_its_source);
-            settled.diagnostics.extend(waiting.map(|waiting| waiting.diagnostic));
+            let own = self.stack.resolve_source(Some(&served));
+            let waiting = own.waiting.into_iter().filter(PendingConsent::is_of_its_source);
+            resolved.diagnostics.extend(waiting.map(|waiting| waiting.diagnostic));
             let Some(config) = served.config else { continue };
             let finding =
                 Finding::whole(Code::ConfigRefused, "only the first source's config.yaml counts")
                     .hint("name its directory first, or set the keys in your own configuration");
-            settled
+            resolved
                 .diagnostics
                 .push(finding.in_file(&config.source, &config.file.to_string_lossy()));
         }
-        settled.diagnostics.extend(self.source_failures());
+        resolved.diagnostics.extend(self.source_failures());
         match before {
-            Some(before) if before.settled.is_same(&settled) => Arc::clone(&before.settled),
-            _ => Arc::new(settled),
+            Some(before) if before.config.is_same(&resolved) => Arc::clone(&before.config),
+            _ => Arc::new(resolved),
         }
     }
 

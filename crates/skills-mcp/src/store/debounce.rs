@@ -53,7 +53,7 @@ mod tests {
             let mut next = generations.clone();
             async move { next.changed().await.is_ok() }
         });
-        let waited = timeout(skills_testkit::LIMIT, waited);
+        let waited = timeout(skills_testkit::TEST_TIMEOUT, waited);
         tokio::select! {
             waited = waited => assert!(waited.is_ok(), "the storm is waited out"),
             () = storm => {}
@@ -65,9 +65,9 @@ mod tests {
     async fn the_wait_ends_after_a_quiet_delay_or_when_it_is_said_to() {
         let quiet = Debouncer { delay: Duration::from_millis(1), max_delay: LONG };
         let forever = quiet.wait(std::future::pending);
-        assert!(timeout(skills_testkit::LIMIT, forever).await.is_ok());
+        assert!(timeout(skills_testkit::TEST_TIMEOUT, forever).await.is_ok());
         let patient = Debouncer { delay: LONG, max_delay: LONG };
         let enough = patient.wait(|| std::future::ready(false));
-        assert!(timeout(skills_testkit::LIMIT, enough).await.is_ok());
+        assert!(timeout(skills_testkit::TEST_TIMEOUT, enough).await.is_ok());
     }
 }

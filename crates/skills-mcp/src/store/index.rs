@@ -5,9 +5,9 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use skills_core::{
-    catalog::{Catalog, Kind, Skill, SkillId},
-    document::{Digest, Text},
-    route::ranked::{self, Entry, Ranked, Ranking, Tokenizer},
+    catalog::{Catalog, Skill, SkillId, SkillKind},
+    document::{ContentDigest, SkillText},
+    route::ranked::{self, RankedIndex, Ranking, SearchEntry, Tokenizer},
 };
 
 use super::{Snapshot, Store, request::RefreshRequest};
@@ -21,7 +21,7 @@ const INDEX_PARTS: usize = 5;
 /// The ranked index, or what it is to be made of.
 #[derive(Debug)]
 pub(super) struct Index {
-    ranked: OnceLock<Ranked>,
+    ranked: OnceLock<RankedIndex>,
     /// Taken when the index is made.
     unindexed: Mutex<Option<Unindexed>>,
 }
@@ -30,7 +30,7 @@ pub(super) struct Index {
 #[derive(Debug)]
 pub(super) struct Unindexed {
     /// The index before.
-    pub(super) base: Ranked,
+    pub(super) base: RankedIndex,
     /// The skills that changed since.
     pub(super) changed: Vec<SkillId>,
     /// What those say that were read meanwhile.
@@ -51,7 +51,7 @@ impl Unindexed {
     /// Every skill of a catalog.
     pub(super) fn all(catalog: &Catalog) -> Self {
         let changed = (0..catalog.end()).map(SkillId::at).collect();
-        Self { base: Ranked::default(), changed, bodies: Bodies::default() }
+        Self { base: RankedIndex::default(), changed, bodies: Bodies::default() }
     }
 }
 
@@ -85,7 +85,7 @@ impl Snapshot {
     pub fn search(&self, query: &str, limit: usize) -> Ranking {
         let mut ranking = self.ranked().search(query, limit);
         // Numbers are given as skills come; what is as good as another goes by its place.
-        let place = |hit: &ranked::Hit| {
+        let place = |hit: &ranked::SearchHit| {
             let skill = self.catalog.skill(SkillId::at(hit.entry));
             skill.map(|skill| (skill.source, skill.kind, &skill.path))
         };
@@ -100,12 +100,12 @@ impl Snapshot {
         self.ready_index().is_some()
     }
 
-    pub(super) fn ready_index(&self) -> Option<&Ranked> {
+    pub(super) fn ready_index(&self) -> Option<&RankedIndex> {
         self.index.ranked.get()
     }
 
     /// The ranked index. Made beside the first calls; a search that comes earlier waits for it.
-    pub(super) fn ranked(&self) -> &Ranked {
+    pub(super) fn ranked(&self) -> &RankedIndex {
         self.index.ranked.get_or_init(|| {
             let unindexed = self.index.take_unindexed();
             self.indexed(unindexed.unwrap_or_else(|| Unindexed::all(&self.catalog)))
@@ -113,14 +113,14 @@ impl Snapshot {
     }
 
     /// The same snapshot with an index that was made over an earlier one.
-    pub(super) fn indexed_by(&self, ranked: &Ranked, over: &Self) -> Self {
-        let Self { catalog, router, settled, roots, consent, index } = self;
+    pub(super) fn indexed_by(&self, ranked: &RankedIndex, over: &Self) -> Self {
+        let Self { catalog, router, config, roots, consent, index } = self;
         let bodies = index.take_unindexed().map(|unindexed| unindexed.bodies).unwrap_or_default();
         let changed = catalog.changed_since(&over.catalog).into_iter().collect();
         let next = Self {
             catalog: catalog.clone(),
             router: router.clone(),
-            settled: Arc::clone(settled),
+            config: Arc::clone(config),
             roots: roots.clone(),
             consent: *consent,
             index: Index::new(Unindexed { base: ranked.clone(), changed, bodies }),
@@ -129,7 +129,7 @@ impl Snapshot {
         next
     }
 
-    fn indexed(&self, Unindexed { base, changed, bodies }: Unindexed) -> Ranked {
+    fn indexed(&self, Unindexed { base, changed, bodies }: Unindexed) -> RankedIndex {
         let exact = base.is_empty() || changed.len() > MAX_INDEXED_AT_ONCE;
         let mut ranked = base;
         let mut unread = Unread::default();
@@ -168,7 +168,7 @@ impl Snapshot {
             add(map(part, Tokenizer::new, |tokenizer, number| {
                 // Without its text if that cannot be read now, until the watch reports it.
                 let text = self.catalog.skill(*number).and_then(|skill| self.text(skill).ok());
-                let body = text.as_ref().map(Text::body).unwrap_or_default();
+                let body = text.as_ref().map(SkillText::body).unwrap_or_default();
                 (number.index(), self.entry(*number, body, tokenizer))
             }));
         }
@@ -176,20 +176,28 @@ impl Snapshot {
     }
 
     /// A skill as the index takes it.
-    fn entry(&self, number: SkillId, body: &str, tokenizer: &mut Tokenizer) -> Option<Arc<Entry>> {
+    fn entry(
+        &self,
+        number: SkillId,
+        body: &str,
+        tokenizer: &mut Tokenizer,
+    ) -> Option<Arc<SearchEntry>> {
         let skill = self.catalog.skill(number)?;
         let clauses = clauses(skill);
-        Some(Arc::new(Entry::read(&ranked::Text { body, ..offered(skill, &clauses) }, tokenizer)))
+        Some(Arc::new(SearchEntry::read(
+            &ranked::SearchText { body, ..offered(skill, &clauses) },
+            tokenizer,
+        )))
     }
 }
 
 /// Skills that are not in the index, by the digests of their files, ascending.
 #[derive(Debug, Default)]
-struct Unread(Vec<(Digest, SkillId)>);
+struct Unread(Vec<(ContentDigest, SkillId)>);
 
 impl Unread {
     /// The skills with this digest.
-    fn of(&self, digest: &Digest) -> impl Iterator<Item = SkillId> {
+    fn of(&self, digest: &ContentDigest) -> impl Iterator<Item = SkillId> {
         let first = self.0.partition_point(|(other, _)| other < digest);
         let same = self.0.iter().skip(first).take_while(move |(other, _)| other == digest);
         same.map(|(_, number)| *number)
@@ -216,11 +224,11 @@ fn clauses(skill: &Skill) -> Vec<String> {
 }
 
 /// What a skill offers to be found by, beside its text.
-fn offered<'a>(skill: &'a Skill, clauses: &'a [String]) -> ranked::Text<'a> {
+fn offered<'a>(skill: &'a Skill, clauses: &'a [String]) -> ranked::SearchText<'a> {
     let fields = skill.fields();
     let name = match skill.kind {
-        Kind::Bundle => fields.name.as_deref().unwrap_or(skill.path.name()),
-        Kind::Tree => &skill.identity,
+        SkillKind::Bundle => fields.name.as_deref().unwrap_or(skill.path.name()),
+        SkillKind::Tree => &skill.identity,
     };
-    ranked::Text { name, description: &fields.description, body: "", clauses }
+    ranked::SearchText { name, description: &fields.description, body: "", clauses }
 }

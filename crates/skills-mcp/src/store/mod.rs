@@ -45,7 +45,7 @@ use tokio::{
 };
 
 use crate::{
-    config::{ConsentFile, Pins, Settings, Settled, Stack},
+    config::{ConfigLayers, ConsentFile, PinnedValues, ResolvedConfig, Settings},
     source::{Directory, PluginRecords},
 };
 
@@ -56,7 +56,7 @@ pub struct Store {
     fixed: Vec<Directory>,
     /// All sources as they were when the store was made.
     first: Arc<Vec<Directory>>,
-    stack: Arc<Stack>,
+    stack: Arc<ConfigLayers>,
     publisher: Arc<Publisher>,
     /// The refresher ends when this is dropped.
     requests: Sender<RefreshRequest>,
@@ -67,16 +67,20 @@ pub struct Store {
 
 impl Store {
     /// A store that has not scanned its sources yet.
-    pub fn new(sources: Vec<Directory>, stack: Stack) -> Self {
+    pub fn new(sources: Vec<Directory>, stack: ConfigLayers) -> Self {
         Self::start(sources, None, stack)
     }
 
     /// The same with plugins, which may come and go: these records are read again when they change.
-    pub fn with_plugins(sources: Vec<Directory>, records: PluginRecords, stack: Stack) -> Self {
+    pub fn with_plugins(
+        sources: Vec<Directory>,
+        records: PluginRecords,
+        stack: ConfigLayers,
+    ) -> Self {
         Self::start(sources, Some(records), stack)
     }
 
-    fn start(sources: Vec<Directory>, records: Option<PluginRecords>, stack: Stack) -> Self {
+    fn start(sources: Vec<Directory>, records: Option<PluginRecords>, stack: ConfigLayers) -> Self {
         let (sender, requests) = channel();
         let (store, refresher) = Self::parts(sources, records, stack, sender);
         refresher.start(requests);
@@ -86,7 +90,7 @@ impl Store {
     fn parts(
         sources: Vec<Directory>,
         records: Option<PluginRecords>,
-        stack: Stack,
+        stack: ConfigLayers,
         requests: Sender<RefreshRequest>,
     ) -> (Self, Refresher) {
         let (stack, publisher) = (Arc::new(stack), Arc::new(Publisher::new()));
@@ -125,7 +129,7 @@ impl Store {
 
     /// The operator's settings, without what content says.
     pub fn settings(&self) -> Settings {
-        self.stack.settle(None).settings
+        self.stack.resolve(None).settings
     }
 
     /// What is on record for the sources.
@@ -134,13 +138,13 @@ impl Store {
     }
 
     /// What a source asks for, as far as the record of consent lets it.
-    pub fn settled(&self, source: &Directory) -> Settled {
-        self.stack.settle_source(source.served().as_ref())
+    pub fn config_of(&self, source: &Directory) -> ResolvedConfig {
+        self.stack.resolve_source(source.served().as_ref())
     }
 
     /// What a source asks for now of what needs consent; none where it asks for nothing or its file cannot be read.
-    pub fn asked(&self, source: &Directory) -> Option<Pins> {
-        self.stack.settle(source.served().as_ref()).pins
+    pub fn asked(&self, source: &Directory) -> Option<PinnedValues> {
+        self.stack.resolve(source.served().as_ref()).pins
     }
 
     /// The published snapshot, if there is one yet, current or not. Does not wait.
@@ -233,7 +237,7 @@ impl Store {
 mod tests {
     use super::*;
     use crate::{
-        config::{NamedRepository, NamedSource, Trust},
+        config::{NamedDirectory, NamedRepository, Trust},
         source::git::{InstalledGit, Repository},
     };
 
@@ -242,7 +246,7 @@ mod tests {
     async fn is_answered_at_once(sources: Vec<Directory>, publishing: bool) -> bool {
         // Requests are never answered.
         let (requests, _waiting) = channel();
-        let (store, mut refresher) = Store::parts(sources, None, Stack::default(), requests);
+        let (store, mut refresher) = Store::parts(sources, None, ConfigLayers::default(), requests);
         refresher.refresh(RefreshScope::All, Cause::Start);
         store.syncing.publishing.store(publishing, Ordering::Release);
         store.publisher.begin();
@@ -260,7 +264,7 @@ mod tests {
         let repository = Arc::new(repository);
         let repository = || Directory::of_repository(Arc::clone(&repository));
         let path = home.path().to_path_buf();
-        let named = NamedSource { name: "own".into(), path, origin: "--dir" };
+        let named = NamedDirectory { name: "own".into(), path, origin: "--dir" };
         let directory = Directory::open(&named, Trust::default()).unwrap();
         assert!(is_answered_at_once(vec![repository()], true).await);
         assert!(!is_answered_at_once(vec![repository()], false).await);
@@ -275,9 +279,9 @@ mod tests {
             home.write(&format!("skills/{name}/SKILL.md"), text);
         };
         bundle("old", "orchards");
-        let named = NamedSource { name: "own".into(), path: home.skills(), origin: "--dir" };
+        let named = NamedDirectory { name: "own".into(), path: home.skills(), origin: "--dir" };
         let source = Directory::open(&named, Trust::default()).unwrap();
-        let store = Store::new(vec![source], Stack::default());
+        let store = Store::new(vec![source], ConfigLayers::default());
         let before = store.refresh(Cause::Start).snapshot;
         bundle("new", "harbours");
         let after = store.refresh(Cause::Periodic).snapshot;
@@ -304,9 +308,9 @@ mod tests {
         // Two skills say the same, one of them under another name.
         write("first", "orchards");
         write("second", "orchards");
-        let named = NamedSource { name: "own".into(), path: home.skills(), origin: "--dir" };
+        let named = NamedDirectory { name: "own".into(), path: home.skills(), origin: "--dir" };
         let source = Directory::open(&named, Trust::default()).unwrap();
-        let store = Store::new(vec![source], Stack::default());
+        let store = Store::new(vec![source], ConfigLayers::default());
         let snapshot = store.refresh(Cause::Start).snapshot;
         // Texts that are not what was indexed are not used.
         write("first", "glaciers");

@@ -26,7 +26,7 @@ use tokio::sync::watch;
 
 use super::Snapshot;
 use crate::{
-    config::Stack,
+    config::ConfigLayers,
     source::{Directory, LinkTargets, Queue, RecordStamps},
 };
 
@@ -51,7 +51,7 @@ pub(super) struct Published {
 
 impl Published {
     /// Whether everything that the watch does not report is as it was.
-    fn is_current(&self, stack: &Stack) -> bool {
+    fn is_current(&self, stack: &ConfigLayers) -> bool {
         let recent = |scanned: Instant| scanned.elapsed() < UNWATCHED_SCAN_INTERVAL;
         self.unwatched_since.is_none_or(recent)
             && self.links.iter().all(LinkTargets::are_same)
@@ -83,7 +83,7 @@ impl Publisher {
     }
 
     /// The published state, if it is current. The order of the three questions is what the proof rests on.
-    pub(super) fn current(&self, stack: &Stack) -> Option<Arc<Snapshot>> {
+    pub(super) fn current(&self, stack: &ConfigLayers) -> Option<Arc<Snapshot>> {
         if self.queue.load().as_ref().is_some_and(|queue| queue.waiting() > 0) {
             return None;
         }

@@ -19,14 +19,14 @@ use super::{
     request::{Batch, Group, RefreshRequest, RefreshScope},
 };
 use crate::{
-    config::Stack,
+    config::ConfigLayers,
     source::{Directory, PluginRecords, ScannedSource, Watch},
 };
 
 /// What is known of the sources between two refreshes.
 #[derive(Debug)]
 pub(super) struct Refresher {
-    pub(super) stack: Arc<Stack>,
+    pub(super) stack: Arc<ConfigLayers>,
     pub(super) publisher: Arc<Publisher>,
     /// How many of the sources stay; those behind them are plugins'.
     pub(super) fixed: usize,
@@ -51,7 +51,7 @@ impl Refresher {
     pub(super) fn new(
         sources: Vec<Directory>,
         records: Option<PluginRecords>,
-        stack: Arc<Stack>,
+        stack: Arc<ConfigLayers>,
         publisher: Arc<Publisher>,
     ) -> Self {
         let fixed = sources.len();

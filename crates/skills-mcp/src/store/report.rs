@@ -55,16 +55,16 @@ const MAX_LOGGED: usize = 20;
 impl Snapshot {
     /// Everything that is wrong with the content, its configuration included.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        let mut diagnostics = self.settled.diagnostics.clone();
+        let mut diagnostics = self.config.diagnostics.clone();
         diagnostics.extend(self.catalog.diagnostics());
         diagnostics
     }
 
     /// How many diagnostics there are of this severity.
     pub fn count(&self, severity: Severity) -> usize {
-        let settled = self.settled.diagnostics.iter().map(|diagnostic| diagnostic.finding.code);
+        let config = self.config.diagnostics.iter().map(|diagnostic| diagnostic.finding.code);
         let found = self.catalog.findings().map(|(_, _, finding)| finding.code);
-        settled.chain(found).filter(|code| code.severity() == severity).count()
+        config.chain(found).filter(|code| code.severity() == severity).count()
     }
 }
 
@@ -87,10 +87,10 @@ impl Refreshed {
             );
         }
         // What the last refresh logged is not logged again.
-        let said = before.map(|before| before.settled.diagnostics.as_slice()).unwrap_or_default();
-        let settled = snapshot.settled.diagnostics.iter().filter(|found| !said.contains(found));
+        let said = before.map(|before| before.config.diagnostics.as_slice()).unwrap_or_default();
+        let config = snapshot.config.diagnostics.iter().filter(|found| !said.contains(found));
         let worth = |diagnostic: &&Diagnostic| diagnostic.finding.code.severity() != Severity::Info;
-        let news: Vec<&Diagnostic> = settled.chain(&delta.found).filter(worth).collect();
+        let news: Vec<&Diagnostic> = config.chain(&delta.found).filter(worth).collect();
         for diagnostic in news.iter().take(MAX_LOGGED) {
             let hint = escaped(diagnostic.finding.hint.as_deref().unwrap_or_default());
             tracing::warn!(hint, "{}", snapshot.described(diagnostic));
@@ -98,8 +98,8 @@ impl Refreshed {
         if let Some(more) = news.len().checked_sub(MAX_LOGGED).filter(|more| *more > 0) {
             tracing::warn!("{more} more; `skills-mcp doctor` lists all of them");
         }
-        let said = before.map(|before| before.settled.notices.as_slice()).unwrap_or_default();
-        let notices = snapshot.settled.notices.iter().filter(|notice| !said.contains(notice));
+        let said = before.map(|before| before.config.notices.as_slice()).unwrap_or_default();
+        let notices = snapshot.config.notices.iter().filter(|notice| !said.contains(notice));
         notices.for_each(|notice| tracing::warn!("{}", escaped(notice)));
     }
 }

@@ -7,18 +7,18 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 use skills_core::{
-    catalog::{Catalog, Folder, Kind, Origin, Skill, Stamp},
+    catalog::{Catalog, Folder, Origin, Skill, SkillKind, Stamp},
     diagnostic::{Diagnostic, escaped},
     digest::hex,
-    document::{Dialect, Parsed, Text},
+    document::{Dialect, Parsed, SkillText},
     relpath::RelPath,
-    route::{Router, Verdict},
+    route::{RouteVerdict, Router},
 };
 use thiserror::Error;
 
 use super::index::Index;
 use crate::{
-    config::{FileStamp, Settings, Settled},
+    config::{FileStamp, ResolvedConfig, Settings},
     event::SkillVersion,
     source::{Directory, DiskError, FileIdentity, MAX_SKILL_BYTES, Root, ScannedSource},
 };
@@ -48,7 +48,7 @@ pub struct Snapshot {
     /// The index over them.
     pub router: Router,
     /// The settings, with where each came from.
-    pub settled: Arc<Settled>,
+    pub config: Arc<ResolvedConfig>,
     pub(super) roots: Vec<SourceRoot>,
     /// Which state of the record of consent the settings are of.
     pub(super) consent: Option<FileStamp>,
@@ -98,7 +98,7 @@ pub enum ContentError {
 impl Snapshot {
     /// The settings.
     pub fn settings(&self) -> &Settings {
-        &self.settled.settings
+        &self.config.settings
     }
 
     /// Which state of a skill this is.
@@ -122,21 +122,21 @@ impl Snapshot {
     }
 
     /// What a skill says: the very text that was indexed. It is read again, because of many skills few are asked for.
-    pub fn text(&self, skill: &Skill) -> Result<Text, ContentError> {
+    pub fn text(&self, skill: &Skill) -> Result<SkillText, ContentError> {
         let bytes = self.read_file(skill, &skill.file, MAX_SKILL_BYTES)?;
         skill.document().text(bytes).ok_or(ContentError::Changed)
     }
 
     /// What a skill is and says at this moment, if its file still is a skill's.
-    pub fn newest(&self, skill: &Skill) -> Result<(Skill, Text), ContentError> {
+    pub fn newest(&self, skill: &Skill) -> Result<(Skill, SkillText), ContentError> {
         let bytes = self.read_file(skill, &skill.file, MAX_SKILL_BYTES)?;
         let dialect = match skill.kind {
-            Kind::Tree => Dialect::Tree,
-            Kind::Bundle => Dialect::Bundle,
+            SkillKind::Tree => Dialect::Tree,
+            SkillKind::Bundle => Dialect::Bundle,
         };
         let content = Parsed::read(bytes.clone(), dialect).skill.ok_or(ContentError::Changed)?;
         let text = content.document.text(bytes).ok_or(ContentError::Changed)?;
-        Ok((skill.saying(content), text))
+        Ok((skill.with_content(content), text))
     }
 
     fn read_file(
@@ -209,7 +209,7 @@ impl Snapshot {
     }
 
     /// What the keyword formula makes of a request.
-    pub fn route(&self, request: &str) -> Verdict {
+    pub fn route(&self, request: &str) -> RouteVerdict {
         self.router.route(&self.catalog, request, &self.settings().matching)
     }
 

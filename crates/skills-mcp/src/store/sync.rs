@@ -16,14 +16,14 @@ use std::{
 };
 
 use skills_core::{
-    catalog::{Catalog, Intake},
+    catalog::{Catalog, SourceScan},
     yaml,
 };
 use tokio::{task::spawn_blocking, time::sleep};
 
 use super::{Cause, Snapshot, Store, request::RefreshScope};
 use crate::{
-    config::{Git, read_optional},
+    config::{GitSettings, read_optional},
     source::{
         Directory, Links, Root,
         git::{Generation, GitError, Repository, SyncRequest, Synced, is_branch},
@@ -157,14 +157,14 @@ impl Store {
     }
 
     /// The `git.*` settings that hold for a source: those of its own content, beneath the operator's.
-    pub fn git_settings(&self, source: &Directory) -> Git {
+    pub fn git_settings(&self, source: &Directory) -> GitSettings {
         let operator = || self.settings().git;
-        let git = self.settled(source).settings.git;
-        if is_branch(&git.branch) { git } else { Git { branch: operator().branch, ..git } }
+        let git = self.config_of(source).settings.git;
+        if is_branch(&git.branch) { git } else { GitSettings { branch: operator().branch, ..git } }
     }
 
     fn interval(&self, source: &Directory) -> Duration {
-        let refresh = self.settled(source).settings.refresh;
+        let refresh = self.config_of(source).settings.refresh;
         Duration::from_mins(refresh.interval_minutes)
     }
 
@@ -195,15 +195,15 @@ impl Store {
             let empty = Catalog::default();
             let catalog = before.as_ref().map_or(&empty, |before| &before.catalog);
             let listed = catalog.sources().get(number).map(|known| Arc::clone(&known.root));
-            let intake = Intake {
+            let scan = SourceScan {
                 source: Arc::clone(source.name()),
                 origin: source.origin().clone(),
                 scope: source.scope(),
                 root: generation.manifest().listing(&listed.unwrap_or_default()),
-                walked: generation.manifest().left_out().into(),
+                scan_findings: generation.manifest().left_out().into(),
             };
             let number = number.min(catalog.sources().len());
-            let update = catalog.update(number, &intake);
+            let update = catalog.update(number, &scan);
             let read = |(file, dialect): &_| Arc::new(read_skill(&root, file, *dialect).0);
             let parsed = update.files().iter().map(read).collect();
             let (_, delta) = catalog.with(update, parsed);
@@ -255,7 +255,7 @@ impl Store {
     /// Whether repositories are synced on request only.
     fn is_only_asked(&self) -> bool {
         let enabled = |(_, source, _): (usize, &Directory, &Arc<Repository>)| {
-            self.settled(source).settings.refresh.enabled
+            self.config_of(source).settings.refresh.enabled
         };
         !self.repositories().any(enabled)
     }

@@ -3,10 +3,10 @@
 use std::{borrow::Cow, sync::Arc};
 
 use skills_core::{
-    catalog::{Catalog, Named, Skill},
-    document::Text,
+    catalog::{Catalog, NameMatch, Skill},
+    document::SkillText,
     resolve::{Resolved, inherited_from, resolve},
-    route::Hit,
+    route::KeywordHit,
 };
 
 use super::{Refusal, ServerProfile, Session};
@@ -51,12 +51,12 @@ impl Call {
     pub(super) fn skill(&self, name: &str) -> Result<&Skill, Refusal> {
         let catalog = self.catalog();
         catalog.find(name).ok_or_else(|| match catalog.named(name) {
-            Named::Several(skills) => {
+            NameMatch::Several(skills) => {
                 let names: Vec<&str> = skills.iter().map(|skill| &*skill.identity).collect();
                 let names = names.join(", ");
                 Refusal::Tool(format!("Skill '{name:.200}' is ambiguous. Use one of: {names}."))
             }
-            Named::One(_) | Named::Nobody => Refusal::Tool(self.not_found("Skill", name)),
+            NameMatch::One(_) | NameMatch::NotFound => Refusal::Tool(self.not_found("Skill", name)),
         })
     }
 
@@ -73,7 +73,7 @@ impl Call {
     }
 
     /// A skill's text.
-    pub(super) fn text(&self, skill: &Skill) -> Result<Text, Refusal> {
+    pub(super) fn text(&self, skill: &Skill) -> Result<SkillText, Refusal> {
         self.skill_and_text(skill).map(|(_, text)| text)
     }
 
@@ -81,7 +81,7 @@ impl Call {
     pub(super) fn skill_and_text<'a>(
         &self,
         skill: &'a Skill,
-    ) -> Result<(Cow<'a, Skill>, Text), Refusal> {
+    ) -> Result<(Cow<'a, Skill>, SkillText), Refusal> {
         let read = match self.snapshot.text(skill) {
             Err(ContentError::Changed) if self.accept_changed => {
                 self.snapshot.newest(skill).map(|(skill, text)| (Cow::Owned(skill), text))
@@ -103,7 +103,7 @@ impl Call {
         ancestors: &[&Skill],
         tokens: usize,
         context: Option<&str>,
-        hit: Option<&Hit>,
+        hit: Option<&KeywordHit>,
     ) -> VersionedEvent {
         Event::SkillServed(SkillServed {
             context: context.map(str::to_owned),

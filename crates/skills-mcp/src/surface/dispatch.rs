@@ -236,7 +236,7 @@ impl Dispatcher {
 mod tests {
     use super::*;
     use crate::{
-        config::{Environment, Stack},
+        config::{ConfigLayers, Environment},
         surface::{Tool, ToolSet},
     };
 
@@ -269,7 +269,7 @@ mod tests {
     // ANSWER-8
     #[tokio::test(flavor = "multi_thread")]
     async fn c06_a_panic_in_one_call_is_answered_and_the_server_lives() {
-        let store = Arc::new(Store::new(Vec::new(), Stack::default()));
+        let store = Arc::new(Store::new(Vec::new(), ConfigLayers::default()));
         let snapshot = store.refresh(Cause::Start).snapshot;
         let runs = Runs::new(&Environment::default());
         let profile = ServerProfile::skills_mcp(true, "/".into());

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skills_core::{
-    catalog::{Catalog, Folder, Kind, Presence, Skill},
+    catalog::{Catalog, Folder, Presence, Skill, SkillKind},
     relpath::RelPath,
     resolve::{self, Declared, find_file, is_binary, mime_type},
 };
@@ -100,7 +100,7 @@ fn look_up<'a>(
     skill: &'a Skill,
     file: &RelPath,
 ) -> Result<Servable<'a>, Refusal> {
-    if skill.kind == Kind::Bundle {
+    if skill.kind == SkillKind::Bundle {
         let listed = catalog.files(skill).and_then(|folder| folder.file(file));
         let kind = if file.segments().next() == Some("scripts") { "script" } else { "other" };
         return match listed {
@@ -179,7 +179,7 @@ fn missing(file: &RelPath, owner: &Skill) -> String {
 /// A file that no skill on the way declares, with those that are.
 fn unknown(catalog: &Catalog, skill: &Skill, file: &RelPath) -> String {
     let files: Vec<String> = match skill.kind {
-        Kind::Bundle => catalog
+        SkillKind::Bundle => catalog
             .files(skill)
             .map(Folder::paths)
             .unwrap_or_default()
@@ -187,7 +187,7 @@ fn unknown(catalog: &Catalog, skill: &Skill, file: &RelPath) -> String {
             .map(ToString::to_string)
             .take(10)
             .collect(),
-        Kind::Tree => declared(catalog, skill),
+        SkillKind::Tree => declared(catalog, skill),
     };
     let available = if files.is_empty() {
         "It has no files.".to_owned()

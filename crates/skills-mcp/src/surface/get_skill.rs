@@ -7,7 +7,7 @@ use skills_core::{
     catalog::{Skill, SkillId},
     document::{Argument, AssetDeclaration, ScriptDeclaration},
     resolve::is_binary,
-    route::{Hit, Verdict},
+    route::{KeywordHit, RouteVerdict},
 };
 
 use super::{Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments};
@@ -32,8 +32,8 @@ pub(super) const TOOL: Tool = Tool {
     run,
 };
 
-/// Longer requests are no task descriptions.
-const MAX_CONTEXT_CHARS: usize = 20_000;
+/// Longer requests are refused.
+const MAX_CONTEXT_CHARS: usize = skills_core::route::MAX_REQUEST_CHARS;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -104,11 +104,11 @@ enum How<'a> {
     /// The context is its path, to the letter.
     Path,
     /// By the keyword formula.
-    Keywords(&'a Hit),
+    Keywords(&'a KeywordHit),
 }
 
 impl<'a> How<'a> {
-    fn hit(self) -> Option<&'a Hit> {
+    fn hit(self) -> Option<&'a KeywordHit> {
         match self {
             Self::Keywords(hit) => Some(hit),
             Self::Asked | Self::Path => None,
@@ -174,23 +174,23 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
 
 fn route(call: &Call, context: &str, include_assets: bool) -> Result<Reply, Refusal> {
     match call.snapshot.route(context) {
-        Verdict::NoMatch { closest } => no_match(call, context, closest.as_ref()),
-        Verdict::Ambiguous(hits) => ambiguous(call, context, &hits),
-        Verdict::Match(hit) => {
+        RouteVerdict::NoMatch { closest } => no_match(call, context, closest.as_ref()),
+        RouteVerdict::Ambiguous(hits) => ambiguous(call, context, &hits),
+        RouteVerdict::Match(hit) => {
             let skill = skill_of(call, &hit)?;
             serve(call, skill, How::Keywords(&hit), Some(context), include_assets)
         }
     }
 }
 
-fn skill_of<'a>(call: &'a Call, hit: &Hit) -> Result<&'a Skill, Refusal> {
+fn skill_of<'a>(call: &'a Call, hit: &KeywordHit) -> Result<&'a Skill, Refusal> {
     call.snapshot
         .catalog
         .skill(hit.skill)
         .ok_or_else(|| Refusal::Internal("the router names a skill that is not there".to_owned()))
 }
 
-fn no_match(call: &Call, context: &str, closest: Option<&Hit>) -> Result<Reply, Refusal> {
+fn no_match(call: &Call, context: &str, closest: Option<&KeywordHit>) -> Result<Reply, Refusal> {
     let by_formula = closest
         .map(|hit| Ok::<_, Refusal>((&*skill_of(call, hit)?.identity, hit.base.rounded())))
         .transpose()?;
@@ -219,7 +219,7 @@ fn no_match(call: &Call, context: &str, closest: Option<&Hit>) -> Result<Reply, 
     })
 }
 
-fn ambiguous(call: &Call, context: &str, hits: &[Hit]) -> Result<Reply, Refusal> {
+fn ambiguous(call: &Call, context: &str, hits: &[KeywordHit]) -> Result<Reply, Refusal> {
     let mut candidates = Vec::with_capacity(hits.len());
     for hit in hits {
         let skill = skill_of(call, hit)?;

@@ -6,7 +6,7 @@
 use serde_json::Value;
 pub(super) use skills_core::diagnostic::one_line;
 use skills_core::{
-    catalog::{Catalog, Kind, Skill},
+    catalog::{Catalog, Skill, SkillKind},
     estimate,
 };
 
@@ -42,7 +42,7 @@ impl Entries {
     /// Those for which `room` tokens cannot be enough are left out: with ten thousand skills, nearly all.
     pub(super) fn of(catalog: &Catalog, room: Option<usize>) -> Self {
         let order = |a: &&Skill, b: &&Skill| {
-            let place = |skill: &Skill| (skill.kind == Kind::Tree, skill.source);
+            let place = |skill: &Skill| (skill.kind == SkillKind::Tree, skill.source);
             place(a).cmp(&place(b)).then_with(|| a.label.cmp(&b.label))
         };
         let mut skills: Vec<&Skill> = catalog.skills().collect();

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use skills_core::catalog::{Catalog, Kind, Named, Skill};
+use skills_core::catalog::{Catalog, NameMatch, Skill, SkillKind};
 
 use super::{
     Blocking, Budget, Call, ListingStyle, Refusal, Reply, ServerProfile, Tool, ToolSet, arguments,
@@ -137,8 +137,8 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: SkillInput = arguments::read(arguments)?;
     let catalog = &call.snapshot.catalog;
     match catalog.named(&input.name) {
-        Named::One(skill) => load(call, skill),
-        Named::Several(skills) => {
+        NameMatch::One(skill) => load(call, skill),
+        NameMatch::Several(skills) => {
             call.sink.record(|| ambiguous(call, &input.name, &skills));
             let names: Vec<&str> = skills.iter().map(|skill| &*skill.label).collect();
             let message = format!(
@@ -148,7 +148,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
             );
             Err(Refusal::Plain(message))
         }
-        Named::Nobody => {
+        NameMatch::NotFound => {
             call.sink.record(|| no_match(call, &input.name));
             Err(Refusal::Plain(not_found(catalog, &input.name)))
         }
@@ -172,8 +172,8 @@ fn no_match(call: &Call, asked: &str) -> Event {
     let nearest = catalog.near_labels(asked).into_iter().next();
     // Events name a skill by its identity, whichever tool was called.
     let identity = nearest.and_then(|label| match catalog.named(label) {
-        Named::One(skill) => Some(skill.identity.to_string()),
-        Named::Several(_) | Named::Nobody => None,
+        NameMatch::One(skill) => Some(skill.identity.to_string()),
+        NameMatch::Several(_) | NameMatch::NotFound => None,
     });
     Event::NoMatch(NoMatch {
         context: Some(cut(asked)),
@@ -185,8 +185,8 @@ fn no_match(call: &Call, asked: &str) -> Event {
 fn load(call: &Call, skill: &Skill) -> Result<Reply, Refusal> {
     let base = call.snapshot.place(skill);
     let (content, inherited_from) = match skill.kind {
-        Kind::Bundle => (call.text(skill)?.into_whole(), Vec::new()),
-        Kind::Tree => tree(call, skill)?,
+        SkillKind::Bundle => (call.text(skill)?.into_whole(), Vec::new()),
+        SkillKind::Tree => tree(call, skill)?,
     };
     call.sink.record(|| {
         let tokens = skills_core::estimate::tokens(&content);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use skills_core::{
     catalog::{Skill, SkillId},
-    document::Text,
+    document::SkillText,
     route::{excerpt, ranked},
 };
 
@@ -55,8 +55,8 @@ struct SkillsSearchInput {
     matching: Option<Match>,
 }
 
-/// Longer queries are no questions.
-const MAX_QUERY_CHARS: usize = 20_000;
+/// Longer queries are refused.
+const MAX_QUERY_CHARS: usize = skills_core::route::MAX_REQUEST_CHARS;
 
 fn ten() -> usize {
     10
@@ -156,7 +156,7 @@ fn all(call: &Call, input: SkillsSearchInput) -> SkillsSearchOutput {
         || (),
         |(), skill| {
             let text = call.snapshot.text(skill).ok();
-            let text = haystack(skill, text.as_ref().map(Text::body).unwrap_or_default());
+            let text = haystack(skill, text.as_ref().map(SkillText::body).unwrap_or_default());
             !tokens.is_empty() && tokens.iter().all(|token| text.contains(token))
         },
     );
@@ -182,7 +182,7 @@ fn all(call: &Call, input: SkillsSearchInput) -> SkillsSearchOutput {
 
 fn ranked(call: &Call, input: SkillsSearchInput) -> SkillsSearchOutput {
     let ranking = call.snapshot.search(&input.query, input.limit);
-    let hit = |hit: ranked::Hit| {
+    let hit = |hit: ranked::SearchHit| {
         let skill = call.snapshot.catalog.skill(SkillId::at(hit.entry))?;
         let terms: Vec<&str> = hit.matched_terms.iter().map(String::as_str).collect();
         Some(Hit {
@@ -213,5 +213,5 @@ fn excerpt_of(call: &Call, skill: &Skill, words: &[&str]) -> String {
     } else {
         call.snapshot.text(skill).ok()
     };
-    excerpt(text.as_ref().map_or(description, Text::body), words)
+    excerpt(text.as_ref().map_or(description, SkillText::body), words)
 }

@@ -1,7 +1,7 @@
 //! A skill as the flat tools show it (FLAT-1).
 
 use serde::Serialize;
-use skills_core::catalog::{Kind, Skill};
+use skills_core::catalog::{Skill, SkillKind};
 
 use super::{Call, ToolSet};
 
@@ -27,14 +27,14 @@ struct Meta {
 impl Summary {
     pub(super) fn of(call: &Call, skill: &Skill) -> Self {
         let name = match skill.kind {
-            Kind::Bundle => {
+            SkillKind::Bundle => {
                 skill.fields().name.clone().unwrap_or_else(|| skill.path.name().to_owned())
             }
-            Kind::Tree => skill.identity.to_string(),
+            SkillKind::Tree => skill.identity.to_string(),
         };
         let install_name = match skill.kind {
-            Kind::Bundle => skill.path.to_string(),
-            Kind::Tree => skill.identity.to_string(),
+            SkillKind::Bundle => skill.path.to_string(),
+            SkillKind::Tree => skill.identity.to_string(),
         };
         let offers = |tool_set| call.profile.offers(tool_set, &call.snapshot);
         let loads = offers(ToolSet::Skill) || offers(ToolSet::Tree);

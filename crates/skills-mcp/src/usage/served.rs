@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use skills_core::{
     catalog::{Catalog, Skill},
-    document::Text,
+    document::SkillText,
 };
 use skills_usage::served::{CatalogSnapshot, FreshSnapshot, ServedCatalog, SkillOrigin};
 
@@ -69,6 +69,6 @@ impl CatalogSnapshot for ServedSnapshot {
     }
 
     fn text(&self, skill: &Skill) -> Result<String, String> {
-        self.snapshot.text(skill).map(Text::into_whole).map_err(|error| error.to_string())
+        self.snapshot.text(skill).map(SkillText::into_whole).map_err(|error| error.to_string())
     }
 }

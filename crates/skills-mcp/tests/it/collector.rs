@@ -13,7 +13,7 @@ use std::{
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use skills_testkit::{Answer, Home, Listening, PROMPT, ask, wait_until};
+use skills_testkit::{Home, HttpAnswer, Listening, PROMPT_TIMEOUT, http_request, wait_until};
 use skills_usage::{
     archive::{Address, Archive, Keep, MAX_SKILL_EVENTS, Taken},
     clock,
@@ -39,12 +39,12 @@ fn started(home: &Home, arguments: &[&str]) -> Listening {
     Listening::start(collect(home, arguments))
 }
 
-fn json_of(answer: &Answer) -> Value {
+fn json_of(answer: &HttpAnswer) -> Value {
     serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {answer:?}"))
 }
 
 /// Accepted, known, expired, refused.
-fn taken(answer: &Answer) -> (u64, u64, u64, usize) {
+fn taken(answer: &HttpAnswer) -> (u64, u64, u64, usize) {
     assert_eq!(answer.status, 200, "{answer:?}");
     let body = json_of(answer);
     let number = |name: &str| body.get(name).and_then(Value::as_u64).unwrap();
@@ -188,7 +188,9 @@ fn what_is_too_much_is_refused_and_what_is_too_long_is_cut() {
     let send = |kind: &[(&str, &str)], body: &str| {
         let mut headers = vec![("Host", &*host)];
         headers.extend(kind);
-        ask(collector.address(), "POST", "/v1/events", &headers, body.as_bytes()).unwrap().status
+        http_request(collector.address(), "POST", "/v1/events", &headers, body.as_bytes())
+            .unwrap()
+            .status
     };
     let is_json = ("Content-Type", "application/json; charset=utf-8");
     assert_eq!(send(&[is_json], r#"{"events":[]}"#), 200);
@@ -226,7 +228,7 @@ fn strangers_are_not_let_in() {
     let post = |headers: &[(&str, &str)]| {
         let mut all = vec![("Content-Type", "application/json")];
         all.extend(headers);
-        ask(collector.address(), "POST", "/v1/events", &all, br#"{"events":[]}"#).unwrap()
+        http_request(collector.address(), "POST", "/v1/events", &all, br#"{"events":[]}"#).unwrap()
     };
     let (host, bearer) = (("Host", &*host), ("Authorization", &*bearer));
     for (status, headers) in [
@@ -259,7 +261,7 @@ fn strangers_are_not_let_in() {
     assert_eq!(collector.get("/healthz").body, "ok");
     let login = |token: &str| {
         let form = format!("token={}", token.replace('-', "%2D"));
-        ask(collector.address(), "POST", "/login", &[host], form.as_bytes()).unwrap()
+        http_request(collector.address(), "POST", "/login", &[host], form.as_bytes()).unwrap()
     };
     assert_eq!(login("wrong").status, 401);
     let answer = login(TOKEN);
@@ -458,7 +460,7 @@ fn e13_connections_that_say_nothing_delay_no_request_even_from_the_same_address(
     let asked = Instant::now();
     assert_eq!(collector.get("/healthz").status, 200);
     assert_eq!(taken(&collector.post("/v1/events", &batch(&some(1, 4)))), (1, 0, 0, 0));
-    assert!(asked.elapsed() < PROMPT, "{:?}", asked.elapsed());
+    assert!(asked.elapsed() < PROMPT_TIMEOUT, "{:?}", asked.elapsed());
     // The oldest have lost their places to the latest.
     let mut first = held.remove(0);
     assert!(matches!(first.read(&mut [0; 1]), Ok(0) | Err(_)));
@@ -479,7 +481,7 @@ fn e13_a_page_elsewhere_navigates_here_and_sends_no_form() {
             ("Sec-Fetch-Mode", "navigate"),
         ];
         let body: &[u8] = if method == "POST" { br#"{"events":[]}"# } else { b"" };
-        ask(collector.address(), method, path, &headers, body).unwrap().status
+        http_request(collector.address(), method, path, &headers, body).unwrap().status
     };
     for site in ["cross-site", "same-site"] {
         assert_eq!(asked("POST", "/v1/events", site), 403, "{site}");

@@ -7,8 +7,9 @@ use std::{
 
 use serde_json::Value;
 use skills_testkit::{
-    Home, Listening, ask,
+    Home, Listening,
     events::{Events, skill_name},
+    http_request,
 };
 
 use crate::support::{run, skill};
@@ -94,8 +95,9 @@ fn no_other_page_and_nobody_without_the_token_sees_it() {
     let home = home();
     let page = Listening::start(shown(&home));
     let host = page.address().to_string();
-    let asked =
-        |headers: &[(&str, &str)]| ask(page.address(), "GET", "/", headers, b"").unwrap().status;
+    let asked = |headers: &[(&str, &str)]| {
+        http_request(page.address(), "GET", "/", headers, b"").unwrap().status
+    };
     assert_eq!(asked(&[("Host", &host)]), 200);
     assert_eq!(asked(&[("Host", "evil.example")]), 421);
     assert_eq!(asked(&[("Host", &host), ("Origin", "http://evil.example")]), 403);
@@ -115,7 +117,7 @@ fn no_other_page_and_nobody_without_the_token_sees_it() {
     assert!(!asked.body.contains("/totals/served"));
     assert_eq!((page.get("/style.css").status, page.get("/v1/stats").status), (200, 401));
     let form = format!("token={TOKEN}");
-    let entered = ask(
+    let entered = http_request(
         page.address(),
         "POST",
         "/login",
@@ -125,7 +127,7 @@ fn no_other_page_and_nobody_without_the_token_sees_it() {
     .unwrap();
     assert_eq!(entered.status, 303, "{entered:?}");
     let typed = [("Host", &*host), ("Content-Type", "application/x-www-form-urlencoded")];
-    let wrong = ask(page.address(), "POST", "/login", &typed, b"token=wrong").unwrap();
+    let wrong = http_request(page.address(), "POST", "/login", &typed, b"token=wrong").unwrap();
     assert_eq!(wrong.status, 401);
     assert!(wrong.head.to_lowercase().contains("content-type: text/html"), "{wrong:?}");
     let body = &wrong.body;
@@ -135,11 +137,11 @@ fn no_other_page_and_nobody_without_the_token_sees_it() {
         let (name, value) = line.split_once(": ")?;
         name.eq_ignore_ascii_case("set-cookie").then(|| value.split(';').next().unwrap())
     });
-    let known =
-        ask(page.address(), "GET", "/", &[("Host", &host), ("Cookie", cookie.unwrap())], b"");
+    let signed_in = [("Host", &*host), ("Cookie", cookie.unwrap())];
+    let known = http_request(page.address(), "GET", "/", &signed_in, b"");
     assert_eq!(known.unwrap().status, 200);
     let bearer = format!("Bearer {TOKEN}");
-    let program = ask(
+    let program = http_request(
         page.address(),
         "GET",
         "/v1/stats",

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt::Write as _, fs, path::PathBuf};
 
 use skills_core::diagnostic::Code;
 use skills_mcp::{
-    config::{ContentPolicy, DECLARATIONS, KEYS, Kind, VARIABLES},
+    config::{ContentPolicy, DECLARATIONS, KEYS, VARIABLES, ValueKind},
     surface::TOOLS,
 };
 use skills_testkit::Home;
@@ -106,7 +106,7 @@ directories and plugins set nothing.
   file is in `~/.skills-mcp`.
 - **A record that cannot be read or written** (a read-only home, a damaged file) lets content narrow only; the message names the file.
   Nothing else stops. Delete a damaged one, and every source counts as served for the first time.
-- An invalid value counts as left out; one under `scripts` turns scripts off until it is mended, and does not go on record.
+- An invalid value counts as left out; one under `scripts` turns scripts off until it is fixed, and does not go on record.
 - Only the first source's `config.yaml` counts, but for `git.*` and `refresh.*`, which apply to each repository by itself.
 ";
 
@@ -123,17 +123,21 @@ fn trust_is_what_the_policies_say() {
 #[test]
 fn what_content_could_use_against_its_reader_is_pinned_or_the_operators() {
     for key in KEYS {
-        let dangerous = matches!(key.kind, Kind::Url | Kind::Commands | Kind::History)
-            || matches!(key.kind, Kind::Folders | Kind::Variables | Kind::Extensions)
-            || key.name.starts_with("analytics.")
-            || [
-                "scripts.enabled",
-                "scripts.sandbox",
-                "scripts.network",
-                "git.branch",
-                "refresh.enabled",
-            ]
-            .contains(&key.name);
+        let dangerous =
+            matches!(key.kind, ValueKind::Url | ValueKind::Commands | ValueKind::History)
+                || matches!(
+                    key.kind,
+                    ValueKind::Folders | ValueKind::Variables | ValueKind::Extensions
+                )
+                || key.name.starts_with("analytics.")
+                || [
+                    "scripts.enabled",
+                    "scripts.sandbox",
+                    "scripts.network",
+                    "git.branch",
+                    "refresh.enabled",
+                ]
+                .contains(&key.name);
         let held = key.content.is_recorded() || key.content == ContentPolicy::Operator;
         assert!(held || !dangerous, "{}", key.name);
     }

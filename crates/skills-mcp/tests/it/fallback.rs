@@ -14,7 +14,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::{Client, Home, LIMIT, PROMPT, wait_until};
+use skills_testkit::{Client, Home, PROMPT_TIMEOUT, TEST_TIMEOUT, wait_until};
 
 use crate::support::{Prompt, after, bundle, run, server, signal, skill, with_all_tools};
 
@@ -282,7 +282,7 @@ fn c01_texts_rewritten_ten_times_a_second_are_whole_of_one_generation_and_never_
     let (mut answered, mut slowest) = (0, Duration::ZERO);
     let enough = |answered| done.load(Ordering::SeqCst) >= 5 && answered >= 100;
     while started.elapsed() < Duration::from_secs(5) || !enough(answered) {
-        assert!(started.elapsed() < LIMIT, "{answered} answers");
+        assert!(started.elapsed() < TEST_TIMEOUT, "{answered} answers");
         while asked.len() < 8 {
             let name = format!("s-{}", (answered * 8 + asked.len()) % SKILLS);
             let (tool, key) = [("skill", "name"), ("get_skill", "skill_path")][asked.len() % 2];
@@ -300,7 +300,7 @@ fn c01_texts_rewritten_ten_times_a_second_are_whole_of_one_generation_and_never_
     }
     stop.store(true, Ordering::Relaxed);
     writer.join().unwrap();
-    assert!(slowest < PROMPT, "{slowest:?} of {answered}");
+    assert!(slowest < PROMPT_TIMEOUT, "{slowest:?} of {answered}");
     let (_, _, log) = client.close();
     assert!(!log.contains("panic"), "{log}");
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::{Client, Home, Manner, PROMPT, Remote};
+use skills_testkit::{Client, GitServerBehaviour, Home, PROMPT_TIMEOUT, Remote};
 
 use crate::support::{bundle, eventually, run, skill};
 
@@ -86,7 +86,7 @@ fn without_a_cache_calls_say_at_once_that_the_first_sync_is_running() {
     let home = Home::new();
     let remote = Remote::with(&home, "team", ONE);
     let server = remote.serve();
-    server.behave(Manner::Stall);
+    server.behave(GitServerBehaviour::Stall);
     let mut client = following(&home, &server.url());
     let started = Instant::now();
     let tools = client.request("tools/list", json!({}));
@@ -95,8 +95,8 @@ fn without_a_cache_calls_say_at_once_that_the_first_sync_is_running() {
     assert!(reply.is_error, "{}", reply.text);
     assert!(reply.text.contains("the first sync of http://127.0.0.1:"), "{}", reply.text);
     assert!(reply.text.contains("is running"), "{}", reply.text);
-    assert!(started.elapsed() < PROMPT, "{:?}", started.elapsed());
-    server.behave(Manner::Open);
+    assert!(started.elapsed() < PROMPT_TIMEOUT, "{:?}", started.elapsed());
+    server.behave(GitServerBehaviour::Open);
     says(&mut client, "ui/auth", "The first text.");
 }
 
@@ -155,12 +155,12 @@ fn report_4_network_down_at_refresh_is_said_and_tried_again() {
     let server = remote.serve();
     let mut client = following(&home, &server.url());
     says(&mut client, "ui/auth", "The first text.");
-    server.behave(Manner::Status(503));
+    server.behave(GitServerBehaviour::Status(503));
     let answer = refresh(&mut client);
     assert_eq!(answer["success"], false);
     assert!(answer["message"].as_str().unwrap().contains("cannot be reached"), "{answer}");
     assert_eq!(answer["commit_hash"], remote.git(&["rev-parse", "HEAD"]).as_str());
-    server.behave(Manner::Open);
+    server.behave(GitServerBehaviour::Open);
     assert_eq!(refresh(&mut client)["success"], true);
 }
 
@@ -173,17 +173,17 @@ fn report_5_a_second_refresh_while_one_runs_is_answered_at_once() {
     says(&mut client, "ui/auth", "The first text.");
     // The first sync of its own is over.
     refresh(&mut client);
-    server.behave(Manner::Stall);
-    let asked = server.asked().len();
+    server.behave(GitServerBehaviour::Stall);
+    let asked = server.requests().len();
     let first = client.ask("tools/call", json!({"name": "refresh_skills", "arguments": {}}));
-    eventually("the first refresh asks", || (server.asked().len() > asked).then_some(()));
+    eventually("the first refresh asks", || (server.requests().len() > asked).then_some(()));
     let started = Instant::now();
     let second = client.call("refresh_skills", &json!({})).json;
     assert_eq!(second["success"], false);
     assert!(second["message"].as_str().unwrap().contains("already running"), "{second}");
-    assert!(started.elapsed() < PROMPT, "{:?}", started.elapsed());
+    assert!(started.elapsed() < PROMPT_TIMEOUT, "{:?}", started.elapsed());
     assert!(text_of(&mut client, "ui/auth").is_some(), "other calls go on");
-    server.behave(Manner::Open);
+    server.behave(GitServerBehaviour::Open);
     assert!(client.answer(first).get("result").is_some());
 }
 
@@ -193,12 +193,12 @@ fn git_5_an_expired_token_is_told_with_the_way_to_renew_it() {
     let home = Home::new();
     let remote = Remote::with(&home, "team", ONE);
     let server = remote.serve();
-    server.behave(Manner::Password("good".into()));
+    server.behave(GitServerBehaviour::Password("good".into()));
     let mut command = follower(&home, &server.url());
     command.env("GITHUB_TOKEN", "good");
     let mut client = Client::legacy(command, "2025-11-25");
     says(&mut client, "ui/auth", "The first text.");
-    server.behave(Manner::Password("another".into()));
+    server.behave(GitServerBehaviour::Password("another".into()));
     let answer = refresh(&mut client);
     assert_eq!(answer["success"], false, "{answer}");
     let message = answer["message"].as_str().unwrap();
@@ -213,7 +213,7 @@ fn git_5_the_credential_helper_of_the_machine_is_asked_without_a_token() {
     let home = Home::new();
     let remote = Remote::with(&home, "team", ONE);
     let server = remote.serve();
-    server.behave(Manner::Password("from-helper".into()));
+    server.behave(GitServerBehaviour::Password("from-helper".into()));
     let helper = "!f() { echo username=x-access-token; echo password=from-helper; }; f";
     home.write(".gitconfig", format!("[credential]\n\thelper = \"{helper}\"\n"));
     let (code, out, err) = run(follower(&home, &server.url()).env("GITHUB_TOKEN", "").arg("sync"));
@@ -420,7 +420,7 @@ fn within_the_interval_the_remote_is_asked_once_for_all_processes() {
         let mut client = following(&home, &server.url());
         says(&mut client, "ui/auth", "The first text.");
     }
-    assert_eq!(server.fetches(), 1, "{:?}", server.asked());
+    assert_eq!(server.fetches(), 1, "{:?}", server.requests());
     forget_when(&home);
     let _client = following(&home, &server.url());
     eventually("after the interval it is asked again", || (server.fetches() == 2).then_some(()));
@@ -540,14 +540,14 @@ fn a_server_that_leaves_during_a_fetch_leaves_at_once_and_nothing_behind() {
     let home = Home::new();
     let remote = Remote::with(&home, "team", ONE);
     let server = remote.serve();
-    server.behave(Manner::Stall);
+    server.behave(GitServerBehaviour::Stall);
     let client = following(&home, &server.url());
-    eventually("it asks", || (!server.asked().is_empty()).then_some(()));
+    eventually("it asks", || (!server.requests().is_empty()).then_some(()));
     let children = || run(Command::new("pgrep").args(["-f", &server.base()])).1;
     assert!(!children().is_empty());
     let (status, took, _) = client.close();
     assert!(status.success());
-    assert!(took < PROMPT, "{took:?}");
+    assert!(took < PROMPT_TIMEOUT, "{took:?}");
     eventually("no git is left", || children().is_empty().then_some(()));
 }
 
@@ -583,7 +583,7 @@ fn a_sync_that_changes_three_of_many_files_reads_three_and_no_call_sees_two_comm
     }
     assert!(sync.wait().unwrap().success());
     // `benches` measure how long: ten milliseconds where it is built for speed.
-    assert!(worst < PROMPT, "a call took {worst:?}");
+    assert!(worst < PROMPT_TIMEOUT, "a call took {worst:?}");
     println!("the longest call took {worst:?}");
     let (_, _, log) = client.close();
     let line = log.lines().rfind(|line| line.contains("indexed")).unwrap();
@@ -604,11 +604,11 @@ fn with_a_cache_a_stalled_remote_does_not_slow_the_start() {
         started.elapsed()
     };
     let quiet = (0..5).map(|_| start()).min().unwrap();
-    server.behave(Manner::Stall);
+    server.behave(GitServerBehaviour::Stall);
     forget_when(&home);
     let stalled = (0..5).map(|_| start()).min().unwrap();
     println!("quiet {quiet:?}, stalled {stalled:?}");
-    assert!(stalled < quiet + PROMPT, "{stalled:?} after {quiet:?}");
+    assert!(stalled < quiet + PROMPT_TIMEOUT, "{stalled:?} after {quiet:?}");
 }
 
 /// Makes the last sync one of long ago.

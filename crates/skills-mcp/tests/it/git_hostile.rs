@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::{Client, Home, Manner, Remote};
+use skills_testkit::{Client, GitServerBehaviour, Home, Remote};
 
 use crate::{
     git::{follower, following, kept, refresh, says, synced, text_of},
@@ -281,7 +281,7 @@ fn g07_the_token_is_sent_to_its_host_and_is_nowhere_else() {
     let home = Home::new();
     let remote = team(&home);
     let (server, other) = (remote.serve(), remote.serve());
-    server.behave(Manner::Password(CANARY.into()));
+    server.behave(GitServerBehaviour::Password(CANARY.into()));
     let start = || {
         let mut command = follower(&home, &server.url());
         command.env("GITHUB_TOKEN", CANARY).env("SKILLS_LOG", "trace");
@@ -289,29 +289,33 @@ fn g07_the_token_is_sent_to_its_host_and_is_nowhere_else() {
     };
     let mut client = start();
     says(&mut client, "a", "the text");
-    let authorized = server.asked().iter().any(|asked| asked.authorization.is_some());
+    let authorized = server.requests().iter().any(|asked| asked.authorization.is_some());
     assert!(authorized, "the token was sent");
     let mut answers = String::new();
-    other.behave(Manner::Password("other".into()));
+    other.behave(GitServerBehaviour::Password("other".into()));
     for manner in [
-        Manner::Status(401),
-        Manner::Status(500),
-        Manner::Password("no".into()),
-        Manner::Redirect(other.base()),
+        GitServerBehaviour::Status(401),
+        GitServerBehaviour::Status(500),
+        GitServerBehaviour::Password("no".into()),
+        GitServerBehaviour::Redirect(other.base()),
     ] {
         server.behave(manner);
         answers.push_str(&refresh(&mut client).to_string());
     }
-    assert!(!other.asked().is_empty(), "the redirect was followed");
-    assert!(other.asked().iter().all(|asked| asked.authorization.is_none()), "{:?}", other.asked());
-    server.behave(Manner::Stall);
+    assert!(!other.requests().is_empty(), "the redirect was followed");
+    assert!(
+        other.requests().iter().all(|asked| asked.authorization.is_none()),
+        "{:?}",
+        other.requests()
+    );
+    server.behave(GitServerBehaviour::Stall);
     let refresh = client.ask("tools/call", json!({"name": "refresh_skills", "arguments": {}}));
     let arguments = eventually("git runs", || {
         let out = run(Command::new("pgrep").args(["-a", "-f", &server.base()])).1;
         (!out.is_empty()).then_some(out)
     });
     assert!(!arguments.contains(CANARY), "{arguments}");
-    server.behave(Manner::Open);
+    server.behave(GitServerBehaviour::Open);
     client.answer(refresh);
     let (_, _, log) = client.close();
     for (what, text) in [("an answer", &answers), ("the log", &log)] {
@@ -550,7 +554,7 @@ fn g17_remotes_that_stall_drip_or_vanish_are_given_up_and_calls_go_on() {
     let server = remote.serve();
     synced(&home, &server.url());
     remote.commit(&format!("//- skills/b.md\n{}", skill("b", "B", "new")));
-    for manner in [Manner::Stall, Manner::Drip] {
+    for manner in [GitServerBehaviour::Stall, GitServerBehaviour::Drip] {
         server.behave(manner.clone());
         let mut command = follower(&home, &server.url());
         command.args(["--set", "git.timeout_seconds=2"]);
@@ -634,7 +638,7 @@ fn g19_two_processes_with_different_tokens_and_branches_do_not_mix() {
     remote.git(&["checkout", "-q", "-b", "next"]);
     remote.commit(&format!("//- skills/a.md\n{}", skill("a", "A", "of next")));
     let server = remote.serve();
-    server.behave(Manner::Password("right".into()));
+    server.behave(GitServerBehaviour::Password("right".into()));
     let start = |branch: &str, token: &str| {
         let mut command = follower(&home, &server.url());
         command.env("SKILLS_BRANCH", branch).env("GITHUB_TOKEN", token);
@@ -749,7 +753,7 @@ fn e11_a_small_remote_that_takes_much_of_the_disk_is_refused_before_anything_is_
     assert!(err.contains("set git.max_total_bytes to more"), "{err}");
     assert!(taken(&home) < MIB, "{}", taken(&home));
     let mut client = following(&home, &remote.url());
-    client.be_patient(Duration::from_mins(1));
+    client.set_timeout(Duration::from_mins(1));
     says(&mut client, "a", "the text");
 }
 

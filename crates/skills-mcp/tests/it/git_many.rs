@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use skills_testkit::{Client, Home, Manner, Remote};
+use skills_testkit::{Client, GitServerBehaviour, Home, Remote};
 
 use crate::{
     git::{follower, says},
@@ -16,7 +16,7 @@ fn g12_many_servers_on_an_empty_cache_make_one_clone() {
     let remote = Remote::empty(&home, "team");
     remote.commit(&format!("//- skills/a.md\n{}", skill("apples", "A", "the text")));
     let server = remote.serve();
-    server.behave(Manner::Slow(200));
+    server.behave(GitServerBehaviour::Slow(200));
     let started = Instant::now();
     let mut clients: Vec<Client> =
         (0..servers).map(|_| Client::spawn(follower(&home, &server.url()))).collect();
@@ -29,7 +29,7 @@ fn g12_many_servers_on_an_empty_cache_make_one_clone() {
         says(client, "a", "the text");
     }
     println!("{servers} servers served after {:?}", started.elapsed());
-    assert_eq!(server.fetches(), 1, "{:?}", server.asked());
+    assert_eq!(server.fetches(), 1, "{:?}", server.requests());
     for client in clients {
         let (status, _, log) = client.close();
         assert!(status.success());

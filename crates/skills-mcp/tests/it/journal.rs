@@ -17,7 +17,7 @@ use std::{
 
 use serde_json::{Value, json};
 use skills_mcp::config::{Analytics, Settings};
-use skills_testkit::{Behaviour, Client, Endpoint, Home, PROMPT, wait_until};
+use skills_testkit::{Client, Endpoint, EndpointBehaviour, Home, PROMPT_TIMEOUT, wait_until};
 use skills_usage::{
     clock,
     event::{Event, RecordedEvent, SkillFeedback},
@@ -69,7 +69,7 @@ pub(crate) fn shake(command: Command) -> Client {
 pub(crate) fn ask(client: &mut Client) {
     let asked = Instant::now();
     client.call("get_skill", &json!({"context": "nginx"}));
-    assert!(asked.elapsed() < PROMPT, "a call waits for the journal");
+    assert!(asked.elapsed() < PROMPT_TIMEOUT, "a call waits for the journal");
 }
 
 pub(crate) fn own(home: &Home) -> PathBuf {
@@ -324,11 +324,11 @@ fn a08_the_end_of_a_server_sends_also_right_after_an_endpoint_is_well_again() {
     wait_until("both events when the server ends", || {
         let home = Home::with(ROOT_TREE);
         let endpoint = Endpoint::start();
-        endpoint.behave(Behaviour::Status(503));
+        endpoint.behave(EndpointBehaviour::Status(503));
         let mut client = shake(sending(&home, &endpoint.url()));
         ask(&mut client);
         wait_until("it fails", || SenderState::read(&JournalFolder::new(home.path())).failures > 0);
-        endpoint.behave(Behaviour::Take);
+        endpoint.behave(EndpointBehaviour::Take);
         wait_until("the first", || endpoint.ids().len() == 1);
         ask(&mut client);
         client.close();
@@ -390,7 +390,7 @@ fn assert_counts_and_recovers(lines: &str, mend: impl Fn(&Client, &Path)) {
     assert_eq!(kept(), 5, "what came after is kept");
     assert_eq!(ids(&folder.join("analytics-buffer.jsonl")).len(), 5);
     let (status, took, log) = client.close();
-    assert!(status.success() && took < PROMPT, "{took:?} {log}");
+    assert!(status.success() && took < PROMPT_TIMEOUT, "{took:?} {log}");
     assert_eq!(log.matches("events are dropped and counted").count(), 1, "{log}");
     assert!(log.contains("events are written again") && log.contains("dropped=1"), "{log}");
 }
@@ -627,9 +627,11 @@ fn files_are_for_their_owner_and_without_an_endpoint_there_is_only_the_history()
 // SEND-1
 #[test]
 fn the_end_of_a_server_sends_what_there_is_and_is_not_held_up() {
-    for (behaviour, arrives) in
-        [(Behaviour::Take, true), (Behaviour::Hang, false), (Behaviour::Drip, false)]
-    {
+    for (behaviour, arrives) in [
+        (EndpointBehaviour::Take, true),
+        (EndpointBehaviour::Hang, false),
+        (EndpointBehaviour::Drip, false),
+    ] {
         // It has half a second to send; a machine that stalls for as long is given another try.
         let (home, endpoint) = eventually("as an endpoint behaves", || {
             let home = Home::with(ROOT_TREE);
@@ -640,11 +642,11 @@ fn the_end_of_a_server_sends_what_there_is_and_is_not_held_up() {
             let mut client = shake(command);
             ask(&mut client);
             let (status, took, log) = client.close();
-            assert!(status.success() && took < PROMPT, "{behaviour:?}: {took:?} {log}");
+            assert!(status.success() && took < PROMPT_TIMEOUT, "{behaviour:?}: {took:?} {log}");
             let as_expected = endpoint.ids().len() == usize::from(arrives);
             (as_expected && unsent(&home).is_empty() == arrives).then_some((home, endpoint))
         });
-        endpoint.behave(Behaviour::Take);
+        endpoint.behave(EndpointBehaviour::Take);
         let mut client = shake(sending(&home, &endpoint.url()));
         ask(&mut client);
         eventually("both", || (endpoint.ids().len() == 2).then_some(()));
@@ -739,7 +741,7 @@ fn a_token_is_not_sent_for_all_to_read() {
 // B-05
 
 /// What an endpoint does to seven events before it takes them; the server's log, and what came when.
-fn weathered(behaviour: &Behaviour) -> (String, Vec<Instant>, Home) {
+fn weathered(behaviour: &EndpointBehaviour) -> (String, Vec<Instant>, Home) {
     let home = Home::with(ROOT_TREE);
     let endpoint = Endpoint::start();
     endpoint.behave(behaviour.clone());
@@ -748,8 +750,8 @@ fn weathered(behaviour: &Behaviour) -> (String, Vec<Instant>, Home) {
         ask(&mut client);
     }
     wait_until("a request", || !endpoint.posted().is_empty());
-    if !matches!(behaviour, Behaviour::AtMost(_)) {
-        endpoint.behave(Behaviour::Take);
+    if !matches!(behaviour, EndpointBehaviour::AtMost(_)) {
+        endpoint.behave(EndpointBehaviour::Take);
     }
     wait_until(&format!("all of it after {behaviour:?}"), || endpoint.ids().len() == 7);
     let (_, _, log) = client.close();
@@ -762,18 +764,18 @@ fn weathered(behaviour: &Behaviour) -> (String, Vec<Instant>, Home) {
 fn b05_whatever_an_endpoint_does_its_events_arrive_once_it_is_well() {
     let other = Endpoint::start();
     let table = [
-        (Behaviour::Status(500), "status 500"),
-        (Behaviour::Status(408), "status 408"),
-        (Behaviour::RetryAfter(429, "4".to_owned()), "status 429"),
-        (Behaviour::RetryAfter(503, "soon".to_owned()), "status 503"),
-        (Behaviour::AtMost(2), ""),
-        (Behaviour::Hang, "does not take them"),
-        (Behaviour::Drip, "does not take them"),
-        (Behaviour::Garbage, "does not take them"),
-        (Behaviour::Close, "does not take them"),
-        (Behaviour::Redirect(other.url()), "status 307"),
-        (Behaviour::Status(401), "ANALYTICS_TOKEN"),
-        (Behaviour::Status(404), "set analytics.endpoint"),
+        (EndpointBehaviour::Status(500), "status 500"),
+        (EndpointBehaviour::Status(408), "status 408"),
+        (EndpointBehaviour::RetryAfter(429, "4".to_owned()), "status 429"),
+        (EndpointBehaviour::RetryAfter(503, "soon".to_owned()), "status 503"),
+        (EndpointBehaviour::AtMost(2), ""),
+        (EndpointBehaviour::Hang, "does not take them"),
+        (EndpointBehaviour::Drip, "does not take them"),
+        (EndpointBehaviour::Garbage, "does not take them"),
+        (EndpointBehaviour::Close, "does not take them"),
+        (EndpointBehaviour::Redirect(other.url()), "status 307"),
+        (EndpointBehaviour::Status(401), "ANALYTICS_TOKEN"),
+        (EndpointBehaviour::Status(404), "set analytics.endpoint"),
     ];
     thread::scope(|scope| {
         for (behaviour, said) in &table {
@@ -783,7 +785,7 @@ fn b05_whatever_an_endpoint_does_its_events_arrive_once_it_is_well() {
                     let gap = next.duration_since(*one);
                     assert!(gap > Duration::from_millis(900), "{behaviour:?}: {gap:?}");
                 }
-                if matches!(behaviour, Behaviour::RetryAfter(429, _)) {
+                if matches!(behaviour, EndpointBehaviour::RetryAfter(429, _)) {
                     assert!(came[1].duration_since(came[0]) > Duration::from_millis(3_900));
                 }
                 assert!(came.len() < 15, "{behaviour:?}: {}", came.len());
@@ -803,12 +805,12 @@ fn b05_whatever_an_endpoint_does_its_events_arrive_once_it_is_well() {
 fn b05_what_is_refused_for_good_is_put_aside_and_holds_nothing_up() {
     let home = Home::with(ROOT_TREE);
     let endpoint = Endpoint::start();
-    endpoint.behave(Behaviour::Status(422));
+    endpoint.behave(EndpointBehaviour::Status(422));
     let mut client = shake(sending(&home, &endpoint.url()));
     ask(&mut client);
     let refused = own(&home).join("analytics-refused.jsonl");
     eventually("it is put aside", || (ids(&refused).len() == 1).then_some(()));
-    endpoint.behave(Behaviour::Take);
+    endpoint.behave(EndpointBehaviour::Take);
     ask(&mut client);
     eventually("the next", || (endpoint.ids().len() == 1).then_some(()));
     let (_, _, log) = client.close();
@@ -855,13 +857,13 @@ fn b05_what_nobody_may_read_goes_when_there_is_too_much_and_is_counted_by_its_si
 fn b05_after_an_outage_there_is_one_request_a_second() {
     let home = Home::with(ROOT_TREE);
     let endpoint = Endpoint::start();
-    endpoint.behave(Behaviour::Status(503));
+    endpoint.behave(EndpointBehaviour::Status(503));
     let events: Vec<RecordedEvent> = (0..1_700).map(|_| event("waits")).collect();
     assert!(JournalWriter::new(Some(home.path())).write(&events, &settings(&endpoint.url())));
     let mut clients: Vec<Client> = (0..3).map(|_| shake(sending(&home, &endpoint.url()))).collect();
     clients.iter_mut().for_each(ask);
     eventually("a request", || endpoint.posted().first().cloned());
-    endpoint.behave(Behaviour::Take);
+    endpoint.behave(EndpointBehaviour::Take);
     wait_until("all", || endpoint.ids().len() == 1_703);
     for client in clients {
         client.close();

@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::{Client, Home, PROMPT, wait_until};
+use skills_testkit::{Client, Home, PROMPT_TIMEOUT, wait_until};
 
 use crate::support::{bundle, listed_names, offered, run, server, sk};
 
@@ -101,7 +101,7 @@ fn assert_final(answer: &Value, id: u64) {
 
 fn assert_clean_end((status, took, log): (ExitStatus, Duration, String)) {
     assert_eq!(status.code(), Some(0), "{log}");
-    assert!(took < PROMPT, "streams are not waited out: {took:?} {log}");
+    assert!(took < PROMPT_TIMEOUT, "streams are not waited out: {took:?} {log}");
     assert!(!log.contains("in flight"), "{log}");
 }
 

@@ -141,7 +141,7 @@ fn e01_a_credential_helper_and_git_commands_that_a_script_left_are_not_started()
     let marker = markers.path().join("marker");
     let (shop, remote) = planting("git-credential-planted", &marker);
     let server = remote.serve();
-    server.behave(skills_testkit::Manner::Password("secret".into()));
+    server.behave(skills_testkit::GitServerBehaviour::Password("secret".into()));
     let planted = shop.project().join(".venv/bin");
     let touch = format!("#!/bin/sh\ntouch {}\n", marker.display());
     for name in ["git-credential-planted", "helper", "git-remote-http", "git-remote-https"] {

@@ -158,7 +158,7 @@ fn a02_clients_hear_of_a_plugin_that_nobody_asked_for() {
     let mut client = Client::legacy(agents(&home, &["--tools", "skill"]), "2025-11-25");
     assert!(loaded(&mut client, "pdf:fill").is_some());
     enable(&home, SETTINGS, &[("pdf", false), ("art", true)]);
-    client.be_patient(Duration::from_mins(1));
+    client.set_timeout(Duration::from_mins(1));
     client.notification("notifications/tools/list_changed");
     assert!(loaded(&mut client, "pdf:fill").is_none());
 }

@@ -4,12 +4,12 @@ use std::{collections::BTreeMap, fs, os::unix::fs::symlink, path::Path};
 
 use proptest::prelude::*;
 use skills_core::{
-    catalog::{Entry, Folder},
+    catalog::{FileEntry, Folder},
     diagnostic::Finding,
     relpath::RelPath,
 };
 use skills_mcp::{
-    config::{NamedSource, Trust},
+    config::{NamedDirectory, Trust},
     source::{Directory, ScanScope, ScannedSource, Watch},
 };
 use skills_testkit::Home;
@@ -61,8 +61,8 @@ fn seen(scanned: &ScannedSource, directory: &Directory) -> Seen {
     fn collect(folder: &Folder, path: &str, seen: &mut BTreeMap<String, Option<u64>>) {
         for (name, entry) in folder.files() {
             let bytes = match entry {
-                Entry::Regular { bytes, .. } => Some(*bytes),
-                Entry::Special => None,
+                FileEntry::Regular { bytes, .. } => Some(*bytes),
+                FileEntry::Special => None,
             };
             seen.insert(format!("{path}/{name}"), bytes);
         }
@@ -74,7 +74,7 @@ fn seen(scanned: &ScannedSource, directory: &Directory) -> Seen {
     let mut all = BTreeMap::new();
     let intake = scanned.intake(directory);
     collect(&intake.root, "", &mut all);
-    let mut findings = intake.walked.to_vec();
+    let mut findings = intake.scan_findings.to_vec();
     findings.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.message.cmp(&b.1.message)));
     (all, findings)
 }
@@ -96,7 +96,7 @@ proptest! {
         prop::collection::vec(edit(), 1..5), 1..10,
     )) {
         let home = Home::with("//- first.md\nx\n");
-        let named = NamedSource { name: "main".into(), path: home.skills(), origin: "--dir" };
+        let named = NamedDirectory { name: "main".into(), path: home.skills(), origin: "--dir" };
         let directory = Directory::open(&named, Trust::Named).unwrap();
         let mut watch = Watch::open().unwrap();
         let mut scanned = ScannedSource::default();

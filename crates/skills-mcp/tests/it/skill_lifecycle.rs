@@ -22,7 +22,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::{Client, Home, PROMPT, wait_until};
+use skills_testkit::{Client, Home, PROMPT_TIMEOUT, wait_until};
 
 use crate::support::{
     agents, agents_client, bundle, description, eventually, install_plugins, listed_names, offered,
@@ -256,7 +256,7 @@ fn fresh_3_everything_is_looked_at_every_30_seconds() {
     let quick = ["--set", "refresh.scan_seconds=1", "--set", "refresh.watch=false"];
     let mut client = agents_client(&home, &quick);
     // Where the first look took long, as on a busy machine, the next comes later.
-    client.be_patient(Duration::from_secs(200));
+    client.set_timeout(Duration::from_secs(200));
     load(&mut client, "user");
     home.write(".claude/skills/later/SKILL.md", bundle("later", "Later", "Text."));
     client.notification("notifications/tools/list_changed");
@@ -479,7 +479,7 @@ fn signalled(mut client: Client, signal: &str) -> (Option<i32>, String) {
     let (code, _, complaint) = run(Command::new("sh").args(["-c", &kill]));
     assert_eq!(code, 0, "{complaint}");
     let (status, took, log) = client.wait();
-    assert!(took < PROMPT, "{took:?}");
+    assert!(took < PROMPT_TIMEOUT, "{took:?}");
     (status.code(), log)
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 pub(crate) use skills_testkit::eventually;
-use skills_testkit::{Client, Home, LIMIT};
+use skills_testkit::{Client, Home, TEST_TIMEOUT};
 
 /// A small tree: four levels, an asset that exists, one that does not, and a second skill about the same.
 pub(crate) const ROOT_TREE: &str = "\
@@ -248,7 +248,7 @@ impl Prompt {
         let started = Instant::now();
         while !ask(&mut self.client) {
             self.old += 1;
-            assert!(started.elapsed() < LIMIT, "still not seen: {what}");
+            assert!(started.elapsed() < TEST_TIMEOUT, "still not seen: {what}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use skills_mcp::{
-    config::{Environment, NamedSource, Stack, Trust},
+    config::{ConfigLayers, Environment, NamedDirectory, Trust},
     script::Runs,
     source::Directory,
     store::{Cause, Store},
@@ -51,10 +51,11 @@ struct Calls {
 impl Calls {
     fn new() -> Self {
         let home = Home::with(ROOT_TREE);
-        let named = NamedSource { name: "team".into(), path: home.skills(), origin: "--dir" };
+        let named = NamedDirectory { name: "team".into(), path: home.skills(), origin: "--dir" };
         let source = Directory::open(&named, Trust::Named).unwrap();
         let environment = Environment::default();
-        let stack = Stack::read(&environment, &["analytics.enabled=true".to_owned()]).unwrap();
+        let stack =
+            ConfigLayers::read(&environment, &["analytics.enabled=true".to_owned()]).unwrap();
         let store = Arc::new(Store::new(vec![source], stack));
         store.refresh(Cause::Start);
         let events = Arc::new(Mutex::new(Vec::new()));

@@ -298,7 +298,7 @@ fn e05_servers_that_start_together_share_one_record() {
             }
             scope.spawn(move || {
                 let mut client = Client::legacy(command, "2025-11-25");
-                client.be_patient(Duration::from_mins(1));
+                client.set_timeout(Duration::from_mins(1));
                 ask(&mut client);
                 client.close()
             });
@@ -511,9 +511,9 @@ fn a06_scripts_that_a_mistake_turned_off_say_so_everywhere() {
         "{message}"
     );
     let (_, out, _) = run(&mut shop.command(&["doctor"]));
-    assert!(out.contains("scripts are off until it is mended"), "{out}");
+    assert!(out.contains("scripts are off until it is fixed"), "{out}");
     assert!(!out.contains("its default is used"), "{out}");
-    // Mended, they run: a mistake does not go on record.
+    // Once fixed, they run: a mistake does not go on record.
     shop.home.write("skills/config.yaml", "scripts:\n  enabled: true\n");
     assert_eq!(ran(&mut client, "scripts/x.sh", &json!({}))["stdout"], "ran\n");
 }

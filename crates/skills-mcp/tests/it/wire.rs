@@ -15,7 +15,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::{Client, Home, LIMIT, PROMPT, files};
+use skills_testkit::{Client, Home, PROMPT_TIMEOUT, TEST_TIMEOUT, files};
 
 use crate::support::{ROOT_TREE, client, run, server, signal};
 
@@ -103,7 +103,7 @@ fn ended(child: &mut Child) -> ExitStatus {
         if let Some(status) = child.try_wait().unwrap() {
             return status;
         }
-        if started.elapsed() > LIMIT {
+        if started.elapsed() > TEST_TIMEOUT {
             child.kill().unwrap();
             panic!("the server does not leave");
         }
@@ -712,7 +712,7 @@ fn p08_standard_output_carries_nothing_but_answers() {
 
 fn assert_clean_end((status, took, log): (ExitStatus, Duration, String), why: &str) {
     assert_eq!(status.code(), Some(0), "{log}");
-    assert!(took < PROMPT, "{took:?}");
+    assert!(took < PROMPT_TIMEOUT, "{took:?}");
     assert!(log.contains(why), "the log does not say `{why}`: {log}");
 }
 
@@ -802,7 +802,7 @@ fn c09_a_client_that_reads_no_more_ends_the_server() {
     drop(stdout);
     // One request is enough, unless a process being forked at this moment still holds our end.
     let asked = Instant::now();
-    while child.try_wait().unwrap().is_none() && asked.elapsed() < LIMIT {
+    while child.try_wait().unwrap().is_none() && asked.elapsed() < TEST_TIMEOUT {
         let _ = writeln!(stdin, "{}", request(1, "tools/list", &json!({})));
         thread::sleep(Duration::from_millis(20));
     }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::{Client, Home, LIMIT};
+use skills_testkit::{Client, Home, TEST_TIMEOUT};
 
 use crate::support::ordinary;
 
@@ -143,7 +143,7 @@ pub(crate) fn marked(mark: &str) -> Vec<String> {
 /// Waits until something is true; fails where it does not come true in time. On a busy machine nothing is too late before
 /// the limit of all tests.
 pub(crate) fn eventually(what: &str, within: Duration, mut holds: impl FnMut() -> bool) {
-    let (started, within) = (Instant::now(), within.max(LIMIT));
+    let (started, within) = (Instant::now(), within.max(TEST_TIMEOUT));
     while !holds() {
         assert!(started.elapsed() < within, "not within {within:?}: {what}");
         thread::sleep(Duration::from_millis(5));

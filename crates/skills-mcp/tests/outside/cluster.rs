@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use skills_testkit::{Home, LIMIT};
+use skills_testkit::{Home, TEST_TIMEOUT};
 
 /// Whom root starts it as: `nobody`.
 const NOBODY: &str = "65534";
@@ -121,7 +121,7 @@ impl Cluster {
                 return Ok(());
             }
             let ended = self.server.as_mut().unwrap().try_wait().unwrap();
-            if ended.is_some() || started.elapsed() > LIMIT {
+            if ended.is_some() || started.elapsed() > TEST_TIMEOUT {
                 let log = fs::read_to_string(self.folder.path().join("log"));
                 // One that has ended has no number any more.
                 if ended.is_some() {
@@ -141,7 +141,7 @@ impl Cluster {
         let _ = Command::new("kill").args(["-INT", &server.id().to_string()]).status();
         let started = Instant::now();
         while server.try_wait().ok().flatten().is_none() {
-            if started.elapsed() > LIMIT {
+            if started.elapsed() > TEST_TIMEOUT {
                 let _ = server.kill();
                 let _ = server.wait();
             }

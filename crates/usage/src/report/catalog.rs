@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use skills_core::{
-    catalog::{Catalog, Kind, Skill},
+    catalog::{Catalog, Skill, SkillKind},
     diagnostic::{Diagnostic, Severity},
 };
 
@@ -103,7 +103,7 @@ fn shelved(skill: &Skill) -> CatalogSkill {
         description: fields.description.clone(),
         keywords: fields.keywords.iter().chain(&fields.phrases).cloned().collect(),
         files: skill.declared().map(|file| file.as_str().to_owned()).collect(),
-        inherited: skill.kind == Kind::Tree && (skill.path.is_index() || skill.path.is_root()),
+        inherited: skill.kind == SkillKind::Tree && (skill.path.is_index() || skill.path.is_root()),
     }
 }
 

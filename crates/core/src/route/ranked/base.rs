@@ -1,32 +1,32 @@
-//! [`Base`]: an index that does not change, and how it becomes the next one.
+//! [`Base`]: an immutable index, and how the next one is merged from it.
 
 use super::{
-    dictionary::{Dictionary, Leaving},
-    entry::{Entry, Lengths},
-    outlines::{Outline, Outlines, Writer},
-    scale::{Means, Scales},
+    dictionary::{Dictionary, Removals},
+    entry::{FieldLengths, SearchEntry},
+    outlines::{Outline, OutlineWriter, Outlines},
+    scale::{FieldScales, LengthTotals},
 };
 
-/// The index over skills by number. It keeps no entries: the terms of a skill are in the lists, and the little that
-/// is looked at skill by skill is in the outlines.
+/// The index over skills by number. It keeps no entries: the terms of a skill are in the posting lists, and the little
+/// that is needed skill by skill is in the outlines.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Base {
     pub(super) dictionary: Dictionary,
     pub(super) outlines: Outlines,
-    /// Made once, because a search asks for them more often than for anything else.
-    pub(super) scales: Scales,
-    pub(super) means: Means,
+    /// Computed once: the innermost loop of a search reads them.
+    pub(super) scales: FieldScales,
+    pub(super) length_totals: LengthTotals,
 }
 
-/// What the next base has under a number.
+/// Where the next base takes the skill of a number from.
 #[derive(Debug, Clone)]
-enum Source<'a> {
+enum MergeInput<'a> {
     Outline(Outline<'a>),
-    Entry(&'a Entry),
+    Entry(&'a SearchEntry),
 }
 
-impl Source<'_> {
-    fn lengths(&self) -> Lengths {
+impl MergeInput<'_> {
+    fn lengths(&self) -> FieldLengths {
         match self {
             Self::Outline(outline) => outline.lengths,
             Self::Entry(entry) => entry.lengths(),
@@ -35,7 +35,7 @@ impl Source<'_> {
 }
 
 impl Base {
-    /// Behind the greatest number.
+    /// One more than the greatest number.
     pub(super) fn end(&self) -> usize {
         self.outlines.end()
     }
@@ -45,43 +45,42 @@ impl Base {
         self.outlines.get(number).is_some()
     }
 
-    /// The base that has these instead of what it has under their numbers: the same as one made from all entries at
-    /// once, but without their texts.
+    /// The base with these changes applied: the same as one built from all entries at once, without needing their texts.
     pub(super) fn merged<'a>(
         &self,
-        changes: impl Iterator<Item = (usize, Option<&'a Entry>)>,
+        changes: impl Iterator<Item = (usize, Option<&'a SearchEntry>)>,
     ) -> Self {
-        let mut sources: Vec<Option<Source<'_>>> =
-            self.outlines.iter().map(|outline| outline.map(Source::Outline)).collect();
+        let mut inputs: Vec<Option<MergeInput<'_>>> =
+            self.outlines.iter().map(|outline| outline.map(MergeInput::Outline)).collect();
         for (number, entry) in changes {
-            if number >= sources.len() && entry.is_some() {
-                sources.resize(number + 1, None);
+            if number >= inputs.len() && entry.is_some() {
+                inputs.resize(number + 1, None);
             }
-            if let Some(source) = sources.get_mut(number) {
-                *source = entry.map(Source::Entry);
+            if let Some(input) = inputs.get_mut(number) {
+                *input = entry.map(MergeInput::Entry);
             }
         }
-        // Holes at the end are no different from what is beyond it.
-        let end = sources.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-        sources.truncate(end);
-        let dictionary = self.listed(&sources);
-        let means = Means::of(sources.iter().flatten().map(Source::lengths));
-        let scale = |source: &Source<'_>| means.scale(source.lengths());
-        let scales = sources.iter().map(|source| source.as_ref().map(scale).unwrap_or_default());
+        // Trailing holes are dropped, so that equal contents make equal bases.
+        let end = inputs.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        inputs.truncate(end);
+        let dictionary = self.listed(&inputs);
+        let length_totals = LengthTotals::of(inputs.iter().flatten().map(MergeInput::lengths));
+        let scale = |input: &MergeInput<'_>| length_totals.scale(input.lengths());
+        let scales = inputs.iter().map(|input| input.as_ref().map(scale).unwrap_or_default());
         let scales = scales.collect();
-        let outlines = self.outlined(&sources, &dictionary, means.entries());
-        Self { dictionary, outlines, scales, means }
+        let outlines = self.outlined(&inputs, &dictionary, length_totals.entries());
+        Self { dictionary, outlines, scales, length_totals }
     }
 
-    fn listed(&self, sources: &[Option<Source<'_>>]) -> Dictionary {
-        let stays = |number| matches!(sources.get(number), Some(Some(Source::Outline(_))));
+    fn listed(&self, inputs: &[Option<MergeInput<'_>>]) -> Dictionary {
+        let stays = |number| matches!(inputs.get(number), Some(Some(MergeInput::Outline(_))));
         let gone: Vec<bool> = (0..self.end()).map(|number| !stays(number)).collect();
         let mut needed = vec![false; self.dictionary.len()];
         let mut fresh = Vec::new();
-        for (number, source) in (0..).zip(sources) {
-            match source {
-                Some(Source::Entry(entry)) => fresh.push((number, *entry)),
-                Some(Source::Outline(outline)) => {
+        for (number, input) in (0..).zip(inputs) {
+            match input {
+                Some(MergeInput::Entry(entry)) => fresh.push((number, *entry)),
+                Some(MergeInput::Outline(outline)) => {
                     for term in outline.offered() {
                         if let Some(needed) = needed.get_mut(term) {
                             *needed = true;
@@ -91,21 +90,21 @@ impl Base {
                 None => {}
             }
         }
-        self.dictionary.merged(Leaving { gone: &gone, needed: &needed }, &fresh)
+        self.dictionary.merged(Removals { gone: &gone, needed: &needed }, &fresh)
     }
 
     fn outlined(
         &self,
-        sources: &[Option<Source<'_>>],
+        inputs: &[Option<MergeInput<'_>>],
         dictionary: &Dictionary,
         all: usize,
     ) -> Outlines {
         let numbers = self.dictionary.renumbered(dictionary);
-        let mut writer = Writer::new(dictionary, all);
-        for source in sources {
-            match source {
-                Some(Source::Entry(entry)) => writer.entry(entry),
-                Some(Source::Outline(outline)) => writer.outline(outline, &numbers),
+        let mut writer = OutlineWriter::new(dictionary, all);
+        for input in inputs {
+            match input {
+                Some(MergeInput::Entry(entry)) => writer.entry(entry),
+                Some(MergeInput::Outline(outline)) => writer.outline(outline, &numbers),
                 None => writer.hole(),
             }
         }

@@ -1,14 +1,14 @@
 //! A description → its clauses: the phrases between commas, stops, brackets, quotation marks, dashes and `or`.
 //!
-//! Authors list when a skill is wanted as short phrases. One such phrase wholly in the request says more than
-//! the same words scattered over a sentence, so each is kept apart.
+//! Authors list as short phrases when a skill applies. A request that holds one such phrase whole says more than
+//! one with the same words scattered over a sentence, so each phrase is kept apart.
 
 use super::words::is_word;
 
 /// The clauses in order, trimmed; blank ones are left out.
 pub(super) fn clauses(text: &str) -> Vec<&str> {
     let mut clauses = Vec::new();
-    let mut scan = Scan { text, quiet: 0 };
+    let mut scan = Scan { text, no_marks_until: 0 };
     let (mut start, mut at) = (0, 0);
     while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
         match scan.delimiter(at, c) {
@@ -33,9 +33,9 @@ fn keep<'a>(text: &'a str, start: usize, end: usize, clauses: &mut Vec<&'a str>)
 
 struct Scan<'a> {
     text: &'a str,
-    /// Up to here no run of marks ends before a space: remembered, so that a long run is not walked again from
+    /// Up to here no run of marks ends before a space; remembered, so that a long run is not scanned again from
     /// each of its marks.
-    quiet: usize,
+    no_marks_until: usize,
 }
 
 impl Scan<'_> {
@@ -44,7 +44,7 @@ impl Scan<'_> {
         let (done, rest) = self.text.split_at_checked(at).unwrap_or_default();
         let before = done.chars().next_back();
         let after = rest.chars().nth(1);
-        let marks = if is_mark(c) && at >= self.quiet { self.marks(at, rest) } else { 0 };
+        let marks = if is_mark(c) && at >= self.no_marks_until { self.marks(at, rest) } else { 0 };
         if marks > 0 {
             return marks;
         }
@@ -80,7 +80,7 @@ impl Scan<'_> {
             length = walked;
         }
         if length == 0 {
-            self.quiet = at + walked;
+            self.no_marks_until = at + walked;
         }
         length
     }
@@ -123,7 +123,7 @@ fn dashes(rest: &str) -> usize {
     if behind.starts_with(char::is_whitespace) { rest.len() - behind.len() } else { 0 }
 }
 
-/// The word `or`; `OR` is an operator in somebody's query language.
+/// The word `or`; `OR` is more likely an operator of a query language.
 fn or(rest: &str) -> usize {
     match rest.strip_prefix("or") {
         Some(behind) if !behind.starts_with(is_word) => "or".len(),

@@ -1,8 +1,8 @@
-//! The terms of a skill and how often it has each, packed.
+//! [`PackedTerms`]: the terms of a skill and how often it has each, in few bytes.
 
 use super::{
-    numbers::{Numbers, put},
-    term::{Packed, Term},
+    term::{PackedTerm, TermHash},
+    varint::{VarInts, push_varint},
 };
 
 /// Where a term was found.
@@ -10,7 +10,7 @@ use super::{
 pub(super) enum Field {
     Name,
     Description,
-    /// In a clause. Its terms are the description's, but for a word that the cut made.
+    /// In a clause. Its terms are those of the description, except where cutting the clause out made a new word.
     Clause,
     Headings,
     Body,
@@ -18,19 +18,19 @@ pub(super) enum Field {
 
 /// A term in a field, in eight bytes: a skill has a thousand of them, and they are sorted by term, then by field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Found(u64);
+pub(super) struct FieldTerm(u64);
 
-impl Found {
-    pub(super) fn new(term: Term, field: Field) -> Self {
+impl FieldTerm {
+    pub(super) fn new(term: TermHash, field: Field) -> Self {
         Self(term.tag(field as u8))
     }
 
-    pub(super) fn term(self) -> Term {
-        Term::untag(self.0).0
+    pub(super) fn term(self) -> TermHash {
+        TermHash::untag(self.0).0
     }
 
     pub(super) fn field(self) -> Field {
-        match Term::untag(self.0).1 {
+        match TermHash::untag(self.0).1 {
             0 => Field::Name,
             1 => Field::Description,
             2 => Field::Clause,
@@ -42,14 +42,14 @@ impl Found {
 
 /// How often a skill has a term, by field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(super) struct TermCounts {
     pub(super) name: u16,
     pub(super) description: u16,
     pub(super) headings: u16,
     pub(super) body: u16,
 }
 
-impl Counts {
+impl TermCounts {
     pub(super) const NONE: Self = Self { name: 0, description: 0, headings: 0, body: 0 };
 
     pub(super) fn of(fields: impl Iterator<Item = Field>) -> Self {
@@ -73,17 +73,17 @@ impl Counts {
     }
 
     /// Most terms occur in the body only: one byte then.
-    fn put(self, bytes: &mut Vec<u8>) {
+    fn write(self, bytes: &mut Vec<u8>) {
         let elsewhere = !self.only_body();
-        put(bytes, u32::from(self.body) << 1 | u32::from(elsewhere));
+        push_varint(bytes, u32::from(self.body) << 1 | u32::from(elsewhere));
         if elsewhere {
             for count in [self.name, self.description, self.headings] {
-                put(bytes, u32::from(count));
+                push_varint(bytes, u32::from(count));
             }
         }
     }
 
-    fn read(numbers: &mut Numbers<'_>) -> Option<Self> {
+    fn read(numbers: &mut VarInts<'_>) -> Option<Self> {
         let body = numbers.next()?;
         let mut counts = Self { body: u16::try_from(body >> 1).ok()?, ..Self::NONE };
         if body & 1 == 1 {
@@ -97,41 +97,45 @@ impl Counts {
 
 /// Terms, ascending, and how often a skill has each.
 #[derive(Debug)]
-pub(super) struct Terms {
-    terms: Box<[Packed]>,
-    /// In the order of the terms, as [`Counts::put`] writes it.
+pub(super) struct PackedTerms {
+    terms: Box<[PackedTerm]>,
+    /// In the order of the terms, as [`TermCounts::push_varint`] writes it.
     counts: Box<[u8]>,
 }
 
-impl Terms {
+impl PackedTerms {
     /// Packs terms, which must ascend.
-    pub(super) fn new(found: &[(Term, Counts)]) -> Self {
+    pub(super) fn new(found: &[(TermHash, TermCounts)]) -> Self {
         let mut counts = Vec::new();
         for (_, count) in found {
-            count.put(&mut counts);
+            count.write(&mut counts);
         }
         Self { terms: found.iter().map(|(term, _)| term.pack()).collect(), counts: counts.into() }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = Term> {
-        self.terms.iter().copied().map(Term::unpack)
+    pub(super) fn iter(&self) -> impl Iterator<Item = TermHash> {
+        self.terms.iter().copied().map(TermHash::unpack)
     }
 
-    pub(super) fn counted(&self) -> impl Iterator<Item = (Term, Counts)> {
-        let mut counts = Numbers(&self.counts);
-        self.iter().map_while(move |term| Some((term, Counts::read(&mut counts)?)))
+    pub(super) fn counted(&self) -> impl Iterator<Item = (TermHash, TermCounts)> {
+        let mut counts = VarInts(&self.counts);
+        self.iter().map_while(move |term| Some((term, TermCounts::read(&mut counts)?)))
     }
 
-    /// Where a term stands, if it is here.
-    pub(super) fn place(&self, term: Term) -> Option<usize> {
-        self.terms.binary_search_by_key(&term, |packed| Term::unpack(*packed)).ok()
+    /// The position of a term, if it is here.
+    pub(super) fn place(&self, term: TermHash) -> Option<usize> {
+        self.terms.binary_search_by_key(&term, |packed| TermHash::unpack(*packed)).ok()
     }
 
     /// Calls `found` with the number of each of `wanted`, which must ascend, that is here.
-    pub(super) fn find(&self, wanted: &[(Term, usize)], found: &mut impl FnMut(usize, Counts)) {
+    pub(super) fn find(
+        &self,
+        wanted: &[(TermHash, usize)],
+        found: &mut impl FnMut(usize, TermCounts),
+    ) {
         let mut rest = &*self.terms;
-        let mut counts = Numbers(&self.counts);
-        // How many terms are ahead of the counts that come next.
+        let mut counts = VarInts(&self.counts);
+        // How many terms `rest` is ahead of `counts`.
         let mut ahead = 0;
         for (term, number) in wanted {
             let term = term.pack();
@@ -139,20 +143,20 @@ impl Terms {
             rest = rest.get(skipped..).unwrap_or_default();
             ahead += skipped;
             if rest.first() == Some(&term) {
-                let own = (0..=ahead).map_while(|_| Counts::read(&mut counts)).last();
+                let own = (0..=ahead).map_while(|_| TermCounts::read(&mut counts)).last();
                 (rest, ahead) = (rest.get(1..).unwrap_or_default(), 0);
                 found(*number, own.unwrap_or_default());
             }
         }
     }
 
-    /// About how many bytes it takes to list the skill under all of these.
+    /// About how many bytes of posting lists the skill takes.
     pub(super) fn listed_len(&self) -> usize {
         self.terms.len() + self.counts.len()
     }
 }
 
-/// How many at the start of an ascending slice are `before` what is sought; quick if they are few.
+/// How many leading items of an ascending slice are `before` the sought one; fast if they are few.
 fn gallop<T>(ascending: &[T], before: impl Fn(&T) -> bool) -> usize {
     let mut reach = 1;
     while ascending.get(reach - 1).is_some_and(&before) {
@@ -180,41 +184,46 @@ mod tests {
     #[test]
     fn what_was_found_comes_back() {
         let fields = [Field::Name, Field::Description, Field::Clause, Field::Headings, Field::Body];
-        let found = fields.map(|field| Found::new(Term::new("x"), field));
+        let found = fields.map(|field| FieldTerm::new(TermHash::new("x"), field));
         assert!(found.is_sorted());
         assert_eq!(
             found.map(|found| (found.term(), found.field())),
-            fields.map(|field| (Term::new("x"), field))
+            fields.map(|field| (TermHash::new("x"), field))
         );
     }
 
     #[test]
     fn counts_come_back() {
         let table = [
-            (Counts { body: 1, ..Counts::NONE }, 1),
-            (Counts { body: 63, ..Counts::NONE }, 1),
-            (Counts { body: 64, ..Counts::NONE }, 2),
-            (Counts { body: u16::MAX, ..Counts::NONE }, 3),
-            (Counts { name: 1, description: 2, headings: 3, body: 4 }, 4),
-            (Counts::NONE, 1),
+            (TermCounts { body: 1, ..TermCounts::NONE }, 1),
+            (TermCounts { body: 63, ..TermCounts::NONE }, 1),
+            (TermCounts { body: 64, ..TermCounts::NONE }, 2),
+            (TermCounts { body: u16::MAX, ..TermCounts::NONE }, 3),
+            (TermCounts { name: 1, description: 2, headings: 3, body: 4 }, 4),
+            (TermCounts::NONE, 1),
         ];
         for (counts, bytes) in table {
-            let terms = Terms::new(&[(Term::new("x"), counts)]);
-            assert!(terms.counted().eq([(Term::new("x"), counts)]));
+            let terms = PackedTerms::new(&[(TermHash::new("x"), counts)]);
+            assert!(terms.counted().eq([(TermHash::new("x"), counts)]));
             assert_eq!(terms.counts.len(), bytes, "{counts:?}");
         }
     }
 
     #[test]
     fn wanted_terms_are_found_with_their_counts() {
-        let mut own: Vec<(Term, Counts)> = (0..40)
-            .map(|n| (Term::new(&n.to_string()), Counts { name: n % 3, body: n, ..Counts::NONE }))
+        let mut own: Vec<(TermHash, TermCounts)> = (0..40)
+            .map(|n| {
+                (
+                    TermHash::new(&n.to_string()),
+                    TermCounts { name: n % 3, body: n, ..TermCounts::NONE },
+                )
+            })
             .collect();
         own.sort_unstable_by_key(|(term, _)| *term);
-        let terms = Terms::new(&own);
+        let terms = PackedTerms::new(&own);
         for step in 1..9 {
-            let mut wanted: Vec<(Term, usize)> =
-                (0..60).step_by(step).map(|n| (Term::new(&n.to_string()), n)).collect();
+            let mut wanted: Vec<(TermHash, usize)> =
+                (0..60).step_by(step).map(|n| (TermHash::new(&n.to_string()), n)).collect();
             wanted.sort_unstable();
             let mut found = Vec::new();
             terms.find(&wanted, &mut |number, counts| found.push((number, counts)));

@@ -1,52 +1,52 @@
-//! One skill, tokenised: [`Entry`]. It knows nothing of other skills, so it can be made anywhere and shared by
+//! One skill, tokenised: [`SearchEntry`]. It knows nothing of other skills, so it can be made anywhere and shared by
 //! catalogs that differ in others.
 
 use super::{
     clauses::clauses,
-    counts::{Counts, Field, Found, Terms},
-    numbers::{Numbers, narrow, put},
-    term::Term,
+    counts::{Field, FieldTerm, PackedTerms, TermCounts},
+    term::TermHash,
     tokens::Tokenizer,
-    words::spoken,
+    varint::{VarInts, push_varint, to_u32},
+    words::without_contractions,
 };
 
-/// Each text is considered up to this many characters.
-const LONGEST: usize = 30_000;
+/// Each text is indexed up to this many characters.
+const MAX_FIELD_CHARS: usize = 30_000;
 /// A clause is shown up to this many characters.
-const LONGEST_SHOWN: usize = 160;
+const MAX_SHOWN_CLAUSE_CHARS: usize = 160;
 
-/// What one skill offers to be found by.
+/// The texts that one skill is found by.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Text<'a> {
+pub struct SearchText<'a> {
     /// What it is called.
     pub name: &'a str,
     /// What it is for.
     pub description: &'a str,
     /// What it says: Markdown.
     pub body: &'a str,
-    /// Its author's triggers, examples and keywords. Each counts as a further clause, and as description.
+    /// Its author's triggers, examples and keywords. Each counts as a clause and as description.
     pub clauses: &'a [String],
 }
 
-impl<'a> Text<'a> {
-    /// The words of a clause that a search named, as their author wrote them, shortened. An index keeps no texts:
-    /// whoever shows a hit gives them again. The body does not matter here.
+impl<'a> SearchText<'a> {
+    /// The text of a clause that a search named, as its author wrote it, shortened. An index keeps no texts, so this
+    /// value is made again to show a hit. The body does not matter here.
     pub fn clause(&self, number: usize) -> Option<&'a str> {
         let mut all = self.all_clauses();
-        let found = if number == Entry::NAME { None } else { all.nth(number) };
-        found.map(|clause| first(clause.trim(), LONGEST_SHOWN))
+        let found = if number == SearchEntry::NAME { None } else { all.nth(number) };
+        found.map(|clause| first(clause.trim(), MAX_SHOWN_CLAUSE_CHARS))
     }
 
-    /// Every clause in the order of an entry's, those without a term included: so they can be counted without
-    /// looking for terms.
+    /// Every clause in the order of an entry's, those without a term included, so that they can be counted without
+    /// tokenising.
     fn all_clauses(&self) -> impl Iterator<Item = &'a str> {
-        let name = first(self.name, LONGEST);
-        let described = clauses(first(self.description, LONGEST)).into_iter();
+        let name = first(self.name, MAX_FIELD_CHARS);
+        let described = clauses(first(self.description, MAX_FIELD_CHARS)).into_iter();
         [name, name].into_iter().chain(described).chain(self.authored())
     }
 
     fn authored(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        let mut left = LONGEST;
+        let mut left = MAX_FIELD_CHARS;
         self.clauses.iter().map(move |clause| {
             let clause = first(clause, left);
             left -= clause.chars().count();
@@ -59,12 +59,12 @@ impl<'a> Text<'a> {
 ///
 /// An index over it keeps what it needs, and not the entry: it can be dropped then.
 #[derive(Debug)]
-pub struct Entry {
-    /// The terms of name, description and clauses: few, and looked at again for each candidate.
-    offered: Terms,
+pub struct SearchEntry {
+    /// The terms of name, description and clauses: few, and read again for each candidate.
+    offered: PackedTerms,
     /// The terms that only the body has.
-    further: Terms,
-    lengths: Lengths,
+    further: PackedTerms,
+    lengths: FieldLengths,
     /// The terms of the name, joined form included; then of each clause, of which the name is the first. Each is
     /// the bytes of the list, then the list, which is the steps between ascending places in `offered`.
     clauses: Box<[u8]>,
@@ -72,18 +72,18 @@ pub struct Entry {
 
 /// How many terms each field has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Lengths {
+pub(super) struct FieldLengths {
     pub(super) description: u32,
     pub(super) headings: u32,
     pub(super) body: u32,
 }
 
-/// Where the terms of one clause stand among those offered, ascending: as steps.
+/// The positions of one clause's terms among those offered, ascending, as steps.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Clause<'a>(pub(super) Numbers<'a>);
+pub(super) struct Clause<'a>(pub(super) VarInts<'a>);
 
 impl Clause<'_> {
-    /// What is kept of each term, added up over the terms of the clause.
+    /// The sum of these values, given by position, over the terms of the clause.
     pub(super) fn sum(self, by_place: &[f64]) -> f64 {
         let mut place = 0;
         self.0
@@ -95,26 +95,26 @@ impl Clause<'_> {
     }
 }
 
-impl Entry {
+impl SearchEntry {
     /// The place of the whole name among [`Self::clauses`].
     pub(super) const NAME: usize = 0;
 
     /// Tokenises a skill.
-    pub fn new(text: &Text<'_>) -> Self {
+    pub fn new(text: &SearchText<'_>) -> Self {
         Self::read(text, &mut Tokenizer::new())
     }
 
-    /// Tokenises one of many skills: the same entry, in half the time, because the tokenizer has met most words.
-    pub fn read(text: &Text<'_>, tokenizer: &mut Tokenizer) -> Self {
+    /// Tokenises one of many skills: the same entry, in half the time, because the tokenizer has cached most words.
+    pub fn read(text: &SearchText<'_>, tokenizer: &mut Tokenizer) -> Self {
         Draft::new(text, tokenizer).pack()
     }
 
-    pub(super) fn lengths(&self) -> Lengths {
+    pub(super) fn lengths(&self) -> FieldLengths {
         self.lengths
     }
 
     /// Every term with its counts: two ascending runs.
-    pub(super) fn terms(&self) -> [impl Iterator<Item = (Term, Counts)>; 2] {
+    pub(super) fn terms(&self) -> [impl Iterator<Item = (TermHash, TermCounts)>; 2] {
         [self.offered.counted(), self.further.counted()]
     }
 
@@ -124,19 +124,23 @@ impl Entry {
     }
 
     /// Calls `found` with the number of each of these terms, which must ascend, that occurs in it.
-    pub(super) fn find(&self, terms: &[(Term, usize)], mut found: impl FnMut(usize, Counts)) {
+    pub(super) fn find(
+        &self,
+        terms: &[(TermHash, usize)],
+        mut found: impl FnMut(usize, TermCounts),
+    ) {
         self.offered.find(terms, &mut found);
         self.further.find(terms, &mut found);
     }
 
     /// The terms of name, description and clauses, ascending.
-    pub(super) fn offered(&self) -> impl Iterator<Item = Term> {
+    pub(super) fn offered(&self) -> impl Iterator<Item = TermHash> {
         self.offered.iter()
     }
 
     /// First the whole name, joined form included; then the clauses, of which the name is the first.
     pub(super) fn clauses(&self) -> impl Iterator<Item = Clause<'_>> {
-        let mut numbers = Numbers(&self.clauses);
+        let mut numbers = VarInts(&self.clauses);
         std::iter::from_fn(move || {
             let bytes = numbers.next()?;
             numbers.within(bytes).map(Clause)
@@ -147,17 +151,21 @@ impl Entry {
 /// An entry while its texts are read.
 struct Draft<'a> {
     tokenizer: &'a mut Tokenizer,
-    found: Vec<Found>,
-    lengths: Lengths,
-    clauses: Vec<Vec<Term>>,
+    found: Vec<FieldTerm>,
+    lengths: FieldLengths,
+    clauses: Vec<Vec<TermHash>>,
 }
 
 impl<'a> Draft<'a> {
-    fn new(text: &Text<'_>, tokenizer: &'a mut Tokenizer) -> Self {
-        let mut draft =
-            Self { tokenizer, found: Vec::new(), lengths: Lengths::default(), clauses: Vec::new() };
-        draft.name(first(text.name, LONGEST));
-        let description = first(text.description, LONGEST);
+    fn new(text: &SearchText<'_>, tokenizer: &'a mut Tokenizer) -> Self {
+        let mut draft = Self {
+            tokenizer,
+            found: Vec::new(),
+            lengths: FieldLengths::default(),
+            clauses: Vec::new(),
+        };
+        draft.name(first(text.name, MAX_FIELD_CHARS));
+        let description = first(text.description, MAX_FIELD_CHARS);
         draft.lengths.description = draft.read(description, Field::Description);
         for clause in clauses(description) {
             draft.clause(clause);
@@ -168,7 +176,7 @@ impl<'a> Draft<'a> {
             draft.lengths.description += draft.read(clause, Field::Description);
             draft.clause(clause);
         }
-        let body = first(text.body, LONGEST);
+        let body = first(text.body, MAX_FIELD_CHARS);
         for heading in headings(body) {
             draft.lengths.headings += draft.read(heading, Field::Headings);
         }
@@ -179,22 +187,23 @@ impl<'a> Draft<'a> {
     /// Counts a field's terms.
     fn read(&mut self, text: &str, field: Field) -> u32 {
         let before = self.found.len();
-        self.tokenizer
-            .scan(&spoken(text), &mut |token| self.found.push(Found::new(token.term, field)));
-        narrow(self.found.len() - before)
+        self.tokenizer.scan(&without_contractions(text), &mut |token| {
+            self.found.push(FieldTerm::new(token.term, field));
+        });
+        to_u32(self.found.len() - before)
     }
 
     fn name(&mut self, name: &str) {
         let is_gap = |c: char| matches!(c, '-' | '_' | '/' | ':');
         let spaced = name.replace(is_gap, " ");
         self.read(&spaced, Field::Name);
-        let own: Vec<Term> = self.found.iter().map(|found| found.term()).collect();
+        let own: Vec<TermHash> = self.found.iter().map(|found| found.term()).collect();
         let mut whole = own.clone();
         let parts = spaced.split_whitespace().filter(|part| part.contains(char::is_alphanumeric));
         if (2..=3).contains(&parts.clone().count()) {
             let letters = parts.flat_map(|part| part.split(|c: char| !c.is_alphanumeric()));
             let joined = self.tokenizer.term(letters);
-            self.found.push(Found::new(joined, Field::Name));
+            self.found.push(FieldTerm::new(joined, Field::Name));
             whole.push(joined);
         }
         self.clauses.push(distinct(whole));
@@ -203,32 +212,32 @@ impl<'a> Draft<'a> {
 
     fn clause(&mut self, clause: &str) {
         let mut terms = Vec::new();
-        self.tokenizer.scan(&spoken(clause), &mut |token| terms.push(token.term));
-        self.found.extend(terms.iter().map(|term| Found::new(*term, Field::Clause)));
+        self.tokenizer.scan(&without_contractions(clause), &mut |token| terms.push(token.term));
+        self.found.extend(terms.iter().map(|term| FieldTerm::new(*term, Field::Clause)));
         self.clauses.push(distinct(terms));
     }
 
-    fn pack(mut self) -> Entry {
+    fn pack(mut self) -> SearchEntry {
         self.found.sort_unstable();
         let (mut offered, mut further) = (Vec::new(), Vec::new());
         for same in self.found.chunk_by(|a, b| a.term() == b.term()) {
-            let counts = Counts::of(same.iter().map(|found| found.field()));
+            let counts = TermCounts::of(same.iter().map(|found| found.field()));
             if let Some(first) = same.first() {
                 let list =
                     if first.field() < Field::Headings { &mut offered } else { &mut further };
                 list.push((first.term(), counts));
             }
         }
-        let offered = Terms::new(&offered);
+        let offered = PackedTerms::new(&offered);
         let mut clauses = Vec::new();
         for own in &self.clauses {
             let steps = steps(own, &offered);
-            put(&mut clauses, narrow(steps.len()));
+            push_varint(&mut clauses, to_u32(steps.len()));
             clauses.extend(steps);
         }
-        Entry {
+        SearchEntry {
             offered,
-            further: Terms::new(&further),
+            further: PackedTerms::new(&further),
             lengths: self.lengths,
             clauses: clauses.into(),
         }
@@ -236,17 +245,17 @@ impl<'a> Draft<'a> {
 }
 
 /// The steps between the places that ascending `own` terms have among those offered.
-fn steps(own: &[Term], offered: &Terms) -> Vec<u8> {
+fn steps(own: &[TermHash], offered: &PackedTerms) -> Vec<u8> {
     let mut steps = Vec::with_capacity(own.len());
     let mut last = 0;
     for place in own.iter().filter_map(|term| offered.place(*term)) {
-        put(&mut steps, narrow(place - last));
+        push_varint(&mut steps, to_u32(place - last));
         last = place;
     }
     steps
 }
 
-fn distinct(mut terms: Vec<Term>) -> Vec<Term> {
+fn distinct(mut terms: Vec<TermHash>) -> Vec<TermHash> {
     terms.sort_unstable();
     terms.dedup();
     terms

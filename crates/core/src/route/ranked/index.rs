@@ -1,71 +1,74 @@
-//! [`Ranked`]: the index as it stands, which is a base and what has changed since.
+//! [`RankedIndex`]: a base and what has changed since.
 //!
-//! Lists keep counts rather than impacts: an impact is a few multiplications away, and the list takes a third
-//! of the memory. How lists become a ranking is told in `search`.
+//! Posting lists keep counts rather than impacts: an impact is a few multiplications away, and the list takes a third
+//! of the memory. Not here: how lists become a ranking (`search`).
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     base::Base,
-    entry::Entry,
-    scale::{Scale, worth},
+    entry::SearchEntry,
+    scale::{FieldScale, idf},
 };
 
 /// The index over many skills, by number.
 ///
-/// Numbers should be small: there is room for each up to the greatest, taken or not. A clone costs next to nothing.
+/// Numbers should be small: memory is taken for each up to the greatest, used or not. A clone is cheap.
 #[derive(Debug, Clone, Default)]
-pub struct Ranked {
+pub struct RankedIndex {
     pub(super) base: Arc<Base>,
-    /// What is otherwise than in the base: a fresh skill, or none any more.
-    pub(super) changes: BTreeMap<usize, Option<Arc<Fresh>>>,
+    /// What differs from the base, by number: a fresh skill, or `None` for a removed one.
+    pub(super) changes: BTreeMap<usize, Option<Arc<FreshEntry>>>,
 }
 
-/// A skill that is not in the base yet. A search looks at each.
+/// A skill that is not in the base yet. A search reads each.
 ///
-/// What its lengths mean and its clauses are worth is reckoned among the skills of the base and itself, once, and
-/// not among those that came beside it: close enough until the next merge, which reckons all anew.
+/// Its scale and the weights of its clauses are computed once, against the base and itself but not the other fresh
+/// skills: close enough until the next merge, which computes all of them anew.
 #[derive(Debug)]
-pub(super) struct Fresh {
-    pub(super) entry: Arc<Entry>,
-    pub(super) scale: Scale,
-    /// What the terms of each clause are worth together.
+pub(super) struct FreshEntry {
+    pub(super) entry: Arc<SearchEntry>,
+    pub(super) scale: FieldScale,
+    /// The sum of the idf of each clause's terms.
     pub(super) totals: Box<[f64]>,
 }
 
-impl Fresh {
-    fn new(entry: Arc<Entry>, base: &Base) -> Self {
-        let all = base.means.entries() + 1;
-        let worths: Vec<f64> = entry
+impl FreshEntry {
+    fn new(entry: Arc<SearchEntry>, base: &Base) -> Self {
+        let all = base.length_totals.entries() + 1;
+        let idfs: Vec<f64> = entry
             .offered()
             .map(|term| {
                 let known = base.dictionary.find(term);
-                worth(all, 1 + known.map_or(0, |term| base.dictionary.list(term).len() as usize))
+                idf(all, 1 + known.map_or(0, |term| base.dictionary.list(term).len() as usize))
             })
             .collect();
-        let totals = entry.clauses().map(|clause| clause.sum(&worths)).collect();
-        Self { scale: base.means.scale(entry.lengths()), totals, entry }
+        let totals = entry.clauses().map(|clause| clause.sum(&idfs)).collect();
+        Self { scale: base.length_totals.scale(entry.lengths()), totals, entry }
     }
 }
 
-impl Ranked {
-    /// Indexes entries by their places; `None` is a number that no skill has. The entries are not kept.
-    pub fn new(entries: impl IntoIterator<Item = Option<Arc<Entry>>>) -> Self {
-        let entries: Vec<Option<Arc<Entry>>> = entries.into_iter().collect();
+impl RankedIndex {
+    /// Indexes entries by their positions; `None` is a number that no skill has. The entries are not kept.
+    pub fn new(entries: impl IntoIterator<Item = Option<Arc<SearchEntry>>>) -> Self {
+        let entries: Vec<Option<Arc<SearchEntry>>> = entries.into_iter().collect();
         let changes = entries.iter().map(Option::as_deref).enumerate();
         Self { base: Arc::new(Base::default().merged(changes)), changes: BTreeMap::new() }
     }
 
-    /// The index with these skills instead of those that had their numbers. It shares the base with this one, so it
-    /// costs what the changes cost, its own and those since the base.
+    /// The index with these skills replaced, added or removed. It shares the base with this one, so it costs as much as
+    /// all changes since the base.
     ///
-    /// What is gone is found no more, and what is fresh is found at once. Until [`Self::merged`] the skills that are
-    /// gone still count where it matters how many have a word, as in every search engine that works in segments.
+    /// Searches see the changes at once. Until [`Self::merged`], removed skills still count in document frequencies, as in
+    /// every search engine that works in segments.
     #[must_use]
-    pub fn with(&self, changes: impl IntoIterator<Item = (usize, Option<Arc<Entry>>)>) -> Self {
+    pub fn with(
+        &self,
+        changes: impl IntoIterator<Item = (usize, Option<Arc<SearchEntry>>)>,
+    ) -> Self {
         let mut next = self.clone();
         for (number, entry) in changes {
-            match entry.map(|entry| Arc::new(Fresh::new(entry, &self.base))) {
+            match entry.map(|entry| Arc::new(FreshEntry::new(entry, &self.base))) {
                 None if !self.base.has(number) => next.changes.remove(&number),
                 fresh => next.changes.insert(number, fresh),
             };
@@ -73,7 +76,7 @@ impl Ranked {
         next
     }
 
-    /// Under how many numbers it differs from its base. Each costs a search one or two microseconds.
+    /// How many numbers differ from the base. Each costs a search one or two microseconds.
     pub fn pending(&self) -> usize {
         self.changes.len()
     }
@@ -99,7 +102,7 @@ impl Ranked {
     /// How many skills it has.
     pub fn len(&self) -> usize {
         let replaced = self.changes.keys().filter(|number| self.base.has(**number)).count();
-        self.base.means.entries() - replaced + self.fresh().count()
+        self.base.length_totals.entries() - replaced + self.fresh().count()
     }
 
     /// Whether it has none.
@@ -108,11 +111,11 @@ impl Ranked {
     }
 
     /// The skills that are not in the base yet, ascending.
-    pub(super) fn fresh(&self) -> impl Iterator<Item = (usize, &Fresh)> {
+    pub(super) fn fresh(&self) -> impl Iterator<Item = (usize, &FreshEntry)> {
         self.changes.iter().filter_map(|(number, fresh)| Some((*number, &**fresh.as_ref()?)))
     }
 
-    /// Behind the greatest number.
+    /// One more than the greatest number.
     pub(super) fn end(&self) -> usize {
         let last = self.changes.last_key_value().map_or(0, |(number, _)| number + 1);
         last.max(self.base.end())
@@ -124,18 +127,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{
-        super::{Text, base::Base},
+        super::{SearchText, base::Base},
         *,
     };
 
-    fn entry(name: &str, description: &str, body: &str) -> Arc<Entry> {
-        Arc::new(Entry::new(&Text { name, description, body, clauses: &[] }))
+    fn entry(name: &str, description: &str, body: &str) -> Arc<SearchEntry> {
+        Arc::new(SearchEntry::new(&SearchText { name, description, body, clauses: &[] }))
     }
 
     #[test]
     fn numbers_that_differ_from_the_base_are_counted_once() {
         let tea = || Some(entry("tea", "", ""));
-        let base = Ranked::new([tea(), None, tea()]);
+        let base = RankedIndex::new([tea(), None, tea()]);
         let table = [
             (vec![], 0, 2),
             (vec![(0, false)], 1, 1),
@@ -146,7 +149,7 @@ mod tests {
             (vec![(0, false), (2, false)], 2, 0),
         ];
         for (script, pending, length) in table {
-            let step = |index: Ranked, change: &(usize, bool)| {
+            let step = |index: RankedIndex, change: &(usize, bool)| {
                 index.with([(change.0, change.1.then(tea).flatten())])
             };
             let index = script.iter().fold(base.clone(), step);
@@ -161,7 +164,8 @@ mod tests {
 
     #[test]
     fn nothing_of_what_is_gone_remains() {
-        let index = Ranked::new([Some(entry("tea", "Make tea (don't), or brew", "# hot\nwater"))]);
+        let index =
+            RankedIndex::new([Some(entry("tea", "Make tea (don't), or brew", "# hot\nwater"))]);
         assert_eq!(*index.with([(0, None)]).merged().base, Base::default().merged([].into_iter()));
     }
 
@@ -177,7 +181,7 @@ mod tests {
         ) {
             let of = |text: &String| entry(text.get(..2).unwrap_or("x"), text, &text.replace(',', " z "));
             let mut last: Vec<_> = first.iter().map(|text| text.as_ref().map(of)).collect();
-            let mut index = Ranked::new(last.iter().cloned());
+            let mut index = RankedIndex::new(last.iter().cloned());
             let (mut often, base) = (index.clone(), Arc::clone(&index.base));
             last.resize(10, None);
             for script in &scripts {
@@ -189,7 +193,7 @@ mod tests {
                 index = index.with(changes.iter().cloned());
                 often = often.with(changes).merged();
             }
-            let built = Ranked::new(last);
+            let built = RankedIndex::new(last);
             prop_assert!(Arc::ptr_eq(&index.base, &base));
             prop_assert_eq!(index.len(), built.len());
             prop_assert_eq!(&*index.merged().base, &*built.base);

@@ -1,18 +1,17 @@
-//! What the closer look needs of each skill, packed: its lengths, the terms it offers and its clauses.
-//!
-//! Everything else about a skill is in the dictionary's lists, and nowhere else.
+//! [`Outlines`]: what the second pass of a search needs of each skill, packed: its field lengths, the terms of its name,
+//! description and clauses, and the clauses. Everything else about a skill is in the dictionary's posting lists.
 
 use super::{
     dictionary::Dictionary,
-    entry::{Clause, Entry, Lengths},
-    numbers::{Numbers, narrow, put},
-    scale::worth,
+    entry::{Clause, FieldLengths, SearchEntry},
+    scale::idf,
+    varint::{VarInts, push_varint, to_u32},
 };
 
 /// The outlines of all skills, by number.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Outlines {
-    /// Where each outline starts, and behind the last where it ends. A number without a skill has no bytes.
+    /// Where each outline starts; one more item says where the last ends. A number without a skill has no bytes.
     starts: Vec<u32>,
     bytes: Vec<u8>,
 }
@@ -20,20 +19,20 @@ pub(super) struct Outlines {
 /// One skill's outline.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outline<'a> {
-    pub(super) lengths: Lengths,
+    pub(super) lengths: FieldLengths,
     /// The dictionary's numbers of the terms offered, ascending: as steps.
-    offered: Numbers<'a>,
-    /// Of each clause the bytes of its list, the list, and what its terms are worth together; that is left out where
-    /// there are none.
-    clauses: Numbers<'a>,
+    offered: VarInts<'a>,
+    /// For each clause the length of its list, the list, and the sum of its terms' idf, which is left out for an empty
+    /// list.
+    clauses: VarInts<'a>,
 }
 
 impl<'a> Outline<'a> {
     fn new(bytes: &'a [u8]) -> Option<Self> {
-        let mut numbers = Numbers(bytes);
+        let mut numbers = VarInts(bytes);
         let [description, headings, body, length] = numbers.several();
         let offered = numbers.within(length)?;
-        let lengths = Lengths { description, headings, body };
+        let lengths = FieldLengths { description, headings, body };
         (!bytes.is_empty()).then_some(Self { lengths, offered, clauses: numbers })
     }
 
@@ -45,7 +44,7 @@ impl<'a> Outline<'a> {
         })
     }
 
-    /// The clauses as an entry has them, and what the terms of each are worth together.
+    /// The clauses as an entry has them, and the sum of the idf of each clause's terms.
     pub(super) fn clauses(&self) -> impl Iterator<Item = (Clause<'a>, f64)> + use<'a> {
         let mut numbers = self.clauses.clone();
         std::iter::from_fn(move || {
@@ -64,12 +63,12 @@ impl Outlines {
         Outline::new(self.bytes.get(start as usize..end as usize)?)
     }
 
-    /// For each number.
+    /// The outlines by number.
     pub(super) fn iter(&self) -> impl Iterator<Item = Option<Outline<'_>>> {
         (0..self.end()).map(|number| self.get(number))
     }
 
-    /// Behind the greatest number.
+    /// One more than the greatest number.
     pub(super) fn end(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
@@ -77,32 +76,32 @@ impl Outlines {
 
 /// Writes [`Outlines`], in the order of the numbers.
 #[derive(Debug)]
-pub(super) struct Writer<'a> {
+pub(super) struct OutlineWriter<'a> {
     dictionary: &'a Dictionary,
     /// How many skills there are.
     all: usize,
     outlines: Outlines,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> OutlineWriter<'a> {
     pub(super) fn new(dictionary: &'a Dictionary, all: usize) -> Self {
         Self { dictionary, all, outlines: Outlines { starts: vec![0], bytes: Vec::new() } }
     }
 
     /// A number without a skill.
     pub(super) fn hole(&mut self) {
-        self.outlines.starts.push(narrow(self.outlines.bytes.len()));
+        self.outlines.starts.push(to_u32(self.outlines.bytes.len()));
     }
 
     /// A skill whose terms the dictionary has.
-    pub(super) fn entry(&mut self, entry: &Entry) {
+    pub(super) fn entry(&mut self, entry: &SearchEntry) {
         let offered: Vec<usize> =
             entry.offered().filter_map(|term| self.dictionary.find(term)).collect();
         self.write(entry.lengths(), &offered, entry.clauses());
     }
 
-    /// A skill from the outlines before these; `numbers` are its terms' new ones. Terms stay in their order, so
-    /// clauses stay as they are, but for their worth.
+    /// A skill from the previous outlines; `numbers` maps its terms' old numbers to new ones. Terms stay in their order,
+    /// so clauses stay as they are, except for their sums of idf.
     pub(super) fn outline(&mut self, outline: &Outline<'_>, numbers: &[u32]) {
         let offered: Vec<usize> = outline
             .offered()
@@ -113,7 +112,7 @@ impl<'a> Writer<'a> {
 
     fn write<'b>(
         &mut self,
-        lengths: Lengths,
+        lengths: FieldLengths,
         offered: &[usize],
         clauses: impl Iterator<Item = Clause<'b>>,
     ) {
@@ -121,23 +120,23 @@ impl<'a> Writer<'a> {
         let mut steps = Vec::with_capacity(offered.len() * 2);
         let mut last = 0;
         for number in offered {
-            put(&mut steps, narrow(number - last));
+            push_varint(&mut steps, to_u32(number - last));
             last = *number;
         }
-        for number in [lengths.description, lengths.headings, lengths.body, narrow(steps.len())] {
-            put(bytes, number);
+        for number in [lengths.description, lengths.headings, lengths.body, to_u32(steps.len())] {
+            push_varint(bytes, number);
         }
         bytes.extend(steps);
-        let worths: Vec<f64> = offered
+        let idfs: Vec<f64> = offered
             .iter()
-            .map(|number| worth(self.all, self.dictionary.list(*number).len() as usize))
+            .map(|number| idf(self.all, self.dictionary.list(*number).len() as usize))
             .collect();
         for clause in clauses {
             let steps = clause.0.0;
-            put(bytes, narrow(steps.len()));
+            push_varint(bytes, to_u32(steps.len()));
             bytes.extend_from_slice(steps);
             if !steps.is_empty() {
-                bytes.extend(clause.sum(&worths).to_le_bytes());
+                bytes.extend(clause.sum(&idfs).to_le_bytes());
             }
         }
         self.hole();

@@ -1,29 +1,29 @@
-//! Sums by number, kept only where something was added, and which terms added to them.
+//! [`ScoreSums`]: a sum for each skill to which a term was added, and which terms those were.
 
-const PAGE: usize = 1_024;
+const PAGE_LEN: usize = 1_024;
 
-/// Pages of sums, made when they are first needed: a request for rare words touches a few of many skills.
+/// Pages of sums, allocated when first needed: a query for rare words touches few of many skills.
 #[derive(Debug)]
-pub(super) struct Sums(Vec<Option<Box<[Sum; PAGE]>>>);
+pub(super) struct ScoreSums(Vec<Option<Box<[ScoreSum; PAGE_LEN]>>>);
 
-/// What was added up under a number, and by which terms.
+/// The sum of one skill, and which terms added to it.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+struct ScoreSum {
     sum: f64,
-    marks: Mark,
+    mask: TermMask,
 }
 
-/// Which terms something has: one bit each.
+/// A set of query terms, one bit each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Mark(u64);
+pub(super) struct TermMask(u64);
 
-impl Mark {
-    /// How many terms can be told apart. Nearly every request has fewer.
-    pub(super) const MOST: usize = 64;
+impl TermMask {
+    /// How many terms have a bit. Nearly every query has fewer.
+    pub(super) const MAX_TERMS: usize = 64;
 
-    /// The mark of one term; nothing from [`Self::MOST`] on.
+    /// The mask of one term; empty from [`Self::MAX_TERMS`] on.
     pub(super) fn of(number: usize) -> Self {
-        Self(if number < Self::MOST { 1 << number } else { 0 })
+        Self(if number < Self::MAX_TERMS { 1 << number } else { 0 })
     }
 
     pub(super) fn has(self, one: Self) -> bool {
@@ -31,29 +31,30 @@ impl Mark {
     }
 }
 
-impl Sums {
+impl ScoreSums {
     /// No sums, of numbers below `end`.
     pub(super) fn new(end: usize) -> Self {
-        Self(vec![None; end.div_ceil(PAGE)])
+        Self(vec![None; end.div_ceil(PAGE_LEN)])
     }
 
     #[inline]
-    pub(super) fn add(&mut self, number: usize, mark: Mark, value: f64) {
-        if let Some(page) = self.0.get_mut(number / PAGE)
-            && let Some(sum) =
-                page.get_or_insert_with(|| Box::new([Sum::default(); PAGE])).get_mut(number % PAGE)
+    pub(super) fn add(&mut self, number: usize, mask: TermMask, value: f64) {
+        if let Some(page) = self.0.get_mut(number / PAGE_LEN)
+            && let Some(sum) = page
+                .get_or_insert_with(|| Box::new([ScoreSum::default(); PAGE_LEN]))
+                .get_mut(number % PAGE_LEN)
         {
             sum.sum += value;
-            sum.marks.0 |= mark.0;
+            sum.mask.0 |= mask.0;
         }
     }
 
-    /// As if nothing had been added under this number.
+    /// Removes the sum of this number.
     pub(super) fn clear(&mut self, number: usize) {
-        if let Some(Some(page)) = self.0.get_mut(number / PAGE)
-            && let Some(sum) = page.get_mut(number % PAGE)
+        if let Some(Some(page)) = self.0.get_mut(number / PAGE_LEN)
+            && let Some(sum) = page.get_mut(number % PAGE_LEN)
         {
-            *sum = Sum::default();
+            *sum = ScoreSum::default();
         }
     }
 
@@ -62,11 +63,11 @@ impl Sums {
     pub(super) fn best(&self, most: usize) -> (usize, Vec<(usize, f64)>) {
         let mut total = 0;
         let mut best = Vec::with_capacity(most * 2);
-        // What a sum must be above: numbers ascend, so an equal one would come too late.
+        // Sums must exceed this: numbers ascend, so of equal sums the earlier one is kept.
         let mut bar = 0.0;
         for (number, page) in self.0.iter().enumerate() {
-            let sums = page.as_deref().map(<[Sum; PAGE]>::as_slice).unwrap_or_default();
-            for (number, Sum { sum, .. }) in (number * PAGE..).zip(sums) {
+            let sums = page.as_deref().map(<[ScoreSum; PAGE_LEN]>::as_slice).unwrap_or_default();
+            for (number, ScoreSum { sum, .. }) in (number * PAGE_LEN..).zip(sums) {
                 total += usize::from(*sum > 0.0);
                 if *sum > bar {
                     if best.len() == most * 2 {
@@ -80,14 +81,14 @@ impl Sums {
         (total, best)
     }
 
-    /// The marks of what was added under this number.
-    pub(super) fn marks(&self, number: usize) -> Mark {
-        let page = self.0.get(number / PAGE).and_then(Option::as_deref);
-        page.and_then(|page| page.get(number % PAGE)).map(|sum| sum.marks).unwrap_or_default()
+    /// Which terms added to this number.
+    pub(super) fn mask(&self, number: usize) -> TermMask {
+        let page = self.0.get(number / PAGE_LEN).and_then(Option::as_deref);
+        page.and_then(|page| page.get(number % PAGE_LEN)).map(|sum| sum.mask).unwrap_or_default()
     }
 }
 
-/// Keeps the best; the smallest sum of those kept, 0 if there may be more of them.
+/// Keeps the best; returns the smallest sum kept, 0 if fewer than `most` were there.
 fn shorten(best: &mut Vec<(usize, f64)>, most: usize) -> f64 {
     let mut smallest = 0.0;
     if let Some(last) = most.checked_sub(1).filter(|last| *last < best.len()) {
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn only_what_was_added_to_is_found_and_kept() {
-        let mut sums = Sums::new(10_000);
+        let mut sums = ScoreSums::new(10_000);
         for (number, term, value) in [
             (9_999, 0, 1.0),
             (3, 5, 0.5),
@@ -113,7 +114,7 @@ mod tests {
             (20_000, 1, 9.0),
             (7, 1, 1.0),
         ] {
-            sums.add(number, Mark::of(term), value);
+            sums.add(number, TermMask::of(term), value);
         }
         sums.clear(7);
         sums.clear(5_000);
@@ -124,7 +125,7 @@ mod tests {
             [(3, vec![5]), (9_999, vec![0, 63]), (10_239, vec![]), (7, vec![])]
         {
             let terms: Vec<usize> =
-                (0..70).filter(|term| sums.marks(number).has(Mark::of(*term))).collect();
+                (0..70).filter(|term| sums.mask(number).has(TermMask::of(*term))).collect();
             assert_eq!(terms, expected, "{number}");
         }
     }
@@ -132,11 +133,11 @@ mod tests {
     #[test]
     fn the_best_are_those_that_sorting_would_put_first() {
         for (end, step) in [(10, 1), (3_000, 7), (5_000, 11)] {
-            let mut sums = Sums::new(end);
+            let mut sums = ScoreSums::new(end);
             let mut all: Vec<(usize, f64)> = Vec::new();
             for number in (0..end).step_by(3) {
                 let value = f64::from(u16::try_from(number * step % 101).unwrap()) / 7.0;
-                sums.add(number, Mark::of(0), value);
+                sums.add(number, TermMask::of(0), value);
                 all.push((number, value));
             }
             all.retain(|(_, sum)| *sum > 0.0);

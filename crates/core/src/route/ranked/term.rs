@@ -1,29 +1,29 @@
-//! [`Term`]: what a word counts as.
+//! [`TermHash`]: a stemmed word as the index knows it.
 
 use std::{
     collections::HashMap,
     hash::{BuildHasherDefault, Hasher},
 };
 
-/// Forty bits of a hash of a stem. Among 200,000 different terms two share them with a chance of one in fifty;
-/// then each counts for the other, which moves no ranking that matters. In exchange no term's text is kept, and
-/// entries made apart agree on every term.
+/// Forty bits of a hash of a stem. Among 200,000 different terms the chance of a collision is one in fifty; two that
+/// collide count for each other, which hardly changes a ranking. In exchange no term's text is kept, and entries
+/// made independently agree on every term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Term(u64);
+pub(super) struct TermHash(u64);
 
 /// A term in five bytes, the highest first, so that packed terms sort like terms.
-pub(super) type Packed = [u8; 5];
+pub(super) type PackedTerm = [u8; 5];
 
-impl Term {
+impl TermHash {
     const BITS: u32 = 40;
 
     pub(super) fn new(stem: &str) -> Self {
         let hash = hash(stem);
-        // Folded, as the makers of the hash advise for fewer bits.
+        // Folded, as the authors of FNV advise for fewer bits.
         Self((hash ^ (hash >> Self::BITS)) & ((1 << Self::BITS) - 1))
     }
 
-    pub(super) fn pack(self) -> Packed {
+    pub(super) fn pack(self) -> PackedTerm {
         let [_, _, _, packed @ ..] = self.0.to_be_bytes();
         packed
     }
@@ -33,13 +33,13 @@ impl Term {
         self.0 << 8 | u64::from(number)
     }
 
-    /// What [`Self::tag`] was made of.
+    /// The term and the number of a [`Self::tag`].
     pub(super) fn untag(tagged: u64) -> (Self, u8) {
         let [number, ..] = tagged.to_le_bytes();
         (Self(tagged >> 8), number)
     }
 
-    pub(super) fn unpack(packed: Packed) -> Self {
+    pub(super) fn unpack(packed: PackedTerm) -> Self {
         let mut bytes = [0; 8];
         let [_, _, _, low @ ..] = &mut bytes;
         *low = packed;
@@ -62,13 +62,13 @@ pub(super) fn hashed(hash: u64, byte: u8) -> u64 {
 }
 
 /// A map by term.
-pub(super) type TermMap<V> = HashMap<Term, V, BuildHasherDefault<Hashed>>;
+pub(super) type TermHashMap<V> = HashMap<TermHash, V, BuildHasherDefault<TermHasher>>;
 
-/// Hashes what is a hash already: only spreads its bits.
+/// A cheap hasher for keys that are hashes or numbers: it only spreads their bits.
 #[derive(Debug, Default)]
-pub(super) struct Hashed(u64);
+pub(super) struct TermHasher(u64);
 
-impl Hasher for Hashed {
+impl Hasher for TermHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -94,14 +94,15 @@ mod tests {
 
     #[test]
     fn packed_terms_come_back_and_sort_alike() {
-        let mut terms: Vec<Term> = ["", "react", "auth", "c#", "認証"].map(Term::new).to_vec();
+        let mut terms: Vec<TermHash> =
+            ["", "react", "auth", "c#", "認証"].map(TermHash::new).to_vec();
         terms.sort_unstable();
-        let packed: Vec<Packed> = terms.iter().map(|term| term.pack()).collect();
+        let packed: Vec<PackedTerm> = terms.iter().map(|term| term.pack()).collect();
         assert!(packed.is_sorted());
-        assert!(packed.into_iter().map(Term::unpack).eq(terms.iter().copied()));
+        assert!(packed.into_iter().map(TermHash::unpack).eq(terms.iter().copied()));
         let tagged: Vec<u64> = terms.iter().flat_map(|term| [term.tag(0), term.tag(255)]).collect();
         assert!(tagged.is_sorted());
-        let back = tagged.into_iter().map(Term::untag);
+        let back = tagged.into_iter().map(TermHash::untag);
         assert!(back.eq(terms.iter().flat_map(|term| [(*term, 0), (*term, 255)])));
     }
 }

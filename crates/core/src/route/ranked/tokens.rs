@@ -1,4 +1,4 @@
-//! Text → [`Term`]s: words stemmed, compounds both whole and in parts.
+//! Text → [`TermHash`]s: words stemmed, compounds both whole and in parts.
 //!
 //! Skills and requests pass through here alike. `third-party` gives its parts and the whole, so that it meets
 //! `third party` and `thirdparty`; the whole is marked as joined, so that a request does not count it thrice.
@@ -14,37 +14,34 @@ use std::{
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::{
-    term::{Hashed, Term, hash},
-    words::{PlainWord, begin, find, is_ideograph, parts, word_end},
+    term::{TermHash, TermHasher, hash},
+    words::{PlainWord, find, is_ideograph, next_word_start, parts, word_end},
 };
-use crate::tokens::{CONTRACTED, STOP_WORDS};
+use crate::tokens::{CONTRACTED, STOP_WORDS, stem_with};
 
-/// One term where it stands.
+/// One term and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token {
-    /// What it counts as.
-    pub(super) term: Term,
-    /// A whole whose parts are tokens too.
+pub(super) struct SearchToken {
+    /// The stemmed word.
+    pub(super) term: TermHash,
+    /// A compound whose parts are tokens too.
     pub(super) joined: bool,
     /// Its bytes in the text.
     pub(super) at: Range<usize>,
 }
 
-/// Words that say nothing.
-static DROPPED: LazyLock<HashSet<&str>> =
+/// Words that are not indexed.
+static DROPPED_WORDS: LazyLock<HashSet<&str>> =
     LazyLock::new(|| STOP_WORDS.iter().chain(CONTRACTED).copied().collect());
 
-/// Longer words are no words of a language; the stemmer's time grows with their square.
-const LONGEST_STEMMED: usize = 64;
+/// A tokenizer that has seen so many different words clears its cache.
+const MAX_CACHED_WORDS: usize = 28_000;
 
-/// A tokenizer that has met so many different words forgets them.
-const MOST_KNOWN: usize = 28_000;
-
-/// Finds terms, and remembers them: most words come more than once, and stemming is what takes time.
+/// Splits texts into terms and caches their stems: most words occur more than once, and stemming takes most of the time.
 pub struct Tokenizer {
     stemmer: Stemmer,
-    /// By a hash of the word, like terms themselves.
-    known: HashMap<u64, Known, BuildHasherDefault<Hashed>>,
+    /// By a hash of the word, as for terms.
+    known: HashMap<u64, KnownWord, BuildHasherDefault<TermHasher>>,
     lowered: String,
 }
 
@@ -61,24 +58,24 @@ impl Default for Tokenizer {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Known {
-    term: Term,
+struct KnownWord {
+    term: TermHash,
     dropped: bool,
 }
 
 impl Tokenizer {
-    /// One that has met no words yet.
+    /// A tokenizer with an empty cache.
     pub fn new() -> Self {
         let stemmer = Stemmer::create(Algorithm::English);
         Self { stemmer, known: HashMap::default(), lowered: String::new() }
     }
 
-    /// The term of what these pieces make together, stop word or not.
-    pub(super) fn term<'a>(&mut self, pieces: impl IntoIterator<Item = &'a str>) -> Term {
-        self.know(pieces).term
+    /// The term of these pieces joined, stop word or not.
+    pub(super) fn term<'a>(&mut self, pieces: impl IntoIterator<Item = &'a str>) -> TermHash {
+        self.lookup(pieces).term
     }
 
-    fn know<'a>(&mut self, pieces: impl IntoIterator<Item = &'a str>) -> Known {
+    fn lookup<'a>(&mut self, pieces: impl IntoIterator<Item = &'a str>) -> KnownWord {
         self.lowered.clear();
         for piece in pieces {
             if piece.is_ascii() {
@@ -89,24 +86,23 @@ impl Tokenizer {
         }
         self.lowered.make_ascii_lowercase();
         let word = self.lowered.as_str();
-        if self.known.len() >= MOST_KNOWN {
+        if self.known.len() >= MAX_CACHED_WORDS {
             self.known.clear();
         }
         *self.known.entry(hash(word)).or_insert_with(|| {
-            let stem =
-                if word.len() > LONGEST_STEMMED { word.into() } else { self.stemmer.stem(word) };
-            Known { term: Term::new(&stem), dropped: DROPPED.contains(word) }
+            let stem = stem_with(&self.stemmer, word);
+            KnownWord { term: TermHash::new(&stem), dropped: DROPPED_WORDS.contains(word) }
         })
     }
 
-    /// Every token of a text from which [`super::words::spoken`] took the contractions, in order; a whole comes before its
-    /// parts.
-    pub(super) fn scan(&mut self, text: &str, emit: &mut impl FnMut(Token)) {
+    /// Emits every token of a text without contractions ([`super::words::without_contractions`]), in order; a compound
+    /// comes before its parts.
+    pub(super) fn scan(&mut self, text: &str, emit: &mut impl FnMut(SearchToken)) {
         let mut at = 0;
-        while let Some(start) = begin(text, at) {
+        while let Some(start) = next_word_start(text, at) {
             let rest = text.get(start..).unwrap_or_default();
             at = if let Some(word) = PlainWord::new(rest.as_bytes()) {
-                // The other way would come to the same, but nearly every word ends here.
+                // A shortcut with the same result that nearly every word takes.
                 self.plain(word, text, start, emit);
                 start + word.length
             } else {
@@ -115,8 +111,8 @@ impl Tokenizer {
         }
     }
 
-    /// The tokens of the word or the run of ideographs that starts here; where it ends.
-    fn word(&mut self, text: &str, start: usize, emit: &mut impl FnMut(Token)) -> usize {
+    /// Emits the tokens of the word or the run of ideographs that starts here; returns its end.
+    fn word(&mut self, text: &str, start: usize, emit: &mut impl FnMut(SearchToken)) -> usize {
         let rest = text.get(start..).unwrap_or_default();
         if rest.starts_with(is_ideograph) {
             let end = find(text, start, |c| !is_ideograph(c)).unwrap_or(text.len());
@@ -135,51 +131,58 @@ impl Tokenizer {
         start + word.len()
     }
 
-    /// A word or what stands between its slashes.
-    fn piece(&mut self, text: &str, at: Range<usize>, emit: &mut impl FnMut(Token)) {
+    /// Emits the tokens of a word, or of a part between slashes.
+    fn piece(&mut self, text: &str, at: Range<usize>, emit: &mut impl FnMut(SearchToken)) {
         let piece = text.get(at.clone()).unwrap_or_default();
         let trunk = piece.trim_end_matches(['+', '#']);
         if trunk.len() < piece.len() {
             // `c#` and `c++` are names; a stemmer knows nothing of them.
-            let term = Term::new(&piece.to_lowercase());
-            emit(Token { term, joined: true, at: at.clone() });
+            let term = TermHash::new(&piece.to_lowercase());
+            emit(SearchToken { term, joined: true, at: at.clone() });
         }
         let parts = parts(trunk);
         if (2..=3).contains(&parts.len()) {
             let term = self.term(parts.iter().filter_map(|part| trunk.get(part.clone())));
-            emit(Token { term, joined: true, at: at.start..at.start + trunk.len() });
+            emit(SearchToken { term, joined: true, at: at.start..at.start + trunk.len() });
         }
         for part in parts {
             self.part(text, at.start + part.start..at.start + part.end, emit);
         }
     }
 
-    fn plain(&mut self, word: PlainWord, text: &str, start: usize, emit: &mut impl FnMut(Token)) {
+    fn plain(
+        &mut self,
+        word: PlainWord,
+        text: &str,
+        start: usize,
+        emit: &mut impl FnMut(SearchToken),
+    ) {
         let at = start..start + word.length;
         let known = self.known.get(&word.hash).copied();
-        let Known { term, dropped } = known.unwrap_or_else(|| self.know(text.get(at.clone())));
+        let KnownWord { term, dropped } =
+            known.unwrap_or_else(|| self.lookup(text.get(at.clone())));
         if !dropped {
-            emit(Token { term, joined: false, at });
+            emit(SearchToken { term, joined: false, at });
         }
     }
 
-    fn part(&mut self, text: &str, at: Range<usize>, emit: &mut impl FnMut(Token)) {
+    fn part(&mut self, text: &str, at: Range<usize>, emit: &mut impl FnMut(SearchToken)) {
         let part = text.get(at.clone()).unwrap_or_default();
-        let Known { term, dropped } = self.know([part]);
+        let KnownWord { term, dropped } = self.lookup([part]);
         if dropped {
             return;
         }
         let mixed = part.chars().nth(2).is_some()
             && part.contains(char::is_numeric)
             && part.contains(|c: char| !c.is_numeric());
-        emit(Token { term, joined: mixed, at: at.clone() });
+        emit(SearchToken { term, joined: mixed, at: at.clone() });
         if mixed {
             self.runs(text, at, emit);
         }
     }
 
     /// The letters and the digits of `ec2` or `utf8`, each by itself; a single letter says too little.
-    fn runs(&mut self, text: &str, at: Range<usize>, emit: &mut impl FnMut(Token)) {
+    fn runs(&mut self, text: &str, at: Range<usize>, emit: &mut impl FnMut(SearchToken)) {
         let mut start = at.start;
         while start < at.end {
             let rest = text.get(start..at.end).unwrap_or_default();
@@ -187,20 +190,24 @@ impl Tokenizer {
             let length = rest.find(|c: char| c.is_numeric() != digits).unwrap_or(rest.len());
             let run = rest.get(..length).unwrap_or_default();
             if digits || run.chars().nth(1).is_some() {
-                emit(Token { term: self.term([run]), joined: false, at: start..start + length });
+                emit(SearchToken {
+                    term: self.term([run]),
+                    joined: false,
+                    at: start..start + length,
+                });
             }
             start += length;
         }
     }
 }
 
-/// The pairs of neighbours; a character alone stands for itself.
-fn ideographs(text: &str, at: Range<usize>, emit: &mut impl FnMut(Token)) {
+/// Emits the pairs of neighbouring ideographs; a single one is a token by itself.
+fn ideographs(text: &str, at: Range<usize>, emit: &mut impl FnMut(SearchToken)) {
     let run = text.get(at.clone()).unwrap_or_default();
     let mut emit = |start, end| {
         let at = at.start + start..at.start + end;
-        let term = Term::new(text.get(at.clone()).unwrap_or_default());
-        emit(Token { term, joined: false, at });
+        let term = TermHash::new(text.get(at.clone()).unwrap_or_default());
+        emit(SearchToken { term, joined: false, at });
     };
     let ends = || run.char_indices().map(|(at, c)| at + c.len_utf8());
     if ends().nth(1).is_none() {
@@ -213,24 +220,24 @@ fn ideographs(text: &str, at: Range<usize>, emit: &mut impl FnMut(Token)) {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::words::spoken, *};
+    use super::{super::words::without_contractions, *};
 
     /// The tokens of a text must be those listed: as `written=stem`, the stem left out where it is what was written,
     /// lower-cased; with a `+` where joined.
     fn check(text: &str, expected: &str) {
-        let text = spoken(text);
+        let text = without_contractions(text);
         let mut found = Vec::new();
         Tokenizer::new().scan(&text, &mut |token| found.push(token));
-        let found: Vec<(&str, bool, Term)> = found
+        let found: Vec<(&str, bool, TermHash)> = found
             .into_iter()
             .map(|token| (text.get(token.at).unwrap(), token.joined, token.term))
             .collect();
-        let expected: Vec<(&str, bool, Term)> = expected
+        let expected: Vec<(&str, bool, TermHash)> = expected
             .split_whitespace()
             .map(|token| {
                 let bare = token.strip_prefix('+').unwrap_or(token);
                 let (written, stem) = bare.split_once('=').unwrap_or((bare, bare));
-                (written, bare != token, Term::new(&stem.to_lowercase()))
+                (written, bare != token, TermHash::new(&stem.to_lowercase()))
             })
             .collect();
         assert_eq!(found, expected, "{text}");
@@ -295,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_words_are_but_a_short_cut() {
+    fn plain_words_are_only_a_shortcut() {
         let pieces =
             ["b", "Z", "YX", "12", ".", "-", "/", "_", "+", "#", " ", ",", "é", "認", "ing"];
         let mut texts: Vec<String> = pieces.map(str::to_owned).to_vec();
@@ -333,13 +340,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tokenizer_that_forgot_finds_the_same_terms() {
+    fn a_tokenizer_with_a_cleared_cache_finds_the_same_terms() {
         let mut tokenizer = Tokenizer::new();
         let before = tokenizer.term(["deploying"]);
-        for number in 0..=MOST_KNOWN {
+        for number in 0..=MAX_CACHED_WORDS {
             tokenizer.term([number.to_string().as_str()]);
         }
-        assert!(tokenizer.known.len() <= MOST_KNOWN);
+        assert!(tokenizer.known.len() <= MAX_CACHED_WORDS);
         assert_eq!(tokenizer.term(["deploying"]), before);
     }
 }

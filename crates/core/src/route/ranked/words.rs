@@ -5,27 +5,27 @@ use std::{borrow::Cow, ops::Range};
 use super::term::{NO_HASH, hashed};
 
 /// The text without `'s`, `'t`, `'re` and their like.
-pub(super) fn spoken(text: &str) -> Cow<'_, str> {
+pub(super) fn without_contractions(text: &str) -> Cow<'_, str> {
     const APOSTROPHES: [char; 2] = ['\'', '’'];
     const ENDINGS: [&str; 7] = ["s", "t", "re", "ve", "ll", "d", "m"];
     if !text.contains(APOSTROPHES) {
         return Cow::Borrowed(text);
     }
     let mut pieces = text.split(APOSTROPHES);
-    let mut spoken = String::with_capacity(text.len());
-    spoken.push_str(pieces.next().unwrap_or_default());
+    let mut without_contractions = String::with_capacity(text.len());
+    without_contractions.push_str(pieces.next().unwrap_or_default());
     for piece in pieces {
         let word = piece.find(|c: char| !is_word(c)).unwrap_or(piece.len());
         let ending = piece.get(..word).unwrap_or_default();
         if ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)) {
-            spoken.push_str(piece.get(word..).unwrap_or_default());
+            without_contractions.push_str(piece.get(word..).unwrap_or_default());
         } else {
-            // Which apostrophe it was matters to nobody: both separate.
-            spoken.push('\'');
-            spoken.push_str(piece);
+            // Both kinds of apostrophe separate words.
+            without_contractions.push('\'');
+            without_contractions.push_str(piece);
         }
     }
-    Cow::Owned(spoken)
+    Cow::Owned(without_contractions)
 }
 
 /// Letters, digits and the underscore.
@@ -38,12 +38,12 @@ pub(super) fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}')
 }
 
-/// What may stand once between the parts of a word.
+/// Characters that may join the parts of a word, one at a time.
 fn is_connector(c: char) -> bool {
     matches!(c, '.' | '_' | '/' | '+' | '#' | '-')
 }
 
-/// A word that needs no closer look: ASCII, letters or digits alone, no part of a compound.
+/// A simple word: ASCII letters or digits alone, not part of a compound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PlainWord {
     pub(super) length: usize,
@@ -87,14 +87,14 @@ fn is_other(byte: u8) -> bool {
     byte.is_ascii() && !byte.is_ascii_alphanumeric()
 }
 
-/// Where a word or a run of ideographs begins at or behind `from`.
-pub(super) fn begin(text: &str, from: usize) -> Option<usize> {
+/// Where the next word or run of ideographs begins, from `from` on.
+pub(super) fn next_word_start(text: &str, from: usize) -> Option<usize> {
     let mut rest = text.as_bytes().get(from..)?.iter();
     let start = from + rest.position(|byte| !is_other(*byte))?;
     find(text, start, |c| c.is_alphanumeric() || is_ideograph(c))
 }
 
-/// Where the first wanted character stands at or behind `from`.
+/// The position of the first wanted character from `from` on.
 pub(super) fn find(text: &str, from: usize, wanted: impl Fn(char) -> bool) -> Option<usize> {
     Some(from + text.get(from..)?.find(wanted)?)
 }

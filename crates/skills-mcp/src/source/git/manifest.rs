@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use skills_core::{
-    catalog::{Entry, Folder, Stamp},
+    catalog::{FileEntry, Folder, Stamp},
     diagnostic::{Code, Finding},
     relpath::RelPath,
 };
@@ -126,14 +126,14 @@ pub(super) const CONTENT_PREFIX: &str = "skills/";
 
 /// The listing of a folder from the paths of its files, which ascend.
 fn folder(files: &[(&str, &ManifestFile)], before: Option<&Arc<Folder>>) -> Arc<Folder> {
-    let mut own: Vec<(Arc<str>, Entry)> = Vec::new();
+    let mut own: Vec<(Arc<str>, FileEntry)> = Vec::new();
     let mut below: Vec<(Arc<str>, Arc<Folder>)> = Vec::new();
     let mut rest = files;
     while let Some((path, file)) = rest.first() {
         let Some((name, _)) = path.split_once('/') else {
             let known = before.and_then(|before| known_name(before, path));
             let name = known.unwrap_or_else(|| Arc::from(*path));
-            own.push((name, Entry::Regular { bytes: file.bytes, stamp: stamp(file) }));
+            own.push((name, FileEntry::Regular { bytes: file.bytes, stamp: stamp(file) }));
             rest = rest.get(1..).unwrap_or_default();
             continue;
         };

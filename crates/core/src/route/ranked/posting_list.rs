@@ -1,30 +1,30 @@
-//! The skills that have one term, packed: [`write()`] and [`List`].
+//! [`PostingList`]: the skills that have one term, packed by [`write()`].
 //!
 //! Three groups, each in ascending order: skills that have the term once in the body and nowhere else, those that
 //! have it there several times, and those that have it elsewhere too. Most are in the first and take a byte
-//! each; a search goes through every group without asking what it has in hand.
+//! each; each group has a loop of its own, without a branch by kind.
 
 use super::{
-    counts::Counts,
-    numbers::{Numbers, narrow, put},
-    scale::Scales,
+    counts::TermCounts,
+    scale::FieldScales,
+    varint::{VarInts, push_varint, to_u32},
 };
 
-/// From here on the counts of name, description and headings do not fit one byte and follow it.
+/// A byte of this value or more means that the counts of name, description and headings do not fit it and follow.
 const UNPACKED: u32 = 0x80;
 
 /// The skills that have one term.
 #[derive(Debug, Clone, Default)]
-pub(super) struct List<'a> {
+pub(super) struct PostingList<'a> {
     once: u32,
     often: u32,
     elsewhere: u32,
-    numbers: Numbers<'a>,
+    numbers: VarInts<'a>,
 }
 
 /// How often a skill has the term.
 #[derive(Debug, Clone, Copy)]
-enum Occurrences {
+enum FieldCounts {
     /// In the body, and nowhere else.
     Body(u32),
     /// In name, description and headings, and in the body.
@@ -32,55 +32,55 @@ enum Occurrences {
 }
 
 /// Appends a list of skills, which must ascend.
-pub(super) fn write(bytes: &mut Vec<u8>, postings: &[(u32, Counts)]) {
-    let group = |wanted: fn(&Counts) -> bool| {
+pub(super) fn write(bytes: &mut Vec<u8>, postings: &[(u32, TermCounts)]) {
+    let group = |wanted: fn(&TermCounts) -> bool| {
         postings.iter().filter(move |(_, counts)| wanted(counts)).copied()
     };
     let once = group(|counts| counts.only_body() && counts.body == 1);
     let often = group(|counts| counts.only_body() && counts.body != 1);
     let elsewhere = group(|counts| !counts.only_body());
     let (more, others) = (often.clone().count(), elsewhere.clone().count());
-    // Of two terms one has a single skill: its list should not start with zeros.
+    // Half of all terms have a single skill: two bits instead of two zero counts.
     let groups = u32::from(more > 0) << 1 | u32::from(others > 0);
-    put(bytes, narrow(once.clone().count()) << 2 | groups);
+    push_varint(bytes, to_u32(once.clone().count()) << 2 | groups);
     for count in [more, others].into_iter().filter(|count| *count > 0) {
-        put(bytes, narrow(count));
+        push_varint(bytes, to_u32(count));
     }
     write_group(bytes, once, |_, _| ());
-    write_group(bytes, often, |bytes, counts| put(bytes, u32::from(counts.body)));
+    write_group(bytes, often, |bytes, counts| push_varint(bytes, u32::from(counts.body)));
     write_group(bytes, elsewhere, write_counts);
 }
 
 fn write_group(
     bytes: &mut Vec<u8>,
-    group: impl Iterator<Item = (u32, Counts)>,
-    write_counts: fn(&mut Vec<u8>, Counts),
+    group: impl Iterator<Item = (u32, TermCounts)>,
+    write_counts: fn(&mut Vec<u8>, TermCounts),
 ) {
     let mut last = 0;
     for (number, counts) in group {
-        put(bytes, number - last);
+        push_varint(bytes, number - last);
         write_counts(bytes, counts);
         last = number;
     }
 }
 
-fn write_counts(bytes: &mut Vec<u8>, counts: Counts) {
+fn write_counts(bytes: &mut Vec<u8>, counts: TermCounts) {
     let [name, description, headings, body] =
         [counts.name, counts.description, counts.headings, counts.body].map(u32::from);
     if name < 1 << 2 && description < 1 << 3 && headings < 1 << 2 {
-        put(bytes, name | description << 2 | headings << 5);
-        put(bytes, body);
+        push_varint(bytes, name | description << 2 | headings << 5);
+        push_varint(bytes, body);
     } else {
         for number in [UNPACKED, body, name, description, headings] {
-            put(bytes, number);
+            push_varint(bytes, number);
         }
     }
 }
 
-impl<'a> List<'a> {
+impl<'a> PostingList<'a> {
     /// The list that starts these bytes.
     pub(super) fn new(bytes: &'a [u8]) -> Option<Self> {
-        let mut numbers = Numbers(bytes);
+        let mut numbers = VarInts(bytes);
         let first = numbers.next()?;
         let often = if first & 0b10 == 0 { 0 } else { numbers.next()? };
         let elsewhere = if first & 0b01 == 0 { 0 } else { numbers.next()? };
@@ -92,13 +92,13 @@ impl<'a> List<'a> {
         self.once + self.often + self.elsewhere
     }
 
-    /// Each skill's number and how much of the term it has.
+    /// Visits each skill's number with its weighted frequency of the term.
     #[inline]
-    pub(super) fn each(self, scales: &Scales, mut visit: impl FnMut(usize, f64)) {
+    pub(super) fn each(self, scales: &FieldScales, mut visit: impl FnMut(usize, f64)) {
         self.walk(|number, occurrences| {
             let frequency = match occurrences {
-                Occurrences::Body(count) => scales.body(number, count),
-                Occurrences::All(others, body) => scales.all(number, others, body),
+                FieldCounts::Body(count) => scales.body(number, count),
+                FieldCounts::All(others, body) => scales.all(number, others, body),
             };
             if let Some(frequency) = frequency {
                 visit(number, frequency);
@@ -106,41 +106,41 @@ impl<'a> List<'a> {
         });
     }
 
-    /// Each skill's number.
+    /// Visits each skill's number.
     pub(super) fn numbers(self, mut visit: impl FnMut(usize)) {
         self.walk(|number, _| visit(number));
     }
 
-    /// What [`write()`] was given, in the order of the groups.
-    pub(super) fn postings(self, mut visit: impl FnMut(u32, Counts)) {
-        let narrowed = |count| u16::try_from(count).unwrap_or(u16::MAX);
+    /// Visits what [`write()`] was given, in the order of the groups.
+    pub(super) fn postings(self, mut visit: impl FnMut(u32, TermCounts)) {
+        let to_u16 = |count| u16::try_from(count).unwrap_or(u16::MAX);
         self.walk(|number, occurrences| {
             let counts = match occurrences {
-                Occurrences::Body(body) => Counts { body: narrowed(body), ..Counts::NONE },
-                Occurrences::All(others, body) => {
-                    let [name, description, headings] = others.map(narrowed);
-                    Counts { name, description, headings, body: narrowed(body) }
+                FieldCounts::Body(body) => TermCounts { body: to_u16(body), ..TermCounts::NONE },
+                FieldCounts::All(others, body) => {
+                    let [name, description, headings] = others.map(to_u16);
+                    TermCounts { name, description, headings, body: to_u16(body) }
                 }
             };
-            visit(narrow(number), counts);
+            visit(to_u32(number), counts);
         });
     }
 
-    /// A loop for each group: a request may come to a hundred thousand skills, and in each loop the compiler knows
-    /// which case it is.
+    /// A loop for each group: a query may visit a hundred thousand skills, and in each loop the compiler knows the
+    /// case.
     #[inline]
-    fn walk(self, mut visit: impl FnMut(usize, Occurrences)) {
+    fn walk(self, mut visit: impl FnMut(usize, FieldCounts)) {
         let mut numbers = self.numbers;
         let mut number = 0;
         for _ in 0..self.once {
             number += numbers.next().unwrap_or_default() as usize;
-            visit(number, Occurrences::Body(1));
+            visit(number, FieldCounts::Body(1));
         }
         number = 0;
         for _ in 0..self.often {
             let [step, count] = numbers.several();
             number += step as usize;
-            visit(number, Occurrences::Body(count));
+            visit(number, FieldCounts::Body(count));
         }
         number = 0;
         for _ in 0..self.elsewhere {
@@ -151,7 +151,7 @@ impl<'a> List<'a> {
             } else {
                 numbers.several()
             };
-            visit(number, Occurrences::All(others, body));
+            visit(number, FieldCounts::All(others, body));
         }
     }
 }
@@ -160,16 +160,16 @@ impl<'a> List<'a> {
 mod tests {
     use super::*;
 
-    const ONCE: Counts = Counts { body: 1, ..Counts::NONE };
+    const ONCE: TermCounts = TermCounts { body: 1, ..TermCounts::NONE };
 
-    fn check(postings: &[(u32, Counts)], bytes: usize) {
+    fn check(postings: &[(u32, TermCounts)], bytes: usize) {
         let mut written = Vec::new();
         write(&mut written, postings);
         assert_eq!(written.len(), bytes, "{postings:?}");
-        let list = List::new(&written).unwrap();
+        let list = PostingList::new(&written).unwrap();
         assert_eq!(list.len() as usize, postings.len());
         let mut numbers = Vec::new();
-        list.clone().numbers(|number| numbers.push(narrow(number)));
+        list.clone().numbers(|number| numbers.push(to_u32(number)));
         numbers.sort_unstable();
         assert!(numbers.iter().eq(postings.iter().map(|(number, _)| number)));
         let mut back = Vec::new();
@@ -180,8 +180,8 @@ mod tests {
 
     #[test]
     fn lists_come_back() {
-        let often = Counts { body: 9, ..Counts::NONE };
-        let all = Counts { name: 3, description: 7, headings: 3, body: 127 };
+        let often = TermCounts { body: 9, ..TermCounts::NONE };
+        let all = TermCounts { name: 3, description: 7, headings: 3, body: 127 };
         check(&[], 1);
         check(&[(0, ONCE)], 2);
         check(&[(300, ONCE), (301, ONCE)], 4);
@@ -195,14 +195,14 @@ mod tests {
         for (name, description, headings, bytes) in
             [(4, 0, 0, 9), (0, 8, 0, 9), (0, 0, 4, 9), (u16::MAX, u16::MAX, u16::MAX, 15)]
         {
-            check(&[(7, Counts { name, description, headings, body: 0 })], bytes);
+            check(&[(7, TermCounts { name, description, headings, body: 0 })], bytes);
         }
-        check(&[(7, Counts { body: u16::MAX, ..Counts::NONE })], 6);
+        check(&[(7, TermCounts { body: u16::MAX, ..TermCounts::NONE })], 6);
     }
 
     #[test]
     fn a_list_cut_short_is_no_list() {
-        assert!(List::new(&[]).is_none());
-        assert!(List::new(&[0b11, 1]).is_none());
+        assert!(PostingList::new(&[]).is_none());
+        assert!(PostingList::new(&[0b11, 1]).is_none());
     }
 }

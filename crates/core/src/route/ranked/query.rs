@@ -1,4 +1,4 @@
-//! A request's text → the terms it asks for, each with a weight.
+//! [`ParsedQuery`]: a request's text → its terms, each with a weight.
 //!
 //! What a request quotes at length is material to work on rather than the task, so it counts little. A file
 //! extension says what the material is, so it counts more.
@@ -6,62 +6,61 @@
 use std::{borrow::Cow, ops::Range};
 
 use super::{
-    term::{Term, TermMap},
+    term::{TermHash, TermHashMap},
     tokens::Tokenizer,
-    words::{is_word, spoken},
+    words::{is_word, without_contractions},
 };
+use crate::route::MAX_REQUEST_CHARS;
 
-/// A request is considered up to this many characters.
-const LONGEST: usize = 20_000;
-/// What a whole counts beside its parts.
-const JOINED: f64 = 0.1;
-/// What a quoted word counts.
-const QUOTED: f64 = 0.1;
-/// A quotation shorter than this is a term or a title, not material.
-const SHORTEST_PASSAGE: usize = 40;
-/// What a file extension adds.
-const EXTENSION: f64 = 2.0;
+/// The weight of a compound beside its parts.
+const COMPOUND_WEIGHT: f64 = 0.1;
+/// The weight of a word in a quoted passage.
+const QUOTED_WEIGHT: f64 = 0.1;
+/// A shorter quotation is a term or a title, not a passage.
+const MIN_PASSAGE_CHARS: usize = 40;
+/// The weight that a file extension adds to its word.
+const EXTENSION_WEIGHT: f64 = 2.0;
 
-/// A request, read once.
+/// A parsed request.
 #[derive(Debug, Default)]
-pub(super) struct Request {
+pub(super) struct ParsedQuery {
     /// Its terms and how much each counts, in the order of their first occurrences.
-    pub(super) terms: Vec<(Term, f64)>,
-    numbers: TermMap<usize>,
+    pub(super) terms: Vec<(TermHash, f64)>,
+    numbers: TermHashMap<usize>,
     /// The terms and their numbers, ascending by term.
-    pub(super) ascending: Vec<(Term, usize)>,
+    pub(super) ascending: Vec<(TermHash, usize)>,
     /// Every token, in order.
-    words: Vec<Word>,
+    words: Vec<QueryWord>,
     /// What the tokens look like, lower-cased, each once.
     spellings: Vec<String>,
-    spelled: TermMap<usize>,
+    spelled: TermHashMap<usize>,
 }
 
 /// A token of the request.
 #[derive(Debug)]
-struct Word {
+struct QueryWord {
     /// Its number among the terms.
     term: usize,
     /// Its number among the spellings.
     spelling: usize,
-    /// Where it stands.
+    /// Its bytes, counted over all pieces.
     at: Range<usize>,
 }
 
-impl Request {
+impl ParsedQuery {
     pub(super) fn new(query: &str) -> Self {
         let query = query
             .char_indices()
-            .nth(LONGEST)
+            .nth(MAX_REQUEST_CHARS)
             .map_or(query, |(end, _)| query.get(..end).unwrap_or_default());
         let mut request = Self::default();
         let mut tokenizer = Tokenizer::new();
         for (quoted, piece) in passages(query) {
-            request.read(piece, if quoted { QUOTED } else { 1.0 }, &mut tokenizer);
+            request.read(piece, if quoted { QUOTED_WEIGHT } else { 1.0 }, &mut tokenizer);
         }
         for extension in extensions(query) {
             let term = tokenizer.term([extension]);
-            request.count(term, EXTENSION);
+            request.count(term, EXTENSION_WEIGHT);
         }
         request.ascending = request.numbers.drain().collect();
         request.ascending.sort_unstable();
@@ -69,15 +68,15 @@ impl Request {
     }
 
     fn read(&mut self, piece: &str, weight: f64, tokenizer: &mut Tokenizer) {
-        let piece = spoken(piece);
-        // Behind all that was read, so that no two tokens of different pieces overlap.
+        let piece = without_contractions(piece);
+        // Behind all earlier pieces, so that no two tokens of different pieces overlap.
         let start = self.words.last().map_or(0, |word| word.at.end);
         tokenizer.scan(&piece, &mut |token| {
-            let weight = if token.joined { JOINED * weight } else { weight };
+            let weight = if token.joined { COMPOUND_WEIGHT * weight } else { weight };
             let term = self.count(token.term, weight);
             let spelling = self.spell(piece.get(token.at.clone()).unwrap_or_default());
             let at = start + token.at.start..start + token.at.end;
-            self.words.push(Word { term, spelling, at });
+            self.words.push(QueryWord { term, spelling, at });
         });
     }
 
@@ -88,15 +87,15 @@ impl Request {
         } else {
             Cow::Owned(written.to_lowercase())
         };
-        let number = *self.spelled.entry(Term::new(&word)).or_insert(self.spellings.len());
+        let number = *self.spelled.entry(TermHash::new(&word)).or_insert(self.spellings.len());
         if number == self.spellings.len() {
             self.spellings.push(word.into_owned());
         }
         number
     }
 
-    /// Adds to a term's weight; its number.
-    fn count(&mut self, term: Term, weight: f64) -> usize {
+    /// Adds to a term's weight; returns its number.
+    fn count(&mut self, term: TermHash, weight: f64) -> usize {
         let number = *self.numbers.entry(term).or_insert(self.terms.len());
         match self.terms.get_mut(number) {
             Some((_, sum)) => *sum += weight,
@@ -105,16 +104,16 @@ impl Request {
         number
     }
 
-    /// The words, lower-cased, whose terms occur in a skill, each once; a whole that occurs stands for its parts.
+    /// The words, lower-cased, whose terms occur in a skill, each once; a compound that occurs stands for its parts.
     pub(super) fn words(&self, occurs: impl Fn(usize) -> bool) -> Vec<String> {
         let mut words = Vec::new();
         let mut listed = vec![false; self.spellings.len()];
-        let mut said = 0;
-        for Word { term, spelling, at } in &self.words {
-            if at.start < said || !occurs(*term) {
+        let mut covered = 0;
+        for QueryWord { term, spelling, at } in &self.words {
+            if at.start < covered || !occurs(*term) {
                 continue;
             }
-            said = at.end;
+            covered = at.end;
             if let Some(listed) = listed.get_mut(*spelling)
                 && !std::mem::replace(listed, true)
             {
@@ -134,7 +133,7 @@ fn passages(query: &str) -> Vec<(bool, &str)> {
         // Without an end there is no quotation, here or further on.
         let Some(close) = marks.find(|mark| mark.closes) else { break };
         let inside = query.get(open.at.end..close.at.start).unwrap_or_default();
-        if inside.chars().nth(SHORTEST_PASSAGE - 1).is_some() {
+        if inside.chars().nth(MIN_PASSAGE_CHARS - 1).is_some() {
             pieces.push((false, query.get(start..open.at.start).unwrap_or_default()));
             pieces.push((true, inside));
             start = close.at.end;
@@ -144,20 +143,20 @@ fn passages(query: &str) -> Vec<(bool, &str)> {
     pieces
 }
 
-struct Mark {
+struct QuoteMark {
     at: Range<usize>,
     opens: bool,
     closes: bool,
 }
 
-/// The quotation marks of a text and what each may do where it stands.
-fn marks(text: &str) -> impl Iterator<Item = Mark> {
+/// The quotation marks of a text, and whether each may open or close a quotation there.
+fn marks(text: &str) -> impl Iterator<Item = QuoteMark> {
     let neighbours = text.char_indices().zip(text.chars().skip(1).map(Some).chain([None]));
     neighbours
         .scan(None, |last, ((at, c), after)| {
             let before = last.replace(c);
             let is = |c: Option<char>, class: fn(char) -> bool| c.is_some_and(class);
-            Some(Mark {
+            Some(QuoteMark {
                 at: at..at + c.len_utf8(),
                 opens: matches!(c, '\'' | '"' | '‘' | '“')
                     && !is(before, char::is_alphanumeric)
@@ -197,14 +196,18 @@ fn ends(behind: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::entry::{Entry, Text},
+        super::entry::{SearchEntry, SearchText},
         *,
     };
 
     /// The weight of a stem, 0 if the request does not have it.
     fn weight(query: &str, stem: &str) -> f64 {
-        let request = Request::new(query);
-        request.terms.iter().find(|(term, _)| *term == Term::new(stem)).map_or(0.0, |found| found.1)
+        let request = ParsedQuery::new(query);
+        request
+            .terms
+            .iter()
+            .find(|(term, _)| *term == TermHash::new(stem))
+            .map_or(0.0, |found| found.1)
     }
 
     fn check(query: &str, stem: &str, expected: f64) {
@@ -213,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn occurrences_add_up_and_wholes_count_a_tenth() {
+    fn occurrences_add_up_and_compounds_count_a_tenth() {
         check("merge and merged merging", "merg", 3.0);
         check("third-party", "third", 1.0);
         check("third-party", "thirdparti", 0.1);
@@ -261,10 +264,10 @@ mod tests {
 
     #[test]
     fn words_come_as_written_the_whole_before_its_parts() {
-        let request = Request::new("Merge third-party files, merge Node.js files; User's");
+        let request = ParsedQuery::new("Merge third-party files, merge Node.js files; User's");
         let words = |body| {
             let mut found = Vec::new();
-            let skill = Entry::new(&Text { body, ..Text::default() });
+            let skill = SearchEntry::new(&SearchText { body, ..SearchText::default() });
             skill.find(&request.ascending, |number, _| found.push(number));
             request.words(|number| found.contains(&number))
         };
@@ -276,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_request_is_considered_up_to_a_bound() {
-        let query = "é ".repeat(LONGEST / 2) + "beyond";
-        assert_eq!(Request::new(&query).terms.len(), 1);
+        let query = "é ".repeat(MAX_REQUEST_CHARS / 2) + "beyond";
+        assert_eq!(ParsedQuery::new(&query).terms.len(), 1);
     }
 }

@@ -1,6 +1,6 @@
-//! Who has which name: what each skill is called, and what is in the shadow of what.
+//! Which skill gets which name, and which skills are shadowed by another.
 //!
-//! A pure question about the skills that share a name, whatever came first in time; so one that changes settles anew
+//! The result depends only on the skills that share a name, not on the order of changes; so a changed skill affects
 //! only those it shares a name with. The first in the order of precedence wins.
 
 use std::{
@@ -8,19 +8,19 @@ use std::{
     sync::Arc,
 };
 
-use super::{Catalog, Kind, Skill, SkillId, lookup::folded, skill::Standing};
+use super::{Catalog, Skill, SkillId, SkillKind, lookup::folded, skill::NameStatus};
 use crate::diagnostic::{Code, Finding};
 
-/// Who has a bundle's name, remembered while a catalog is settled: many bundles may want the same.
+/// Which skill has a bundle's name, cached while names are resolved: many bundles may claim the same.
 #[derive(Default)]
-pub(super) struct Holders(HashMap<String, Option<SkillId>>);
+pub(super) struct NameHolders(HashMap<String, Option<SkillId>>);
 
 impl Catalog {
-    /// Every skill whose standing may be another once these have changed, which are given as they were and as they
-    /// are. Whether a bundle is served depends on those that want its name; what a skill is called depends on which
+    /// Every skill whose names may change because of these skills, which are given as they were and as they are.
+    /// Whether a bundle is served depends on those that claim its name; what a skill is called depends on which
     /// of those that share its path are served.
-    pub(super) fn unsettled(&self, changed: &[Arc<Skill>]) -> BTreeSet<SkillId> {
-        let bundles = changed.iter().filter(|skill| skill.kind == Kind::Bundle);
+    pub(super) fn affected_by(&self, changed: &[Arc<Skill>]) -> BTreeSet<SkillId> {
+        let bundles = changed.iter().filter(|skill| skill.kind == SkillKind::Bundle);
         let labels: BTreeSet<String> = bundles.map(|skill| folded(&skill.wanted)).collect();
         let rivals = labels.iter().flat_map(|label| self.sharing(label));
         let mut hashes = BTreeSet::new();
@@ -30,22 +30,26 @@ impl Catalog {
         hashes.iter().flat_map(|hash| self.hashed(*hash)).map(|skill| skill.id).collect()
     }
 
-    /// The skill with its names and its standing.
-    pub(super) fn settled(&self, skill: &Skill, holders: &mut Holders) -> Skill {
-        let mut settled = skill.clone();
-        let (identity, label, standing) = match skill.kind {
-            Kind::Tree => self.settled_tree(skill, holders),
-            Kind::Bundle => self.settled_bundle(skill, holders),
+    /// The skill with its names and its status resolved.
+    pub(super) fn with_names(&self, skill: &Skill, holders: &mut NameHolders) -> Skill {
+        let mut resolved = skill.clone();
+        let (identity, label, name_status) = match skill.kind {
+            SkillKind::Tree => self.tree_names(skill, holders),
+            SkillKind::Bundle => self.bundle_names(skill, holders),
         };
-        // The same text twice is two texts in memory.
-        settled.label = if label == identity { Arc::clone(&identity) } else { label };
-        settled.identity = identity;
-        settled.standing = standing;
-        settled
+        // Two equal names share one allocation.
+        resolved.label = if label == identity { Arc::clone(&identity) } else { label };
+        resolved.identity = identity;
+        resolved.name_status = name_status;
+        resolved
     }
 
-    fn settled_tree(&self, skill: &Skill, holders: &mut Holders) -> (Arc<str>, Arc<str>, Standing) {
-        let served = Standing { served: true, ..Standing::default() };
+    fn tree_names(
+        &self,
+        skill: &Skill,
+        holders: &mut NameHolders,
+    ) -> (Arc<str>, Arc<str>, NameStatus) {
+        let served = NameStatus { served: true, ..NameStatus::default() };
         let Some(winner) = self.path_holder(skill, holders) else {
             let identity = skill.path.shared();
             return (Arc::clone(identity), Arc::clone(identity), served);
@@ -54,15 +58,15 @@ impl Catalog {
         let message = format!("a source named earlier has `{}` too", skill.path);
         let finding = Finding::whole(Code::PathShadowed, message)
             .hint(format!("this one loads as `{qualified}`"));
-        let standing = Standing { winner: Some(winner), finding: Some(finding), ..served };
-        (Arc::clone(&qualified), qualified, standing)
+        let name_status = NameStatus { winner: Some(winner), finding: Some(finding), ..served };
+        (Arc::clone(&qualified), qualified, name_status)
     }
 
-    fn settled_bundle(
+    fn bundle_names(
         &self,
         skill: &Skill,
-        holders: &mut Holders,
-    ) -> (Arc<str>, Arc<str>, Standing) {
+        holders: &mut NameHolders,
+    ) -> (Arc<str>, Arc<str>, NameStatus) {
         let wanted = || Arc::clone(&skill.wanted);
         let identity: Arc<str> = if !self.is_named(skill) {
             wanted()
@@ -72,25 +76,25 @@ impl Catalog {
             self.qualified(skill).into()
         };
         let Some(held) = self.rival(skill, holders) else {
-            let standing = Standing { served: true, ..Standing::default() };
-            return (identity, wanted(), standing);
+            let name_status = NameStatus { served: true, ..NameStatus::default() };
+            return (identity, wanted(), name_status);
         };
         let identical = is_copy(skill, held);
         let served = !identical && self.is_named(skill);
         let winner = Some(held.id);
-        let mut standing = Standing { winner, served, identical, finding: None };
+        let mut name_status = NameStatus { winner, served, identical, finding: None };
         if !served {
             if !identical {
                 let place = self.source_name(held);
                 let message =
                     format!("`{}` of {place} ({}) is served instead", skill.wanted, held.file);
                 let finding = Finding::whole(Code::BundleShadowed, message);
-                standing.finding = Some(finding.hint("rename one of the two, or remove one"));
+                name_status.finding = Some(finding.hint("rename one of the two, or remove one"));
             }
-            return (identity, wanted(), standing);
+            return (identity, wanted(), name_status);
         }
-        // Its folder may be what yet another one is called.
-        let label: Arc<str> = if self.wanting(&folded(&identity)).next().is_some() {
+        // Its folder may be the name of yet another bundle.
+        let label: Arc<str> = if self.claiming(&folded(&identity)).next().is_some() {
             self.qualified(skill).into()
         } else {
             Arc::clone(&identity)
@@ -98,33 +102,33 @@ impl Catalog {
         let message = format!("another bundle is called `{}` too", skill.wanted);
         let finding = Finding::whole(Code::NameTaken, message);
         let hint = format!("this one loads as `{label}`; rename one of the two");
-        standing.finding = Some(finding.hint(hint));
-        (identity, label, standing)
+        name_status.finding = Some(finding.hint(hint));
+        (identity, label, name_status)
     }
 
-    /// The first bundle that wants the name this one wants, unless it is this one.
-    fn rival(&self, skill: &Skill, holders: &mut Holders) -> Option<&Arc<Skill>> {
+    /// The first bundle that claims the same name, unless it is this one.
+    fn rival(&self, skill: &Skill, holders: &mut NameHolders) -> Option<&Arc<Skill>> {
         let label = folded(&skill.wanted);
         let known = holders.0.get(&label).copied();
         let first = known.unwrap_or_else(|| {
-            let first = self.wanting(&label).min_by(|a, b| a.place().cmp(&b.place()));
+            let first = self.claiming(&label).min_by(|a, b| a.place().cmp(&b.place()));
             first.map(|skill| skill.id)
         });
         if known.is_none() {
             holders.0.insert(label, first);
         }
-        self.numbered(first.filter(|first| *first != skill.id)?)
+        self.skill_by_id(first.filter(|first| *first != skill.id)?)
     }
 
-    /// The bundles that want this name.
-    fn wanting(&self, label: &str) -> impl Iterator<Item = &Arc<Skill>> {
+    /// The bundles that claim this name.
+    fn claiming(&self, label: &str) -> impl Iterator<Item = &Arc<Skill>> {
         self.sharing(label)
-            .filter(move |other| other.kind == Kind::Bundle && folded(&other.wanted) == label)
+            .filter(move |other| other.kind == SkillKind::Bundle && folded(&other.wanted) == label)
     }
 
-    /// The first skill before this one that has its path, as a path or as a folder. Labels are looked for later, and
-    /// take no path from anybody.
-    fn path_holder(&self, skill: &Skill, holders: &mut Holders) -> Option<SkillId> {
+    /// The first skill before this one that has its path, as a path or as a folder. Labels are looked up later and
+    /// never take a path from another skill.
+    fn path_holder(&self, skill: &Skill, holders: &mut NameHolders) -> Option<SkillId> {
         let path = skill.path.as_str();
         let mut first: Option<(&Arc<Skill>, SkillId)> = None;
         for other in self.sharing(&folded(path)) {
@@ -137,10 +141,10 @@ impl Catalog {
     }
 
     /// What is served at a path because of this skill: itself, or what it is a copy of.
-    fn served_at(&self, skill: &Skill, path: &str, holders: &mut Holders) -> Option<SkillId> {
+    fn served_at(&self, skill: &Skill, path: &str, holders: &mut NameHolders) -> Option<SkillId> {
         let own = skill.path.as_str() == path;
         let has = |named: bool| (own && named) || self.qualified(skill) == path;
-        if skill.kind == Kind::Tree {
+        if skill.kind == SkillKind::Tree {
             return has(true).then_some(skill.id);
         }
         let named = self.is_named(skill);

@@ -4,7 +4,7 @@
 //! ten thousand skills takes a third of the memory.
 
 /// Appends a number.
-pub(super) fn put(bytes: &mut Vec<u8>, mut number: u32) {
+pub(super) fn push_varint(bytes: &mut Vec<u8>, mut number: u32) {
     while number > 0x7f {
         bytes.push((number & 0x7f) as u8 | 0x80);
         number >>= 7;
@@ -12,19 +12,19 @@ pub(super) fn put(bytes: &mut Vec<u8>, mut number: u32) {
     bytes.push((number & 0x7f) as u8);
 }
 
-/// Reads what [`put`] wrote.
+/// Reads what [`push_varint`] wrote.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Numbers<'a>(pub(super) &'a [u8]);
+pub(super) struct VarInts<'a>(pub(super) &'a [u8]);
 
-impl Numbers<'_> {
-    /// The numbers in the next `length` bytes, which are then behind us.
+impl VarInts<'_> {
+    /// Takes the next `length` bytes and reads them by themselves.
     pub(super) fn within(&mut self, length: u32) -> Option<Self> {
         let (own, rest) = self.0.split_at_checked(usize::try_from(length).ok()?)?;
         self.0 = rest;
         Some(Self(own))
     }
 
-    /// The next `N` numbers, 0 for each that is missing. Quick where all are small.
+    /// The next `N` numbers, 0 for each that is missing. Fast where all are small.
     #[inline]
     pub(super) fn several<const N: usize>(&mut self) -> [u32; N] {
         if let Some((first, rest)) = self.0.split_first_chunk::<N>()
@@ -38,7 +38,7 @@ impl Numbers<'_> {
         numbers
     }
 
-    /// Eight bytes that are not [`put`]'s but a fraction's.
+    /// The next eight bytes as a little-endian `f64`.
     pub(super) fn float(&mut self) -> Option<f64> {
         let (bytes, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -46,7 +46,7 @@ impl Numbers<'_> {
     }
 }
 
-impl Iterator for Numbers<'_> {
+impl Iterator for VarInts<'_> {
     type Item = u32;
 
     #[inline]
@@ -62,10 +62,10 @@ impl Iterator for Numbers<'_> {
     }
 }
 
-// The slow ways are apart and take and give slices: so the quick ones are short, and a loop over numbers keeps its
-// place in a register. It is worth a tenth of the time of a search.
+// The slow paths are functions of their own that take and return slices: the fast paths stay short, and a loop over
+// numbers keeps its position in a register. This saves a tenth of a search's time.
 
-/// A number, and what is behind it.
+/// A number, and the bytes behind it.
 #[inline(never)]
 fn longer(mut bytes: &[u8]) -> Option<(u32, &[u8])> {
     let mut number = 0;
@@ -80,15 +80,15 @@ fn longer(mut bytes: &[u8]) -> Option<(u32, &[u8])> {
     Some((number, bytes))
 }
 
-/// As many numbers, 0 for each that is missing, and what is behind them.
+/// `N` numbers, 0 for each that is missing, and the bytes behind them.
 #[inline(never)]
 fn several_longer<const N: usize>(bytes: &[u8]) -> ([u32; N], &[u8]) {
-    let mut numbers = Numbers(bytes);
+    let mut numbers = VarInts(bytes);
     ([(); N].map(|()| numbers.next().unwrap_or_default()), numbers.0)
 }
 
-/// A count as the index keeps it. Texts are bounded, so this cuts nothing that exists.
-pub(super) fn narrow(count: usize) -> u32 {
+/// A count as the index keeps it; texts are bounded, so no real count saturates.
+pub(super) fn to_u32(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
@@ -101,9 +101,9 @@ mod tests {
         let numbers = [0, 1, 127, 128, 300, 16_383, 16_384, u32::MAX];
         let mut bytes = Vec::new();
         for number in numbers {
-            put(&mut bytes, number);
+            push_varint(&mut bytes, number);
         }
-        assert_eq!(Numbers(&bytes).collect::<Vec<_>>(), numbers);
+        assert_eq!(VarInts(&bytes).collect::<Vec<_>>(), numbers);
         assert_eq!(bytes.len(), 1 + 1 + 1 + 2 + 2 + 2 + 3 + 5);
     }
 
@@ -111,9 +111,9 @@ mod tests {
     fn several_are_read_alike_whether_small_or_not() {
         let mut bytes = Vec::new();
         for number in [1, 2, 300, 3, 4] {
-            put(&mut bytes, number);
+            push_varint(&mut bytes, number);
         }
-        let mut numbers = Numbers(&bytes);
+        let mut numbers = VarInts(&bytes);
         assert_eq!(numbers.several(), [1, 2]);
         assert_eq!(numbers.several(), [300, 3]);
         assert_eq!(numbers.several(), [4, 0]);
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_part_can_be_read_by_itself() {
-        let mut numbers = Numbers(&[7, 8, 9]);
+        let mut numbers = VarInts(&[7, 8, 9]);
         assert!(numbers.within(2).unwrap().eq([7, 8]));
         assert!(numbers.clone().within(2).is_none());
         assert!(numbers.eq([9]));

@@ -1,0 +1,277 @@
+//! Which folder belongs to which skill, and which declared files exist.
+
+use super::*;
+
+fn folder(catalog: &Catalog, name: &str) -> Option<String> {
+    skill(catalog, name).resources.as_ref().map(ToString::to_string)
+}
+
+#[test]
+fn layout_4_the_folder_beside_a_skill_is_its_own() {
+    let catalog = catalog(
+        "\
+//- _root.md
+---
+keywords: [one]
+description: d
+---
+//- _root/assets/x.css
+//- ui/_index.md
+---
+keywords: [one]
+description: d
+---
+//- ui/_index/assets/x.css
+//- ui/auth.md
+---
+keywords: [one]
+description: d
+---
+//- ui/auth/scripts/x.sh
+//- ui/bare.md
+---
+keywords: [one]
+description: d
+---
+",
+    );
+    assert_eq!(folder(&catalog, "_root").as_deref(), Some("_root"));
+    assert_eq!(folder(&catalog, "ui/_index").as_deref(), Some("ui/_index"));
+    assert_eq!(folder(&catalog, "ui/auth").as_deref(), Some("ui/auth"));
+    assert_eq!(folder(&catalog, "ui/bare"), None);
+    let file = skill(&catalog, "ui/auth").resource(&path_of("scripts/x.sh")).unwrap();
+    assert_eq!(file.as_str(), "ui/auth/scripts/x.sh");
+    assert_eq!(diagnostics(&catalog), [""; 0]);
+}
+
+#[test]
+fn a_name_that_no_request_could_spell_still_has_its_folder() {
+    for name in ["~draft", "c:x", "a\\b"] {
+        let files = vec![
+            skill_file(&format!("{name}.md"), "word", ""),
+            (format!("{name}/assets/x.ts"), String::new()),
+        ];
+        let catalog = catalog_from(&files);
+        assert_eq!(catalog.skills().next().unwrap().resources, Some(path_of(name)));
+    }
+}
+
+// LAYOUT-4
+#[test]
+fn a_skill_inside_a_resource_folder_is_not_served_and_said_so() {
+    let catalog = skills(&[
+        "_root.md",
+        "_root/a.md",
+        "ui/_index.md",
+        "ui/_index/b.md",
+        "ui/auth.md",
+        "ui/auth/assets/deep/c.md",
+        // Not even with a SKILL.md: a resource folder is not searched.
+        "ui/auth/SKILL.md",
+    ]);
+    assert_eq!(identities(&catalog), ["_root", "ui/_index", "ui/auth"]);
+    let not_served = |file: &str| {
+        format!(
+            "{file}:0:0 warning[skill-in-resources] a skill inside a resource folder is not \
+             served | move it out, or give the folder an _index.md to make it a category"
+        )
+    };
+    assert_eq!(
+        diagnostics(&catalog),
+        [
+            not_served("_root/a.md"),
+            not_served("ui/_index/b.md"),
+            not_served("ui/auth/SKILL.md"),
+            not_served("ui/auth/assets/deep/c.md"),
+        ]
+    );
+}
+
+// LAYOUT-4
+#[test]
+fn folders_called_index_and_root_are_never_searched() {
+    // Not where the skill beside them is missing, and not where they have an index of their own.
+    let catalog = skills(&["_root/a.md", "_root/_index.md", "ui/_index/b.md", "ui/_root/c.md"]);
+    assert_eq!(identities(&catalog), [""; 0]);
+    let lines = diagnostics(&catalog);
+    assert_eq!(lines.len(), 4);
+    assert!(lines.iter().all(|line| line.contains("warning[skill-in-resources]")), "{lines:?}");
+}
+
+#[test]
+fn plain_markdown_inside_a_resource_folder_is_a_plain_file() {
+    let mut files = vec![skill_file("auth.md", "word", "")];
+    files.push(("auth/assets/notes.md".to_owned(), "# Notes\n".to_owned()));
+    files.push(("auth/assets/broken.md".to_owned(), "---\nkeywords: [\n---\n".to_owned()));
+    let catalog = catalog_from(&files);
+    assert_eq!(identities(&catalog), ["auth"]);
+    assert_eq!(diagnostics(&catalog), [""; 0]);
+}
+
+// LAYOUT-4
+#[test]
+fn a_folder_with_an_index_of_its_own_is_a_category_whose_assets_and_scripts_stay_resources() {
+    let catalog = catalog(
+        "\
+//- ui/auth.md
+---
+keywords: [one]
+description: d
+assets:
+  - {file: assets/t.ts, description: d}
+  - {file: login.md, description: d}
+---
+//- ui/auth/_index.md
+---
+keywords: [one]
+description: d
+---
+//- ui/auth/login.md
+---
+keywords: [one]
+description: d
+---
+//- ui/auth/assets/t.ts
+//- ui/auth/assets/inside.md
+---
+keywords: [one]
+description: d
+---
+//- ui/auth/scripts/inside.md
+---
+keywords: [one]
+description: d
+---
+//- ui/auth/deep/assets/served.md
+---
+keywords: [one]
+description: d
+---
+",
+    );
+    assert_eq!(
+        identities(&catalog),
+        ["ui/auth", "ui/auth/_index", "ui/auth/deep/assets/served", "ui/auth/login"]
+    );
+    assert_eq!(folder(&catalog, "ui/auth").as_deref(), Some("ui/auth"));
+    let presence: Vec<_> = skill(&catalog, "ui/auth").assets().map(|(_, there)| there).collect();
+    assert_eq!(presence, [Presence::Present, Presence::Present]);
+    let lines = diagnostics(&catalog);
+    assert_eq!(lines.len(), 3);
+    assert_eq!(
+        lines[0],
+        "ui/auth:0:0 warning[folder-has-two-roles] a category, because it has _index.md, and the \
+         resource folder of auth.md beside it"
+    );
+    assert!(lines[1].starts_with("ui/auth/assets/inside.md:0:0 warning[skill-in-resources]"));
+    assert!(lines[2].starts_with("ui/auth/scripts/inside.md:0:0 warning[skill-in-resources]"));
+}
+
+#[test]
+fn a_category_may_have_folders_called_assets_and_scripts() {
+    let catalog = skills(&["ui/_index.md", "ui/assets/icons.md", "scripts/bash.md"]);
+    assert_eq!(identities(&catalog), ["scripts/bash", "ui/_index", "ui/assets/icons"]);
+    assert_eq!(diagnostics(&catalog), [""; 0]);
+}
+
+const DECLARES: &str = "\
+//- ui/auth.md
+---
+keywords: [one]
+description: d
+assets:
+  - {file: assets/here.ts, description: d}
+  - {file: assets/gone.ts, description: d}
+scripts:
+  - {file: scripts/here.sh, description: d}
+  - {file: scripts/gone.sh, description: d}
+---
+";
+
+fn presence(catalog: &Catalog, name: &str) -> Vec<(String, Presence)> {
+    let skill = skill(catalog, name);
+    let assets = skill.assets().map(|(asset, there)| (asset.file.to_string(), there));
+    assets.chain(skill.scripts().map(|(script, there)| (script.file.to_string(), there))).collect()
+}
+
+fn missing(place: &str, what: &str, file: &str) -> String {
+    format!(
+        "ui/auth.md:{place} warning[file-missing] {what} `{file}` is declared but missing; left \
+         out | create ui/auth/{file}, or remove the declaration"
+    )
+}
+
+// FILE-9
+#[test]
+fn a_declared_file_that_is_not_there_is_said_where_it_is_declared() {
+    let fixture = format!("{DECLARES}//- ui/auth/assets/here.ts\n//- ui/auth/scripts/here.sh\n");
+    let catalog = catalog(&fixture);
+    assert_eq!(
+        presence(&catalog, "ui/auth"),
+        [
+            ("assets/here.ts".to_owned(), Presence::Present),
+            ("assets/gone.ts".to_owned(), Presence::Missing),
+            ("scripts/here.sh".to_owned(), Presence::Present),
+            ("scripts/gone.sh".to_owned(), Presence::Missing),
+        ]
+    );
+    assert_eq!(
+        diagnostics(&catalog),
+        [missing("6:5", "asset", "assets/gone.ts"), missing("9:5", "script", "scripts/gone.sh")]
+    );
+}
+
+#[test]
+fn without_a_resource_folder_every_declared_file_is_missing() {
+    let catalog = catalog(DECLARES);
+    assert!(presence(&catalog, "ui/auth").iter().all(|(_, there)| *there == Presence::Missing));
+    assert_eq!(diagnostics(&catalog).len(), 4);
+}
+
+#[test]
+fn what_stands_under_a_declared_name_must_be_a_regular_file() {
+    let files = skills_testkit::files(&format!(
+        "{DECLARES}//- ui/auth/assets/here.ts\n//- ui/auth/assets/gone.ts/a-folder-then\n"
+    ));
+    let scan = scan_with("main", &files, |root| {
+        let special = Some(FolderItem::File(FileEntry::Special));
+        root.put(&path_of("ui/auth/scripts/here.sh"), special);
+    });
+    let catalog = catalog_from_sources(vec![scan]);
+    assert_eq!(
+        diagnostics(&catalog),
+        [
+            "ui/auth.md:6:5 warning[not-regular] asset `assets/gone.ts` is not a regular file; \
+             left out"
+                .to_owned(),
+            "ui/auth.md:8:5 warning[not-regular] script `scripts/here.sh` is not a regular file; \
+             left out"
+                .to_owned(),
+            missing("9:5", "script", "scripts/gone.sh"),
+        ]
+    );
+}
+
+#[test]
+fn markdown_without_front_matter_is_only_worth_knowing() {
+    let mut files = vec![skill_file("a.md", "word", "")];
+    files.push(("README.md".to_owned(), "# Hello\n".to_owned()));
+    let catalog = catalog_from(&files);
+    assert_eq!(identities(&catalog), ["a"]);
+    assert_eq!(
+        diagnostics(&catalog),
+        ["README.md:0:0 info[front-matter-missing] no front matter, so this is not a skill | \
+          start the file with `---`, `keywords:` and `description:` lines, and `---`"]
+    );
+}
+
+// FILE-2
+#[test]
+fn a_bad_file_costs_itself_and_nothing_else() {
+    let mut files = vec![skill_file("a.md", "word", ""), skill_file("z.md", "word", "")];
+    files.push(("m.md".to_owned(), "---\nkeywords: [x]\ndescription: [\n---\n".to_owned()));
+    let catalog = catalog_from(&files);
+    assert_eq!(identities(&catalog), ["a", "z"]);
+    assert_eq!(diagnostics(&catalog).len(), 1);
+    assert!(diagnostics(&catalog)[0].starts_with("m.md:"));
+}
