@@ -83,7 +83,7 @@ impl ScriptHost {
         self.folders.folders(roots)
     }
 
-    /// Why a folder is no working directory though it lies in an allowed one. The kernel's rules have no exceptions below
+    /// Why a folder is no working directory though it is in an allowed one. The kernel's rules have no exceptions below
     /// what they allow, so the folder must hold no credentials. The later checks do not apply to a folder that
     /// `scripts.roots` names.
     fn objection(&self, folder: &Path, named: &[PathBuf], sources: &[PathBuf]) -> Option<String> {
@@ -102,8 +102,7 @@ impl ScriptHost {
         }
         let within = named.iter().any(|root| folder.starts_with(root));
         let unknown = self.folders.home().is_none() && !within;
-        let unknown =
-            unknown.then(|| "cannot be told from a home folder, as HOME is not set".to_owned());
+        let unknown = unknown.then(|| "may be a home folder, because HOME is not set".to_owned());
         unknown
             .or_else(|| self.folders.why_no_project(folder))
             .or_else(|| self.overlap_with_sources(folder, sources))
