@@ -86,7 +86,7 @@ const EXCEPTIONS: &[&str] = &[
     "skills-mcp/src/source/git/place.rs",
     "skills-mcp/src/source/git/program.rs",
     "skills-mcp/src/transport/client.rs",
-    "usage/src/archive/lines/door.rs",
+    "usage/src/archive/lines/file.rs",
     "usage/src/clock.rs",
     "usage/src/journal/disk.rs",
     "usage/src/kill_points.rs",
