@@ -172,7 +172,7 @@ fn answered(name: &str, store: &str) {
             evidence.push(started.elapsed());
             assert!(!said.recent.is_empty());
             let started = Instant::now();
-            archive.story("team1/area1/skill1", period, 50).await.unwrap();
+            archive.story("api/forms-0", period, 50).await.unwrap();
             told.push(started.elapsed());
         }
         times(&format!("{name}, 30 days"), evidence);

@@ -86,6 +86,34 @@ impl Events {
         Self { random: Random(seed), left: count, at: from, step, shares: shares.collect() }
     }
 
+    /// A number below this one.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.random.below(end)
+    }
+
+    /// One more event, of this moment.
+    pub fn line_at(&mut self, at: u64) -> String {
+        let (kind, tool, data) = self.data();
+        let (client, version) = *self.random.one_of(CLIENTS);
+        let client = if client.is_empty() {
+            String::new()
+        } else {
+            format!(r#","client_name":"{client}","client_version":"{version}""#)
+        };
+        let digest = if kind == "skill_served" {
+            format!(r#","skill_digest":"sha256:{:016x}""#, self.random.next())
+        } else {
+            String::new()
+        };
+        format!(
+            r#"{{"type":"{kind}","data":{data},"timestamp":"{}","server_id":"dev-{}","event_id":"{}","tool":"{tool}"{client}{digest},"latency_us":{}}}"#,
+            timestamp(at),
+            self.random.below(40),
+            number(at, &mut self.random),
+            80 + self.random.below(900) * (1 + self.random.below(30) / 29 * 20),
+        )
+    }
+
     /// The rank of some skill, rarely a high one.
     fn rank(&mut self) -> usize {
         let drawn = self.random.below(self.shares.last().copied().unwrap_or(1));
@@ -213,25 +241,7 @@ impl Iterator for Events {
         self.left = self.left.checked_sub(1)?;
         let at = self.at;
         self.at += self.step;
-        let (kind, tool, data) = self.data();
-        let (client, version) = *self.random.one_of(CLIENTS);
-        let client = if client.is_empty() {
-            String::new()
-        } else {
-            format!(r#","client_name":"{client}","client_version":"{version}""#)
-        };
-        let digest = if kind == "skill_served" {
-            format!(r#","skill_digest":"sha256:{:016x}""#, self.random.next())
-        } else {
-            String::new()
-        };
-        Some(format!(
-            r#"{{"type":"{kind}","data":{data},"timestamp":"{}","server_id":"dev-{}","event_id":"{}","tool":"{tool}"{client}{digest},"latency_us":{}}}"#,
-            timestamp(at),
-            self.random.below(40),
-            number(at, &mut self.random),
-            80 + self.random.below(900) * (1 + self.random.below(30) / 29 * 20),
-        ))
+        Some(self.line_at(at))
     }
 }
 

@@ -84,7 +84,7 @@ impl CountSum {
 }
 
 /// The detail of a name that several skills have.
-pub const AMBIGUOUS_NAME: &str = "several";
+pub(crate) const AMBIGUOUS_NAME: &str = "several";
 
 /// Counts of one period.
 pub type Tally = HashMap<CountKey, CountSum>;

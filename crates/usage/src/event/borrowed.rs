@@ -120,7 +120,7 @@ fn once_through(text: &str) -> Result<BorrowedEvent<'_>, serde_json::Error> {
 #[serde(field_identifier, rename_all = "snake_case")]
 enum EventMember {
     Type,
-    EventData,
+    Data,
     Timestamp,
     ServerId,
     EventId,
@@ -165,7 +165,7 @@ impl<'de> Visitor<'de> for EventVisitor {
         while let Some(member) = map.next_key()? {
             match member {
                 EventMember::Type => once(&mut map, &mut met.kind)?,
-                EventMember::EventData => {
+                EventMember::Data => {
                     let kind = met.kind.as_ref().filter(|_| met.event.is_none());
                     let kind = kind.ok_or_else(|| A::Error::custom("not our order"))?;
                     met.event = map.next_value_seed(EventData::of(kind.as_ref()))?;

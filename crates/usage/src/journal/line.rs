@@ -19,12 +19,12 @@ pub fn checked(recorded: &RecordedEvent) -> Option<String> {
 }
 
 /// Whether a line is as it was written. One without a check may be: others do not write it.
-pub fn verified(line: &str) -> bool {
+pub(crate) fn verified(line: &str) -> bool {
     parts(line).is_none_or(|(text, check)| matches(text, check))
 }
 
 /// The event of a line that is as it was written, without the check.
-pub fn unchecked(line: &str) -> Option<String> {
+pub(crate) fn unchecked(line: &str) -> Option<String> {
     let (text, check) = parts(line)?;
     matches(text, check).then(|| format!("{text}}}"))
 }

@@ -17,11 +17,16 @@ type StreakCounts = BTreeMap<String, u64>;
 
 /// The streaks that this process knows of, for where the file cannot be read or written.
 #[derive(Debug, Default)]
-pub struct Streaks(StreakCounts);
+pub(crate) struct Streaks(StreakCounts);
 
 impl Streaks {
     /// Counts one more piece of feedback: how often in a row it says that the skill is useless.
-    pub fn rated(&mut self, folder: Option<&JournalFolder>, skill: &str, useful: bool) -> u64 {
+    pub(crate) fn rated(
+        &mut self,
+        folder: Option<&JournalFolder>,
+        skill: &str,
+        useful: bool,
+    ) -> u64 {
         let ours = rate(&mut self.0, skill, useful);
         let shared = folder.map(|folder| change(folder, skill, useful));
         match shared {

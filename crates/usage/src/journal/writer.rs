@@ -33,11 +33,11 @@ pub struct JournalWriter {
 
 /// How many events are not where they should be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Losses {
+pub(crate) struct Losses {
     /// They will never be sent, where they should be, or are in no file.
-    pub dropped: u64,
+    pub(crate) dropped: u64,
     /// They are missing in the history only.
-    pub unkept: u64,
+    pub(crate) unkept: u64,
 }
 
 /// Where the history of these settings is. None where that is in a home, and there is none.
@@ -173,12 +173,12 @@ impl JournalWriter {
     }
 
     /// Counts events that were dropped before they came here.
-    pub fn count_dropped(&mut self, events: u64) {
+    pub(crate) fn count_dropped(&mut self, events: u64) {
         self.untold.dropped += events;
     }
 
     /// Whether there is anything to [settle](Self::settle).
-    pub fn is_unsettled(&self) -> bool {
+    pub(crate) fn is_unsettled(&self) -> bool {
         self.untold != Losses::default() || !self.unsettled.is_empty()
     }
 
@@ -203,7 +203,7 @@ impl JournalWriter {
     }
 
     /// What was lost and is in no file.
-    pub fn untold(&self) -> Losses {
+    pub(crate) fn untold(&self) -> Losses {
         self.untold
     }
 }

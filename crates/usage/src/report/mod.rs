@@ -1,7 +1,6 @@
 //! [`UsageReport`]: what the events of a period say, ready to be shown. `stats`, the page and the tool show the same one.
 //!
-//! Pure: evidence and a catalog in, a report out. Texts of events are in it as they came; what shows them makes them
-//! harmless.
+//! Pure: evidence and a catalog in, a report out. Texts of events are in it as they came.
 
 mod advice;
 mod catalog;
@@ -15,7 +14,6 @@ mod words;
 
 pub use catalog::{CatalogSkill, CatalogSummary};
 use serde::{Deserialize, Serialize};
-
 use words::TextWords;
 
 use crate::{
@@ -24,7 +22,7 @@ use crate::{
 };
 
 /// Fewer than this many observations are no rate: nothing is claimed from them.
-pub const MIN_OBSERVATIONS: u64 = 10;
+pub(crate) const MIN_OBSERVATIONS: u64 = 10;
 
 /// All that is known of a period.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -76,13 +74,12 @@ impl UsageReport {
         let skills = skills::of(evidence, catalog);
         let totals = totals::of(evidence);
         let missed = totals.misses + totals.searches_in_vain;
-        let never_served = catalog.map(|catalog| catalog.never_served(&evidence.tally));
         let mut report = Self {
             period: totals::period(period, today),
             totals,
             advice: Vec::new(),
             days: totals::days(evidence, period),
-            never_served,
+            never_served: catalog.map(|catalog| catalog.never_served(&evidence.tally)),
             misses: misses::of(&evidence.recent, catalog, &mut words),
             misses_looked_at: misses::looked_at(&evidence.recent, missed),
             patterns: patterns::of(&evidence.recent, &skills, &mut words),

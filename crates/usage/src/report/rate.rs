@@ -26,7 +26,7 @@ impl Rate {
     }
 
     /// The range of the true share in whole percent, for people: rounded outwards.
-    pub fn percents(&self) -> Option<(f64, f64)> {
+    pub(crate) fn percents(&self) -> Option<(f64, f64)> {
         // Hundredths of a percent are whole numbers, but for the last bit.
         let hundredths = |part: f64| (part * 10_000.0).round() / 100.0;
         Some((hundredths(self.low?).floor(), hundredths(self.high?).ceil()))

@@ -101,7 +101,7 @@ impl Sender {
 
     /// Sends one more batch before the process ends. An endpoint that took the last one is not given its pause; one that
     /// did not is not asked before its time.
-    pub fn last_round(&mut self, url: &str) -> Round {
+    pub(crate) fn last_round(&mut self, url: &str) -> Round {
         let round = self.try_round(url, true, |_| false);
         self.ended(round)
     }

@@ -17,18 +17,18 @@ type ShortKey = (Metric, u32, u32, u16);
 /// Counts by day.
 #[derive(Debug, Default)]
 pub(super) struct DailyCounts {
-    names: NameTable,
+    names: CountNames,
     days: HashMap<i64, HashMap<ShortKey, CountSum, QuickHasher>, QuickHasher>,
 }
 
 /// Names and their numbers. The empty one, which most counts have for a detail, is zero and not kept.
 #[derive(Debug, Default)]
-struct NameTable {
+struct CountNames {
     numbers: HashMap<Arc<str>, u32, QuickHasher>,
     names: Vec<Arc<str>>,
 }
 
-impl NameTable {
+impl CountNames {
     /// The number of a name, which is known from now on.
     fn number(&mut self, name: &str) -> u32 {
         if name.is_empty() {

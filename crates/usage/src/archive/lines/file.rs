@@ -17,13 +17,13 @@ use std::{
 
 /// Which file it is, whatever it is called by now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileIdentity(u64, u64);
+pub(super) struct HistoryFileId(u64, u64);
 
 /// A file that was there, as long as it was then.
 #[derive(Debug)]
 pub(super) struct HistoryFile {
     file: File,
-    pub(super) identity: FileIdentity,
+    pub(super) identity: HistoryFileId,
     pub(super) length: u64,
 }
 
@@ -76,13 +76,13 @@ impl HistoryFile {
 }
 
 #[cfg(unix)]
-fn identity(found: &Metadata) -> FileIdentity {
+fn identity(found: &Metadata) -> HistoryFileId {
     use std::os::unix::fs::MetadataExt as _;
-    FileIdentity(found.dev(), found.ino())
+    HistoryFileId(found.dev(), found.ino())
 }
 
 #[cfg(not(unix))]
-fn identity(found: &Metadata) -> FileIdentity {
+fn identity(found: &Metadata) -> HistoryFileId {
     let born = found.created().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-    FileIdentity(born.map_or(0, |at| at.as_secs()), born.map_or(0, |at| at.subsec_nanos().into()))
+    HistoryFileId(born.map_or(0, |at| at.as_secs()), born.map_or(0, |at| at.subsec_nanos().into()))
 }

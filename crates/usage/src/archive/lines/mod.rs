@@ -22,7 +22,7 @@ use std::{
 
 use chunk::ReadPart;
 use counts::DailyCounts;
-use file::{FileIdentity, HistoryFile};
+use file::{HistoryFile, HistoryFileId};
 use latest::{EventSpot, LatestSpots};
 
 use super::{ArchiveError, Evidence, Period, Story};
@@ -193,7 +193,7 @@ impl KnownLines {
         }
     }
 
-    fn position(&self, identity: FileIdentity) -> Option<u64> {
+    fn position(&self, identity: HistoryFileId) -> Option<u64> {
         self.files.iter().find(|file| file.opened.identity == identity).map(|file| file.position)
     }
 
@@ -214,7 +214,8 @@ impl KnownLines {
 
     /// Reads what is behind the positions of these files, which replace those that were known.
     fn take_in(&mut self, there: Vec<HistoryFile>) -> std::io::Result<()> {
-        let order: Vec<FileIdentity> = self.files.iter().map(|file| file.opened.identity).collect();
+        let order: Vec<HistoryFileId> =
+            self.files.iter().map(|file| file.opened.identity).collect();
         let mut files: Vec<ReadFile> = there
             .into_iter()
             .map(|opened| ReadFile {
