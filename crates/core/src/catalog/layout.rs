@@ -64,7 +64,7 @@ pub enum Scope {
 
 /// What a folder's files may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FolderView {
+enum FolderRole {
     /// Tree skills and bundles may be anywhere in it.
     Whole,
     /// The same, but its `assets/` and `scripts/` belong to the skill beside it.
@@ -80,7 +80,7 @@ enum FolderView {
 /// A folder with its view.
 struct ViewedFolder<'a> {
     folder: &'a Arc<Folder>,
-    view: FolderView,
+    view: FolderRole,
     is_root: bool,
     /// Its files called `SKILL.md` in any case; the exact spelling comes first.
     spellings: Vec<&'a str>,
@@ -89,7 +89,7 @@ struct ViewedFolder<'a> {
 impl ListingDiff {
     /// Compares two listings; none means that there was nothing.
     pub(super) fn between(old: Option<&Arc<Folder>>, new: &Arc<Folder>, scope: Scope) -> Self {
-        let view = if scope == Scope::Bundles { FolderView::Bundles } else { FolderView::Whole };
+        let view = if scope == Scope::Bundles { FolderRole::Bundles } else { FolderRole::Whole };
         let seen = |folder| ViewedFolder::new(folder, view, true);
         let mut diff = Self::default();
         let (old, new) = (old.map(seen), seen(new));
@@ -175,7 +175,7 @@ impl ListingDiff {
 }
 
 impl<'a> ViewedFolder<'a> {
-    fn new(folder: &'a Arc<Folder>, view: FolderView, is_root: bool) -> Self {
+    fn new(folder: &'a Arc<Folder>, view: FolderRole, is_root: bool) -> Self {
         let names = folder.files().iter().map(|(name, _)| &**name);
         let mut spellings: Vec<&str> = names.filter(|name| is_bundle_file(name)).collect();
         spellings.sort_by_key(|name| *name != BUNDLE_FILE);
@@ -190,12 +190,12 @@ impl<'a> ViewedFolder<'a> {
     fn assignment(&self, name: &str, file: &RelPath) -> RoleAssignment {
         let role = |role, findings| RoleAssignment { role: Some(role), findings };
         match self.view {
-            FolderView::Resources if !has_extension(name) => RoleAssignment::default(),
-            FolderView::Resources if is_bundle_file(name) => {
+            FolderRole::Resources if !has_extension(name) => RoleAssignment::default(),
+            FolderRole::Resources if is_bundle_file(name) => {
                 RoleAssignment { role: None, findings: vec![in_resources()] }
             }
-            FolderView::Resources => role(Role::Resource, Vec::new()),
-            FolderView::Whole | FolderView::ButResources | FolderView::Bundles
+            FolderRole::Resources => role(Role::Resource, Vec::new()),
+            FolderRole::Whole | FolderRole::ButResources | FolderRole::Bundles
                 if is_bundle_file(name) =>
             {
                 if self.spellings.first() == Some(&name) {
@@ -205,15 +205,15 @@ impl<'a> ViewedFolder<'a> {
                 }
             }
             // All in a bundle belongs to it.
-            FolderView::Whole | FolderView::ButResources
+            FolderRole::Whole | FolderRole::ButResources
                 if is_candidate(name) && !self.is_bundle() =>
             {
                 role(Role::Tree, about_name(file))
             }
-            FolderView::Whole
-            | FolderView::ButResources
-            | FolderView::Bundles
-            | FolderView::Hidden => RoleAssignment::default(),
+            FolderRole::Whole
+            | FolderRole::ButResources
+            | FolderRole::Bundles
+            | FolderRole::Hidden => RoleAssignment::default(),
         }
     }
 
@@ -221,23 +221,23 @@ impl<'a> ViewedFolder<'a> {
     fn below(&self, name: &str, folder: &'a Arc<Folder>) -> (Self, bool) {
         let seen = |view| Self::new(folder, view, false);
         let view = match self.view {
-            FolderView::Whole | FolderView::ButResources if self.is_bundle() => FolderView::Bundles,
-            FolderView::Whole | FolderView::ButResources if is_hidden(name) => FolderView::Hidden,
-            FolderView::Whole | FolderView::ButResources => {
+            FolderRole::Whole | FolderRole::ButResources if self.is_bundle() => FolderRole::Bundles,
+            FolderRole::Whole | FolderRole::ButResources if is_hidden(name) => FolderRole::Hidden,
+            FolderRole::Whole | FolderRole::ButResources => {
                 let named_resource = matches!(name, INDEX | ROOT)
-                    || (self.view == FolderView::ButResources
+                    || (self.view == FolderRole::ButResources
                         && matches!(name, "assets" | "scripts"));
                 if named_resource {
-                    FolderView::Resources
+                    FolderRole::Resources
                 } else if self.folder.own_file(&format!("{name}.md")).is_none() {
-                    FolderView::Whole
+                    FolderRole::Whole
                 } else if folder.own_file("_index.md").is_some() {
-                    return (seen(FolderView::ButResources), true);
+                    return (seen(FolderRole::ButResources), true);
                 } else {
-                    FolderView::Resources
+                    FolderRole::Resources
                 }
             }
-            FolderView::Bundles | FolderView::Resources | FolderView::Hidden => self.view,
+            FolderRole::Bundles | FolderRole::Resources | FolderRole::Hidden => self.view,
         };
         (seen(view), false)
     }

@@ -48,7 +48,7 @@ fn hashes(names: &[String]) -> Vec<u64> {
 
 /// What a skill can be requested by, in the order of lookup.
 #[derive(Clone, Copy)]
-enum NameTable {
+enum LookupTable {
     /// Tree paths, and `source:path`.
     Paths,
     /// Bundles' folders, and `source:folder`.
@@ -150,26 +150,26 @@ impl Catalog {
     }
 
     /// The skill that has a name; of several, the first.
-    fn holder(&self, table: NameTable, requested: &NameQuery<'_>, exact: bool) -> Option<&Skill> {
+    fn holder(&self, table: LookupTable, requested: &NameQuery<'_>, exact: bool) -> Option<&Skill> {
         let is = |name: &str| requested.is(name, exact);
         let has = |skill: &&Arc<Skill>| {
             let has_path = || &*skill.identity == skill.path.as_str() && is(skill.path.as_str());
             match (table, skill.kind) {
-                (NameTable::Paths, SkillKind::Tree) => has_path() || is(&self.qualified(skill)),
-                (NameTable::Folders, SkillKind::Bundle) if skill.name_status.served => {
+                (LookupTable::Paths, SkillKind::Tree) => has_path() || is(&self.qualified(skill)),
+                (LookupTable::Folders, SkillKind::Bundle) if skill.name_status.served => {
                     (self.is_named(skill) && has_path()) || is(&self.qualified(skill))
                 }
                 // A copy's folder leads to the skill that is served instead.
-                (NameTable::Folders, SkillKind::Bundle) => {
+                (LookupTable::Folders, SkillKind::Bundle) => {
                     skill.name_status.identical && self.is_named(skill) && is(skill.path.as_str())
                 }
-                (NameTable::Labels, SkillKind::Bundle) => {
+                (LookupTable::Labels, SkillKind::Bundle) => {
                     skill.name_status.served
                         && skill.name_status.winner.is_none()
                         && is(&skill.wanted)
                 }
-                (NameTable::Paths, SkillKind::Bundle)
-                | (NameTable::Folders | NameTable::Labels, SkillKind::Tree) => false,
+                (LookupTable::Paths, SkillKind::Bundle)
+                | (LookupTable::Folders | LookupTable::Labels, SkillKind::Tree) => false,
             }
         };
         let first =
@@ -211,7 +211,7 @@ impl Catalog {
         let index = format!("{bare}/_index");
         // First as written: a file may be called `a.md.md`, or have blanks in its name.
         let names = [requested, trimmed, bare, &index].map(NameQuery::new);
-        let tables = [NameTable::Paths, NameTable::Folders, NameTable::Labels];
+        let tables = [LookupTable::Paths, LookupTable::Folders, LookupTable::Labels];
         let found = |exact| {
             tables
                 .iter()
@@ -243,8 +243,8 @@ impl Catalog {
     pub fn named(&self, requested: &str) -> NameMatch<'_> {
         let requested = requested.trim();
         let name = NameQuery::new(requested);
-        let label = self.holder(NameTable::Labels, &name, true);
-        match label.or_else(|| self.holder(NameTable::Labels, &name, false)) {
+        let label = self.holder(LookupTable::Labels, &name, true);
+        match label.or_else(|| self.holder(LookupTable::Labels, &name, false)) {
             Some(skill) => NameMatch::One(skill),
             None => match self.by_short_name(requested) {
                 NameMatch::NotFound => {

@@ -331,10 +331,14 @@ fn every_file_says_what_it_is_for_and_is_short_enough_to_read() {
 fn every_test_file_is_part_of_its_runner() {
     for runner in ["core/tests/it", "skills-mcp/tests/it", "skills-mcp/tests/outside"] {
         let folder = crates().join(runner);
-        let main = fs::read_to_string(folder.join("main.rs")).unwrap();
         for (file, _) in sources(&folder).into_iter().filter(|(file, _)| file != "main.rs") {
-            let name = file.strip_suffix(".rs").unwrap();
-            assert!(main.contains(&format!("mod {name};")), "{runner}/{file} is in no module list");
+            let path = file.strip_suffix("/mod.rs").or(file.strip_suffix(".rs")).unwrap();
+            let (list, name) = match path.rsplit_once('/') {
+                Some((above, name)) => (format!("{above}/mod.rs"), name),
+                None => ("main.rs".to_owned(), path),
+            };
+            let list = fs::read_to_string(folder.join(list)).unwrap();
+            assert!(list.contains(&format!("mod {name};")), "{runner}/{file} is in no module list");
         }
     }
 }
