@@ -157,7 +157,7 @@ fn hidden(text: &str) -> Option<Finding> {
     let at = Position { line, column: 1 };
     Some(
         Finding::new(Code::InvisibleCharacters, at, message)
-            .hint("remove them: readers cannot see what a model is told"),
+            .hint("remove them: people cannot see them, and a model reads them"),
     )
 }
 

@@ -209,12 +209,12 @@ impl Desk {
     fn tell(&self) {
         let Losses { dropped, unkept } = self.writer.untold();
         if dropped > 0 {
-            tracing::warn!(dropped, "analytics: events were dropped, and no file tells of it");
+            tracing::warn!(dropped, "analytics: events were dropped, and no file records it");
         }
         if unkept > 0 {
             tracing::warn!(
                 unkept,
-                "analytics: events are missing in the history, and no file tells of it"
+                "analytics: events are missing in the history, and no file records it"
             );
         }
     }
@@ -267,7 +267,7 @@ impl Desk {
             tracing::warn!(
                 skill,
                 in_a_row,
-                "called useless again and again; its author should look at it"
+                "reported as not useful several times in a row; its author should check it"
             );
         }
     }

@@ -7,7 +7,7 @@ use crate::{source::Directory, store::Store, surface::Face};
 
 #[derive(clap::Args)]
 pub(super) struct Options {
-    /// The folder of bundles
+    /// The folder of bundles [default: ./skills]
     #[arg(long, value_name = "PATH")]
     root: Option<PathBuf>,
     /// How the tools' names are spelled

@@ -7,7 +7,7 @@ use skills_core::resolve::{Resolved, resolve};
 
 use super::{
     Context, Failure, Output,
-    output::{bold, dim, safe, with_other_name},
+    output::{bold, counted, dim, safe, with_other_name},
 };
 
 #[derive(clap::Args)]
@@ -43,7 +43,7 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
     let resolved = resolve(catalog, skill, max_tokens, |skill| {
         snapshot.text(skill).map_err(|error| {
             let message = format!("{} {error}", safe(skill.file.as_str()));
-            Failure::usage(message, "somebody changes it; try again")
+            Failure::usage(message, "it is being changed; try again")
         })
     })?;
     out.line(format!(
@@ -51,11 +51,10 @@ pub(super) fn run(context: &Context, options: &Options) -> Result<ExitCode, Fail
         bold(&safe(&with_other_name(&skill.identity, Some(skill)))),
         dim(&safe(&skill.fields().description))
     ));
-    out.line(dim(&format!(
-        "about {} tokens; keywords: {}",
-        resolved.content.tokens,
-        safe(&skill.fields().keywords.join(", "))
-    )));
+    let keywords = safe(&skill.fields().keywords.join(", "));
+    let keywords =
+        if keywords.is_empty() { String::new() } else { format!("; keywords: {keywords}") };
+    out.line(dim(&format!("about {}{keywords}", counted(resolved.content.tokens, "token"))));
     out.line("");
     out.line(safe(&resolved.content.text));
     files(&mut out, &resolved);

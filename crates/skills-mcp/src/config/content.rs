@@ -147,7 +147,7 @@ impl<'a> Judge<'a> {
         let reason = format!("{}: {}", self.place(finding.at), finding.message);
         self.settled.scripts_off.get_or_insert(reason);
         self.found(
-            finding.hint("the whole file is ignored, and scripts are off until it is mended"),
+            finding.hint("the whole file is ignored, and scripts are off until it is fixed"),
         );
         for key in KEYS.iter().filter(|key| key.content.is_recorded()) {
             let (Some(on_record), Some(default)) = (self.pins.get(key), key.default_value()) else {
@@ -173,7 +173,7 @@ impl<'a> Judge<'a> {
                 let hint = if key.name.starts_with("scripts.") {
                     let reason = format!("{}: {message}", self.place(at));
                     self.settled.scripts_off.get_or_insert(reason);
-                    "it may have been meant to forbid something, so scripts are off until it is mended"
+                    "it may have been meant to forbid something, so scripts are off until it is fixed"
                 } else if key.content.is_recorded() {
                     "it counts as left out"
                 } else {
@@ -309,7 +309,7 @@ impl Settled {
             let (message, hint) = match consent {
                 Consent::Unknown(why) => (
                     format!("`{}` stays {held} instead of {asked}: {why}", key.name),
-                    "what content switches on goes on record first; mend that file, or set the key in your own configuration"
+                    "what content switches on goes on record first; fix that file, or set the key in your own configuration"
                         .to_owned(),
                 ),
                 Consent::First | Consent::Known(_) => (

@@ -61,7 +61,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "COLLECT_TOKEN",
         sets: &[],
         secret: true,
-        about: "token that `collect` and `dashboard` ask of whoever brings events or looks at them; several, separated by commas, while one replaces another",
+        about: "token that clients of `collect` and `dashboard` must send; several, separated by commas, while one replaces another",
     },
     Variable {
         name: "DATABASE_URL",

@@ -1,4 +1,4 @@
-//! What an operator wrote wrongly. Each stops the start with exit code 2 and says how to mend it.
+//! What an operator wrote wrongly. Each stops the start with exit code 2 and says how to fix it.
 
 use thiserror::Error;
 
@@ -61,12 +61,13 @@ impl ConfigError {
     /// The way out.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Value { .. } | Self::Syntax { .. } => {
-                "docs/reference.md lists every key with its default"
-            }
+            Self::Value { .. } => "correct it, or remove it to use the default",
+            Self::Syntax { .. } => "correct the file, or move it away to use the defaults",
             Self::Variable { .. } => "unset the variable to get its default",
-            Self::Unreadable { .. } => "mend its permissions, or move it away",
-            Self::Flag { .. } => "write --set key=value, such as --set matching.min_score=0.3",
+            Self::Unreadable { .. } => "fix its permissions, or move it away",
+            Self::Flag { .. } => {
+                "write --set key=value, such as --set matching.min_score=0.3; `skills-mcp config` lists every key"
+            }
         }
     }
 }

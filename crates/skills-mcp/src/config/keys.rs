@@ -101,14 +101,14 @@ pub const KEYS: &[Key] = &[
         Kind::Commands,
         "{.sh: bash, .ts: npx tsx, .js: node, .py: python3}",
         ContentPolicy::Pinned,
-        "extension to command; content may name programs of your PATH only, not where one lies",
+        "extension to command; content may name programs of your PATH only, by name and not by path",
     ),
     key(
         "scripts.max_concurrent",
         Kind::Count(1, 64),
         "4",
         ContentPolicy::Limited,
-        "how many scripts run at once; more are told that the server is busy",
+        "how many scripts run at once; further calls are refused as busy",
     ),
     key(
         "scripts.grace_seconds",
@@ -164,21 +164,21 @@ pub const KEYS: &[Key] = &[
         Kind::Flag,
         "true",
         ContentPolicy::Free,
-        "whether the system is asked to tell of changes; without, a call looks at directories again",
+        "whether the system reports changes; if not, calls scan directories again",
     ),
     key(
         "refresh.patience_ms",
         Kind::Count(1, 60_000),
         "50",
         ContentPolicy::Free,
-        "how long a call waits for changes to be taken in before it is answered without",
+        "how long a call waits for a refresh before it is answered without it",
     ),
     key(
         "refresh.scan_seconds",
         Kind::Count(1, 3_600),
         "30",
         ContentPolicy::Free,
-        "how often directories are looked at again",
+        "how often all directories are scanned",
     ),
     key(
         "refresh.interval_minutes",
@@ -250,7 +250,7 @@ pub const KEYS: &[Key] = &[
         Kind::Flag,
         "false",
         ContentPolicy::Operator,
-        "whether agents are offered skill_stats, which tells what the history says",
+        "whether agents are offered skill_stats, which reports usage statistics",
     ),
 ];
 

@@ -652,7 +652,7 @@ mod tests {
         assert!(!settled.settings.scripts.enabled);
         let finding = &settled.diagnostics[0].finding;
         assert_eq!(finding.message, "`scripts.enabled` is `maybe`, but must be true or false");
-        assert!(finding.hint.as_deref().unwrap().contains("scripts are off until it is mended"));
+        assert!(finding.hint.as_deref().unwrap().contains("scripts are off until it is fixed"));
         assert_eq!(
             settled.scripts_off.as_deref(),
             Some("/c/config.yaml:1: `scripts.enabled` is `maybe`, but must be true or false")

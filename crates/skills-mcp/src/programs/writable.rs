@@ -100,7 +100,7 @@ impl WritableFolders {
             return Some("holds the temporary files of everybody".to_owned());
         }
         let home = self.homes.iter().find(|home| home.starts_with(folder))?;
-        Some(format!("is somebody's home folder or holds it ({})", home.display()))
+        Some(format!("is the home folder of a user or contains it ({})", home.display()))
     }
 
     /// Whether a whole folder would be too much to open: the home folder is in it.

@@ -127,7 +127,7 @@ pub fn enabled(snapshot: &Snapshot) -> Result<(), Denied> {
     let enabled = settled.values.iter().find(|(key, ..)| key.name == "scripts.enabled");
     let why = match (enabled.map(|(.., origin)| origin), &settled.scripts_off) {
         (Some(Origin::Invalid(_)), Some(reason)) => format!(
-            "{}; an invalid value under `scripts` turns them off until it is mended",
+            "{}; an invalid value under `scripts` turns them off until it is fixed",
             escaped(reason)
         ),
         (Some(Origin::Pinned(_)), _) => {

@@ -299,7 +299,7 @@ fn said(extension: &str, name: &str, absent: &ProgramError) -> String {
              where it really lies"
         ),
         ProgramError::NotExecutable(path) => format!(
-            "the runner of {extension} scripts, {}, is not executable. Ask the operator to mend its permissions or to \
+            "the runner of {extension} scripts, {}, is not executable. Ask the operator to fix its permissions or to \
              set scripts.runners",
             path.display()
         ),

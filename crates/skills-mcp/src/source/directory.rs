@@ -76,7 +76,7 @@ impl SourceError {
             Self::Missing { .. } => {
                 "create it, or name another one; `skills-mcp demo` shows an example"
             }
-            Self::Closed { .. } => "mend its permissions, or name another directory",
+            Self::Closed { .. } => "fix its permissions, or name another directory",
         }
     }
 }
@@ -310,7 +310,7 @@ pub fn read_skill(root: &Root, file: &RelPath, dialect: Dialect) -> Parsed {
         }
         Err(error @ (DiskError::NotFound | DiskError::Io(_))) => Parsed::unread(
             Finding::whole(Code::Unreadable, error.to_string())
-                .hint("mend its permissions, or move it away"),
+                .hint("fix its permissions, or move it away"),
         ),
     }
 }

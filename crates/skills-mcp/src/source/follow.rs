@@ -54,7 +54,7 @@ pub struct Followed {
     watched: bool,
     /// Why it cannot be; it is not tried again.
     unwatchable: Option<String>,
-    /// Whether it lies on a disk of another machine.
+    /// Whether it is on a disk of another machine.
     remote: bool,
     /// How many changes were seen in it: of any file, be it a skill's or not.
     changes: u64,
@@ -91,7 +91,7 @@ impl Followed {
         self.changes
     }
 
-    /// Whether it lies on a disk of another machine.
+    /// Whether it is on a disk of another machine.
     pub fn is_remote(&self) -> bool {
         self.remote
     }
@@ -158,7 +158,7 @@ impl Followed {
         let remote = root.is_remote(&RelPath::root());
         let another = self.identity != Some(identity);
         if another {
-            self.unwatchable = remote.then(|| "it lies on a disk of another machine".to_owned());
+            self.unwatchable = remote.then(|| "it is on a disk of another machine".to_owned());
         }
         let queue = watch.as_ref().map(|watch| Arc::clone(watch.queue()));
         let queue = queue.filter(|_| self.unwatchable.is_none());

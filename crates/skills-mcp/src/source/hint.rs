@@ -9,7 +9,7 @@ pub(super) const LINK_REFUSED: &str = "replace the link by what it leads to, or 
 const HINTS: &[(Code, &str)] = &[
     (Code::LinkRefused, LINK_REFUSED),
     (Code::LinkLoop, "remove the link"),
-    (Code::Unreadable, "mend its permissions, or move it away"),
+    (Code::Unreadable, "fix its permissions, or move it away"),
     (Code::NameUnusable, "rename it, with letters, digits and hyphens"),
     (Code::NotRegular, "remove it, or put a regular file in its place"),
     (Code::TooDeep, "move it up"),

@@ -238,7 +238,7 @@ impl<'a> Walk<'a> {
         levels: &[Vec<Visited>],
     ) -> Option<(Code, String)> {
         if visit.path.segments().count() >= MAX_DEPTH {
-            let message = format!("lies deeper than {MAX_DEPTH} folders; not looked at");
+            let message = format!("is deeper than {MAX_DEPTH} folders; not scanned");
             return Some((Code::TooDeep, message));
         }
         if !visit.linked {
@@ -334,10 +334,10 @@ impl<'a> Walk<'a> {
         self.entries += 1;
         self.linked += usize::from(visit.linked);
         let message = if self.entries > MAX_ENTRIES {
-            format!("more than {MAX_ENTRIES} files and folders; the rest is not looked at")
+            format!("more than {MAX_ENTRIES} files and folders; the rest is not scanned")
         } else if visit.linked && self.linked > MAX_LINKED_ENTRIES {
             format!(
-                "links lead to more than {MAX_LINKED_ENTRIES} files and folders; the rest is not looked at"
+                "links lead to more than {MAX_LINKED_ENTRIES} files and folders; the rest is not scanned"
             )
         } else {
             return false;

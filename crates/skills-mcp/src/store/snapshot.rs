@@ -77,7 +77,7 @@ pub(super) struct SourceRoot {
     pub(super) identity: Option<Identity>,
     /// What its configuration looked like.
     pub(super) config: [Option<Stamp>; 2],
-    /// Whether it lies on a disk of another machine.
+    /// Whether it is on a disk of another machine.
     pub(super) remote: bool,
     /// The commit it is, where it comes from a repository.
     pub(super) commit: Option<Arc<str>>,

@@ -42,7 +42,9 @@ impl Doors {
                 Some((_, door)) => chosen.push(*door),
                 None if word == "all" => chosen.extend(Door::ALL.iter().map(|(_, door)| *door)),
                 None => {
-                    return Err(format!("there is no door `{word}`; use tree, skill, flat or all"));
+                    return Err(format!(
+                        "there is no tool set `{word}`; use tree, skill, flat or all"
+                    ));
                 }
             }
         }

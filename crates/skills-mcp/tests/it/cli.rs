@@ -203,7 +203,7 @@ fn demo_and_doctor_are_not_led_astray_by_settings() {
         doctor["warnings"]
     );
     let (code, _, err) = run(server(&home).args(["doctor", "--tools", "bogus"]));
-    assert!(code == 2 && err.contains("there is no door `bogus`"), "{err}");
+    assert!(code == 2 && err.contains("there is no tool set `bogus`"), "{err}");
 }
 
 // CONFIG-7

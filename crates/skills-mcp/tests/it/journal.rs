@@ -217,7 +217,7 @@ fn rate(home: &Home, arguments: &[&str], useful: bool) -> String {
 // REPORT-2
 #[test]
 fn a03_the_third_useless_in_a_row_is_warned_of_over_sessions_and_shown_in_statistics() {
-    const WARNING: &str = "called useless again and again";
+    const WARNING: &str = "reported as not useful several times in a row";
     let home = Home::with(ROOT_TREE);
     let on = ["--set", "analytics.enabled=true"];
     let logs: Vec<String> = (0..4).map(|_| rate(&home, &on, false)).collect();
@@ -450,7 +450,7 @@ fn without_a_home_it_is_said_once_and_calls_work() {
     let (status, _, log) = client.close();
     assert!(status.success(), "{log}");
     assert_eq!(log.matches("there is no home folder").count(), 1, "{log}");
-    assert!(log.contains("no file tells of it dropped=2"), "{log}");
+    assert!(log.contains("no file records it dropped=2"), "{log}");
 }
 
 #[test]

@@ -507,11 +507,11 @@ fn a06_scripts_that_a_mistake_turned_off_say_so_everywhere() {
         "{message}"
     );
     assert!(
-        message.contains("until it is mended") && !message.contains("was set to false"),
+        message.contains("until it is fixed") && !message.contains("was set to false"),
         "{message}"
     );
     let (_, out, _) = run(&mut shop.command(&["doctor"]));
-    assert!(out.contains("scripts are off until it is mended"), "{out}");
+    assert!(out.contains("scripts are off until it is fixed"), "{out}");
     assert!(!out.contains("its default is used"), "{out}");
     // Mended, they run: a mistake does not go on record.
     shop.home.write("skills/config.yaml", "scripts:\n  enabled: true\n");

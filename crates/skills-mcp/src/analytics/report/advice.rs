@@ -101,7 +101,7 @@ fn useless(skill: &SkillUse) -> Option<Weighed> {
         kind: AdviceKind::ImproveSkill,
         subject: skill.skill.clone(),
         seen,
-        action: "Read the comments and mend the skill.".to_owned(),
+        action: "Read the comments and fix the skill.".to_owned(),
         skill: Some(skill.skill.clone()),
     };
     Some((helps, advice))
@@ -144,8 +144,7 @@ fn failing(script: &ScriptUse) -> Option<Weighed> {
         kind: AdviceKind::FixScript,
         subject: format!("{}: {}", script.skill, script.file),
         seen: format!("It failed in {} of {} runs.", failed.n, failed.of),
-        action: "Run it by hand with `skills-mcp run` and mend it, or say what it needs."
-            .to_owned(),
+        action: "Run it by hand with `skills-mcp run` and fix it, or say what it needs.".to_owned(),
         skill: Some(script.skill.clone()),
     };
     Some((failed.n, advice))

@@ -187,12 +187,12 @@ impl GitError {
                 "set git.max_total_bytes to more in your own configuration, or remove the folders of repositories that are not used any more from {}; what was fetched before is still served",
                 folder.display()
             ),
-            Self::Refused { .. } => "mend it in the repository; the next sync takes it".to_owned(),
+            Self::Refused { .. } => "fix it in the repository; the next sync fetches it".to_owned(),
             Self::Place { .. } => {
-                "mend or remove it; it holds nothing that cannot be fetched again".to_owned()
+                "fix or remove it; everything in it can be fetched again".to_owned()
             }
             Self::Disk { .. } => {
-                "make room, or mend its permissions; then run `skills-mcp sync`".to_owned()
+                "make room, or fix its permissions; then run `skills-mcp sync`".to_owned()
             }
             Self::Earlier { hint, .. } => hint.clone(),
             Self::Busy | Self::Stopped => "try again in a moment".to_owned(),

@@ -148,7 +148,7 @@ fn selected(mirror: &Mirror<'_>, entries: Vec<TreeEntry>) -> Manifest {
         }
         match usable(&path) {
             Ok(path) if path.segments().count() > MAX_DEPTH => {
-                let why = format!("lies deeper than {MAX_DEPTH} folders; not served");
+                let why = format!("is deeper than {MAX_DEPTH} folders; not served");
                 leave_out(Code::TooDeep, &why, "move it up");
             }
             Ok(path) => {

@@ -250,7 +250,7 @@ fn check_owner(folder: &Path, own: bool) -> Result<(), GitError> {
     let found =
         fs::metadata(folder).map_err(|error| GitError::Disk { path: folder.to_owned(), error })?;
     if found.uid() != rustix::process::geteuid().as_raw() {
-        return Err(wrong("belongs to somebody else, and will not be used"));
+        return Err(wrong("belongs to another user, and will not be used"));
     }
     if found.mode() & 0o002 != 0 {
         return Err(wrong("can be written by everybody, and will not be used"));

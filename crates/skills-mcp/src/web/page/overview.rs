@@ -58,7 +58,7 @@ impl Section {
             Self::Patterns => "All words that lead to a skill",
             Self::Assets => "All files",
             Self::Scripts => "All scripts",
-            Self::Health => "Everything to mend",
+            Self::Health => "All problems of the catalog",
         }
     }
 }

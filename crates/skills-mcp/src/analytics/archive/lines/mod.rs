@@ -136,7 +136,7 @@ impl Lines {
         let failed = |error: std::io::Error| ArchiveError::Failed {
             place: self.place(),
             reason: format!("the history cannot be read: {error}"),
-            hint: "name another file with --file, or mend its permissions",
+            hint: "name another file with --file, or fix its permissions",
         };
         let mut slot = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
         // Kept only if all goes well.
