@@ -360,7 +360,7 @@ fn usefulness(skill: &SkillUse) -> String {
         return skill.useful.to_string();
     }
     let [n, of, last] = [skill.useful.n, skill.useful.of, skill.useless_in_a_row].map(count);
-    format!("{n} of {of}; last {last} not useful")
+    format!("{n} of {of}, last {last} useless")
 }
 
 /// `1 skill`, `2,000 skills`.
