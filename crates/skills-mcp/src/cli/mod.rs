@@ -88,8 +88,8 @@ struct Shared {
     /// How many tokens the tool list may cost: a number, 0 for no list of skills, or `unlimited`
     #[arg(long = "listing-budget", value_name = "TOKENS", default_value = "2000", global = true)]
     listing_budget: String,
-    /// Leave out the directories that this client loads by itself, such as claude-code, codex or
-    /// cursor (an unknown name prints all of them)
+    /// Leave out the directories that this client loads by itself: claude-code, codex, cursor, …
+    /// (an unknown name prints all of them)
     #[arg(long = "native", value_name = "CLIENT", global = true)]
     native: Option<String>,
     /// Do not serve the agents' directories and plugins
