@@ -66,7 +66,7 @@ codes! {
     FieldInvalid          Warning "field-invalid"           "a field has the wrong type or value and its default is used";
     PriorityLimited       Warning "priority-limited"        "a priority beyond 100 or -100 counts as 100 or -100";
     KeywordBroad          Warning "keyword-broad"           "a keyword matches very many words, so requests about anything match it";
-    KeywordUnmatchable    Warning "keyword-unmatchable"     "a keyword can never match, because no request holds such a word";
+    KeywordUnmatchable    Warning "keyword-unmatchable"     "a keyword can never match, because no request contains such a word";
     DeclarationInvalid    Warning "declaration-invalid"     "an asset, script or argument is declared wrongly and is left out";
     DeclarationEscapes    Warning "declaration-escapes"     "a declared file is outside the skill's resource folder and is left out";
     DeclarationRepeated   Warning "declaration-repeated"    "a file or argument is declared twice; the first declaration counts";
@@ -75,7 +75,7 @@ codes! {
     FileTooLarge          Error   "file-too-large"          "the file is larger than a skill may be";
     NotRegular            Warning "not-regular"             "a FIFO, socket, device or folder stands where a file was expected";
     Unreadable            Error   "unreadable"              "the file or folder could not be read";
-    LinkRefused           Error   "link-refused"            "a symbolic link leads where this source may not go";
+    LinkRefused           Error   "link-refused"            "a symbolic link leads to a location that its source may not use";
     LinkLoop              Warning "link-loop"               "a symbolic link leads back to a folder above it";
     NameUnusable          Error   "name-unusable"           "the name is not UTF-8 or holds control characters";
     NameUnusual           Info    "name-unusual"            "the name is awkward to type in a skill path";

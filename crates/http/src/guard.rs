@@ -95,9 +95,9 @@ impl GuardRefusal {
     /// The text of the answer.
     pub fn reason(self) -> &'static str {
         match self {
-            Self::Host => "this server is not known by that name; start it with --host NAME",
-            Self::Origin => "pages from elsewhere may not ask this server",
-            Self::Token => "bring the token: Authorization: Bearer TOKEN",
+            Self::Host => "this server has no such host name; start it with --host NAME",
+            Self::Origin => "pages of other sites may not send requests to this server",
+            Self::Token => "send the token: Authorization: Bearer TOKEN",
         }
     }
 }

@@ -2,6 +2,11 @@
 //!
 //! A module uses only the modules above it; a test checks that. Not here: what is served, what a skill or an event is.
 
+#![cfg_attr(
+    test,
+    expect(clippy::disallowed_methods, reason = "tests open sockets on this machine")
+)]
+
 pub mod public;
 
 #[cfg(feature = "client")]

@@ -4,6 +4,11 @@
 //! kept, so that a file, SQLite and PostgreSQL give the same [`Report`](report::Report). A module uses only the modules above
 //! it; a test checks that. Not here: which tool records which event, and where settings come from.
 
+#![cfg_attr(
+    test,
+    expect(clippy::disallowed_methods, reason = "tests make and inspect real files and sockets")
+)]
+
 pub mod clock;
 
 pub mod event;

@@ -25,7 +25,8 @@ pub fn outlook(home: Option<&Path>, settings: &Analytics) -> String {
     let left = home.map(|home| JournalFolder::new(home).to(settings)).map(|folder| {
         let waiting = waiting(&folder);
         let SenderState { dropped, unkept, expired, failures, .. } = SenderState::read(&folder);
-        let tries = if failures > 0 { format!(", {failures} tries failed") } else { String::new() };
+        let tries =
+            if failures > 0 { format!(", failed tries: {failures}") } else { String::new() };
         let some = |n: u64, what: &str| if n > 0 { format!("; {n} {what}") } else { String::new() };
         let unkept = some(unkept, "not kept in the history");
         let expired = some(expired, "too old for the endpoint");

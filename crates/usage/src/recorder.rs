@@ -272,7 +272,7 @@ impl JournalThread {
             tracing::warn!(
                 skill,
                 in_a_row,
-                "called useless again and again; its author should look at it"
+                "reported as not useful several times in a row; its author should check it"
             );
         }
     }

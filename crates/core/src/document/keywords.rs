@@ -207,10 +207,10 @@ fn rewrite_hint(keyword: &str) -> String {
     let tokens = tokenize(keyword);
     match tokens.first() {
         Some(token) => format!(
-            "a request that says `{keyword}` is read as `{}`; write `{token}`, or spell it out (`csharp`, `cpp`)",
+            "in requests `{keyword}` is read as `{}`; write `{token}`, or another word, such as `csharp` for `c#`",
             tokens.join("`, `")
         ),
-        None => format!("a request that says `{keyword}` is read without it; write another word"),
+        None => format!("in requests `{keyword}` is left out; write another word"),
     }
 }
 

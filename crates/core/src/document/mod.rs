@@ -1,4 +1,4 @@
-//! SkillText → front matter and body, with positions, and the typed fields of a skill.
+//! Text → front matter and body, with positions, and the typed fields of a skill.
 //!
 //! In: one file's text. Out: a [`Parsed`] value that always exists, with findings about what is wrong. The text itself
 //! is not kept: of ten thousand skills an agent reads a few, and each can be read again and checked by its digest. Not
@@ -165,7 +165,7 @@ fn hidden_characters(text: &str) -> Option<Finding> {
     let at = Position { line, column: 1 };
     Some(
         Finding::new(Code::InvisibleCharacters, at, message)
-            .hint("remove them: readers cannot see what a model is told"),
+            .hint("remove them: people cannot see them, and a model reads them"),
     )
 }
 

@@ -672,10 +672,8 @@ scripts:               # optionnel — liste des scripts associés avec métadon
         let (_, said) = served("---\nkeywords: [sharp, 'C#', c++]\ndescription: d\n---\n");
         assert_eq!(
             said,
-            [
-                "x.md:2:19 warning[keyword-unmatchable] keyword `C#`, `c++`: can never match | a request \
-              that says `C#` is read as `c`; write `c`, or spell it out (`csharp`, `cpp`)"
-            ]
+            ["x.md:2:19 warning[keyword-unmatchable] keyword `C#`, `c++`: can never match | in \
+              requests `C#` is read as `c`; write `c`, or another word, such as `csharp` for `c#`"]
         );
         for never in ["f#", "g++", "r&d", "of", "a", "à", "--", "+", "c/c"] {
             assert!(about(&format!("'{never}'"))[0].starts_with("keyword-unmatchable"), "{never}");

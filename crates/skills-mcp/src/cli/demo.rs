@@ -18,7 +18,7 @@ pub(super) struct DemoOptions {
     /// What the agent is asked to do
     #[arg(default_value = "Create a React login component with authentication")]
     task: String,
-    /// Show the instructions whole
+    /// Show the instructions in full
     #[arg(long)]
     full: bool,
     /// Print what the tool answers

@@ -246,7 +246,7 @@ fn settings(out: &mut Output, snapshot: &Snapshot) {
     let changed: Vec<_> =
         snapshot.config.values.iter().filter(|(key, value, _)| differs(key, value)).collect();
     if changed.is_empty() {
-        out.line("  all as by default; `skills-mcp config` lists them");
+        out.line("  all defaults; `skills-mcp config` lists them");
     }
     for (key, value, origin) in changed {
         out.line(format!(

@@ -39,6 +39,13 @@ impl Failure {
         Self { hint: Some(hint.into()), ..self }
     }
 
+    /// The same, with this way out where there is no other.
+    #[must_use]
+    pub(super) fn or_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
     /// We are wrong.
     pub(super) fn bug(message: impl Into<String>) -> Self {
         Self {

@@ -40,7 +40,10 @@ pub(super) fn run(context: &Context, options: &ListOptions) -> Result<ExitCode, 
     }
     let Opened { store, snapshot, .. } = opened;
     if !store.sources().iter().any(Directory::is_there) {
-        return Err(Failure::usage("no source is named", NO_SOURCE));
+        return Err(Failure::usage(
+            "there are no skills to list: no source is named, and no agent's directory was found",
+            NO_SOURCE,
+        ));
     }
     if options.json {
         out.json(&all_json(&snapshot));
@@ -64,6 +67,9 @@ pub(super) fn run(context: &Context, options: &ListOptions) -> Result<ExitCode, 
         out.line(dim(&fitted(&skill.fields().description, out.width)));
     }
     drawing.children(&mut out, &tree, "");
+    if tree.count() == 0 {
+        out.line(dim("no skills yet: add a folder with a SKILL.md, or a .md file with keywords"));
+    }
     if options.all {
         not_served(&mut out, &snapshot);
         return Ok(ExitCode::SUCCESS);

@@ -7,7 +7,7 @@ use crate::{paths::is_folder, source::Directory, store::Store, surface::ServerPr
 
 #[derive(clap::Args)]
 pub(super) struct McpServerOptions {
-    /// The folder of bundles
+    /// The folder of bundles [default: ./skills]
     #[arg(long, value_name = "PATH")]
     root: Option<PathBuf>,
     /// How the tools' names are spelled

@@ -60,7 +60,7 @@ struct Arguments {
     command: Option<Command>,
 }
 
-const AFTER_HELP: &str = "Without a command it serves MCP on standard input and output, so that \
+const AFTER_HELP: &str = "Without a command, skills-mcp serves MCP on standard input and output, so \
     {\"command\": \"skills-mcp\"} is a whole client entry.\nTry: skills-mcp demo";
 
 #[derive(Args, Clone, Debug)]
@@ -74,10 +74,10 @@ struct Shared {
     /// Set a configuration key, such as `matching.min_score=0.3`
     #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
     settings: Vec<String>,
-    /// Which tools: tree, skill, flat (comma-separated) or all [env: `SKILLS_TOOLS`]
-    #[arg(long = "tools", value_name = "DOORS", global = true)]
+    /// Tool sets to offer: tree, skill, flat (comma-separated) or all [env: `SKILLS_TOOLS`]
+    #[arg(long = "tools", value_name = "SETS", global = true)]
     tools: Option<String>,
-    /// How the `skill` tool lists what there is
+    /// How the `skill` tool lists the skills
     #[arg(
         long = "listing",
         value_enum,
@@ -86,16 +86,17 @@ struct Shared {
         global = true
     )]
     listing: ListingStyle,
-    /// How many tokens the list of tools may cost: a number, 0 for no listing, or `unlimited`
+    /// How many tokens the tool list may cost: a number, 0 for no list of skills, or `unlimited`
     #[arg(long = "listing-budget", value_name = "TOKENS", default_value = "2000", global = true)]
     listing_budget: String,
-    /// Leave out the directories that this client already loads by itself
+    /// Leave out the directories that this client loads by itself: claude-code, codex, cursor, …
+    /// (an unknown name prints all of them)
     #[arg(long = "native", value_name = "CLIENT", global = true)]
     native: Option<String>,
-    /// Do not look into the agents' directories
+    /// Do not serve the agents' directories and plugins
     #[arg(long = "no-default-dirs", global = true)]
     no_default_dirs: bool,
-    /// error, warn, info, debug or trace, on standard error [env: `SKILLS_LOG`]
+    /// Log to standard error at this level: error, warn, info, debug or trace [env: `SKILLS_LOG`]
     #[arg(long = "log", value_name = "LEVEL", global = true)]
     log: Option<String>,
 }
@@ -127,26 +128,26 @@ enum Command {
     List(list::ListOptions),
     /// Show what an agent receives with a skill
     Show(show::ShowOptions),
-    /// Search as an agent would, and say what decided
+    /// Search as an agent would, and show what decided
     Try(try_out::TryOutOptions),
     /// Run a script of a skill as `run_script` would
     Run(run::RunOptions),
-    /// Say which copy of a skill is served, and over which others
+    /// Show which copy of a skill is served, and which others it hides
     Why(why::WhyOptions),
     /// Show every setting and where it comes from
     Config(config::ConfigOptions),
     /// Check sources, content, settings and the protocol
     Doctor(doctor::DoctorOptions),
-    /// Show what each source asks for, and agree to it
+    /// Show the settings that each source asks for, and agree to them
     Trust(trust::TrustOptions),
     /// Fetch the repositories now
     Sync(sync::SyncOptions),
-    /// Say at which commit each repository is, and what changed
+    /// Show each repository's commit and what changed
     Status(status::StatusOptions),
     #[cfg(feature = "usage")]
     #[command(flatten)]
     Usage(usage::UsageCommand),
-    /// See what an agent sees, on an example that comes along
+    /// Show what an agent sees, on the built-in example
     // After `stats` and before `dashboard`.
     #[command(display_order = 12)]
     Demo(demo::DemoOptions),
@@ -234,7 +235,7 @@ impl Context {
         if let Some(own) = own.filter(|own| SearchPath::default().safe(&writable).is_writable(own))
         {
             warnings.push(format!(
-                "{} lies where scripts may write, and so may be replaced by one; install it elsewhere",
+                "{} is in a folder that scripts may write to, so a script could replace it; install it elsewhere",
                 own.display()
             ));
         }

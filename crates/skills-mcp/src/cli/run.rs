@@ -26,16 +26,20 @@ pub(super) struct RunOptions {
     /// An argument of the script; may be given several times
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     arguments: Vec<String>,
-    /// Where it works
+    /// The folder it works in
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// Run nothing; say what would run and what it would be allowed
+    /// Run nothing; show what would run and what it would be allowed
     #[arg(long)]
     explain: bool,
     /// Print what the `run_script` tool answers
     #[arg(long)]
     json: bool,
 }
+
+/// A refusal is worded for agents, since authors want to see what those get; this is the way out on the command line.
+const AGENTS_ANSWER: &str = "this is the answer that an agent gets; here, arguments are --arg NAME=VALUE, \
+    `skills-mcp list` shows the skills and `skills-mcp show SKILL` shows its scripts";
 
 pub(super) fn run(context: &Context, options: &RunOptions) -> Result<ExitCode, Failure> {
     let arguments = arguments(&options.arguments)?;
@@ -51,7 +55,8 @@ pub(super) fn run(context: &Context, options: &RunOptions) -> Result<ExitCode, F
     if let Some(cwd) = &options.cwd {
         request.insert("cwd".to_owned(), json!(cwd.to_string_lossy()));
     }
-    let text = context.opened()?.call("run_script", request)?;
+    let called = context.opened()?.call("run_script", request);
+    let text = called.map_err(|failure| failure.or_hint(AGENTS_ANSWER))?;
     let answer: Value =
         serde_json::from_str(&text).map_err(|error| Failure::bug(error.to_string()))?;
     if options.json {
@@ -107,7 +112,7 @@ fn explain(
     let cwd = options.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
     let request = RunRequest { file: &options.script, arguments, cwd: cwd.as_deref() };
     let plan = authorize(snapshot, runs.host(), skill, &request)
-        .map_err(|denied| Failure::finding(denied.message))?;
+        .map_err(|denied| Failure::finding(denied.message).with_hint(AGENTS_ANSWER))?;
     let facts = facts(&runs, &plan);
     let mut out = Output::new();
     if options.json {

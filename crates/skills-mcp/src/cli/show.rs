@@ -8,7 +8,7 @@ use skills_core::estimate;
 
 use super::{
     Context, Failure, Output,
-    output::{bold, dim, safe, with_other_name},
+    output::{bold, counted, dim, safe, with_other_name},
 };
 
 #[derive(clap::Args)]
@@ -40,11 +40,11 @@ pub(super) fn run(context: &Context, options: &ShowOptions) -> Result<ExitCode, 
         bold(&safe(&with_other_name(&skill.identity, Some(skill)))),
         dim(&safe(&skill.fields().description))
     ));
-    out.line(dim(&format!(
-        "about {} tokens; keywords: {}",
-        estimate::tokens(&answer.content),
-        safe(&skill.fields().keywords.join(", "))
-    )));
+    let keywords = safe(&skill.fields().keywords.join(", "));
+    let keywords =
+        if keywords.is_empty() { String::new() } else { format!("; keywords: {keywords}") };
+    let tokens = counted(estimate::tokens(&answer.content), "token");
+    out.line(dim(&format!("about {tokens}{keywords}")));
     out.line("");
     out.line(safe(&answer.content));
     files(&mut out, "Assets", &answer.assets, &answer.inherited_assets);

@@ -167,12 +167,12 @@ impl RepositoryStatus {
             }
         };
         files(
-            "edited here, where the next sync does not look; edit the repository instead:",
+            "edited in the local copy, which no sync keeps; edit the repository instead:",
             &self.edits,
         );
         let since = self.since.as_deref().map(short).unwrap_or_default();
         let title = format!(
-            "{} changed since {since}, when you last looked:",
+            "{} changed since {since}, the commit at the last `status`:",
             counted(self.changed.len(), "file")
         );
         files(&title, &self.changed);

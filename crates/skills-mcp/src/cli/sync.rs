@@ -21,7 +21,7 @@ pub(super) struct SyncOptions {
     /// Write source, commit and digest of every skill to skills.lock in this directory
     #[arg(long, conflicts_with = "locked")]
     lock: bool,
-    /// Take exactly what skills.lock says, and fail if that is not what comes
+    /// Fetch exactly what skills.lock says, and fail if anything differs
     #[arg(long)]
     locked: bool,
 }

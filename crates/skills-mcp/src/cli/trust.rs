@@ -26,10 +26,10 @@ use crate::{
 pub(super) struct TrustOptions {
     /// Only this source: its name, its folder or its URL
     source: Option<String>,
-    /// Agree to what is asked for now
+    /// Agree to the settings that are asked for now
     #[arg(long, conflicts_with = "revoke")]
     yes: bool,
-    /// Take consent back: what a source asks for beyond the defaults holds no more
+    /// Take consent back: nothing that a source asks for beyond the defaults applies any more
     #[arg(long)]
     revoke: bool,
     /// Print JSON
@@ -99,7 +99,7 @@ pub(super) fn run(context: &Context, options: &TrustOptions) -> Result<ExitCode,
     }
     if confirmed("Agree to what waits?") {
         answer(&store, &asking, false)?;
-        out.line("recorded; servers take it up with their next call or look");
+        out.line("recorded; servers apply it with their next call or scan");
         return Ok(ExitCode::SUCCESS);
     }
     out.line(dim("`skills-mcp trust --yes` agrees to what waits"));

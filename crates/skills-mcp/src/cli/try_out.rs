@@ -18,7 +18,7 @@ use crate::store::clause_of;
 pub(super) struct TryOutOptions {
     /// The request, in a sentence
     request: String,
-    /// How many candidates
+    /// How many candidates to show
     #[arg(long, default_value_t = 5)]
     limit: usize,
     /// Print JSON
@@ -51,15 +51,12 @@ pub(super) fn run(context: &Context, options: &TryOutOptions) -> Result<ExitCode
 }
 
 fn ranked(out: &mut Output, catalog: &Catalog, ranking: &ranked::Ranking) {
-    out.line(bold(&format!(
-        "Ranked search: {} with a word of it",
-        counted(ranking.total, "skill")
-    )));
+    out.line(bold(&format!("Ranked search: {} found", counted(ranking.total, "skill"))));
     if !ranking.hits.is_empty() {
         out.line(dim(if ranking.confident {
             "the first stands out"
         } else {
-            "several fit about as well"
+            "several match about equally well"
         }));
     }
     for (place, hit) in ranking.hits.iter().enumerate() {
@@ -100,13 +97,13 @@ impl<'a> Keywords<'a> {
         if let Some(skill) = self.at_path {
             let path = safe(&skill.identity);
             out.line(format!(
-                "   the request is the path of {path}, which is loaded whatever follows"
+                "   the request is the path of {path}, so get_skill loads it whatever follows"
             ));
         }
         match (self.verdict, self.hits) {
             ("no_match", []) => out.line("   no keyword matches"),
             ("no_match", _) => out.line("   nothing reaches matching.min_score; the closest:"),
-            ("ambiguous", _) => out.line("   too close to call:"),
+            ("ambiguous", _) => out.line("   ambiguous, the scores are too close:"),
             _ => {}
         }
         for hit in self.hits {

@@ -35,7 +35,7 @@ pub(super) fn run(context: &Context, options: &WhyOptions) -> Result<ExitCode, F
     }
     if skills.len() > 1 {
         out.line(format!(
-            "`{}` is short for several; ask for one by its full name",
+            "`{}` is the short name of several skills; use a full name",
             safe(&options.name)
         ));
     }
@@ -49,7 +49,7 @@ pub(super) fn run(context: &Context, options: &WhyOptions) -> Result<ExitCode, F
             let why = match &copy.served_as {
                 Some(name) => format!("served as {}", safe(name)),
                 None if copy.identical => "the same to the byte".to_owned(),
-                None => "differs; its directory comes later".to_owned(),
+                None => "differs, and its directory comes later".to_owned(),
             };
             out.line(format!(
                 "  over  {}  {}",

@@ -61,12 +61,13 @@ impl ConfigError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Value { .. } | Self::Syntax { .. } => {
-                "docs/reference.md lists every key with its default"
-            }
+            Self::Value { .. } => "correct it, or remove it to use the default",
+            Self::Syntax { .. } => "correct the file, or move it away to use the defaults",
             Self::Variable { .. } => "unset the variable to get its default",
             Self::Unreadable { .. } => "fix its permissions, or move it away",
-            Self::Flag { .. } => "write --set key=value, such as --set matching.min_score=0.3",
+            Self::Flag { .. } => {
+                "write --set key=value, such as --set matching.min_score=0.3; `skills-mcp config` lists every key"
+            }
         }
     }
 }

@@ -91,7 +91,7 @@ pub struct Declaration {
 pub const DECLARATIONS: &[Declaration] = &[
     Declaration {
         what: "`execution: server` of a script",
-        applies: "always; from a repository or plugin only where the sandbox holds files and system calls",
+        applies: "always; from a repository or plugin only where the sandbox confines files and system calls",
         strict: "no change",
         overridden: "you, with `scripts.enabled: false` or `scripts.sandbox: required`",
     },

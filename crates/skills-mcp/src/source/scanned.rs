@@ -157,7 +157,7 @@ impl ScannedSource {
         let remote = root.is_remote(&RelPath::root());
         let another = self.identity != Some(identity);
         if another {
-            self.unwatchable = remote.then(|| "it lies on a disk of another machine".to_owned());
+            self.unwatchable = remote.then(|| "it is on a disk of another machine".to_owned());
         }
         let queue = watch.as_ref().map(|watch| Arc::clone(watch.queue()));
         let queue = queue.filter(|_| self.unwatchable.is_none());

@@ -52,7 +52,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         tracing::warn!(
             skill = path,
             in_a_row,
-            "called useless again and again; its author should look at it"
+            "reported as not useful several times in a row; its author should check it"
         );
     }
     call.sink.record(|| {

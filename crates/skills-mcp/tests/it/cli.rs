@@ -136,6 +136,13 @@ fn mistakes_are_answered_with_the_way_out() {
     let (code, _, err) = run(server(&home).env_remove("SKILLS_DIR").arg("list"));
     assert_eq!(code, 2);
     assert!(err.contains("no source is named") && err.contains("--dir PATH"), "{err}");
+    let empty = Home::with("//- .keep\n");
+    let (code, out, _) = run(server(&empty).arg("list"));
+    assert!(code == 0 && out.contains("0 skills\nno skills yet: add a folder"), "{out}");
+    assert_eq!(
+        said(&["config", "--set", "matching.min_score=x"]),
+        "exit 2\nerror: --set: `matching.min_score` is `x`, but must be a number from 0 to 1\nhint: correct it, or remove it to use the default\n"
+    );
     let (code, _, err) = run(server(&home).arg("lisst"));
     assert!(code == 2 && err.contains("list"), "{err}");
 }

@@ -1,5 +1,5 @@
-//! Documents tell the truth: the reference is made from the tables, every command that is shown runs, and every promise of the
-//! contract has a test.
+//! Documents tell the truth: the reference is made from the tables, every command that is shown runs, shown output is real, links
+//! resolve, and every promise of the contract has a test.
 
 use std::{collections::BTreeSet, fmt::Write as _, fs, path::PathBuf};
 
@@ -22,7 +22,7 @@ fn repository() -> PathBuf {
 /// The reference page, made from the tables in the code.
 fn reference() -> String {
     let mut page = String::from(
-        "# Reference\n\nMade from the tables in the code; a test compares them, and `UPDATE_DOCS=1 ./scripts/test` writes this page anew.\n",
+        "# Reference\n\nA test makes this page from the tables in the code. Do not edit it: `UPDATE_DOCS=1 ./scripts/test` writes it again.\n",
     );
     page.push_str("\n## Tools\n\n| tool | what it does | changes anything |\n|---|---|---|\n");
     for tool in TOOLS {
@@ -44,7 +44,7 @@ fn reference() -> String {
     }
     page.push_str(
         "\n## Exit codes\n\n| code | meaning |\n|---|---|\n| 0 | done |\n| 1 | done, and the findings are bad news |\n\
-         | 2 | a mistake in the command line or the configuration |\n| 3 | the machine does not let us |\n| 70 | a bug of ours |\n",
+         | 2 | a mistake in the command line or the configuration |\n| 3 | the machine does not allow it |\n| 70 | a bug in skills-mcp |\n",
     );
     page
 }
@@ -86,21 +86,21 @@ fn trust() -> String {
 
 const TRUST: &str = "# Trust in content
 
-Made from the tables in the code; a test compares them, and `UPDATE_DOCS=1 ./scripts/test` writes this page anew.
+A test makes this page from the tables in the code. Do not edit it: `UPDATE_DOCS=1 ./scripts/test` writes it again.
 
 The `config.yaml` of a directory or repository that you name applies, because you named it. A later commit may not use that to
-switch something on: what matters is *pinned* when a server first serves the source, and on record in
-`~/.skills-mcp/trust.json`, one entry for each directory (where it really is) and each branch or commit of a repository. Agents'
+switch something on: the settings that matter are *pinned* when a server first serves the source. The record is in
+`~/.skills-mcp/trust.json`, with one entry for each directory (by its real path) and each branch or commit of a repository. Agents'
 directories and plugins set nothing.
 
-- **Narrower** means: `false`, a lower number, fewer extensions, only commands that were there, a word further on in its list (`full`,
-  `tokens`, `off`), no endpoint. A later commit may narrow what is pinned, and the narrower value is then on record: back to the
-  wider one needs your consent.
-- **Waiting**: what a source asks for beyond that is not applied. The log warns once for each change, `doctor`, `config` and
-  `trust` show it. No question is asked while a client waits.
-- **`skills-mcp trust [SOURCE]`** shows what each source asks for, what holds and what waits (exit code 1 while something does; `--json` for
-  programs). `--yes` agrees to what is asked for now; on a terminal it asks. `--revoke` takes consent back: nothing beyond the defaults holds
-  then. SOURCE is a name, a folder or a URL. Running servers take a decision up with their next call or look.
+- **Narrower** means: `false`, a lower number, fewer extensions, only commands that were there, a later word of its list (`full`,
+  `tokens`, `off`), no endpoint. A later commit may narrow a pinned setting. The narrower value is then on record, and going back to
+  the wider one needs your consent.
+- **Waiting**: what a source asks for beyond that is not applied. The log warns once for each change, and `doctor`, `config` and
+  `trust` show it. The server asks no question while a client waits.
+- **`skills-mcp trust [SOURCE]`** shows what each source asks for, what applies and what waits (exit code 1 while something waits;
+  `--json` for programs). `--yes` agrees to what is asked for now; on a terminal the command asks you. `--revoke` takes consent back: nothing
+  beyond the defaults applies then. SOURCE is a name, a folder or a URL. Running servers apply a decision with their next call or scan.
 - **From content** an endpoint is a public https address: no loopback, private or link-local address, however it is written, and
   no name that resolves to one when events are sent. It gets no token. A runner is the name of a program on your `PATH`. A history
   file is in `~/.skills-mcp`.
@@ -143,19 +143,37 @@ fn what_content_could_use_against_its_reader_is_pinned_or_the_operators() {
     }
 }
 
-/// The commands shown in a document: lines of its `sh` blocks.
-fn commands(text: &str) -> Vec<String> {
-    let mut commands = Vec::new();
-    let mut inside = false;
+/// The README and the pages of `docs/`, by path.
+fn pages() -> Vec<(String, String)> {
+    let root = repository();
+    let docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
+    let docs = docs.map(|name| format!("docs/{}", name.to_string_lossy()));
+    let page = |path: String| {
+        let text = fs::read_to_string(root.join(&path)).unwrap();
+        (path, text)
+    };
+    std::iter::once("README.md".to_owned()).chain(docs).map(page).collect()
+}
+
+/// The code blocks of this language in a document, without the indentation of their fences.
+fn blocks(text: &str, language: &str) -> Vec<Vec<String>> {
+    let mut blocks: Vec<Vec<String>> = Vec::new();
+    let (mut indent, mut inside) = (0, false);
     for line in text.lines() {
-        match line {
-            "```sh" => inside = true,
-            "```" => inside = false,
-            _ if inside => commands.push(line.to_owned()),
+        match line.trim_start().strip_prefix("```") {
+            Some("") => inside = false,
+            Some(opened) if opened == language => {
+                (indent, inside) = (line.len() - line.trim_start().len(), true);
+                blocks.push(Vec::new());
+            }
+            None if inside => {
+                let line = line.get(indent..).unwrap_or_default().to_owned();
+                blocks.last_mut().unwrap().push(line);
+            }
             _ => {}
         }
     }
-    commands
+    blocks
 }
 
 /// Splits a command as a shell would, double quotes only.
@@ -171,36 +189,99 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
+/// Runs a command of ours from the repository over the example.
+fn printed(home: &Home, command: &str, arguments: &[&str]) -> String {
+    let (code, out, err) =
+        run(server(home).env("SKILLS_DIR", example()).current_dir(repository()).args(arguments));
+    assert_eq!(code, 0, "{command}: {err}");
+    assert!(!out.is_empty(), "{command}");
+    out
+}
+
 #[test]
-fn every_command_the_readme_shows_runs() {
+fn every_command_that_documents_show_runs() {
     let home = Home::new();
-    let readme = fs::read_to_string(repository().join("README.md")).unwrap();
+    let shown = pages().into_iter().flat_map(|(_, text)| blocks(&text, "sh").concat());
     let mut ran = 0;
-    for command in commands(&readme) {
+    for command in shown {
         let words = words(command.split(" #").next().unwrap());
-        let arguments = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             ["cargo", "run", "--release", "--", rest @ ..] | ["skills-mcp", rest @ ..] => {
-                rest.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()
+                printed(&home, &command, rest);
+                ran += 1;
             }
             // Scripts are checked to exist; running the tests from a test would not end.
             [script, ..] if script.starts_with("./scripts/") => {
                 assert!(repository().join(script).is_file(), "{command}");
-                continue;
             }
-            ["git", "clone", ..] | ["cd", ..] | ["cargo", "install" | "build" | "bench", ..] => {
-                continue;
-            }
-            _ => panic!("the README shows a command no test knows: {command}"),
-        };
-        let (code, out, err) = run(server(&home)
-            .env("SKILLS_DIR", example())
-            .current_dir(repository())
-            .args(&arguments));
-        assert_eq!(code, 0, "{command}: {err}");
-        assert!(!out.is_empty(), "{command}");
-        ran += 1;
+            ["cargo", "install", ..] => {}
+            _ => panic!("a document shows a command that this test does not know: {command}"),
+        }
     }
-    assert!(ran >= 5, "only {ran} commands were found");
+    assert!(ran >= 12, "only {ran} commands were found");
+}
+
+#[test]
+fn output_that_documents_show_is_real() {
+    let home = Home::new();
+    let mut compared = 0;
+    for (page, text) in pages() {
+        for block in blocks(&text, "text") {
+            let Some(command) = block[0].strip_prefix("$ skills-mcp ") else { continue };
+            let words = words(command);
+            let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
+            let out = printed(&home, command, &arguments);
+            // `[…]` stands for lines that are left out.
+            let shown = block[1..].join("\n");
+            let mut rest = out.as_str();
+            for part in shown.split("\n[…]\n") {
+                let Some((_, after)) = rest.split_once(part) else {
+                    panic!("{page}: `{command}` does not print\n{part}\nbut\n{out}");
+                };
+                rest = after;
+            }
+            compared += 1;
+        }
+    }
+    assert!(compared >= 2, "only {compared} outputs were found");
+}
+
+#[test]
+fn the_readme_is_short() {
+    let readme = fs::read(repository().join("README.md")).unwrap();
+    assert!(readme.len() <= 8_000, "{} bytes", readme.len());
+}
+
+/// The anchors of a document's headings, as GitHub makes them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let kept = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    let anchor = |line: &str| {
+        let text = line.trim_start_matches('#').trim().to_lowercase();
+        text.chars().filter(|c| kept(*c)).collect::<String>().replace(' ', "-")
+    };
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn links_between_documents_resolve() {
+    let root = repository();
+    let more = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+    let more = more.map(|path| (path.to_owned(), fs::read_to_string(root.join(path)).unwrap()));
+    let mut followed = 0;
+    for (page, text) in pages().into_iter().chain(more) {
+        let targets = text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
+        for target in targets.filter(|target| !target.contains("://")) {
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let folder = root.join(&page).parent().unwrap().to_owned();
+            let path = if file.is_empty() { root.join(&page) } else { folder.join(file) };
+            assert!(path.exists(), "{page} links to {target}");
+            let known = || anchors(&fs::read_to_string(&path).unwrap()).contains(anchor);
+            assert!(anchor.is_empty() || known(), "{page} links to {target}");
+            followed += 1;
+        }
+    }
+    assert!(followed >= 20, "only {followed} links were found");
 }
 
 #[test]

@@ -502,7 +502,7 @@ fn status_says_commit_age_edits_and_what_changed_since_the_last_look() {
     assert_eq!(edited["local_edits"], json!(["skills/added.md", "skills/two.md"]));
     assert_eq!(code, 1);
     let (_, out, _) = run(follower(&home, &remote.url()).arg("status"));
-    assert!(out.contains("edited here") && out.contains("the same commit"), "{out}");
+    assert!(out.contains("edited in the local copy") && out.contains("the same commit"), "{out}");
 }
 
 #[test]

@@ -215,7 +215,7 @@ fn rate(home: &Home, arguments: &[&str], useful: bool) -> String {
 // REPORT-2
 #[test]
 fn a03_the_third_useless_in_a_row_is_warned_of_over_sessions_and_shown_in_statistics() {
-    const WARNING: &str = "called useless again and again";
+    const WARNING: &str = "reported as not useful several times in a row";
     let home = Home::with(ROOT_TREE);
     let on = ["--set", "analytics.enabled=true"];
     let logs: Vec<String> = (0..4).map(|_| rate(&home, &on, false)).collect();

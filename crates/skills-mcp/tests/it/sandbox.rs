@@ -119,7 +119,7 @@ const ALWAYS: &[&str] = &[
     "socket pair",
     "own limits",
     "close many files",
-    // What is left open: the README says so.
+    // What is not prevented: docs/scripts.md says so.
     "chmod outside",
 ];
 

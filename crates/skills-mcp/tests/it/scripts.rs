@@ -1152,6 +1152,10 @@ fn run_does_for_authors_what_the_tool_does_for_agents() {
     assert_eq!((code, &answer["exit_code"]), (1, &json!(7)));
     let (code, _, err) = finished(&mut shop.command(&["run", "tool", "scripts/x.sh"]));
     assert!(code == 1 && err.contains("it needs the argument 'n' (number)"), "{err}");
+    assert!(
+        err.contains("hint: this is the answer that an agent gets; here, arguments are --arg"),
+        "{err}"
+    );
     let (code, _, err) =
         finished(&mut shop.command(&["run", "tool", "scripts/x.sh", "--arg", "n"]));
     assert!(code == 2 && err.contains("--arg n: there is no `=`"), "{err}");

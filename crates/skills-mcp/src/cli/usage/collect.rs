@@ -30,26 +30,26 @@ use crate::{
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Off loopback it asks for a token: set COLLECT_TOKEN (several, separated by \
-    commas, while one replaces another), and put something that speaks TLS in front of it."
+    after_help = "On an address other than loopback it starts only with COLLECT_TOKEN (several, separated \
+    by commas, while one replaces another). Put a proxy that speaks TLS in front of it."
 )]
 pub(crate) struct CollectOptions {
-    /// Where to listen; port 0 is any that is free, and the one it is is printed
+    /// Where to listen; port 0 picks a free port and prints it
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8787")]
     listen: String,
     /// Where events are kept: `sqlite:FILE`, a `postgres://` URL, or `postgres` for the URL in
-    /// `DATABASE_URL` (a password in an argument is seen by everybody on this machine)
+    /// `DATABASE_URL` (every user of this machine can see a password in an argument)
     #[arg(long, value_name = "ARCHIVE", default_value = "sqlite:events.db")]
     store: String,
-    /// Forget events and their texts after so many days
+    /// Delete events and their texts after this many days
     #[arg(long, value_name = "DAYS", default_value_t = 90,
         value_parser = clap::value_parser!(u32).range(1..=36_500))]
     keep_days: u32,
-    /// Forget counts after so many days; never before the events
+    /// Delete counts after this many days; never before the events
     #[arg(long, value_name = "DAYS", default_value_t = 730,
         value_parser = clap::value_parser!(u32).range(1..=36_500))]
     keep_counts_days: u32,
-    /// A name that this server is known by, such as that of a proxy; may be given several times
+    /// Another host name of this server, such as that of a proxy; may be given several times
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
 }
@@ -66,11 +66,13 @@ pub(super) fn run(context: &Context, options: &CollectOptions) -> Result<ExitCod
         let stop = transport::signal();
         let listener = TcpListener::bind(listen).await.map_err(|error| {
             Failure::environment(format!("{listen}: {error}"))
-                .with_hint("name another with --listen ADDRESS:PORT; port 0 is any that is free")
+                .with_hint("name another with --listen ADDRESS:PORT; port 0 picks a free port")
         })?;
         let archive = Arc::new(Archive::open(&address, keep_for).await?);
         if !listen.ip().is_loopback() {
-            tracing::warn!("{listen} speaks plain HTTP: put something that speaks TLS in front");
+            tracing::warn!(
+                "{listen} speaks plain HTTP: put a proxy that speaks TLS in front of it"
+            );
         }
         announce(listener.local_addr()?);
         tracing::info!("keeping events in {address} for {} days", options.keep_days);

@@ -29,11 +29,11 @@ use crate::{
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Off loopback it asks for a token: set COLLECT_TOKEN, and put something that \
-    speaks TLS in front of it."
+    after_help = "On an address other than loopback it starts only with COLLECT_TOKEN. Put a proxy \
+    that speaks TLS in front of it."
 )]
 pub(crate) struct DashboardOptions {
-    /// Where to listen; port 0 is any that is free, and the one it is is printed
+    /// Where to listen; port 0 picks a free port and prints it
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     listen: String,
     /// Show this history instead of the one that `analytics.file` names
@@ -43,7 +43,7 @@ pub(crate) struct DashboardOptions {
     /// in `DATABASE_URL`
     #[arg(long, value_name = "ARCHIVE")]
     store: Option<String>,
-    /// A name that this page is known by, such as that of a proxy; may be given several times
+    /// Another host name of this page, such as that of a proxy; may be given several times
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
 }
@@ -73,7 +73,7 @@ async fn show(
     let stop = transport::signal();
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         Failure::environment(format!("{listen}: {error}"))
-            .with_hint("name another with --listen ADDRESS:PORT; port 0 is any that is free")
+            .with_hint("name another with --listen ADDRESS:PORT; port 0 picks a free port")
     })?;
     if let Some(store) = &store {
         tokio::spawn(keep(Arc::clone(store)));

@@ -10,12 +10,12 @@ use super::{Context, Failure};
 
 #[derive(clap::Subcommand)]
 pub(super) enum UsageCommand {
-    /// Say what was used, what helped and what was missing
+    /// Report which skills were used, which helped and which searches found nothing
     Stats(stats::StatsOptions),
-    /// Show what was used, what helped and what was missing, as a page in a browser
+    /// Serve the report of `stats` as a web page
     #[command(display_order = 13)]
     Dashboard(dashboard::DashboardOptions),
-    /// Take events from many servers over HTTP, keep and count them
+    /// Receive events from many servers over HTTP, and report on them
     #[command(display_order = 14)]
     Collect(collect::CollectOptions),
 }

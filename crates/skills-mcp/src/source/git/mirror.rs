@@ -230,7 +230,7 @@ impl Mirror<'_> {
         match (over, listed) {
             (Some(why), _) => Err(refused(why)),
             (None, Err(GitError::Broken(message))) if message.contains(TOO_DEEP_MESSAGE) => {
-                Err(refused("its folders lie deeper than git goes".to_owned()))
+                Err(refused("its folders are nested deeper than git allows".to_owned()))
             }
             (None, listed) => listed.map(|()| entries),
         }

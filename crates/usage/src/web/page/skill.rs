@@ -288,7 +288,7 @@ fn in_words(asset: Option<&AssetUse>, script: Option<&ScriptUse>) -> String {
             let (runs, failed) = (format::count(script.runs), format::count(script.failed.n));
             words.push(format!("run {runs}×, of which {failed} failed"));
             words.push(format!(
-                "half take {}, 95 % {}",
+                "p50 {}, p95 {}",
                 format::millis(script.p50_ms),
                 format::millis(script.p95_ms)
             ));

@@ -36,7 +36,7 @@ pub(super) fn report(url: &str, days: u64) -> Result<UsageReport, Failure> {
             Failure::environment(format!("{} gives no report: {error}", shown(url)))
                 .with_hint("is it a collector, and of this version?")
         }),
-        401 | 403 => Err(Failure::environment(format!("{} wants a token", shown(url)))
+        401 | 403 => Err(Failure::environment(format!("{} needs a token", shown(url)))
             .with_hint("put one that the collector knows into ANALYTICS_TOKEN")),
         status => {
             let said: String =

@@ -31,7 +31,7 @@ use crate::{
 
 #[derive(clap::Args)]
 pub(crate) struct StatsOptions {
-    /// The last so many days, today included
+    /// The last N days, including today
     #[arg(long, value_name = "N", default_value = "30", value_parser = clap::value_parser!(u64).range(1..=3_660), conflicts_with_all = ["since", "until"])]
     days: u64,
     /// From this day on, such as 2026-02-18 (UTC)
@@ -47,13 +47,13 @@ pub(crate) struct StatsOptions {
     /// `DATABASE_URL`
     #[arg(long, value_name = "ARCHIVE", conflicts_with = "from")]
     store: Option<String>,
-    /// Ask a collector, with the token in `ANALYTICS_TOKEN` if it wants one
+    /// Ask a collector, with the token in `ANALYTICS_TOKEN` if it needs one
     #[arg(long, value_name = "URL")]
     from: Option<String>,
     /// Only this skill
     #[arg(long, value_name = "NAME")]
     skill: Option<String>,
-    /// So many rows of each list
+    /// Show at most N rows of each list
     #[arg(long, value_name = "N", default_value = "10")]
     top: usize,
     /// Print the whole report as JSON
@@ -176,7 +176,7 @@ impl StatsOptions {
             let millis = clock::millis_of(&format!("{text}T00:00:00Z"));
             millis.map(|millis| millis.div_euclid(clock::DAY_MILLIS)).ok_or_else(|| {
                 Failure::usage(
-                    format!("{flag} is `{}`", safe(text)),
+                    format!("{flag} is `{}`, which is no day", safe(text)),
                     "use a day such as 2026-02-18",
                 )
             })

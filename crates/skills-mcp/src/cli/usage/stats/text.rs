@@ -86,7 +86,7 @@ impl StatsText<'_> {
         if let Some(skill) = skill {
             sheet.lines.push(bold(&fitted(skill, width)));
             if self.report.skills.is_empty() {
-                sheet.text(2, "Nothing happened to it.");
+                sheet.text(2, "There are no events about it in these days.");
             }
         } else {
             self.totals(&mut sheet);
@@ -133,7 +133,7 @@ impl StatsText<'_> {
             names => format!(", names no skill has {}", count(names)),
         };
         let (misses, ambiguous) = (count(totals.misses), count(totals.ambiguous));
-        line("not found", format!("{misses}, several fitted {ambiguous}{misnamed}"));
+        line("not found", format!("{misses}, ambiguous {ambiguous}{misnamed}"));
         line(
             "searches",
             format!("{}, {} found nothing", count(totals.searches), count(totals.searches_in_vain)),
@@ -266,7 +266,7 @@ impl StatsText<'_> {
                 count(script.fetched),
             ]
         });
-        let heads = ["script", "runs", "failed", "half in", "95 % in", "refused", "fetched"];
+        let heads = ["script", "runs", "failed", "p50", "p95", "refused", "fetched"];
         sheet.table("Scripts", &heads, &scripts.collect::<Vec<_>>());
         let assets = self.report.assets.iter().map(|asset| {
             let name = format!("{}: {}", asset.skill, asset.file);
@@ -285,7 +285,7 @@ impl StatsText<'_> {
             let times = [tool.p50_us, tool.p95_us, tool.p99_us].map(took);
             [tool.tool.clone(), count(tool.calls)].into_iter().chain(times).collect()
         });
-        let heads = ["tool", "calls", "half in", "95 % in", "99 % in"];
+        let heads = ["tool", "calls", "p50", "p95", "p99"];
         sheet.table("How fast tools answer", &heads, &rows.collect::<Vec<Vec<_>>>());
     }
 
@@ -359,7 +359,7 @@ fn usefulness(skill: &SkillUse) -> String {
         return skill.useful.to_string();
     }
     let [n, of, last] = [skill.useful.n, skill.useful.of, skill.useless_in_a_row].map(count);
-    format!("{n} of {of}, not the last {last}")
+    format!("{n} of {of}, last {last} useless")
 }
 
 /// `1 skill`, `2,000 skills`.
