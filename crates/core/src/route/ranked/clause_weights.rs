@@ -10,24 +10,24 @@ pub(super) struct ClauseWeights {
     terms: TermHashMap<f64>,
     numbers: HashMap<usize, f64, BuildHasherDefault<TermHasher>>,
     /// A bit for each value of the numbers' last bits. Nearly all lookups miss, and this answers most of them.
-    filter: [u64; Self::WORDS],
+    filter: [u64; Self::FILTER_WORDS],
 }
 
 impl ClauseWeights {
-    const WORDS: usize = 64;
+    const FILTER_WORDS: usize = 64;
 
     /// From terms, the dictionary's numbers of those that it has, and weights.
     pub(super) fn new(all: impl Iterator<Item = (TermHash, Option<usize>, f64)>) -> Self {
         let mut clause_weights = Self {
             terms: TermHashMap::default(),
             numbers: HashMap::default(),
-            filter: [0; Self::WORDS],
+            filter: [0; Self::FILTER_WORDS],
         };
         for (term, number, clause_weight) in all {
             clause_weights.terms.insert(term, clause_weight);
             let Some(number) = number else { continue };
             clause_weights.numbers.insert(number, clause_weight);
-            if let Some(word) = clause_weights.filter.get_mut(number / 64 % Self::WORDS) {
+            if let Some(word) = clause_weights.filter.get_mut(number / 64 % Self::FILTER_WORDS) {
                 *word |= 1 << (number % 64);
             }
         }
@@ -42,7 +42,7 @@ impl ClauseWeights {
     /// By the dictionary's number; 0 if the query does not have it.
     #[inline]
     pub(super) fn of_number(&self, number: usize) -> f64 {
-        let word = self.filter.get(number / 64 % Self::WORDS).copied().unwrap_or_default();
+        let word = self.filter.get(number / 64 % Self::FILTER_WORDS).copied().unwrap_or_default();
         if word >> (number % 64) & 1 == 0 {
             return 0.0;
         }

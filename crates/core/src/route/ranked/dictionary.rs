@@ -10,7 +10,7 @@ use super::{
     varint::to_u32,
 };
 
-const BUCKETS: usize = 256;
+const BUCKET_COUNT: usize = 256;
 
 /// The skills of every term. Terms are numbered in ascending order.
 #[derive(Debug, Default, PartialEq)]
@@ -82,7 +82,7 @@ impl Dictionary {
             readers.extend(entry.terms().map(|terms| (u64::from(*number), terms.peekable())));
         }
         let mut buckets = [const { Vec::new() }; BUCKETS_AT_A_TIME];
-        for first in (0..BUCKETS).step_by(BUCKETS_AT_A_TIME) {
+        for first in (0..BUCKET_COUNT).step_by(BUCKETS_AT_A_TIME) {
             for (number, reader) in &mut readers {
                 let near =
                     |(term, _): &(TermHash, TermCounts)| place(*term).0 < first + BUCKETS_AT_A_TIME;
@@ -189,7 +189,7 @@ impl Dictionary {
     /// `next` does not have.
     pub(super) fn renumbered(&self, next: &Self) -> Vec<u32> {
         let mut numbers = Vec::with_capacity(self.keys.len());
-        for bucket in 0..BUCKETS {
+        for bucket in 0..BUCKET_COUNT {
             let mut theirs = next.bucket(bucket);
             for key in self.keys.get(self.bucket(bucket)).unwrap_or_default() {
                 let mut known = next.keys.get(theirs.clone()).unwrap_or_default().iter();

@@ -33,7 +33,7 @@ impl<'a> SearchText<'a> {
     /// value is made again to show a hit. The body does not matter here.
     pub fn clause(&self, number: usize) -> Option<&'a str> {
         let mut all = self.all_clauses();
-        let found = if number == SearchEntry::NAME { None } else { all.nth(number) };
+        let found = if number == SearchEntry::NAME_CLAUSE { None } else { all.nth(number) };
         found.map(|clause| first(clause.trim(), MAX_SHOWN_CLAUSE_CHARS))
     }
 
@@ -97,7 +97,7 @@ impl Clause<'_> {
 
 impl SearchEntry {
     /// The place of the whole name among [`Self::clauses`].
-    pub(super) const NAME: usize = 0;
+    pub(super) const NAME_CLAUSE: usize = 0;
 
     /// Tokenises a skill.
     pub fn new(text: &SearchText<'_>) -> Self {

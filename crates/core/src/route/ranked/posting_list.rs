@@ -11,7 +11,7 @@ use super::{
 };
 
 /// A byte of this value or more means that the counts of name, description and headings do not fit it and follow.
-const UNPACKED: u32 = 0x80;
+const UNPACKED_COUNTS: u32 = 0x80;
 
 /// The skills that have one term.
 #[derive(Debug, Clone, Default)]
@@ -71,7 +71,7 @@ fn write_counts(bytes: &mut Vec<u8>, counts: TermCounts) {
         push_varint(bytes, name | description << 2 | headings << 5);
         push_varint(bytes, body);
     } else {
-        for number in [UNPACKED, body, name, description, headings] {
+        for number in [UNPACKED_COUNTS, body, name, description, headings] {
             push_varint(bytes, number);
         }
     }
@@ -146,7 +146,7 @@ impl<'a> PostingList<'a> {
         for _ in 0..self.elsewhere {
             let [step, packed, body] = numbers.several();
             number += step as usize;
-            let others = if packed < UNPACKED {
+            let others = if packed < UNPACKED_COUNTS {
                 [packed & 0b11, packed >> 2 & 0b111, packed >> 5]
             } else {
                 numbers.several()

@@ -13,7 +13,7 @@ use super::{
 };
 
 /// BM25's k1: so many occurrences of a term, weighted by field, reach half of its largest possible impact.
-const SATURATION: f64 = 3.0;
+const BM25_SATURATION: f64 = 3.0;
 
 /// The terms of a query that at least one skill has.
 #[derive(Debug)]
@@ -176,7 +176,7 @@ impl<'a> QueryTerm<'a> {
     /// What this frequency of the term adds to a score.
     #[inline]
     fn impact(&self, frequency: f64) -> f64 {
-        self.weight * frequency / (SATURATION + frequency)
+        self.weight * frequency / (BM25_SATURATION + frequency)
     }
 
     /// Adds its impact to every skill of the base that has it. Half of a search's time is spent here, so the loop is

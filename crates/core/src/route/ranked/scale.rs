@@ -5,9 +5,9 @@ use super::{counts::TermCounts, entry::FieldLengths, varint::to_u32};
 
 /// The inverse document frequency of a term that `with` of `all` skills have, flattened.
 pub(super) fn idf(all: usize, with: usize) -> f64 {
-    const FLATTENING: f64 = 2.0;
+    const IDF_OFFSET: f64 = 2.0;
     let (all, with) = (f64::from(to_u32(all)), f64::from(to_u32(with)));
-    libm::log(1.0 + (all - with + 0.5) / (with + 0.5)) + FLATTENING
+    libm::log(1.0 + (all - with + 0.5) / (with + 0.5)) + IDF_OFFSET
 }
 
 /// The weight of one occurrence in each field of an entry: the field's own, less where the field is long.

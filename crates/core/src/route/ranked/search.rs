@@ -126,7 +126,7 @@ impl RankedCandidate {
             if clause_weight <= 0.0 {
                 continue;
             }
-            if number == SearchEntry::NAME {
+            if number == SearchEntry::NAME_CLAUSE {
                 self.name = clause_weight / total;
                 continue;
             }

@@ -15,12 +15,12 @@ pub(super) struct TermHash(u64);
 pub(super) type PackedTerm = [u8; 5];
 
 impl TermHash {
-    const BITS: u32 = 40;
+    const HASH_BITS: u32 = 40;
 
     pub(super) fn new(stem: &str) -> Self {
         let hash = hash(stem);
         // Folded, as the authors of FNV advise for fewer bits.
-        Self((hash ^ (hash >> Self::BITS)) & ((1 << Self::BITS) - 1))
+        Self((hash ^ (hash >> Self::HASH_BITS)) & ((1 << Self::HASH_BITS) - 1))
     }
 
     pub(super) fn pack(self) -> PackedTerm {
