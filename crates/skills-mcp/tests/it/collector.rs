@@ -88,7 +88,7 @@ fn some(count: usize, seed: u64) -> Vec<Value> {
     let now = now();
     (0..count)
         .map(|_| {
-            let ago = i64::try_from(usage.below(60 * DAY.unsigned_abs())).unwrap();
+            let ago = i64::try_from(usage.0.below(60 * DAY.unsigned_abs())).unwrap();
             usage.event(now - ago)
         })
         .collect()

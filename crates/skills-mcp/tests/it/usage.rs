@@ -9,7 +9,7 @@ pub(crate) const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 /// Where events come from.
 #[derive(Debug)]
-pub(crate) struct Usage(Events);
+pub(crate) struct Usage(pub(crate) Events);
 
 impl Usage {
     /// Chance that starts here.
@@ -17,17 +17,13 @@ impl Usage {
         Self(Events::new(seed, 0, 0, 0))
     }
 
-    /// A number below this one.
-    pub(crate) fn below(&mut self, most: u64) -> u64 {
-        self.0.below(most)
-    }
-
     /// An event of this moment. A skill without a request was loaded by its name.
     pub(crate) fn event(&mut self, at: i64) -> Value {
         let line = self.0.line_at(u64::try_from(at).unwrap());
         let mut event: Value = serde_json::from_str(&line).unwrap();
-        if event["type"] == "skill_served" && event["data"]["context"].is_null() {
-            event["tool"] = json!("skill");
+        let is_null = |at: &str| event.pointer(at).is_some_and(Value::is_null);
+        if is_null("/data/context") && event.pointer("/data/skill_path").is_some() {
+            event.as_object_mut().unwrap().insert("tool".to_owned(), json!("skill"));
         }
         event
     }

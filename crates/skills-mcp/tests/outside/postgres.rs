@@ -31,7 +31,7 @@ fn some(count: usize, seed: u64) -> Vec<Value> {
     let mut usage = Usage::new(seed);
     let now = now();
     let mut event = || {
-        let ago = i64::try_from(usage.below(60 * DAY.unsigned_abs())).unwrap();
+        let ago = i64::try_from(usage.0.below(60 * DAY.unsigned_abs())).unwrap();
         usage.event(now - ago)
     };
     (0..count).map(|_| event()).collect()
