@@ -46,14 +46,14 @@ pub(super) struct Published {
     /// Whether the kernel reports changes in all sources.
     pub(super) watched: bool,
     /// When everything that is not watched was last scanned; none where everything is watched.
-    pub(super) unwatched_since: Option<Instant>,
+    pub(super) unwatched_scanned_at: Option<Instant>,
 }
 
 impl Published {
     /// Whether everything that the watch does not report is as it was.
     fn is_current(&self, stack: &ConfigLayers) -> bool {
         let recent = |scanned: Instant| scanned.elapsed() < UNWATCHED_SCAN_INTERVAL;
-        self.unwatched_since.is_none_or(recent)
+        self.unwatched_scanned_at.is_none_or(recent)
             && self.links.iter().all(LinkTargets::are_same)
             && self.plugins.as_ref().is_none_or(RecordStamps::are_same)
             && self.snapshot.is_in_place(&self.sources, stack.consent_stamp())

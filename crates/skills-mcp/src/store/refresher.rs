@@ -158,7 +158,7 @@ impl Refresher {
             links: self.scanned.iter().map(ScannedSource::link_targets).collect(),
             plugins: self.plugins.as_ref().map(|plugins| plugins.stamps().clone()),
             watched: self.watch.is_some() && self.scanned.iter().all(ScannedSource::is_watched),
-            unwatched_since: self.scanned_at.filter(|_| !self.is_all_watched()),
+            unwatched_scanned_at: self.scanned_at.filter(|_| !self.is_all_watched()),
         });
     }
 }
