@@ -49,7 +49,7 @@ impl AccessTokens {
 
     fn contain(&self, token: &str) -> bool {
         let given = digest(token);
-        // All are compared, so that the time it takes tells nothing of the tokens.
+        // All are compared, so that the time it takes reveals nothing of the tokens.
         self.0.iter().fold(false, |found, known| is_same(known, &given) | found)
     }
 }

@@ -139,7 +139,7 @@ pub(crate) fn check_scripts_enabled(snapshot: &Snapshot) -> Result<(), Denied> {
         (None, _) => "scripts.enabled is false".to_owned(),
     };
     deny(format!(
-        "ScriptSettings are disabled on this server ({why}). Fetch the script with get_asset and run it yourself if you may."
+        "Scripts are disabled on this server ({why}). Fetch the script with get_asset and run it yourself if you may."
     ))
 }
 

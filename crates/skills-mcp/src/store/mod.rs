@@ -34,10 +34,10 @@ use plugins::LivePlugins;
 use publisher::{Publisher, UNWATCHED_SCAN_INTERVAL};
 use refresher::Refresher;
 pub use report::{Cause, Refreshed};
-use request::{RefreshRequest, RefreshScope, Reply};
+use request::{RefreshRequest, RefreshScope, Respond};
 pub use schedule::keep;
 pub use snapshot::{ContentError, SkillFile, Snapshot};
-use sync::SyncState;
+use sync::SyncProgress;
 pub use sync::{Fetched, Outcome, Urgency, keep_synced};
 use tokio::{
     sync::{oneshot, watch},
@@ -62,7 +62,7 @@ pub struct Store {
     requests: Sender<RefreshRequest>,
     /// How many calls were answered before all changes were published.
     late: AtomicU64,
-    syncing: SyncState,
+    syncing: SyncProgress,
 }
 
 impl Store {
@@ -104,7 +104,7 @@ impl Store {
             publisher,
             requests,
             late: AtomicU64::new(0),
-            syncing: SyncState::default(),
+            syncing: SyncProgress::default(),
         };
         (store, refresher)
     }
@@ -216,7 +216,7 @@ impl Store {
     async fn refreshed(&self, scope: RefreshScope, cause: Cause) -> Option<Refreshed> {
         let (sender, refreshed) = oneshot::channel();
         // A call that does not wait any longer needs no answer.
-        let reply: Reply<Refreshed> = Box::new(move |answer| drop(sender.send(answer)));
+        let reply: Respond<Refreshed> = Box::new(move |answer| drop(sender.send(answer)));
         self.requests.send(RefreshRequest::Refresh { scope, cause, reply }).ok()?;
         refreshed.await.ok()
     }
@@ -224,10 +224,10 @@ impl Store {
     /// Sends a request, and blocks until it is answered; none if the refresher panicked.
     fn ask<T: Send + 'static>(
         &self,
-        request: impl FnOnce(Reply<T>) -> RefreshRequest,
+        request: impl FnOnce(Respond<T>) -> RefreshRequest,
     ) -> Option<T> {
         let (sender, answer) = channel();
-        let reply: Reply<T> = Box::new(move |answer| drop(sender.send(answer)));
+        let reply: Respond<T> = Box::new(move |answer| drop(sender.send(answer)));
         self.requests.send(request(reply)).ok()?;
         answer.recv().ok()
     }

@@ -4,8 +4,8 @@ use std::sync::{Arc, mpsc::Receiver};
 
 use super::{Cause, Refreshed, Snapshot};
 
-/// Sends an answer to the one who asked. Dropped unanswered if the refresh panics.
-pub(super) type Reply<T> = Box<dyn FnOnce(T) + Send>;
+/// Sends the answer of a request. Dropped unanswered if the refresh panics.
+pub(super) type Respond<T> = Box<dyn FnOnce(T) + Send>;
 
 /// How much to refresh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +21,12 @@ pub(super) enum RefreshRequest {
     /// Watch the sources from now on.
     Watch,
     /// Bring the snapshot up to date.
-    Refresh { scope: RefreshScope, cause: Cause, reply: Reply<Refreshed> },
+    Refresh { scope: RefreshScope, cause: Cause, reply: Respond<Refreshed> },
     /// Publish a snapshot with another index in the place of one that is the same otherwise; answers whether that one was
     /// still current.
-    Replace { old: Arc<Snapshot>, new: Arc<Snapshot>, reply: Reply<bool> },
+    Replace { old: Arc<Snapshot>, new: Arc<Snapshot>, reply: Respond<bool> },
     /// How many folders are watched, or why not all are.
-    WatchState(Reply<Result<usize, String>>),
+    WatchState(Respond<Result<usize, String>>),
 }
 
 /// All requests that were waiting at one moment.
@@ -41,7 +41,7 @@ pub(super) struct Batch {
 /// Requests for the same refresh.
 pub(super) struct Group {
     pub(super) cause: Cause,
-    replies: Vec<Reply<Refreshed>>,
+    replies: Vec<Respond<Refreshed>>,
 }
 
 impl Batch {

@@ -1,12 +1,7 @@
 //! Sends the refresher its requests while no call does: for events of the watch, and for everything now and then. Makes the
 //! index beside that.
 
-use std::{
-    future,
-    hash::{BuildHasher as _, Hasher as _, RandomState},
-    sync::Arc,
-    time::Duration,
-};
+use std::{future, sync::Arc, time::Duration};
 
 use tokio::{
     task::spawn_blocking,
@@ -16,7 +11,7 @@ use tokio::{
 #[cfg(target_os = "linux")]
 use super::Debouncer;
 use super::{Cause, Store, request::RefreshScope};
-use crate::source::Queue;
+use crate::{clock, source::Queue};
 
 /// How long until the next refresh after one that failed.
 const RETRY_INTERVAL: Duration = Duration::from_secs(30);
@@ -100,8 +95,7 @@ async fn refresh_all(store: &Store, cause: Cause) -> Duration {
 
 /// About this long, by chance: servers that were started together do not refresh together.
 fn spread(usual: Duration) -> Duration {
-    let chance = RandomState::new().build_hasher().finish() % 1_000;
-    usual.mul_f64(0.75) + usual.mul_f64(0.5) * u32::try_from(chance).unwrap_or(0) / 1_000
+    usual.mul_f64(0.75 + 0.5 * clock::jitter())
 }
 
 /// Waits until the watch has reported changes and the burst is over, or too much of it is waiting.

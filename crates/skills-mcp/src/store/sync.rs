@@ -6,7 +6,6 @@
 
 use std::{
     collections::HashMap,
-    hash::{BuildHasher as _, Hasher as _, RandomState},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
@@ -23,6 +22,7 @@ use tokio::{task::spawn_blocking, time::sleep};
 
 use super::{Cause, Snapshot, Store, request::RefreshScope};
 use crate::{
+    clock,
     config::{GitSettings, read_optional},
     source::{
         Directory, Links, Root,
@@ -61,7 +61,7 @@ pub type Fetched<'a> = Option<&'a (dyn Fn(&str) + Sync)>;
 
 /// Whether a sync runs, and how far it is.
 #[derive(Debug, Default)]
-pub(super) struct SyncState {
+pub(super) struct SyncProgress {
     running: AtomicBool,
     /// What was fetched is checked, and becomes current or is being published.
     pub(super) publishing: AtomicBool,
@@ -243,8 +243,7 @@ impl Store {
             let age = repository.state().age().filter(|_| repository.last_error().is_none());
             let interval = self.interval(source);
             // By chance a little longer, so that one of many servers is the first, and fetches for all.
-            let chance = RandomState::new().build_hasher().finish() % 1_000;
-            let late = interval.mul_f64(0.1) * u32::try_from(chance).unwrap_or(0) / 1_000;
+            let late = interval.mul_f64(0.1 * clock::jitter());
             interval.saturating_sub(age.unwrap_or_default()) + late
         };
         let rest = self.repositories().map(left).min().unwrap_or(SYNC_LOCK_TIMEOUT);

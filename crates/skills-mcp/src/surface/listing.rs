@@ -38,7 +38,7 @@ pub(super) struct Entries {
 const LEAST_TOKENS: usize = 2;
 
 impl Entries {
-    /// Every skill by precedence: its source, then its name. Bundles before tree skills, which have doors of their own.
+    /// Every skill by precedence: its source, then its name. Bundles before tree skills, which have tools of their own.
     /// Those for which `room` tokens cannot be enough are left out: with ten thousand skills, nearly all.
     pub(super) fn of(catalog: &Catalog, room: Option<usize>) -> Self {
         let order = |a: &&Skill, b: &&Skill| {

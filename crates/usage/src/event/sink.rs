@@ -2,13 +2,11 @@
 
 use std::{fmt, sync::Arc, time::Instant};
 
-use skills_core::route::tokenize;
+use skills_core::route::{MAX_REQUEST_CHARS, tokenize};
 
 use super::{Event, RecordedEvent, SkillVersion};
 use crate::clock;
 
-/// Of a longer request, the rest is neither read nor kept.
-const MAX_CONTEXT_CHARS: usize = 20_000;
 /// A client chooses its name, so it may be any text.
 const MAX_CLIENT_NAME_CHARS: usize = 64;
 
@@ -37,7 +35,7 @@ impl KeptContext {
     fn keep(self, text: &str) -> Option<String> {
         let text = text
             .char_indices()
-            .nth(MAX_CONTEXT_CHARS)
+            .nth(MAX_REQUEST_CHARS)
             .map_or(text, |(end, _)| text.get(..end).unwrap_or_default());
         match self {
             Self::Full => Some(text.to_owned()),
@@ -241,6 +239,6 @@ mod tests {
         assert_eq!(kept(KeptContext::Off, request), None);
         assert_eq!(KeptContext::of("anything else"), KeptContext::Off);
         let long = kept(KeptContext::Full, &"é".repeat(1_000_000)).unwrap();
-        assert_eq!(long.chars().count(), MAX_CONTEXT_CHARS);
+        assert_eq!(long.chars().count(), MAX_REQUEST_CHARS);
     }
 }

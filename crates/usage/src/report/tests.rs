@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use super::*;
 use crate::event::RecordedEvent;
 
-const DAY: i64 = 20_500;
+const REPORT_DAY: i64 = 20_500;
 
 fn period() -> Period {
-    Period { from: DAY - 29, to: DAY }
+    Period { from: REPORT_DAY - 29, to: REPORT_DAY }
 }
 
 /// One event, so many minutes before the end of the last day.
 fn event(minutes: i64, kind: &str, data: &Value) -> RecordedEvent {
-    let millis = (DAY + 1) * 86_400_000 - minutes * 60_000 - 1;
+    let millis = (REPORT_DAY + 1) * 86_400_000 - minutes * 60_000 - 1;
     let timestamp = crate::clock::timestamp_of(std::time::Duration::from_millis(
         u64::try_from(millis).unwrap(),
     ));
@@ -74,12 +74,12 @@ fn catalog() -> CatalogSummary {
 }
 
 fn report(events: Vec<RecordedEvent>) -> UsageReport {
-    UsageReport::of(&Evidence::of(events, period()), Some(&catalog()), period(), DAY)
+    UsageReport::of(&Evidence::of(events, period()), Some(&catalog()), period(), REPORT_DAY)
 }
 
 #[test]
 fn no_events_are_a_report_too() {
-    let report = UsageReport::of(&Evidence::default(), None, period(), DAY + 5);
+    let report = UsageReport::of(&Evidence::default(), None, period(), REPORT_DAY + 5);
     assert_eq!((report.days.len(), report.period.days), (30, 30));
     assert!(!report.period.unfinished && report.advice.is_empty());
     assert_eq!((report.never_served, report.health), (None, None));
@@ -242,7 +242,7 @@ fn where_only_the_latest_were_looked_at_that_is_said_and_the_rest_is_taken_to_be
         evidence.tally.entry(key).or_default().add(sum);
     }
     evidence.recent.extend(useless.recent);
-    let report = UsageReport::of(&evidence, None, period(), DAY);
+    let report = UsageReport::of(&evidence, None, period(), REPORT_DAY);
     assert_eq!(report.misses_looked_at, SampleSize { n: 12, of: 120 });
     let kinds: Vec<AdviceKind> = report.advice.iter().map(|advice| advice.kind).collect();
     assert_eq!(kinds, [AdviceKind::WriteSkill, AdviceKind::ImproveSkill]);
@@ -260,12 +260,12 @@ fn a_refusal_is_no_use_and_of_an_unknown_skill_no_script() {
     let gone = json!({"skill_path": "gone", "file": "a.sh", "success": true, "exit_code": 0});
     events.extend(times(2, "script_executed", &gone));
     let evidence = Evidence::of(events, period());
-    let report = UsageReport::of(&evidence, Some(&catalog()), period(), DAY);
+    let report = UsageReport::of(&evidence, Some(&catalog()), period(), REPORT_DAY);
     let scripts: Vec<&str> = report.scripts.iter().map(|script| script.skill.as_str()).collect();
     assert_eq!(scripts, ["gone", "ops/web"]);
     let never = report.never_fetched.unwrap();
     assert!(never.iter().any(|unused| unused.file.as_deref() == Some("check.sh")), "{never:?}");
-    assert_eq!(UsageReport::of(&evidence, None, period(), DAY).scripts.len(), 3);
+    assert_eq!(UsageReport::of(&evidence, None, period(), REPORT_DAY).scripts.len(), 3);
 }
 
 #[test]

@@ -62,7 +62,7 @@ struct SkillPage<'a> {
 /// What the catalog knows of it.
 enum KnownSkill {
     NoCatalog,
-    Nobody,
+    Unknown,
     Skill(Box<SkillDescription>),
 }
 
@@ -136,7 +136,7 @@ fn known<'a>(data: &SkillPageData<'a>) -> (KnownSkill, Option<&'a Skill>) {
     // By its very name: what events name is not guessed at.
     let is_it = |skill: &&Skill| *skill.identity == *data.name || *skill.label == *data.name;
     let Some(skill) = catalog.find(data.name).filter(is_it) else {
-        return (KnownSkill::Nobody, None);
+        return (KnownSkill::Unknown, None);
     };
     let origin = snapshot.origin(skill);
     let described = SkillDescription {
