@@ -1,7 +1,7 @@
 //! What was used, what helped, what was missing: events are recorded, kept, sent, counted and reported.
 //!
 //! The server records events and never waits for them. An event adds to a few [counts](tally), the same ones wherever it is
-//! kept, so that a file, SQLite and PostgreSQL give the same [`Report`](report::Report). A module uses only the modules above
+//! kept, so that a file, SQLite and PostgreSQL give the same [`UsageReport`](report::UsageReport). A module uses only the modules above
 //! it; a test checks that. Not here: which tool records which event, and where settings come from.
 
 #![cfg_attr(

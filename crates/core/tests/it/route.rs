@@ -375,15 +375,6 @@ mod naive {
         tokens
     }
 
-    fn matches(token: &str, keyword: &str) -> bool {
-        let keyword = keyword.to_lowercase();
-        if token.chars().count() < 3 || keyword.chars().count() < 3 {
-            token == keyword
-        } else {
-            token == keyword || token.contains(&keyword) || keyword.contains(token)
-        }
-    }
-
     /// `(kind, [path and matched keywords])`.
     pub(super) fn route(
         skills: &[Skill],
@@ -396,7 +387,10 @@ mod naive {
             let matched: Vec<String> = skill
                 .keywords
                 .iter()
-                .filter(|keyword| tokens.iter().any(|token| matches(token, keyword)))
+                .filter(|keyword| {
+                    let keyword = keyword.to_lowercase();
+                    tokens.iter().any(|token| skills_core::route::matches(token, &keyword))
+                })
                 .cloned()
                 .collect();
             let share = |part: usize, whole: usize| {

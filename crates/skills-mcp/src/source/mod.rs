@@ -1,6 +1,6 @@
 //! Where skills come from: the only module that reads their files.
 //!
-//! In: directories and repositories that the operator named. Out: [`Intake`](skills_core::catalog::Intake)s for the catalog,
+//! In: directories and repositories that the operator named. Out: [`SourceScan`](skills_core::catalog::SourceScan)s for the catalog,
 //! bytes of files that a catalog knows, and events of changes. Not here: which file is a skill (core), when to scan (store).
 
 mod assemble;

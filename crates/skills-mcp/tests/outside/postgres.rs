@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::Value;
-use skills_testkit::{Home, Listening, PROMPT};
+use skills_testkit::{Home, Listening, PROMPT_TIMEOUT};
 use skills_usage::{
     archive::{Address, Archive, Evidence, Keep, Taken},
     event::RecordedEvent,

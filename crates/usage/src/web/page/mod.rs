@@ -2,7 +2,7 @@
 //! host and no build step.
 //!
 //! Everything it shows was written by others, so every value passes [`shown::Shown`]. Not here: who may see it (`skills_http::guard`), what
-//! the numbers mean (`analytics`).
+//! the numbers mean (`report`).
 
 mod format;
 mod overview;

@@ -1,6 +1,6 @@
 //! `stats`: what was used, what helped, what was missing.
 //!
-//! From the history of this machine, from an archive, or from a collector. Not here: what the numbers are (`analytics`).
+//! From the history of this machine, from an archive, or from a collector. Not here: what the numbers are (`skills_usage::report`).
 
 mod collector;
 mod csv;
