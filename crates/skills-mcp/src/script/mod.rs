@@ -1,7 +1,7 @@
 //! Running the scripts that skills declare: whether one may run, with which runner, within which limits.
 //!
-//! In: a skill, the name of a script it declares, arguments. Out: a [`Plan`] or the refusal that [`authorize`] gives; then a
-//! [`RunOutcome`]. A run is four processes: the server; a supervisor, which enforces time and limits; a keeper, whose end
+//! In: a skill, the name of a script it declares, arguments. Out: a `Plan` or the refusal that `authorize` gives; then a
+//! `RunOutcome`. A run is four processes: the server; a supervisor, which enforces time and limits; a keeper, whose end
 //! ends everything the script started; and a launcher, which drops every right the script does not need and becomes its
 //! runner. All but the first are this program under a hidden first argument. Not here: what a client sees (surface), and
 //! how files are read (store): a script runs from a copy of bytes that `source/disk` read.

@@ -1,6 +1,6 @@
 //! The current [`Snapshot`], replaced whole and never changed, and what keeps it up to date.
 //!
-//! [`Store`] is a handle: it answers calls from what is published, and sends requests to the [`refresher`], which alone
+//! [`Store`] is a handle: it answers calls from what is published, and sends requests to the `refresher`, which alone
 //! scans, watches and publishes. The first refresh runs beside the handshake, and calls wait for it. A
 //! [fresh](Store::fresh) snapshot has every change that was on disk before; where nothing is watched, a second before. A
 //! source that fails keeps what it gave last. Not here: how sources are read, what a call does.

@@ -23,7 +23,7 @@ use crate::{
     tally::{CountSum, Metric, Tally},
 };
 
-/// Of each of the [`TEXT_KINDS`], in [`Evidence`].
+/// Of each of the `TEXT_KINDS`, in [`Evidence`].
 pub const MAX_RECENT_EVENTS: usize = 2_000;
 
 /// Of one skill, in a [`Story`].

@@ -1,7 +1,7 @@
 //! Text → what counts of an event, nothing of it copied, to read millions of them.
 //!
 //! We write an event's type before its data, so that such a text is gone through once. Any other is read like
-//! [`RecordedEvent`](super::Recorded), type first: both ways say the same of every text.
+//! [`RecordedEvent`](super::RecordedEvent), type first: both ways say the same of every text.
 
 use std::{borrow::Cow, fmt};
 
@@ -70,7 +70,7 @@ pub struct BorrowedEvent<'a> {
 }
 
 impl<'a> BorrowedEvent<'a> {
-    /// Reads one event. It is one where [`RecordedEvent::read`](super::Recorded::read) says so.
+    /// Reads one event. It is one where [`RecordedEvent::read`](super::RecordedEvent::read) says so.
     pub fn read(text: &'a str) -> Result<Self, UnreadableEvent> {
         once_through(text).map_or_else(|_| type_first(text), Ok)
     }

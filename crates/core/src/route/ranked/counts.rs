@@ -99,7 +99,7 @@ impl TermCounts {
 #[derive(Debug)]
 pub(super) struct PackedTerms {
     terms: Box<[PackedTerm]>,
-    /// In the order of the terms, as [`TermCounts::push_varint`] writes it.
+    /// In the order of the terms.
     counts: Box<[u8]>,
 }
 
