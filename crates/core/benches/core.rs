@@ -195,7 +195,7 @@ fn changed(
     group.bench_function(BenchmarkId::new("take in two changes", files.len()), |bench| {
         bench.iter_with_large_drop(|| {
             let (next, delta) = refreshed(catalog, &root, &texts);
-            let router = router.with(&next, delta.numbers.iter().copied());
+            let router = router.with(&next, &delta.numbers);
             (next, router)
         });
     });

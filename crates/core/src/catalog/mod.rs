@@ -32,7 +32,7 @@ pub use tree::TreeNode;
 pub use update::SourceUpdate;
 
 use crate::{
-    diagnostic::{Diagnostic, Finding},
+    diagnostic::{Diagnostic, Finding, Severity},
     sorted::Sorted,
 };
 
@@ -146,8 +146,13 @@ impl Catalog {
         diagnostics
     }
 
+    /// How many findings there are of this severity. Every refresh counts, so this does not make diagnostics of them.
+    pub fn findings_count(&self, severity: Severity) -> usize {
+        self.findings().filter(|(_, _, finding)| finding.code.severity() == severity).count()
+    }
+
     /// The same in no order: source, file and finding.
-    pub fn findings(&self) -> impl Iterator<Item = (&Source, &str, &Finding)> {
+    fn findings(&self) -> impl Iterator<Item = (&Source, &str, &Finding)> {
         let scan_findings = self.sources.iter().flat_map(|source| {
             let scan_findings =
                 source.scan_findings.iter().map(|(file, finding)| (file.as_str(), finding));

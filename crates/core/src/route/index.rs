@@ -74,17 +74,18 @@ impl SortedItem for Arc<KeywordEntry> {
 impl Router {
     /// Indexes a catalog.
     pub fn new(catalog: &Catalog) -> Self {
-        Self::default().with(catalog, catalog.skills().map(|skill| skill.id))
+        let all: Vec<SkillId> = catalog.skills().map(|skill| skill.id).collect();
+        Self::default().with(catalog, &all)
     }
 
     /// The index after these skills were changed, added or removed.
     #[must_use]
-    pub fn with(&self, catalog: &Catalog, changed: impl IntoIterator<Item = SkillId>) -> Self {
+    pub fn with(&self, catalog: &Catalog, changed: &[SkillId]) -> Self {
         let mut next = self.clone();
         let mut added = NewKeywords::default();
         for number in changed {
-            next.remove(number);
-            if let Some(skill) = catalog.skill(number) {
+            next.remove(*number);
+            if let Some(skill) = catalog.skill(*number) {
                 added.put(&next, skill);
             }
         }

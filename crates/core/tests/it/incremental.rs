@@ -176,7 +176,7 @@ fn check(sources: &[(&str, Origin)], script: Vec<Vec<Edit>>) -> Result<(), TestC
             roots[number] = listed(disk, &roots[number]);
             let (next, delta) =
                 refreshed(&catalog, number, &given(source, disk, roots[number].clone()));
-            router = router.with(&next, delta.numbers.iter().copied());
+            router = router.with(&next, &delta.numbers);
             silent &= delta.is_empty();
             catalog = next;
             let root = listed(disk, &Arc::default());

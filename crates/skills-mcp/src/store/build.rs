@@ -51,9 +51,8 @@ impl Refresher {
         if let Some(before) = before.filter(same) {
             return (Arc::clone(before), delta);
         }
-        let numbers = || delta.numbers.iter().copied();
         let router = before.map(|before| before.router.clone()).unwrap_or_default();
-        let router = router.with(&catalog, numbers());
+        let router = router.with(&catalog, &delta.numbers);
         let root = |((source, scanned), config): ((&Directory, &ScannedSource), _)| SourceRoot {
             path: scanned.place(source).to_owned(),
             root: scanned.root().cloned(),
@@ -67,7 +66,7 @@ impl Refresher {
         let ready = before.and_then(|before| before.ready_index());
         let is_ready = ready.is_some();
         let unindexed = match ready {
-            Some(base) => Unindexed { base: base.clone(), changed: numbers().collect(), bodies },
+            Some(base) => Unindexed { base: base.clone(), changed: delta.numbers.clone(), bodies },
             None => Unindexed { bodies, ..Unindexed::all(&catalog) },
         };
         let index = Index::new(unindexed);

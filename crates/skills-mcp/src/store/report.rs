@@ -62,9 +62,9 @@ impl Snapshot {
 
     /// How many diagnostics there are of this severity.
     pub fn count(&self, severity: Severity) -> usize {
-        let config = self.config.diagnostics.iter().map(|diagnostic| diagnostic.finding.code);
-        let found = self.catalog.findings().map(|(_, _, finding)| finding.code);
-        config.chain(found).filter(|code| code.severity() == severity).count()
+        let config = self.config.diagnostics.iter();
+        let config = config.filter(|diagnostic| diagnostic.finding.code.severity() == severity);
+        config.count() + self.catalog.findings_count(severity)
     }
 }
 

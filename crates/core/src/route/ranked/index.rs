@@ -66,6 +66,14 @@ impl RankedIndex {
         &self,
         changes: impl IntoIterator<Item = (usize, Option<Arc<SearchEntry>>)>,
     ) -> Self {
+        self.changed(&mut changes.into_iter())
+    }
+
+    /// Not generic, so that it is compiled with this crate's optimisation and not with its caller's.
+    fn changed(
+        &self,
+        changes: &mut dyn Iterator<Item = (usize, Option<Arc<SearchEntry>>)>,
+    ) -> Self {
         let mut next = self.clone();
         for (number, entry) in changes {
             match entry.map(|entry| Arc::new(FreshEntry::new(entry, &self.base))) {
