@@ -170,9 +170,11 @@ fn worst(home: &Home, runs: usize) {
         }
         for (id, mark) in asked.into_iter().zip(&marks) {
             let mut answer = client.answer(id).to_string();
+            let mut begun = begun;
             // A slot is free once the folder of its run is gone and the supervisor has ended, which may be a moment later.
             while answer.contains("server is busy") {
                 std::thread::sleep(Duration::from_millis(10));
+                begun = Instant::now();
                 let arguments =
                     request("scripts/worst.sh", &json!({"mark": mark, "levels": levels}));
                 let again = json!({"name": "run_script", "arguments": arguments});

@@ -38,9 +38,9 @@ pub(super) fn run(context: &Context, options: &McpServerOptions) -> Result<ExitC
     }
     // The path without `./` in it, so that answers are relative to the project.
     let path = path.components().collect();
-    let stack = context.stack()?;
-    let skills = Directory::bundles("skills", path).with_policy(&context.link_policy(&stack));
-    let store = Store::new(vec![skills], stack);
+    let layers = context.layers()?;
+    let skills = Directory::bundles("skills", path).with_policy(&context.link_policy(&layers));
+    let store = Store::new(vec![skills], layers);
     let profile = ServerProfile {
         dotted: options.tool_names == Spelling::Dotted,
         ..ServerProfile::sk(project)

@@ -218,18 +218,18 @@ impl Context {
     }
 
     /// The operator's settings.
-    fn stack(&self) -> Result<ConfigLayers, Failure> {
-        let stack = ConfigLayers::read(&self.environment, &self.shared.settings)?;
-        stack.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-        Ok(stack)
+    fn layers(&self) -> Result<ConfigLayers, Failure> {
+        let layers = ConfigLayers::read(&self.environment, &self.shared.settings)?;
+        layers.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+        Ok(layers)
     }
 
     /// What the operator should know: keys that do not exist, plugins that are installed and not enabled, a program of ours
     /// that scripts may replace.
     fn warnings(&self) -> Result<Vec<String>, Failure> {
-        let stack = ConfigLayers::read(&self.environment, &self.shared.settings)?;
-        let roots = stack.resolve(None).settings.scripts.roots;
-        let mut warnings = stack.warnings;
+        let layers = ConfigLayers::read(&self.environment, &self.shared.settings)?;
+        let roots = layers.resolve(None).settings.scripts.roots;
+        let mut warnings = layers.warnings;
         let writable = WritableFolders::new(&self.environment).folders(&roots);
         let own = own_program().ok();
         if let Some(own) = own.filter(|own| SearchPath::default().safe(&writable).is_writable(own))
@@ -250,25 +250,25 @@ impl Context {
 
     /// A store over the sources that are named, else over the agents' directories; it has not looked yet.
     fn store(&self) -> Result<Store, Failure> {
-        self.store_with(self.stack()?)
+        self.store_with(self.layers()?)
     }
 
     /// The same for what serves: what a source says when it is first served goes on record.
     fn serving_store(&self) -> Result<Store, Failure> {
-        self.store_with(self.stack()?.recording())
+        self.store_with(self.layers()?.recording())
     }
 
-    fn store_with(&self, stack: ConfigLayers) -> Result<Store, Failure> {
+    fn store_with(&self, layers: ConfigLayers) -> Result<Store, Failure> {
         let named = self.named();
         if named.is_empty() && !self.shared.no_default_dirs {
-            return self.agents(stack);
+            return self.agents(layers);
         }
         let directories: Result<Vec<Directory>, _> =
-            named.directories.iter().map(|source| Directory::open(source, stack.trust)).collect();
-        let policy = self.link_policy(&stack);
+            named.directories.iter().map(|source| Directory::open(source, layers.trust)).collect();
+        let policy = self.link_policy(&layers);
         let mut directories: Vec<Directory> =
             directories?.into_iter().map(|directory| directory.with_policy(&policy)).collect();
-        let config = stack.resolve(None);
+        let config = layers.resolve(None);
         let git = Arc::new(InstalledGit::new(&self.environment, &config.settings.scripts.roots));
         // What the operator does not set the content may set.
         let said = config
@@ -282,12 +282,12 @@ impl Context {
             let repository = Repository::open(named, home, branch, git)?;
             directories.push(Directory::of_repository(Arc::new(repository)));
         }
-        Ok(Store::new(directories, stack))
+        Ok(Store::new(directories, layers))
     }
 
     /// What the operator says of links out of their directory.
-    fn link_policy(&self, stack: &ConfigLayers) -> Arc<LinkPolicy> {
-        let allow = stack.resolve(None).settings.links.allow;
+    fn link_policy(&self, layers: &ConfigLayers) -> Arc<LinkPolicy> {
+        let allow = layers.resolve(None).settings.links.allow;
         Arc::new(LinkPolicy::new(&allow, self.environment.home.as_deref()))
     }
 
@@ -297,18 +297,18 @@ impl Context {
     }
 
     /// The agents' directories and plugins, less what a client loads by itself.
-    fn agents(&self, stack: ConfigLayers) -> Result<Store, Failure> {
+    fn agents(&self, layers: ConfigLayers) -> Result<Store, Failure> {
         let native = self.native()?;
-        let policy = self.link_policy(&stack);
+        let policy = self.link_policy(&layers);
         let directories = default_directories(&self.environment, native)
             .into_iter()
             .map(|directory| Directory::agents(directory).with_policy(&policy))
             .collect();
         if native.is_some_and(|client| client.claude_plugins) {
-            return Ok(Store::new(directories, stack));
+            return Ok(Store::new(directories, layers));
         }
         let records = PluginRecords::new(&self.environment);
-        Ok(Store::with_plugins(directories, records, stack))
+        Ok(Store::with_plugins(directories, records, layers))
     }
 
     fn native(&self) -> Result<Option<&'static NativeClient>, Failure> {

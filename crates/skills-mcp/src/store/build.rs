@@ -34,7 +34,7 @@ impl Refresher {
             self.next_catalog(before.map(Arc::as_ref), replaced, scanned, &bodies);
         // Before the settings are read: what is written meanwhile is found to be different the next time.
         let configs: Vec<_> = self.sources.iter().map(Directory::config_stamps).collect();
-        let consent = self.stack.consent_stamp();
+        let consent = self.layers.consent_stamp();
         let resolved = self.resolve_config(before.map(Arc::as_ref), steady);
         let same = |before: &&Arc<Snapshot>| {
             let sources = catalog.sources().iter().zip(before.catalog.sources());
@@ -115,14 +115,14 @@ impl Refresher {
     fn resolve_config(&self, before: Option<&Snapshot>, steady: bool) -> Arc<ResolvedConfig> {
         if let Some(before) = before
             && steady
-            && before.has_same_configuration(&self.sources, self.stack.consent_stamp())
+            && before.has_same_configuration(&self.sources, self.layers.consent_stamp())
         {
             return Arc::clone(&before.config);
         }
         let mut served = self.sources.iter().map(Directory::served);
-        let mut resolved = self.stack.resolve_source(served.next().flatten().as_ref());
+        let mut resolved = self.layers.resolve_source(served.next().flatten().as_ref());
         for served in served.flatten() {
-            let own = self.stack.resolve_source(Some(&served));
+            let own = self.layers.resolve_source(Some(&served));
             let waiting = own.waiting.into_iter().filter(PendingConsent::is_of_its_source);
             resolved.diagnostics.extend(waiting.map(|waiting| waiting.diagnostic));
             let Some(config) = served.config else { continue };

@@ -56,7 +56,7 @@ pub struct Store {
     fixed: Vec<Directory>,
     /// All sources as they were when the store was made.
     first: Arc<Vec<Directory>>,
-    stack: Arc<ConfigLayers>,
+    layers: Arc<ConfigLayers>,
     publisher: Arc<Publisher>,
     /// The refresher ends when this is dropped.
     requests: Sender<RefreshRequest>,
@@ -67,22 +67,26 @@ pub struct Store {
 
 impl Store {
     /// A store that has not scanned its sources yet.
-    pub fn new(sources: Vec<Directory>, stack: ConfigLayers) -> Self {
-        Self::start(sources, None, stack)
+    pub fn new(sources: Vec<Directory>, layers: ConfigLayers) -> Self {
+        Self::start(sources, None, layers)
     }
 
     /// The same with plugins, which may come and go: these records are read again when they change.
     pub fn with_plugins(
         sources: Vec<Directory>,
         records: PluginRecords,
-        stack: ConfigLayers,
+        layers: ConfigLayers,
     ) -> Self {
-        Self::start(sources, Some(records), stack)
+        Self::start(sources, Some(records), layers)
     }
 
-    fn start(sources: Vec<Directory>, records: Option<PluginRecords>, stack: ConfigLayers) -> Self {
+    fn start(
+        sources: Vec<Directory>,
+        records: Option<PluginRecords>,
+        layers: ConfigLayers,
+    ) -> Self {
         let (sender, requests) = channel();
-        let (store, refresher) = Self::parts(sources, records, stack, sender);
+        let (store, refresher) = Self::parts(sources, records, layers, sender);
         refresher.start(requests);
         store
     }
@@ -90,17 +94,17 @@ impl Store {
     fn parts(
         sources: Vec<Directory>,
         records: Option<PluginRecords>,
-        stack: ConfigLayers,
+        layers: ConfigLayers,
         requests: Sender<RefreshRequest>,
     ) -> (Self, Refresher) {
-        let (stack, publisher) = (Arc::new(stack), Arc::new(Publisher::new()));
+        let (layers, publisher) = (Arc::new(layers), Arc::new(Publisher::new()));
         let fixed = sources.clone();
         let refresher =
-            Refresher::new(sources, records, Arc::clone(&stack), Arc::clone(&publisher));
+            Refresher::new(sources, records, Arc::clone(&layers), Arc::clone(&publisher));
         let store = Self {
             fixed,
             first: Arc::clone(&refresher.sources),
-            stack,
+            layers,
             publisher,
             requests,
             late: AtomicU64::new(0),
@@ -129,22 +133,22 @@ impl Store {
 
     /// The operator's settings, without what content says.
     pub fn settings(&self) -> Settings {
-        self.stack.resolve(None).settings
+        self.layers.resolve(None).settings
     }
 
     /// What is on record for the sources.
     pub fn consent(&self) -> &ConsentFile {
-        &self.stack.consent
+        &self.layers.consent
     }
 
     /// What a source asks for, as far as the record of consent lets it.
     pub fn config_of(&self, source: &Directory) -> ResolvedConfig {
-        self.stack.resolve_source(source.served().as_ref())
+        self.layers.resolve_source(source.served().as_ref())
     }
 
     /// What a source asks for now of what needs consent; none where it asks for nothing or its file cannot be read.
     pub fn asked(&self, source: &Directory) -> Option<PinnedValues> {
-        self.stack.resolve(source.served().as_ref()).pins
+        self.layers.resolve(source.served().as_ref()).pins
     }
 
     /// The published snapshot, if there is one yet, current or not. Does not wait.
@@ -155,7 +159,7 @@ impl Store {
     /// A snapshot with every change that was on disk when it was asked for, or a second before where nothing is watched.
     /// A call that would wait longer than `refresh.patience_ms` gets the last snapshot, and is counted as late.
     pub async fn fresh(&self) -> Arc<Snapshot> {
-        let current = self.publisher.current(&self.stack);
+        let current = self.publisher.current(&self.layers);
         if let Some(snapshot) = current.or_else(|| self.known_during_sync()) {
             return snapshot;
         }

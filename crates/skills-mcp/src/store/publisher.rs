@@ -51,12 +51,12 @@ pub(super) struct Published {
 
 impl Published {
     /// Whether everything that the watch does not report is as it was.
-    fn is_current(&self, stack: &ConfigLayers) -> bool {
+    fn is_current(&self, layers: &ConfigLayers) -> bool {
         let recent = |scanned: Instant| scanned.elapsed() < UNWATCHED_SCAN_INTERVAL;
         self.unwatched_scanned_at.is_none_or(recent)
             && self.links.iter().all(LinkTargets::are_same)
             && self.plugins.as_ref().is_none_or(RecordStamps::are_same)
-            && self.snapshot.is_in_place(&self.sources, stack.consent_stamp())
+            && self.snapshot.is_in_place(&self.sources, layers.consent_stamp())
     }
 }
 
@@ -83,7 +83,7 @@ impl Publisher {
     }
 
     /// The published state, if it is current. The order of the three questions is what the proof rests on.
-    pub(super) fn current(&self, stack: &ConfigLayers) -> Option<Arc<Snapshot>> {
+    pub(super) fn current(&self, layers: &ConfigLayers) -> Option<Arc<Snapshot>> {
         if self.queue.load().as_ref().is_some_and(|queue| queue.waiting() > 0) {
             return None;
         }
@@ -92,7 +92,7 @@ impl Publisher {
         }
         let published = self.published.load();
         let published = published.as_ref()?;
-        published.is_current(stack).then(|| Arc::clone(&published.snapshot))
+        published.is_current(layers).then(|| Arc::clone(&published.snapshot))
     }
 
     /// The published state, current or not; none before the first.

@@ -26,7 +26,7 @@ use crate::{
 /// What is known of the sources between two refreshes.
 #[derive(Debug)]
 pub(super) struct Refresher {
-    pub(super) stack: Arc<ConfigLayers>,
+    pub(super) layers: Arc<ConfigLayers>,
     pub(super) publisher: Arc<Publisher>,
     /// How many of the sources stay; those behind them are plugins'.
     pub(super) fixed: usize,
@@ -51,7 +51,7 @@ impl Refresher {
     pub(super) fn new(
         sources: Vec<Directory>,
         records: Option<PluginRecords>,
-        stack: Arc<ConfigLayers>,
+        layers: Arc<ConfigLayers>,
         publisher: Arc<Publisher>,
     ) -> Self {
         let fixed = sources.len();
@@ -61,7 +61,7 @@ impl Refresher {
             None => sources,
         };
         Self {
-            stack,
+            layers,
             publisher,
             fixed,
             sources: Arc::new(sources),

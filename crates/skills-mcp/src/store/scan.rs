@@ -16,7 +16,7 @@ impl Refresher {
     /// Watches from now on, if the system can.
     pub(super) fn start_watching(&mut self) {
         // The operator's setting alone: no content was read yet.
-        if !self.stack.resolve(None).settings.refresh.watch {
+        if !self.layers.resolve(None).settings.refresh.watch {
             self.unwatched = Some("refresh.watch is false".to_owned());
             return;
         }

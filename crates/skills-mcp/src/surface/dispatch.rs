@@ -5,6 +5,7 @@
 //! a tool does (its file), decoding and encoding (transport).
 
 use std::{
+    fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     time::{Duration, Instant},
@@ -36,14 +37,13 @@ const STALE_RETRY_PAUSE: Duration = Duration::from_millis(5);
 const STALE_RETRY_TIME: Duration = Duration::from_millis(100);
 
 /// A call as it was decoded.
-#[derive(Debug)]
 pub struct ToolRequest<'a> {
     /// The tool's name as the client wrote it.
     pub tool: &'a str,
     /// The arguments, not checked yet.
     pub arguments: Map<String, Value>,
-    /// Name and version of the client, where it gave them.
-    pub client: Option<(String, String)>,
+    /// Gives name and version of the client, where it gave them. Only events want to know, so it is not decoded without one.
+    pub client: &'a (dyn Fn() -> Option<(String, String)> + Sync),
     /// Who waits for the answer.
     pub caller: Caller,
     /// When the request came.
@@ -54,7 +54,13 @@ impl<'a> ToolRequest<'a> {
     /// A request of this process itself.
     pub fn new(tool: &'a str, arguments: Map<String, Value>) -> Self {
         let received = Instant::now();
-        Self { tool, arguments, client: None, caller: Caller::default(), received }
+        Self { tool, arguments, client: &|| None, caller: Caller::default(), received }
+    }
+}
+
+impl fmt::Debug for ToolRequest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolRequest").field("tool", &self.tool).finish_non_exhaustive()
     }
 }
 
@@ -71,7 +77,7 @@ pub struct Dispatcher {
     running: Semaphore,
     long_reads: Semaphore,
     /// The snapshot that clients have seen: the first one a call was answered from, until a notifier puts a later one here.
-    pub seen: ArcSwapOption<Snapshot>,
+    seen: ArcSwapOption<Snapshot>,
 }
 
 impl Dispatcher {
@@ -131,6 +137,11 @@ impl Dispatcher {
             let none: Option<Arc<Snapshot>> = None;
             self.seen.compare_and_swap(&none, Some(Arc::clone(snapshot)));
         }
+    }
+
+    /// Notes that clients are being notified of this snapshot; returns the one they had seen.
+    pub fn replace_seen(&self, snapshot: &Arc<Snapshot>) -> Option<Arc<Snapshot>> {
+        self.seen.swap(Some(Arc::clone(snapshot)))
     }
 
     /// Answers one call.
@@ -204,7 +215,8 @@ impl Dispatcher {
         let analytics = &snapshot.settings().analytics;
         let sink = if analytics.enabled { self.sink.clone() } else { self.telemetry.sink() };
         sink.for_call(|| {
-            let client = request.client.as_ref().map(|(name, version)| (&**name, &**version));
+            let client = (request.client)();
+            let client = client.as_ref().map(|(name, version)| (&**name, &**version));
             CallContext::new(tool.tool.name, client, request.received, analytics.context)
         })
     }

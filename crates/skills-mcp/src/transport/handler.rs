@@ -66,11 +66,10 @@ impl Handler {
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, Refusal> {
         let received = Instant::now();
-        let client = context.client_info();
-        let client = client.map(|client| (client.name.clone(), client.version.clone()));
+        let client = || context.client_info().map(|client| (client.name, client.version));
         let progressing = Progressing::new(context);
         let caller = progressing.caller.clone();
-        let request = ToolRequest { tool, arguments, client, caller, received };
+        let request = ToolRequest { tool, arguments, client: &client, caller, received };
         progressing.until(self.dispatcher.call(request)).await
     }
 }

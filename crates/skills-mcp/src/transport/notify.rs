@@ -214,7 +214,7 @@ impl Notifier {
     async fn notify_of_changes(&self) {
         let Inner { dispatcher, .. } = &*self.0;
         let now = dispatcher.store().snapshot().await;
-        let before = dispatcher.seen.swap(Some(Arc::clone(&now)));
+        let before = dispatcher.replace_seen(&now);
         let another = before.filter(|before| !Arc::ptr_eq(before, &now));
         let Some(before) = another.filter(|_| self.has_listeners()) else { return };
         let inner = Arc::clone(&self.0);

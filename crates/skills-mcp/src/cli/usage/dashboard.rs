@@ -93,7 +93,7 @@ async fn archive(context: &Context, options: &DashboardOptions) -> Result<Archiv
     if let Some(store) = &options.store {
         return Ok(Archive::look(&archive_address(store)?).await?);
     }
-    let settings = context.stack()?.resolve(None).settings.analytics;
+    let settings = context.layers()?.resolve(None).settings.analytics;
     let (archive, _) = history(context, options.file.as_deref(), &settings)?;
     Ok(archive)
 }
