@@ -161,7 +161,7 @@ fn catalogs(criterion: &mut Criterion) {
                 let inherited = inherited_from(&catalog, skill);
                 let inherited: Option<Vec<_>> =
                     inherited.into_iter().map(|skill| Some((skill, read(skill)?))).collect();
-                Some(resolve(skill, &read(skill)?, &inherited?, 8_000).content.tokens)
+                Some(resolve(skill, &read(skill)?, &inherited?, 1, 8_000).content.tokens)
             });
         });
         group.bench_function(BenchmarkId::new("find by name", size), |bench| {

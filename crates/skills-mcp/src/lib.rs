@@ -12,6 +12,8 @@ pub use skills_usage::{clock, event, telemetry};
 
 pub(crate) mod paths;
 
+pub mod clients;
+
 pub mod config;
 
 pub(crate) mod programs;

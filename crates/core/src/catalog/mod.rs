@@ -15,6 +15,7 @@ mod precedence;
 mod scan;
 mod skill;
 mod source;
+mod topics;
 mod tree;
 mod update;
 
@@ -28,6 +29,7 @@ pub use path::SkillPath;
 pub use scan::{Origin, SourceScan};
 pub use skill::{Presence, ShadowedCopy, Skill, SkillId, SkillKind};
 pub use source::Source;
+pub use topics::topics;
 pub use tree::TreeNode;
 pub use update::SourceUpdate;
 

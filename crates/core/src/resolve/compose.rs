@@ -32,6 +32,10 @@ impl<'a> SkillSection<'a> {
         Self { skill, body: quoted(text.body()).into_owned() }
     }
 
+    pub(super) fn body(&self) -> &str {
+        &self.body
+    }
+
     fn whole(&self) -> String {
         self.with(&self.body)
     }
@@ -107,23 +111,43 @@ fn fitted(ancestors: &[SkillSection<'_>], own: &SkillSection<'_>, max_tokens: us
     sections.join("\n\n")
 }
 
-/// As many whole lines of a skill's own text as fit, and a line that says so.
 fn cut(body: &str, max_tokens: usize) -> String {
-    let total = estimate::tokens(body);
-    let mark = format!(
-        "{MARK} Cut here to stay within the budget: this skill is about {total} tokens. \
-         Split it into smaller skills, or raise content.max_tokens."
-    );
-    let mut kept = 0;
-    let mut end = 0;
-    let room = max_tokens.saturating_sub(estimate::tokens(&mark));
-    for line in body.split_inclusive('\n') {
-        kept += estimate::tokens(line);
-        if kept > room {
-            break;
-        }
-        end += line.len();
+    lines_from(body, 1, max_tokens).text
+}
+
+/// A text from one of its lines on, the first being 1: as many whole lines as fit, and a line that says where the rest begins.
+pub fn lines_from(text: &str, from_line: usize, max_tokens: usize) -> Composed {
+    let all: Vec<&str> = text.split_inclusive('\n').collect();
+    let first = from_line.saturating_sub(1).min(all.len());
+    let lines = all.get(first..).unwrap_or_default();
+    let whole = lines.concat();
+    let tokens = estimate::tokens(&whole);
+    if tokens <= max_tokens {
+        return Composed { text: whole, truncated: first > 0, tokens };
     }
-    let head = body.get(..end).unwrap_or_default().trim_end();
-    if head.is_empty() { mark } else { format!("{head}\n\n{mark}") }
+    let mark = |next: usize| {
+        format!(
+            "{MARK} Cut here to stay within the limit: the text has {} lines. The rest begins at line {next}; \
+             to read it, repeat this call with from_line: {next}.",
+            all.len()
+        )
+    };
+    let room = max_tokens.saturating_sub(estimate::tokens(&mark(all.len())));
+    let mut kept = 0;
+    let fits = |line: &&&str| {
+        kept += estimate::tokens(line);
+        kept <= room
+    };
+    let fitting = lines.iter().take_while(fits).count();
+    let (head, next) = match (fitting, lines.first()) {
+        // Not even one line fits, so it is cut itself: what is left of it is lost, the lines behind it are not.
+        (0, Some(line)) => (line.chars().take(room).collect(), first + 2),
+        (fitting, _) => {
+            (lines.iter().take(fitting).copied().collect::<String>(), first + fitting + 1)
+        }
+    };
+    let (head, mark) = (head.trim_end(), mark(next));
+    let text = if head.is_empty() { mark } else { format!("{head}\n\n{mark}") };
+    let tokens = estimate::tokens(&text);
+    Composed { text, truncated: true, tokens }
 }

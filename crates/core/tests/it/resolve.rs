@@ -397,6 +397,8 @@ scripts:
 }
 
 mod budget {
+    use skills_core::resolve::lines_from;
+
     use super::*;
 
     /// A text of this many lines that says whose it is.
@@ -510,13 +512,13 @@ mod budget {
         let catalog = chain([2, 2, 2, 1_000]);
         let content = within(&catalog, 600);
         assert!(content.truncated);
+        let lines_kept = kept(&content.text)[3];
         let mark = format!(
-            "\n\n[skills-mcp] Cut here to stay within the budget: this skill is about {} tokens. \
-             Split it into smaller skills, or raise content.max_tokens.",
-            estimate::tokens(lines("auth", 1_000).trim_end())
+            "\n\n[skills-mcp] Cut here to stay within the limit: the text has 1000 lines. The rest begins at line {next}; \
+             to read it, repeat this call with from_line: {next}.",
+            next = lines_kept + 1
         );
         let head = content.text.strip_suffix(&mark).unwrap();
-        let lines_kept = kept(&content.text)[3];
         assert!(lines_kept > 50, "{lines_kept} lines in 600 tokens");
         assert!(head.ends_with(lines("auth", lines_kept).trim_end()), "not at a line end");
         assert!(content.tokens <= 600, "{} tokens", content.tokens);
@@ -540,13 +542,32 @@ mod budget {
     }
 
     #[test]
-    fn a_leaf_of_one_endless_line_leaves_only_the_mark() {
+    fn what_was_cut_is_read_line_by_line_to_the_end() {
+        let whole = lines("auth", 1_000);
+        let (mut from_line, mut read) = (1, String::new());
+        while !read.ends_with("auth says 1000\n") {
+            let part = lines_from(&whole, from_line, 300);
+            assert!(part.tokens <= 300);
+            let (lines, rest) =
+                part.text.split_once("\n\n[skills-mcp] Cut here").unwrap_or((&part.text, ""));
+            read.push_str(head.trim_end());
+            read.push('\n');
+            from_line = rest
+                .rsplit_once("from_line: ")
+                .map_or(usize::MAX, |(_, next)| next.trim_end_matches('.').parse().unwrap());
+        }
+        assert_eq!(read, whole);
+        assert_eq!(lines_from(&whole, 2_000, 300).text, "");
+    }
+
+    #[test]
+    fn a_leaf_of_one_endless_line_is_cut_in_the_line() {
         let files = vec![skill_file("ui/react/auth.md", "a", &"word ".repeat(5_000))];
         let content = within(&catalog_from(&files), 200);
         assert!(content.truncated);
-        assert!(content.text.starts_with(
-            "=== UI > REACT > AUTH (from ui/react/auth.md) ===\n\n[skills-mcp] Cut here"
-        ));
+        let head = "=== UI > REACT > AUTH (from ui/react/auth.md) ===\n\nword word";
+        assert!(content.text.starts_with(head), "{}", content.text);
+        assert!(content.text.contains("\n\n[skills-mcp] Cut here"));
         assert!(content.tokens <= 200);
     }
 

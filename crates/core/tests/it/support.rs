@@ -114,7 +114,7 @@ pub(crate) fn resolve<'a>(
 ) -> Resolved<'a> {
     let with_text = |skill: &'a Skill| (skill, text(skill.document()));
     let inherited: Vec<_> = inherited_from(catalog, skill).into_iter().map(with_text).collect();
-    resolve::resolve(skill, &text(skill.document()), &inherited, max_tokens)
+    resolve::resolve(skill, &text(skill.document()), &inherited, 1, max_tokens)
 }
 
 /// A skill file with these keywords.

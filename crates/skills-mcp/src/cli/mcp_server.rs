@@ -1,6 +1,6 @@
 //! `mcp-server`: bundles of a project, through `skills.list` and `skills.search` (SK-1 to SK-6).
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use super::{Context, Failure, serve};
 use crate::{paths::is_folder, source::Directory, store::Store, surface::ServerProfile};
@@ -43,7 +43,7 @@ pub(super) fn run(context: &Context, options: &McpServerOptions) -> Result<ExitC
     let store = Store::new(vec![skills], layers);
     let profile = ServerProfile {
         dotted: options.tool_names == Spelling::Dotted,
-        ..ServerProfile::sk(project)
+        ..ServerProfile::sk(Arc::new(context.environment.clone()))
     };
     serve::serve(context, store, profile)
 }

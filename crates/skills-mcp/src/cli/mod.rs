@@ -9,6 +9,7 @@ mod doctor;
 mod example;
 mod failure;
 mod finding;
+mod hook;
 mod list;
 mod lock_file;
 mod log;
@@ -22,6 +23,7 @@ mod show;
 mod signals;
 mod status;
 mod sync;
+mod tools;
 mod trust;
 mod try_out;
 #[cfg(feature = "usage")]
@@ -36,17 +38,18 @@ use opened::Opened;
 use output::Output;
 
 use crate::{
+    clients::KnownClient,
     config::{ConfigLayers, Environment, NamedSources, SettingOrigin, named_sources},
     paths::own_program,
     programs::{SearchPath, WritableFolders},
     removal, script,
     source::{
-        Directory, LinkPolicy, NativeClient, PluginRecords, client, default_directories,
+        Directory, LinkPolicy, PluginRecords, default_directories,
         git::{InstalledGit, Repository},
         installed,
     },
     store::{Cause, Store},
-    surface::{Budget, ListingStyle, ServerProfile, ToolSets},
+    surface::{Budget, ClientChoice, ListingStyle, ServerProfile, ToolSets},
     usage::history,
 };
 
@@ -77,18 +80,16 @@ struct Shared {
     /// Tool sets to offer: tree, skill, flat (comma-separated) or all [env: `SKILLS_TOOLS`]
     #[arg(long = "tools", value_name = "SETS", global = true)]
     tools: Option<String>,
-    /// How the `skill` tool lists the skills
-    #[arg(
-        long = "listing",
-        value_enum,
-        value_name = "STYLE",
-        default_value = "xml",
-        global = true
-    )]
-    listing: ListingStyle,
-    /// How many tokens the tool list may cost: a number, 0 for no list of skills, or `unlimited`
-    #[arg(long = "listing-budget", value_name = "TOKENS", default_value = "2000", global = true)]
-    listing_budget: String,
+    /// How the `skill` tool lists the skills [default: as fits the client, else xml]
+    #[arg(long = "listing", value_enum, value_name = "STYLE", global = true)]
+    listing: Option<ListingStyle>,
+    /// How many tokens the tool list may cost: a number, 0 for no list of skills, or `unlimited` [default: as fits the client,
+    /// else 2000]
+    #[arg(long = "listing-budget", value_name = "TOKENS", global = true)]
+    listing_budget: Option<String>,
+    /// Present the server as fits this client, whatever the client calls itself; `none` for a client that is not known
+    #[arg(long = "client", value_name = "CLIENT", global = true)]
+    client: Option<String>,
     /// Leave out the directories that this client loads by itself: claude-code, codex, cursor, …
     /// (an unknown name prints all of them)
     #[arg(long = "native", value_name = "CLIENT", global = true)]
@@ -111,8 +112,11 @@ impl Shared {
         self.settings.iter().for_each(|setting| flag("--set", setting));
         self.tools.iter().for_each(|tools| flag("--tools", tools));
         self.native.iter().for_each(|client| flag("--native", client));
-        flag("--listing-budget", &self.listing_budget);
-        flag("--listing", if self.listing == ListingStyle::List { "list" } else { "xml" });
+        self.client.iter().for_each(|client| flag("--client", client));
+        self.listing_budget.iter().for_each(|budget| flag("--listing-budget", budget));
+        if let Some(style) = self.listing {
+            flag("--listing", if style == ListingStyle::List { "list" } else { "xml" });
+        }
         if self.no_default_dirs {
             flags.push("--no-default-dirs".to_owned());
         }
@@ -130,6 +134,10 @@ enum Command {
     Show(show::ShowOptions),
     /// Search as an agent would, and show what decided
     Try(try_out::TryOutOptions),
+    /// Show what a client's model sees of this server before it calls a tool, and what that costs
+    Tools(tools::ToolsOptions),
+    /// Name the skill that fits a prompt, for a client's prompt hook
+    Hook(hook::HookOptions),
     /// Run a script of a skill as `run_script` would
     Run(run::RunOptions),
     /// Show which copy of a skill is served, and which others it hides
@@ -169,6 +177,9 @@ pub fn run(program: &'static str) -> ExitCode {
     let arguments =
         match command.try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches)) {
             Ok(arguments) => arguments,
+            Err(error) if error.use_stderr() && hook::is_hook(std::env::args_os()) => {
+                return ExitCode::SUCCESS;
+            }
             Err(error) => {
                 let _ = error.print();
                 return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
@@ -177,11 +188,13 @@ pub fn run(program: &'static str) -> ExitCode {
     let context = Context { environment: Environment::read(), shared: arguments.shared };
     match context.run(arguments.command.unwrap_or(Command::Serve)) {
         Ok(code) => code,
+        Err(_) if hook::is_hook(std::env::args_os()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
 }
 
 /// What every command starts from.
+#[derive(Clone)]
 struct Context {
     environment: Environment,
     shared: Shared,
@@ -193,7 +206,10 @@ impl Context {
         let serving = matches!(command, Command::Serve | Command::McpServer(_));
         #[cfg(feature = "usage")]
         let serving = serving || matches!(&command, Command::Usage(command) if command.serves());
-        log::start(level, if serving { log::SERVING } else { log::OTHERWISE })?;
+        let quiet = matches!(command, Command::Hook(_)) && level.is_none();
+        if !quiet {
+            log::start(level, if serving { log::SERVING } else { log::OTHERWISE })?;
+        }
         if matches!(command, Command::Serve | Command::McpServer(_)) {
             // Before anything is logged: it starts everything anew, and what was said would be said twice.
             memory::tune();
@@ -203,6 +219,8 @@ impl Context {
             Command::List(options) => list::run(self, &options),
             Command::Show(options) => show::run(self, &options),
             Command::Try(options) => try_out::run(self, &options),
+            Command::Tools(options) => tools::run(self, &options),
+            Command::Hook(options) => hook::run(self, &options),
             Command::Run(options) => run::run(self, &options),
             Command::Why(options) => why::run(self, &options),
             Command::McpServer(options) => mcp_server::run(self, &options),
@@ -311,24 +329,26 @@ impl Context {
         Ok(Store::with_plugins(directories, records, layers))
     }
 
-    fn native(&self) -> Result<Option<&'static NativeClient>, Failure> {
-        let Some(id) = self.shared.native.as_deref() else { return Ok(None) };
-        let known = || {
-            let near = NativeClient::near(id)
-                .map(|near| format!("did you mean {near}? "))
-                .unwrap_or_default();
-            Failure::usage(
-                format!("--native: there is no client `{id}`"),
-                format!("{near}there are {}", NativeClient::ids().collect::<Vec<_>>().join(", ")),
-            )
-        };
-        client(id).map(Some).ok_or_else(known)
+    fn native(&self) -> Result<Option<&'static KnownClient>, Failure> {
+        let id = self.shared.native.as_deref();
+        id.map(|id| client_of("--native", id, &KnownClient::ids().collect::<Vec<_>>())).transpose()
+    }
+
+    /// The client that the operator says it is.
+    fn client_choice(&self) -> Result<ClientChoice, Failure> {
+        Ok(match self.shared.client.as_deref() {
+            None => ClientChoice::Reported,
+            Some("none") => ClientChoice::Fixed(None),
+            Some(id) => ClientChoice::Fixed(Some(handled_client("--client", id)?)),
+        })
     }
 
     /// How the server presents itself to clients.
     fn profile(&self) -> Result<ServerProfile, Failure> {
         let named = !self.named().is_empty();
-        let mut profile = ServerProfile::skills_mcp(named, self.environment.directory.clone());
+        let environment = Arc::new(self.environment.clone());
+        let mut profile = ServerProfile::skills_mcp(named, environment);
+        profile.client_choice = self.client_choice()?;
         let tools = self.shared.tools.as_deref().or_else(|| self.environment.get("SKILLS_TOOLS"));
         if let Some(tools) = tools {
             profile.tool_sets = ToolSets::parse(tools).map_err(|hint| {
@@ -339,9 +359,12 @@ impl Context {
             ConfigLayers::read(&self.environment, &self.shared.settings)?.resolve(None).settings;
         profile.history = history(self.environment.home.clone(), &settings.analytics);
         profile.listing = self.shared.listing;
-        let budget = &self.shared.listing_budget;
-        profile.budget = Budget::parse(budget)
-            .map_err(|hint| Failure::usage(format!("--listing-budget is `{budget}`"), hint))?;
+        let budget = self.shared.listing_budget.as_deref();
+        let parse = |budget: &str| {
+            Budget::parse(budget)
+                .map_err(|hint| Failure::usage(format!("--listing-budget is `{budget}`"), hint))
+        };
+        profile.budget = budget.map(parse).transpose()?;
         Ok(profile)
     }
 
@@ -352,6 +375,24 @@ impl Context {
         let snapshot = store.refresh(Cause::Start).snapshot;
         Ok(Opened { context: self, store, snapshot })
     }
+}
+
+/// The client of this id, which is among these.
+fn client_of(flag: &str, id: &str, ids: &[&str]) -> Result<&'static KnownClient, Failure> {
+    let unknown = || {
+        let near = KnownClient::near(id).filter(|near| ids.contains(near));
+        let near = near.map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+        Failure::usage(
+            format!("{flag}: there is no client `{id}`"),
+            format!("{near}there are {}", ids.join(", ")),
+        )
+    };
+    KnownClient::of_id(id).filter(|client| ids.contains(&client.id)).ok_or_else(unknown)
+}
+
+/// The client of this id, whose handling of texts is known.
+fn handled_client(flag: &str, id: &str) -> Result<&'static KnownClient, Failure> {
+    client_of(flag, id, &KnownClient::handled_ids().collect::<Vec<_>>())
 }
 
 /// The hint of every command that finds no source.

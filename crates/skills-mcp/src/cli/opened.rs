@@ -10,7 +10,7 @@ use crate::{
     event::Sink,
     script::Runs,
     store::{Snapshot, Store},
-    surface::{Dispatcher, Refusal, ServerProfile, ToolRequest, ToolSet, ToolSets},
+    surface::{ClientChoice, Dispatcher, Refusal, ServerProfile, ToolRequest, ToolSet, ToolSets},
     telemetry::Telemetry,
 };
 
@@ -36,15 +36,20 @@ impl Opened<'_> {
         })
     }
 
-    /// Calls a tool as a client would, and gives its answer's JSON text. Every tool is offered, and no event is recorded.
+    /// Calls a tool as a client would, and gives its answer's JSON text. Every tool is offered, no answer is cut, and no event
+    /// is recorded.
     pub(super) fn call(
         &self,
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<String, Failure> {
         let every = ToolSet::ALL.iter().map(|(_, tool_set)| *tool_set).collect();
-        let profile =
-            ServerProfile { tool_sets: ToolSets::Chosen(every), ..self.context.profile()? };
+        let profile = ServerProfile {
+            tool_sets: ToolSets::Chosen(every),
+            client_choice: ClientChoice::Fixed(None),
+            answer_chars: usize::MAX,
+            ..self.context.profile()?
+        };
         let runs = Runs::new(&self.context.environment);
         let (sink, telemetry) = (Sink::silent(), Telemetry::default());
         let dispatcher = Dispatcher::new(Arc::clone(&self.store), profile, runs, sink, telemetry);

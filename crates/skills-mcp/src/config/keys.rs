@@ -48,6 +48,13 @@ pub const KEYS: &[ConfigKey] = &[
         "a smaller gap between the first two is ambiguous",
     ),
     key(
+        "matching.fallback",
+        ValueKind::Word(&["candidates", "none"]),
+        "candidates",
+        ContentPolicy::Free,
+        "what `get_skill` offers where no keyword matches: the first five of a search (`candidates`), or nothing (`none`)",
+    ),
+    key(
         "content.max_tokens",
         ValueKind::Count(200, 1_000_000),
         "8000",

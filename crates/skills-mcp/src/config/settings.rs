@@ -10,8 +10,10 @@ use super::{layer::SettingOrigin, layers::ResolvedValue, value::ConfigValue};
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// `matching.*`
+    /// `matching.*`, but for `matching.fallback`
     pub matching: Matching,
+    /// `matching.fallback`: whether `get_skill` offers what a search finds where no keyword matches.
+    pub offers_candidates: bool,
     /// `content.*`
     pub content: ContentSettings,
     /// `assets.*`
@@ -145,6 +147,7 @@ impl Settings {
                 max_results: values.size("matching.max_results"),
                 ambiguity_threshold: values.share("matching.ambiguity_threshold"),
             },
+            offers_candidates: values.text("matching.fallback") == "candidates",
             content: ContentSettings { max_tokens: values.size("content.max_tokens") },
             assets: AssetSettings {
                 max_size_bytes: values.size("assets.max_size_bytes"),

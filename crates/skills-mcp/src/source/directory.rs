@@ -14,7 +14,7 @@ use skills_core::{
 use thiserror::Error;
 
 use super::{
-    clients::AgentDirectory,
+    agent_directories::AgentDirectory,
     disk::{DiskError, FileIdentity, LinkPolicy, Links, Root, folder_identity, stamp_of},
     git::Repository,
     hint::LINK_REFUSED,

@@ -3,9 +3,9 @@
 //! In: directories and repositories that the operator named. Out: [`SourceScan`](skills_core::catalog::SourceScan)s for the catalog,
 //! bytes of files that a catalog knows, and events of changes. Not here: which file is a skill (core), when to scan (store).
 
+mod agent_directories;
 mod assemble;
 mod bodies;
-mod clients;
 mod directory;
 mod disk;
 pub mod git;
@@ -19,8 +19,8 @@ mod scanned;
 mod walk;
 mod watch;
 
+pub use agent_directories::{AgentDirectory, default_directories};
 pub use bodies::{Bodies, Slab};
-pub use clients::{AgentDirectory, CLIENTS, NativeClient, client, default_directories};
 pub use directory::{Directory, MAX_SKILL_BYTES, SourceError, read_skill};
 pub use disk::{DiskError, FileIdentity, LinkPolicy, Links, Root};
 pub(crate) use disk::{held_secrets, is_secret};

@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Map, Value};
 use skills_core::catalog::Stamp;
 
-use super::{Plugins, clients::real, disk::stamp_of};
+use super::{Plugins, agent_directories::real, disk::stamp_of};
 use crate::config::Environment;
 
 /// The settings of the machine's administrator.

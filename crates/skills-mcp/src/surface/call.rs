@@ -118,12 +118,23 @@ impl Call {
         .about(self.snapshot.version(skill))
     }
 
-    /// Everything an agent receives with a skill.
-    pub(super) fn resolve<'a>(&'a self, skill: &'a Skill) -> Result<Resolved<'a>, Refusal> {
+    /// A text in an answer has at most so many tokens, where the client's limit is known: about four characters each, without
+    /// those that JSON adds.
+    pub(super) fn max_text_tokens(&self) -> Option<usize> {
+        self.profile.max_answer_chars().map(|chars| chars / 5)
+    }
+
+    /// Everything an agent receives with a skill, its own text from this line on.
+    pub(super) fn resolve<'a>(
+        &'a self,
+        skill: &'a Skill,
+        from_line: usize,
+    ) -> Result<Resolved<'a>, Refusal> {
         let with_text = |skill: &'a Skill| Ok((skill, self.text(skill)?));
         let inherited = inherited_from(self.catalog(), skill).into_iter().map(with_text);
         let inherited = inherited.collect::<Result<Vec<_>, Refusal>>()?;
-        let max_tokens = self.snapshot.settings().content.max_tokens;
-        Ok(resolve(skill, &self.text(skill)?, &inherited, max_tokens))
+        let set = self.snapshot.settings().content.max_tokens;
+        let max_tokens = self.max_text_tokens().map_or(set, |known| known.min(set));
+        Ok(resolve(skill, &self.text(skill)?, &inherited, from_line, max_tokens))
     }
 }

@@ -5,9 +5,10 @@
 //! a tool does (its file), decoding and encoding (transport).
 
 use std::{
+    borrow::Cow,
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -20,6 +21,7 @@ use super::{
     AdvertisedTool, Blocking, Call, Refusal, Registry, Reply, ServerProfile, Session, ToolList,
 };
 use crate::{
+    clients::{CLIENTS, KnownClient},
     event::{CallContext, Sink},
     script::{Caller, Runs},
     store::{Cause, Snapshot, Store},
@@ -42,6 +44,8 @@ pub struct ToolRequest<'a> {
     pub tool: &'a str,
     /// The arguments, not checked yet.
     pub arguments: Map<String, Value>,
+    /// What the client calls itself.
+    pub client_name: Option<Cow<'a, str>>,
     /// Gives name and version of the client, where it gave them. Only events want to know, so it is not decoded without one.
     pub client: &'a (dyn Fn() -> Option<(String, String)> + Sync),
     /// Who waits for the answer.
@@ -54,7 +58,8 @@ impl<'a> ToolRequest<'a> {
     /// A request of this process itself.
     pub fn new(tool: &'a str, arguments: Map<String, Value>) -> Self {
         let received = Instant::now();
-        Self { tool, arguments, client: &|| None, caller: Caller::default(), received }
+        let caller = Caller::default();
+        Self { tool, arguments, client_name: None, client: &|| None, caller, received }
     }
 }
 
@@ -71,8 +76,9 @@ pub struct Dispatcher {
     sink: Sink,
     telemetry: Telemetry,
     session: Arc<Session>,
-    profile: Arc<ServerProfile>,
-    registry: Arc<Registry>,
+    profile: ServerProfile,
+    /// The tools as each client of the table sees them, by its place in the table; the last are those of all other clients.
+    registries: Vec<OnceLock<Registry>>,
     runs: Arc<Runs>,
     running: Semaphore,
     long_reads: Semaphore,
@@ -89,13 +95,12 @@ impl Dispatcher {
         sink: Sink,
         telemetry: Telemetry,
     ) -> Self {
-        let profile = Arc::new(profile);
         Self {
             store,
             sink,
             telemetry,
             session: Arc::default(),
-            registry: Arc::new(Registry::new(Arc::clone(&profile))),
+            registries: (0..=CLIENTS.len()).map(|_| OnceLock::new()).collect(),
             profile,
             runs: Arc::new(runs),
             running: Semaphore::new(MAX_RUNNING_CALLS),
@@ -104,9 +109,24 @@ impl Dispatcher {
         }
     }
 
-    /// How the server presents itself.
+    /// How the server presents itself to clients that are not in the table.
     pub fn profile(&self) -> &ServerProfile {
         &self.profile
+    }
+
+    /// The tools for a client that calls itself so.
+    pub fn registry(&self, reported: Option<&str>) -> &Registry {
+        self.registry_for(self.profile.choose(reported))
+    }
+
+    fn registry_for(&self, client: Option<&'static KnownClient>) -> &Registry {
+        let place = client.and_then(|client| CLIENTS.iter().position(|row| row.id == client.id));
+        let registry = || Registry::new(Arc::new(self.profile.for_client(client)));
+        let place = place.unwrap_or(CLIENTS.len());
+        // There is a place for each.
+        self.registries
+            .get(place)
+            .map_or_else(|| unreachable!(), |known| known.get_or_init(registry))
     }
 
     /// The store that calls are answered from.
@@ -119,9 +139,14 @@ impl Dispatcher {
         &self.telemetry
     }
 
-    /// The tool list over a snapshot.
-    pub fn tool_list(&self, snapshot: &Arc<Snapshot>) -> Arc<ToolList> {
-        self.registry.tool_list(snapshot)
+    /// The tool lists over a snapshot of all clients that asked for something. A digest of them is the same for two snapshots
+    /// only where each client reads the same.
+    pub fn tool_lists(&self, snapshot: &Arc<Snapshot>) -> Vec<Arc<ToolList>> {
+        self.registries
+            .iter()
+            .filter_map(OnceLock::get)
+            .map(|known| known.tool_list(snapshot))
+            .collect()
     }
 
     /// A snapshot with every change that was on disk when the request came, to answer a client from.
@@ -146,20 +171,21 @@ impl Dispatcher {
 
     /// Answers one call.
     pub async fn call(&self, request: ToolRequest<'_>) -> Result<Reply, Refusal> {
+        let registry = self.registry(request.client_name.as_deref());
         let closed = |error: tokio::sync::AcquireError| Refusal::Internal(error.to_string());
         let _turn = self.running.acquire().await.map_err(closed)?;
         let started = Instant::now();
         let mut tries = 0;
         loop {
             let snapshot = self.snapshot().await;
-            let Some(tool) = self.registry.find(request.tool, &snapshot) else {
-                let names = self.tool_list(&snapshot).names().join(", ");
+            let Some(tool) = registry.find(request.tool, &snapshot) else {
+                let names = registry.tool_list(&snapshot).names().join(", ");
                 let message = format!("unknown tool '{:.200}'; there are {names}", request.tool);
                 return Err(Refusal::Params(message));
             };
             let last_try =
                 tries == MAX_STALE_RETRIES || (tries > 0 && started.elapsed() > STALE_RETRY_TIME);
-            let call = self.context(&request, tool, snapshot, last_try);
+            let call = self.context(&request, registry, tool, snapshot, last_try);
             let reply = self.run(tool, call, request.arguments.clone()).await;
             if matches!(reply, Err(Refusal::Stale(_))) && !last_try {
                 tries += 1;
@@ -194,6 +220,7 @@ impl Dispatcher {
     fn context(
         &self,
         request: &ToolRequest<'_>,
+        registry: &Registry,
         tool: &AdvertisedTool,
         snapshot: Arc<Snapshot>,
         last_try: bool,
@@ -203,7 +230,7 @@ impl Dispatcher {
             snapshot,
             store: Arc::clone(&self.store),
             session: Arc::clone(&self.session),
-            profile: Arc::clone(&self.profile),
+            profile: Arc::clone(&registry.profile),
             runs: Arc::clone(&self.runs),
             caller: request.caller.clone(),
             accept_changed: last_try,
@@ -284,7 +311,7 @@ mod tests {
         let store = Arc::new(Store::new(Vec::new(), ConfigLayers::default()));
         let snapshot = store.refresh(Cause::Start).snapshot;
         let runs = Runs::new(&Environment::default());
-        let profile = ServerProfile::skills_mcp(true, "/".into());
+        let profile = ServerProfile::skills_mcp(true, Arc::default());
         let dispatcher =
             Dispatcher::new(store, profile, runs, Sink::silent(), Telemetry::default());
         for (number, tool) in TOOLS.iter().enumerate() {
@@ -293,9 +320,13 @@ mod tests {
                 name: tool.name.into(),
                 description: "".into(),
                 input: Arguments::new(),
+                output: None,
+                meta: Arguments::new(),
             });
             let request = ToolRequest::new("planted", Arguments::new());
-            let call = dispatcher.context(&request, &advertised, Arc::clone(&snapshot), false);
+            let registry = dispatcher.registry(None);
+            let call =
+                dispatcher.context(&request, registry, &advertised, Arc::clone(&snapshot), false);
             let ran = dispatcher.run(&advertised, call, Arguments::new()).await;
             match number {
                 0 | 1 => assert!(matches!(ran, Err(Refusal::Internal(_))), "{ran:?}"),

@@ -7,10 +7,10 @@ use skills_core::{
     catalog::{Skill, SkillId},
     document::{Argument, AssetDeclaration, ScriptDeclaration},
     resolve::is_binary,
-    route::{KeywordHit, RouteVerdict},
+    route::{KeywordHit, RouteVerdict, ranked::SearchHit},
 };
 
-use super::{Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments};
+use super::{Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments, listing::clipped};
 use crate::{
     event::{Ambiguous, Event, NoMatch},
     store::ContentError,
@@ -20,9 +20,8 @@ pub(super) const TOOL: Tool = Tool {
     name: "get_skill",
     tool_set: ToolSet::Tree,
     title: "Get the skill for a task",
-    description: "Find the skill that fits a task and return its instructions, with the rules it inherits and the \
-        assets and scripts that come with it. Describe the task in a few words. Several candidates: call again with \
-        one's skill_path.",
+    description: "Find the skill for a task and load it: instructions, inherited rules, assets and scripts. Describe the \
+        task in a few words.\nWhere it answers candidates, call it again with the skill_path of one.",
     read_only: true,
     idempotent: true,
     dangerous: false,
@@ -50,6 +49,10 @@ struct GetSkillInput {
     #[serde(default)]
     #[schemars(extend("default" = false))]
     include_assets: bool,
+    /// Of a skill whose text was cut, the text from this line on
+    #[schemars(with = "usize", range(min = 1, max = 1_000_000))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from_line: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -62,6 +65,19 @@ struct Nothing<'a> {
     closest_score: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     closest_by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    candidates: Vec<OfferedSkill<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// A skill that a search found where no keyword decided.
+#[derive(Serialize)]
+struct OfferedSkill<'a> {
+    skill_path: &'a str,
+    description: String,
+    score: f64,
+    by: &'static str,
 }
 
 #[derive(Serialize)]
@@ -69,6 +85,8 @@ struct Several<'a> {
     ambiguous: bool,
     candidates: Vec<Candidate<'a>>,
     message: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -77,6 +95,8 @@ struct Candidate<'a> {
     score: f64,
     description: &'a str,
     matched_keywords: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -149,14 +169,20 @@ struct Arg<'a> {
     default: Option<&'a str>,
 }
 
+/// What a call asks for beside the skill.
+#[derive(Clone, Copy)]
+struct Extent {
+    include_assets: bool,
+    from_line: usize,
+}
+
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: GetSkillInput = arguments::read(arguments)?;
     let catalog = &call.snapshot.catalog;
+    let extent =
+        Extent { include_assets: input.include_assets, from_line: input.from_line.unwrap_or(1) };
     match (input.skill_path.as_deref(), input.context.as_deref()) {
-        (Some(path), context) => {
-            let skill = call.skill(path)?;
-            serve(call, skill, How::Asked, context, input.include_assets)
-        }
+        (Some(path), context) => serve(call, call.skill(path)?, How::Asked, context, extent),
         (None, None) => Err(Refusal::Params(
             "get_skill needs 'context', the task in a few words, or 'skill_path'".to_owned(),
         )),
@@ -166,19 +192,19 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
             )))
         }
         (None, Some(context)) => match catalog.at_path(context) {
-            Some(skill) => serve(call, skill, How::Path, Some(context), input.include_assets),
-            None => route(call, context, input.include_assets),
+            Some(skill) => serve(call, skill, How::Path, Some(context), extent),
+            None => route(call, context, extent),
         },
     }
 }
 
-fn route(call: &Call, context: &str, include_assets: bool) -> Result<Reply, Refusal> {
+fn route(call: &Call, context: &str, extent: Extent) -> Result<Reply, Refusal> {
     match call.snapshot.route(context) {
         RouteVerdict::NoMatch { closest } => no_match(call, context, closest.as_ref()),
         RouteVerdict::Ambiguous(hits) => ambiguous(call, context, &hits),
         RouteVerdict::Match(hit) => {
             let skill = skill_of(call, &hit)?;
-            serve(call, skill, How::Keywords(&hit), Some(context), include_assets)
+            serve(call, skill, How::Keywords(&hit), Some(context), extent)
         }
     }
 }
@@ -190,20 +216,25 @@ fn skill_of<'a>(call: &'a Call, hit: &KeywordHit) -> Result<&'a Skill, Refusal> 
         .ok_or_else(|| Refusal::Internal("the router names a skill that is not there".to_owned()))
 }
 
+/// At most so many skills are offered where no keyword decides.
+const MAX_OFFERED: usize = 5;
+
 fn no_match(call: &Call, context: &str, closest: Option<&KeywordHit>) -> Result<Reply, Refusal> {
     let by_formula = closest
         .map(|hit| Ok::<_, Refusal>((&*skill_of(call, hit)?.identity, hit.base.rounded())))
         .transpose()?;
-    // Where no keyword matches, the ranked search may still know what was meant; its formula score is then zero.
-    let by_rank = || {
-        let hit = call.snapshot.search(context, 1).hits.pop()?;
-        let skill = call.snapshot.catalog.skill(SkillId::at(hit.entry))?;
-        Some((&*skill.identity, 0.0))
-    };
-    let ranked = if by_formula.is_none() { by_rank() } else { None };
+    // Where no keyword matches, the ranked search may still know what was meant.
+    let candidates = offered(call, context);
+    // Its formula score is then zero.
+    let first = candidates.first().map(|first| (first.skill_path, 0.0));
+    let ranked = if by_formula.is_none() { first } else { None };
     let closest = by_formula.or(ranked);
+    let offers = call.snapshot.settings().offers_candidates;
+    let candidates = if offers { candidates } else { Vec::new() };
     call.sink.record(|| {
-        call.session.offered(&[]);
+        let paths: Vec<String> =
+            candidates.iter().map(|candidate| candidate.skill_path.to_owned()).collect();
+        call.session.offered(&paths);
         Event::NoMatch(NoMatch {
             context: Some(context.to_owned()),
             closest_candidate: closest.map(|(path, _)| path.to_owned()),
@@ -216,10 +247,37 @@ fn no_match(call: &Call, context: &str, closest: Option<&KeywordHit>) -> Result<
         closest_candidate: closest.map(|(path, _)| path),
         closest_score: closest.map(|(_, score)| score),
         closest_by: ranked.map(|_| "ranked"),
+        next: candidates.first().map(|first| next(first.skill_path)),
+        candidates,
     })
 }
 
+/// What a search finds, best first.
+fn offered<'a>(call: &'a Call, context: &str) -> Vec<OfferedSkill<'a>> {
+    let hits = call.snapshot.search(context, MAX_OFFERED).hits.into_iter();
+    let offered = |hit: SearchHit| {
+        let skill = call.snapshot.catalog.skill(SkillId::at(hit.entry))?;
+        Some(OfferedSkill {
+            skill_path: &skill.identity,
+            description: clipped(&skill.fields().description),
+            score: (hit.score * 1e4).round() / 1e4,
+            by: "ranked",
+        })
+    };
+    hits.filter_map(offered).collect()
+}
+
+/// The call that loads a candidate.
+fn next(path: &str) -> String {
+    format!(
+        "If a candidate fits the task, load it: {} {{\"skill_path\": \"{path}\"}}. If none does, go on without a skill.",
+        TOOL.name
+    )
+}
+
 fn ambiguous(call: &Call, context: &str, hits: &[KeywordHit]) -> Result<Reply, Refusal> {
+    // Other clients get what GET-3 says and nothing else.
+    let is_known = call.profile.client.is_some();
     let mut candidates = Vec::with_capacity(hits.len());
     for hit in hits {
         let skill = skill_of(call, hit)?;
@@ -228,6 +286,7 @@ fn ambiguous(call: &Call, context: &str, hits: &[KeywordHit]) -> Result<Reply, R
             score: hit.score.rounded(),
             description: &skill.fields().description,
             matched_keywords: &hit.matched,
+            by: is_known.then_some("keywords"),
         });
     }
     call.sink.record(|| {
@@ -237,7 +296,9 @@ fn ambiguous(call: &Call, context: &str, hits: &[KeywordHit]) -> Result<Reply, R
         Event::Ambiguous(Ambiguous { context: Some(context.to_owned()), candidates })
     });
     let message = "Multiple skills match. Specify your need or pick a skill_path.";
-    Reply::json(&Several { ambiguous: true, candidates, message })
+    let first = candidates.first().filter(|_| is_known);
+    let next = first.map(|first| next(first.skill_path));
+    Reply::json(&Several { ambiguous: true, candidates, message, next })
 }
 
 fn serve(
@@ -245,10 +306,10 @@ fn serve(
     skill: &Skill,
     how: How<'_>,
     context: Option<&str>,
-    include_assets: bool,
+    Extent { include_assets, from_line }: Extent,
 ) -> Result<Reply, Refusal> {
     let hit = how.hit();
-    let resolved = call.resolve(skill)?;
+    let resolved = call.resolve(skill, from_line)?;
     let matched = hit.map(|hit| hit.matched.as_slice()).unwrap_or_default();
     let reply = Reply::json(&One {
         skill_path: &skill.identity,

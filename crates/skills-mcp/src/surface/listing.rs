@@ -30,6 +30,8 @@ pub(super) struct Entries {
     pub(super) first: Vec<Entry>,
     /// How many skills there are.
     pub(super) total: usize,
+    /// How many more the client loads itself.
+    pub(super) native: usize,
     /// The first name of a plugin's skill, wherever it stands.
     pub(super) qualified: Option<String>,
 }
@@ -39,13 +41,16 @@ const LEAST_TOKENS: usize = 2;
 
 impl Entries {
     /// Every skill by precedence: its source, then its name. Bundles before tree skills, which have tools of their own.
-    /// Those for which `room` tokens cannot be enough are left out: with ten thousand skills, nearly all.
-    pub(super) fn of(catalog: &Catalog, room: Option<usize>) -> Self {
+    /// Those for which `room` tokens cannot be enough are left out: with ten thousand skills, nearly all. So are those of
+    /// sources that the client loads itself, which `native` has by their numbers.
+    pub(super) fn of(catalog: &Catalog, room: Option<usize>, native: &[bool]) -> Self {
         let order = |a: &&Skill, b: &&Skill| {
             let place = |skill: &Skill| (skill.kind == SkillKind::Tree, skill.source);
             place(a).cmp(&place(b)).then_with(|| a.label.cmp(&b.label))
         };
         let mut skills: Vec<&Skill> = catalog.skills().collect();
+        let all = skills.len();
+        skills.retain(|skill| native.get(skill.source) != Some(&true));
         let total = skills.len();
         let qualified = skills.iter().copied().filter(|skill| skill.label.contains(':'));
         let qualified = qualified.min_by(|a, b| order(a, b)).map(|skill| one_line(&skill.label));
@@ -62,7 +67,12 @@ impl Entries {
             description: one_line(&skill.fields().description),
             location: location(skill),
         };
-        Self { first: skills.into_iter().map(entry).collect(), total, qualified }
+        Self {
+            first: skills.into_iter().map(entry).collect(),
+            total,
+            native: all - total,
+            qualified,
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -79,20 +89,31 @@ impl Entries {
         prefix(&self.first, Form::Full, style, room) == self.total
     }
 
-    /// As much of the list as `room` tokens hold; what was left out altogether is said.
-    pub(super) fn fitted(&self, style: ListingStyle, room: usize, others: &str) -> String {
+    /// As much of the list as `room` tokens hold. What was left out altogether is said before the list, because clients cut
+    /// long texts at their end.
+    pub(super) fn fitted(&self, style: ListingStyle, room: usize, others: &str) -> FittedList {
         let Self { first, total, .. } = self;
         // The best form in which every skill has a place; what is left goes to the first ones, one form better.
         for form in [Form::Short, Form::Name] {
             if prefix(first, form, style, room) == *total {
-                return lines(graded(first, form, style, room).into_iter());
+                let text = lines(graded(first, form, style, room).into_iter());
+                return FittedList { text, is_whole: true };
             }
         }
         let note_room = room.saturating_sub(cost(&note(*total, *total, others)));
         let shown = prefix(first, Form::Name, style, note_room);
         let names = first.iter().take(shown).map(|entry| line(entry, Form::Name, style));
-        lines(names.chain([note(shown, *total, others)]))
+        let text = lines([note(shown, *total, others)].into_iter().chain(names));
+        FittedList { text, is_whole: false }
     }
+}
+
+/// As much of a list as there is room for.
+#[derive(Debug)]
+pub(super) struct FittedList {
+    pub(super) text: String,
+    /// Whether every skill is named in it.
+    pub(super) is_whole: bool,
 }
 
 /// Every skill in this form, and as many of the first ones as fit in the next better one.
@@ -140,6 +161,14 @@ fn lines(lines: impl Iterator<Item = String>) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// A description beside others in an answer is about this long.
+const CLIPPED_CHARS: usize = 200;
+
+/// A description for an answer with several skills: one line, cut at a clause's end where it is long.
+pub(super) fn clipped(description: &str) -> String {
+    shortened_to(&one_line(description), CLIPPED_CHARS)
+}
+
 /// How much of a skill is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
@@ -173,17 +202,22 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
+/// A description of about a line.
+pub(super) fn shortened(description: &str) -> String {
+    shortened_to(description, SHORT_CHARS)
+}
+
 /// The description up to the end of a sentence, else of a clause, else of a word.
-fn shortened(description: &str) -> String {
-    if description.chars().count() <= SHORT_CHARS {
+pub(super) fn shortened_to(description: &str, max_chars: usize) -> String {
+    if description.chars().count() <= max_chars {
         return description.to_owned();
     }
-    let head: String = description.chars().take(SHORT_CHARS).collect();
+    let head: String = description.chars().take(max_chars).collect();
     let sentence = head.rfind(". ").map(|at| at + 1);
     let clause = || head.rfind([',', ';', ':', '—', '。', '，']);
     let word = || head.rfind(' ');
     // A stump of a few letters says less than a whole clause that runs a little on.
-    let long_enough = |at: &usize| *at >= SHORT_CHARS / 4;
+    let long_enough = |at: &usize| *at >= max_chars / 4;
     let end = sentence
         .filter(long_enough)
         .or_else(|| clause().filter(long_enough))
@@ -194,6 +228,8 @@ fn shortened(description: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn entry(name: &str, description: &str) -> Entry {
@@ -201,7 +237,7 @@ mod tests {
     }
 
     fn entries(first: Vec<Entry>) -> Entries {
-        Entries { total: first.len(), first, qualified: None }
+        Entries { total: first.len(), first, native: 0, qualified: None }
     }
 
     // LISTING-2
@@ -235,11 +271,11 @@ mod tests {
         );
         let entries = entries((0..50).map(|n| entry(&format!("skill-{n:02}"), &long)).collect());
         let all = estimate::tokens(&entries.whole(ListingStyle::List));
-        let others = others(&ServerProfile::skills_mcp(false, "/".into()));
+        let others = others(&ServerProfile::skills_mcp(false, Arc::default()));
         let mut last = usize::MAX;
         for share in [100, 60, 30, 10, 2] {
             let room = all * share / 100 + 60;
-            let text = entries.fitted(ListingStyle::List, room, &others);
+            let FittedList { text, is_whole } = entries.fitted(ListingStyle::List, room, &others);
             assert!(
                 estimate::tokens(&text) <= room,
                 "{share}%: {} of {room}",
@@ -248,12 +284,15 @@ mod tests {
             let shown = text.matches("- skill-").count();
             assert!(shown <= last && text.contains("- skill-00"));
             last = shown;
+            assert_eq!(shown == 50, is_whole);
             assert_eq!(
                 shown < 50,
-                text.contains("skills are shown; find the others with skills_search.")
+                text.starts_with(&format!(
+                    "{shown} of 50 skills are shown; find the others with skills_search.\n"
+                ))
             );
         }
-        let full = entries.fitted(ListingStyle::List, all * 60 / 100, &others);
+        let full = entries.fitted(ListingStyle::List, all * 60 / 100, &others).text;
         assert!(
             full.lines().next().unwrap().len() > full.lines().last().unwrap().len(),
             "the first keeps its description"

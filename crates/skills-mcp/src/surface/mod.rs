@@ -8,8 +8,11 @@
 mod arguments;
 mod call;
 mod dispatch;
+mod first_request;
 mod get_asset;
 mod get_skill;
+mod hint;
+mod instructions;
 mod list_skills;
 mod listing;
 mod profile;
@@ -27,15 +30,19 @@ mod skills_search;
 mod summary;
 mod tool_list;
 
-use std::fmt;
+use std::{fmt, io};
 
 pub use call::Call;
 pub use dispatch::{Dispatcher, ToolRequest};
-pub use profile::{Budget, ListingStyle, Match, NotifyOn, ServerProfile, ToolSet, ToolSets};
+pub use first_request::{FirstRequest, ShownTool};
+pub use hint::hint;
+pub use profile::{
+    Budget, ClientChoice, ListingStyle, Match, NotifyOn, ServerProfile, ToolSet, ToolSets,
+};
 pub use refusal::Refusal;
 pub use registry::{AdvertisedTool, Registry};
 pub use run_script::AUDIT;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, ser::Formatter};
 pub use session::Session;
 pub use tool_list::ToolList;
 
@@ -104,7 +111,9 @@ impl Tool {
     /// Whether a client may mean this tool by a name. Dots and underscores are the same to us: some clients refuse
     /// the ones, some contracts ask for them.
     pub fn answers_to(&self, name: &str) -> bool {
-        self.name == name || self.dotted().is_some_and(|dotted| dotted == name)
+        self.name == name
+            || self.dotted().is_some_and(|dotted| dotted == name)
+            || (self.tool_set == ToolSet::Skill && name == skill::OTHER_NAME)
     }
 
     /// The name with a dot, of the tools whose contract has one.
@@ -128,15 +137,60 @@ impl Reply {
         Self { text: text.into(), structured: None }
     }
 
-    /// The text is the JSON.
+    /// The text is the JSON, broken into lines: some clients cut by lines.
     fn json(value: &impl serde::Serialize) -> Result<Self, Refusal> {
         let internal = |error: serde_json::Error| Refusal::Internal(error.to_string());
-        Ok(Self::text(serde_json::to_string(value).map_err(internal)?))
+        let mut text = Vec::new();
+        let mut serializer =
+            serde_json::Serializer::with_formatter(&mut text, JsonLines::default());
+        value.serialize(&mut serializer).map_err(internal)?;
+        Ok(Self::text(
+            String::from_utf8(text).map_err(|error| Refusal::Internal(error.to_string()))?,
+        ))
     }
 
     /// A text for the model and the JSON for programs.
     fn structured(text: String, value: &impl serde::Serialize) -> Result<Self, Refusal> {
         let internal = |error: serde_json::Error| Refusal::Internal(error.to_string());
         Ok(Self { text, structured: Some(serde_json::to_value(value).map_err(internal)?) })
+    }
+}
+
+/// JSON with a line for each value of the outermost object and for each object in an array, and no other white space.
+#[derive(Debug, Default)]
+struct JsonLines {
+    depth: usize,
+    /// Whether the next value is an element of an array.
+    is_element: bool,
+}
+
+impl Formatter for JsonLines {
+    fn begin_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.depth += 1;
+        writer.write_all(if self.is_element { b"\n{" } else { b"{" })
+    }
+
+    fn end_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        writer.write_all(b"}")
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.is_element = false;
+        writer.write_all(if first { b"" } else { b"," })?;
+        writer.write_all(if self.depth == 1 { b"\n" } else { b"" })
+    }
+
+    fn begin_array_value<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.is_element = true;
+        writer.write_all(if first { b"" } else { b"," })
     }
 }

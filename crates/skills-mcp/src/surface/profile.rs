@@ -1,9 +1,18 @@
-//! [`ServerProfile`]: how the server presents itself. `skills-mcp` and `sk mcp-server` differ in nothing else.
+//! [`ServerProfile`]: how the server presents itself, and to which client. `skills-mcp` and `sk mcp-server` differ in nothing
+//! else.
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
-use super::{Tool, skills_list, skills_search};
-use crate::{store::Snapshot, usage::History};
+use skills_core::catalog::{Origin, Source};
+
+use super::{Tool, get_skill, skill};
+use crate::{
+    clients::{Handling, KnownClient},
+    config::Environment,
+    paths::real_path_or_same,
+    store::Snapshot,
+    usage::History,
+};
 
 /// A set of tools that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +128,15 @@ pub enum NotifyOn {
     Files,
 }
 
+/// Which client the server presents itself to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientChoice {
+    /// As the client calls itself.
+    Reported,
+    /// This one, whatever it calls itself; none is one that is not in the table.
+    Fixed(Option<&'static KnownClient>),
+}
+
 /// How the server presents itself to clients.
 #[derive(Debug, Clone)]
 pub struct ServerProfile {
@@ -130,48 +148,167 @@ pub struct ServerProfile {
     pub named: bool,
     /// Whether the flat tools' names have a dot.
     pub dotted: bool,
-    /// How `skill` lists.
-    pub listing: ListingStyle,
-    /// What the list of tools may cost.
-    pub budget: Budget,
+    /// How `skill` lists, where the operator said so.
+    pub listing: Option<ListingStyle>,
+    /// What the list of tools may cost, where the operator said so.
+    pub budget: Option<Budget>,
     /// How `skills_search` matches by default.
     pub matching: Match,
     /// How many skills `skills_list` shows at once by default; all, where this is `None`.
     pub page: Option<usize>,
-    /// Paths in flat answers are relative to this folder, where they are below it.
-    pub project: PathBuf,
+    /// Where the server was started. Paths in flat answers are relative to the start directory, where they are below it.
+    pub environment: Arc<Environment>,
     /// What clients are notified of.
     pub notify_on: NotifyOn,
     /// The history that `skill_stats` reports on; none, where the operator does not offer it.
     pub history: Option<Arc<History>>,
+    /// An answer to a client that is not in the table is at most so many characters long, where its contract does not say
+    /// otherwise.
+    pub answer_chars: usize,
+    /// Whether answers have structured content for every client.
+    pub structured: bool,
+    /// Which client it is for.
+    pub client_choice: ClientChoice,
+    /// The client that this is the profile for; none for one that is not in the table.
+    pub client: Option<&'static KnownClient>,
+    /// The directories that this client loads itself.
+    pub native: Vec<PathBuf>,
 }
 
-const TREE_INSTRUCTIONS: &str = "Team skills: instructions, templates and scripts for the task at hand. \
-    Before starting a task, call get_skill with a short description of it; follow what it returns. \
-    If the answer is ambiguous, call get_skill again with one of the candidates' skill_path.";
-const SKILL_INSTRUCTIONS: &str = "Skills: instructions for the task at hand. Before starting a task, see whether a skill \
-    fits it, load it with the skill tool and follow it.";
+/// How a skill that a search found is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Loader {
+    /// With `skill`.
+    Skill,
+    /// With `get_skill`.
+    GetSkill,
+    /// No tool loads it; its file can be read.
+    File,
+}
+
+impl Loader {
+    /// The sentence that says so.
+    pub(super) fn sentence(self, profile: &ServerProfile) -> String {
+        match self {
+            Self::Skill => {
+                format!(
+                    "Load the one that fits with {} and its name.",
+                    profile.tool_name(&skill::TOOL)
+                )
+            }
+            Self::GetSkill => {
+                let get = profile.tool_name(&get_skill::TOOL);
+                format!("Load the one that fits with {get} and its name as skill_path.")
+            }
+            Self::File => "Read the file of the one that fits.".to_owned(),
+        }
+    }
+}
+
+/// The list of tools costs at most so many tokens where nothing else is said.
+const DEFAULT_BUDGET_TOKENS: usize = 2_000;
+/// The same where the client's model sees instructions too: both together stay below the default.
+const INSTRUCTED_BUDGET_TOKENS: usize = 1_500;
+/// Clients are known that cut longer answers.
+const DEFAULT_ANSWER_CHARS: usize = 20_000;
 
 impl ServerProfile {
     /// The profile of `skills-mcp`.
-    pub fn skills_mcp(named: bool, project: PathBuf) -> Self {
+    pub fn skills_mcp(named: bool, environment: Arc<Environment>) -> Self {
         Self {
             server: "skills-mcp",
             tool_sets: ToolSets::Automatic,
             named,
             dotted: false,
-            listing: ListingStyle::Xml,
-            budget: Budget::Tokens(2_000),
+            listing: None,
+            budget: None,
             matching: Match::Ranked,
             page: Some(50),
-            project,
+            environment,
             notify_on: NotifyOn::Lists,
             history: None,
+            answer_chars: DEFAULT_ANSWER_CHARS,
+            structured: false,
+            client_choice: ClientChoice::Reported,
+            client: None,
+            native: Vec::new(),
         }
+    }
+
+    /// The profile of `sk mcp-server` (SK-2 to SK-4).
+    pub fn sk(environment: Arc<Environment>) -> Self {
+        Self {
+            server: "sk-mcp",
+            tool_sets: ToolSets::Chosen(vec![ToolSet::Flat]),
+            dotted: true,
+            matching: Match::All,
+            page: None,
+            notify_on: NotifyOn::Files,
+            structured: true,
+            ..Self::skills_mcp(true, environment)
+        }
+    }
+
+    /// The client in the table that a client which calls itself so is presented to as.
+    pub fn choose(&self, reported: Option<&str>) -> Option<&'static KnownClient> {
+        let client = match self.client_choice {
+            ClientChoice::Reported => reported.and_then(KnownClient::of_name),
+            ClientChoice::Fixed(client) => client,
+        };
+        client.filter(|client| client.handling.is_some())
+    }
+
+    /// The same profile for this client.
+    #[must_use]
+    pub fn for_client(&self, client: Option<&'static KnownClient>) -> Self {
+        let native = client.map(|client| client.directories(&self.environment)).unwrap_or_default();
+        Self { client, native, ..self.clone() }
+    }
+
+    /// What the client does with texts, where it is known.
+    pub(super) fn handling(&self) -> Option<Handling> {
+        self.client.and_then(|client| client.handling)
+    }
+
+    /// How `skill` lists: as the contract says where the client is not known.
+    pub(super) fn listing(&self) -> ListingStyle {
+        let unsaid = if self.client.is_some() { ListingStyle::List } else { ListingStyle::Xml };
+        self.listing.unwrap_or(unsaid)
+    }
+
+    /// What the list of tools may cost. A client that does not read a changed description again gets no list of skills in one.
+    pub(super) fn budget(&self) -> Budget {
+        let unsaid = match self.handling() {
+            None => DEFAULT_BUDGET_TOKENS,
+            Some(handling) if !handling.rereads_tools.value => 0,
+            Some(_) => INSTRUCTED_BUDGET_TOKENS,
+        };
+        self.budget.unwrap_or(Budget::Tokens(unsaid))
+    }
+
+    /// Whether answers have structured content: in the clients of the table it replaces, repeats or adds nothing to the text.
+    pub(super) fn is_structured(&self) -> bool {
+        self.structured || self.client.is_none()
+    }
+
+    /// An answer of so many characters reaches the model whole; none where the contract decides. Some clients count the
+    /// characters of the JSON around the text.
+    pub(super) fn max_answer_chars(&self) -> Option<usize> {
+        self.handling().map(|handling| handling.answer.value / 8 * 7)
+    }
+
+    /// The same for answers that the contract does not bound.
+    pub(super) fn max_listed_chars(&self) -> usize {
+        self.max_answer_chars().unwrap_or(self.answer_chars)
     }
 
     /// The name of a tool in this profile. Every text that names a tool takes it from here.
     pub(super) fn tool_name(&self, tool: &Tool) -> Cow<'static, str> {
+        if tool.tool_set == ToolSet::Skill
+            && self.handling().is_some_and(|known| known.own_skill_tool.value)
+        {
+            return Cow::Borrowed(skill::OTHER_NAME);
+        }
         let dotted = tool.dotted().filter(|_| self.dotted);
         dotted.map_or(Cow::Borrowed(tool.name), Cow::Owned)
     }
@@ -186,47 +323,27 @@ impl ServerProfile {
         }
     }
 
-    /// The server's instructions for clients, with the names of the tools that they see.
-    pub fn instructions(&self) -> String {
-        let offers = |tool_set| match &self.tool_sets {
-            ToolSets::Automatic => {
-                tool_set == if self.named { ToolSet::Tree } else { ToolSet::Skill }
-            }
+    /// How a skill that a search found is loaded.
+    pub(super) fn loader(&self) -> Loader {
+        let has = |tool_set| match &self.tool_sets {
+            // A search is then offered beside `skill` only.
+            ToolSets::Automatic => tool_set == ToolSet::Skill,
             ToolSets::Chosen(tool_sets) => tool_sets.contains(&tool_set),
         };
-        if offers(ToolSet::Tree) {
-            TREE_INSTRUCTIONS.to_owned()
-        } else if offers(ToolSet::Skill) {
-            SKILL_INSTRUCTIONS.to_owned()
-        } else {
-            self.flat_instructions()
+        match (has(ToolSet::Skill), has(ToolSet::Tree)) {
+            (true, _) => Loader::Skill,
+            (false, true) => Loader::GetSkill,
+            (false, false) => Loader::File,
         }
     }
 
-    fn flat_instructions(&self) -> String {
-        let (list, search) =
-            (self.tool_name(&skills_list::TOOL), self.tool_name(&skills_search::TOOL));
-        match self.matching {
-            Match::All => {
-                format!("Prefer {list} for exhaustive metadata and {search} for targeted lookups.")
-            }
-            Match::Ranked => format!(
-                "Skills: instructions for the task at hand. Before starting a task, look for a skill with {search} and \
-                 follow it."
-            ),
-        }
-    }
-
-    /// The profile of `sk mcp-server` (SK-2 to SK-4).
-    pub fn sk(project: PathBuf) -> Self {
-        Self {
-            server: "sk-mcp",
-            tool_sets: ToolSets::Chosen(vec![ToolSet::Flat]),
-            dotted: true,
-            matching: Match::All,
-            page: None,
-            notify_on: NotifyOn::Files,
-            ..Self::skills_mcp(true, project)
-        }
+    /// Which sources the client loads itself, by their numbers.
+    pub(super) fn native_sources(&self, snapshot: &Snapshot) -> Vec<bool> {
+        let Some(client) = self.client else { return Vec::new() };
+        let is_native = |(number, source): (usize, &Source)| {
+            let of_plugin = client.claude_plugins && matches!(source.origin, Origin::Plugin(_));
+            of_plugin || self.native.contains(&real_path_or_same(&snapshot.source_path(number)))
+        };
+        snapshot.catalog.sources().iter().enumerate().map(is_native).collect()
     }
 }

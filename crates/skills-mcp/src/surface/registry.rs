@@ -8,8 +8,8 @@ use std::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    Blocking, Call, Match, Refusal, Reply, ServerProfile, TOOLS, Tool, ToolList, ToolSet,
-    arguments, refresh_skills, skills_search,
+    Blocking, Call, Refusal, Reply, ServerProfile, TOOLS, Tool, ToolList, ToolSet, arguments,
+    refresh_skills, skill, skills_search,
 };
 use crate::store::Snapshot;
 
@@ -19,7 +19,8 @@ use crate::store::Snapshot;
 /// asks for it, once for each snapshot.
 #[derive(Debug)]
 pub struct Registry {
-    pub(super) profile: Arc<ServerProfile>,
+    /// How the server presents itself with these tools.
+    pub profile: Arc<ServerProfile>,
     /// Every tool in this profile's words, before any listing of skills.
     pub(super) tools: Vec<Arc<AdvertisedTool>>,
     /// The tool list that was made last, and over which snapshot.
@@ -43,6 +44,13 @@ impl Registry {
         };
         let named = self.tools.iter().find(|advertised| advertised.tool.answers_to(name));
         named.filter(|advertised| is_served(advertised.tool))
+    }
+
+    /// The server's instructions over a snapshot.
+    pub fn instructions(&self, snapshot: &Arc<Snapshot>) -> String {
+        let is_search = |advertised: &AdvertisedTool| advertised.tool.name == skills_search::NAME;
+        let has_search = self.tool_list(snapshot).0.iter().any(is_search);
+        self.profile.instructions_over(snapshot, has_search)
     }
 
     /// The tool list over a snapshot.
@@ -72,29 +80,26 @@ pub struct AdvertisedTool {
     pub description: Cow<'static, str>,
     /// The schema of its arguments in this profile.
     pub input: Map<String, Value>,
+    /// The schema of its structured answer, where this profile has one.
+    pub output: Option<Map<String, Value>>,
+    /// Hints for the client's program, which its model does not see.
+    pub meta: Map<String, Value>,
 }
 
 impl AdvertisedTool {
     fn new(tool: &'static Tool, profile: &ServerProfile) -> Self {
-        let name = profile.tool_name(tool);
-        let is_word_search = profile.matching == Match::All && tool.name == skills_search::NAME;
-        let description = if is_word_search {
-            "Keyword search across install name, metadata, and SKILL.md body."
-        } else {
-            tool.description
+        let description = match tool.name {
+            skills_search::NAME => skills_search::description(profile),
+            _ => Cow::Borrowed(tool.description),
         };
         let mut input = (tool.input)();
-        let query = input
-            .get_mut("properties")
-            .and_then(|all| all.get_mut("query"))
-            .and_then(Value::as_object_mut);
-        if let Some(query) = query.filter(|_| is_word_search) {
-            query.insert(
-                "description".to_owned(),
-                json!("Keywords to match (all whitespace-separated tokens must be present)"),
-            );
+        match tool.tool_set {
+            ToolSet::Flat => skills_search::word_arguments(profile, &mut input),
+            ToolSet::Skill => skill::word_arguments(profile, &mut input),
+            ToolSet::Tree | ToolSet::Maintainer => {}
         }
-        Self { tool, name, description: Cow::Borrowed(description), input }
+        let output = tool.output.filter(|_| profile.is_structured()).map(|output| output());
+        Self { tool, name: profile.tool_name(tool), description, input, output, meta: Map::new() }
     }
 
     /// Whether `destructiveHint` is part of its annotations. A flat tool that only reads needs none, and every word
@@ -130,7 +135,7 @@ impl AdvertisedTool {
         }
     }
 
-    /// The tool as `tools/list` has it.
+    /// The tool as `tools/list` has it, but for the hints that no model sees.
     pub fn json(&self) -> Value {
         let mut shown = json!({
             "name": self.name,
@@ -147,8 +152,8 @@ impl AdvertisedTool {
         if let Some(annotations) = annotations.filter(|_| self.has_destructive_hint()) {
             annotations.insert("destructiveHint".to_owned(), json!(self.tool.dangerous));
         }
-        if let (Some(output), Some(shown)) = (self.tool.output, shown.as_object_mut()) {
-            shown.insert("outputSchema".to_owned(), Value::Object(output()));
+        if let (Some(output), Some(shown)) = (&self.output, shown.as_object_mut()) {
+            shown.insert("outputSchema".to_owned(), Value::Object(output.clone()));
         }
         shown
     }

@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use skills_core::catalog::{Catalog, NameMatch, Skill, SkillKind};
+use skills_core::{
+    catalog::{Catalog, NameMatch, Skill, SkillKind},
+    resolve::lines_from,
+};
 
 use super::{
     Blocking, Budget, Call, ListingStyle, Refusal, Reply, ServerProfile, Tool, ToolSet, arguments,
@@ -26,6 +29,9 @@ pub(super) const TOOL: Tool = Tool {
     run,
 };
 
+/// Its name where the client has a tool called `skill` of its own. Calls may use it everywhere.
+pub(super) const OTHER_NAME: &str = "load_skill";
+
 /// The list of what there is, when a name is not found, costs at most this.
 const NOT_FOUND_TOKENS: usize = 1_000;
 /// No name is longer, and no more of one is repeated.
@@ -39,48 +45,66 @@ struct SkillInput {
     /// Name of the skill to load (case-insensitive)
     #[schemars(length(min = 1))]
     name: String,
+    /// Of a skill whose text was cut, the text from this line on
+    #[schemars(with = "usize", range(min = 1, max = 1_000_000))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from_line: Option<usize>,
+}
+
+/// Takes away the argument that clients without a known limit do not need (SKILL-1).
+pub(super) fn word_arguments(profile: &ServerProfile, input: &mut Map<String, Value>) {
+    let arguments = input.get_mut("properties").and_then(Value::as_object_mut);
+    if let Some(arguments) = arguments.filter(|_| profile.client.is_none()) {
+        arguments.remove("from_line");
+    }
 }
 
 /// The description with every skill in it.
 pub(super) fn description(profile: &ServerProfile, entries: &Entries) -> String {
-    match profile.budget {
+    match profile.budget() {
         Budget::Tokens(0) => without_listing(profile),
         Budget::Tokens(_) | Budget::Unlimited => {
-            framed(profile, entries, &entries.whole(profile.listing))
+            framed(profile, entries, &entries.whole(profile.listing()), true)
         }
     }
 }
 
 /// The description without any skill, to know what it costs.
 pub(super) fn frame(profile: &ServerProfile, entries: &Entries) -> String {
-    if profile.budget == Budget::Tokens(0) {
+    if profile.budget() == Budget::Tokens(0) {
         without_listing(profile)
     } else {
-        framed(profile, entries, "")
+        framed(profile, entries, "", false)
     }
 }
 
 /// The description with as many skills as `room` tokens hold.
 pub(super) fn shortened(profile: &ServerProfile, entries: &Entries, room: usize) -> String {
-    if profile.budget == Budget::Tokens(0) {
+    if profile.budget() == Budget::Tokens(0) {
         return without_listing(profile);
     }
-    let others = listing::others(profile);
-    framed(profile, entries, &entries.fitted(profile.listing, room, &others))
+    let list = entries.fitted(profile.listing(), room, &listing::others(profile));
+    framed(profile, entries, &list.text, list.is_whole)
 }
 
 pub(super) fn without_listing(profile: &ServerProfile) -> String {
-    format!("Load a skill by name; find names with {}.", profile.tool_name(&skills_search::TOOL))
+    let finder = profile.tool_name(&skills_search::TOOL);
+    match profile.client {
+        None => format!("Load a skill by name; find names with {finder}."),
+        Some(_) => {
+            format!("Load a skill (instructions for a task) by its name. Find names with {finder}.")
+        }
+    }
 }
 
-fn framed(profile: &ServerProfile, entries: &Entries, list: &str) -> String {
-    match profile.listing {
+fn framed(profile: &ServerProfile, entries: &Entries, list: &str, is_whole: bool) -> String {
+    match profile.listing() {
         ListingStyle::List => format!("{}\n\nAvailable skills:\n{list}", TOOL.description),
         ListingStyle::Xml => {
             // Skills that are not in the list are not out of reach.
-            let cut = list.is_empty() || list.ends_with(&listing::others(profile));
             let finder = profile.tool_name(&skills_search::TOOL);
-            template(&examples(entries), list, (cut && !entries.is_empty()).then_some(&finder))
+            let finder = (!is_whole && !entries.is_empty()).then_some(&*finder);
+            template(&examples(entries), list, finder)
         }
     }
 }
@@ -137,7 +161,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: SkillInput = arguments::read(arguments)?;
     let catalog = &call.snapshot.catalog;
     match catalog.named(&input.name) {
-        NameMatch::One(skill) => load(call, skill),
+        NameMatch::One(skill) => load(call, skill, input.from_line.unwrap_or(1)),
         NameMatch::Several(skills) => {
             call.sink.record(|| ambiguous(call, &input.name, &skills));
             let names: Vec<&str> = skills.iter().map(|skill| &*skill.label).collect();
@@ -182,11 +206,11 @@ fn no_match(call: &Call, asked: &str) -> Event {
     })
 }
 
-fn load(call: &Call, skill: &Skill) -> Result<Reply, Refusal> {
+fn load(call: &Call, skill: &Skill, from_line: usize) -> Result<Reply, Refusal> {
     let base = call.snapshot.place(skill);
     let (content, inherited_from) = match skill.kind {
-        SkillKind::Bundle => (call.text(skill)?.into_whole(), Vec::new()),
-        SkillKind::Tree => tree(call, skill)?,
+        SkillKind::Bundle => (bundle(call, skill, from_line)?, Vec::new()),
+        SkillKind::Tree => tree(call, skill, from_line)?,
     };
     call.sink.record(|| {
         let tokens = skills_core::estimate::tokens(&content);
@@ -195,10 +219,23 @@ fn load(call: &Call, skill: &Skill) -> Result<Reply, Refusal> {
     Ok(Reply::text(format!("Loading: {}\nBase directory: {base}\n\n{content}", skill.label)))
 }
 
+/// A bundle's file: its own bytes, or as many of its lines as are known to reach the model.
+fn bundle(call: &Call, skill: &Skill, from_line: usize) -> Result<String, Refusal> {
+    let whole = call.text(skill)?.into_whole();
+    Ok(match call.max_text_tokens() {
+        None => whole,
+        Some(max_tokens) => lines_from(&whole, from_line, max_tokens).text,
+    })
+}
+
 /// A tree skill's composed text, and where its files are: its own below the base directory, inherited ones elsewhere.
-fn tree<'a>(call: &'a Call, skill: &'a Skill) -> Result<(String, Vec<&'a Skill>), Refusal> {
+fn tree<'a>(
+    call: &'a Call,
+    skill: &'a Skill,
+    from_line: usize,
+) -> Result<(String, Vec<&'a Skill>), Refusal> {
     let snapshot = &call.snapshot;
-    let resolved = call.resolve(skill)?;
+    let resolved = call.resolve(skill, from_line)?;
     let own =
         resolved.assets.iter().map(|a| &a.file).chain(resolved.scripts.iter().map(|s| &s.file));
     let assets = resolved.inherited_assets.iter().map(|a| (a.from, &a.declaration.file));
@@ -232,11 +269,11 @@ fn not_found(catalog: &Catalog, asked: &str) -> String {
     } else {
         format!("Did you mean: {}?\n\n", near.join(", "))
     };
-    let entries = Entries::of(catalog, Some(NOT_FOUND_TOKENS));
+    let entries = Entries::of(catalog, Some(NOT_FOUND_TOKENS), &[]);
     let list = if entries.is_empty() {
         "(none)".to_owned()
     } else {
-        entries.fitted(ListingStyle::List, NOT_FOUND_TOKENS, "ask for any by its name.")
+        entries.fitted(ListingStyle::List, NOT_FOUND_TOKENS, "ask for any by its name.").text
     };
     format!(
         "Skill '{asked}' not found.\n\n{near}Available skills:\n{list}\n\nUse the exact skill name (case-insensitive) to load a skill."

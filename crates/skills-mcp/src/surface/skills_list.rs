@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 use skills_core::catalog::Skill;
 
 use super::{
-    Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments, listing::one_line, summary::Summary,
+    Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments, listing::one_line, profile::Loader,
+    summary::Summary,
 };
 
 pub(super) const TOOL: Tool = Tool {
@@ -100,15 +101,26 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         Ok(ListedSkill { summary: Summary::of(call, &skill), body })
     };
     let skills = page.iter().map(listed).collect::<Result<Vec<ListedSkill>, Refusal>>()?;
+    let loader = call.profile.loader();
     let line = |listed: &ListedSkill| {
-        format!("- {}: {}", one_line(listed.summary.name()), one_line(listed.summary.description()))
+        let name = match loader {
+            Loader::File if call.profile.client.is_some() => {
+                format!("{} ({})", listed.summary.name(), listed.summary.file())
+            }
+            Loader::File | Loader::Skill | Loader::GetSkill => listed.summary.name().to_owned(),
+        };
+        format!("- {}: {}", one_line(&name), one_line(listed.summary.description()))
     };
     let mut lines = vec![format!("{} of {total} skills", skills.len())];
     lines.extend(skills.iter().map(line));
     lines.extend(
         next_cursor.iter().map(|cursor| format!("More: call again with cursor \"{cursor}\".")),
     );
-    Reply::structured(lines.join("\n"), &SkillsListOutput { skills, total, next_cursor })
+    let text = lines.join("\n");
+    if !call.profile.is_structured() {
+        return Ok(Reply::text(text));
+    }
+    Reply::structured(text, &SkillsListOutput { skills, total, next_cursor })
 }
 
 fn matches(skill: &Skill, query: Option<&str>) -> bool {

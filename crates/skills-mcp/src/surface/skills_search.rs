@@ -1,6 +1,6 @@
 //! `skills_search`: finds skills by words, either all of them (FLAT-4) or best first (FLAT-6).
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,9 @@ use skills_core::{
 };
 
 use super::{
-    Blocking, Call, Match, Refusal, Reply, Tool, ToolSet, arguments,
-    listing::one_line,
+    Blocking, Call, Match, Refusal, Reply, ServerProfile, Tool, ToolSet, arguments,
+    listing::{clipped, one_line},
+    profile::Loader,
     summary::{Summary, haystack},
 };
 use crate::{
@@ -53,6 +54,44 @@ struct SkillsSearchInput {
     #[schemars(with = "String", extend("enum" = ["all", "ranked"]))]
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "match")]
     matching: Option<Match>,
+    /// Say what each hit was found by
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    explain: bool,
+}
+
+/// The description in a profile's words.
+pub(super) fn description(profile: &ServerProfile) -> Cow<'static, str> {
+    match (profile.matching, profile.client) {
+        (Match::All, _) => {
+            "Keyword search across install name, metadata, and SKILL.md body.".into()
+        }
+        (Match::Ranked, None) => TOOL.description.into(),
+        (Match::Ranked, Some(_)) => {
+            let load = profile.loader().sentence(profile);
+            format!(
+                "Find a skill (instructions for a task): describe the task in a few words. {load}"
+            )
+            .into()
+        }
+    }
+}
+
+/// Gives the arguments this profile's words and takes away those that its contract does not have.
+pub(super) fn word_arguments(profile: &ServerProfile, input: &mut Map<String, Value>) {
+    let Some(arguments) = input.get_mut("properties").and_then(Value::as_object_mut) else {
+        return;
+    };
+    if profile.client.is_none() {
+        arguments.remove("explain");
+    }
+    let is_word_search = profile.matching == Match::All && arguments.contains_key("match");
+    let query = arguments.get_mut("query").and_then(Value::as_object_mut);
+    if let Some(query) = query.filter(|_| is_word_search) {
+        query.insert(
+            "description".to_owned(),
+            json!("Keywords to match (all whitespace-separated tokens must be present)"),
+        );
+    }
 }
 
 /// Longer queries are refused.
@@ -94,6 +133,15 @@ struct Hit {
     clause: Option<String>,
 }
 
+impl Hit {
+    /// What the skill was found by, in a line.
+    fn explanation(&self) -> Option<String> {
+        let terms = self.matched_terms.as_ref()?.join(", ");
+        let clause = self.clause.as_ref().map(|clause| format!("; clause: {}", one_line(clause)));
+        Some(format!("  score {}; words: {terms}{}", self.score, clause.unwrap_or_default()))
+    }
+}
+
 /// A search for every word reads every text; the ranked one reads its index and a few texts.
 fn blocking(call: &Call, arguments: &Map<String, Value>) -> Blocking {
     let ranked = match arguments.get("match") {
@@ -111,25 +159,55 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         );
         return Err(Refusal::Plain(message));
     }
+    let explain = input.explain;
     let output = match input.matching.unwrap_or(call.profile.matching) {
         Match::All => all(call, input),
         Match::Ranked => ranked(call, input),
     };
+    let text = worded(call, &output, explain);
+    let reply = if call.profile.is_structured() {
+        Reply::structured(text, &output)?
+    } else {
+        Reply::text(text)
+    };
+    call.sink.record(|| searched(call, output));
+    Ok(reply)
+}
+
+/// The hits in words: how many, how to load one, and a line for each.
+fn worded(call: &Call, output: &SkillsSearchOutput, explain: bool) -> String {
     let several =
         if output.confident == Some(false) { "; several fit about as well, choose" } else { "" };
     let (shown, total, query) = (output.results.len(), output.total, one_line(&output.query));
-    let mut lines = vec![format!("{shown} of {total} skills for '{query:.200}'{several}")];
+    let mut head = format!("{shown} of {total} skills for '{query:.200}'{several}");
+    let (loader, is_known) = (call.profile.loader(), call.profile.client.is_some());
+    if shown > 0 && is_known {
+        head = format!("{head}. {}", loader.sentence(&call.profile));
+    }
+    let mut lines = vec![head];
     for hit in &output.results {
         let ranked = output.confident.is_some();
         let about = if ranked { hit.summary.description() } else { hit.excerpt.as_str() };
-        lines.push(format!("- {}: {}", one_line(hit.summary.name()), one_line(about)));
+        let about = if is_known { clipped(about) } else { one_line(about) };
+        // Without a tool that loads it, a skill is read from its file.
+        let name = match loader {
+            Loader::File if is_known => format!("{} ({})", hit.summary.name(), hit.summary.file()),
+            Loader::File | Loader::Skill | Loader::GetSkill => hit.summary.name().to_owned(),
+        };
+        lines.push(format!("- {}: {about}", one_line(&name)));
+        if explain {
+            lines.extend(hit.explanation());
+        }
     }
     if output.results.is_empty() && output.confident.is_none() {
         lines.push("Every word must occur; try fewer words, or match: \"ranked\".".to_owned());
     }
-    let reply = Reply::structured(lines.join("\n"), &output)?;
-    call.sink.record(|| searched(call, output));
-    Ok(reply)
+    if output.results.is_empty() && output.confident.is_some() && is_known {
+        lines.push(
+            "No skill has any of these words; try others, or go on without a skill.".to_owned(),
+        );
+    }
+    lines.join("\n")
 }
 
 fn searched(call: &Call, output: SkillsSearchOutput) -> Event {

@@ -38,7 +38,8 @@ impl Summary {
         };
         let offers = |tool_set| call.profile.offers(tool_set, &call.snapshot);
         let loads = offers(ToolSet::Skill) || offers(ToolSet::Tree);
-        let (skill_path, skill_file) = call.snapshot.locate(skill, &call.profile.project);
+        let (skill_path, skill_file) =
+            call.snapshot.locate(skill, &call.profile.environment.directory);
         Self {
             install_name,
             meta: Meta { name, description: skill.fields().description.clone() },
@@ -53,6 +54,11 @@ impl Summary {
     /// What the skill is called where it is loaded.
     pub(super) fn name(&self) -> &str {
         self.load_name.as_deref().unwrap_or(&self.install_name)
+    }
+
+    /// Its file.
+    pub(super) fn file(&self) -> &str {
+        &self.skill_file
     }
 
     /// What it is for.

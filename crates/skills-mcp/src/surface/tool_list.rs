@@ -1,6 +1,6 @@
 //! [`ToolList`]: what `tools/list` says over one snapshot, and how its cost in tokens is kept within the budget.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use skills_core::estimate;
 
@@ -15,6 +15,15 @@ pub struct ToolList(pub Vec<AdvertisedTool>);
 
 impl ToolList {
     pub(super) fn new(registry: &Registry, snapshot: &Snapshot) -> Self {
+        let mut list = Self::described(registry, snapshot);
+        if registry.profile.handling().is_some_and(|handling| handling.anthropic_meta.value) {
+            let entries = registry.profile.entry_tools(snapshot);
+            list.0.iter_mut().for_each(|tool| tool.meta = anthropic_meta(tool.tool, entries));
+        }
+        list
+    }
+
+    fn described(registry: &Registry, snapshot: &Snapshot) -> Self {
         let profile = &*registry.profile;
         let offers = |tool_set| profile.offers(tool_set, snapshot);
         let tools = |wanted: &dyn Fn(&Tool) -> bool| -> Vec<AdvertisedTool> {
@@ -25,28 +34,36 @@ impl ToolList {
         if !offers(ToolSet::Skill) {
             return list;
         }
-        let room = match profile.budget {
+        let room = match profile.budget() {
             Budget::Tokens(budget) => Some(budget),
             Budget::Unlimited => None,
         };
-        let entries = Entries::of(&snapshot.catalog, room);
+        let entries = Entries::of(&snapshot.catalog, room, &profile.native_sources(snapshot));
         list.describe(skill::frame(profile, &entries), Budget::Unlimited);
-        let fits = match profile.budget {
-            Budget::Unlimited => true,
-            Budget::Tokens(budget) => {
-                entries.fits(profile.listing, budget.saturating_sub(list.tokens()))
+        let search = |list: &mut Self| {
+            if !offers(ToolSet::Flat) {
+                list.0.extend(tools(&|tool| tool.name == skills_search::NAME));
             }
         };
-        if fits && list.describe(skill::description(profile, &entries), profile.budget) {
+        // Skills that are not listed are found by searching.
+        if entries.native > 0 {
+            search(&mut list);
+        }
+        let fits = match profile.budget() {
+            Budget::Unlimited => true,
+            Budget::Tokens(budget) => {
+                entries.fits(profile.listing(), budget.saturating_sub(list.tokens()))
+            }
+        };
+        if fits && list.describe(skill::description(profile, &entries), profile.budget()) {
             return list;
         }
-        // Skills that are not listed are found by searching.
-        if !offers(ToolSet::Flat) {
-            list.0.extend(tools(&|tool| tool.name == skills_search::NAME));
+        if entries.native == 0 {
+            search(&mut list);
         }
         let bare = skill::frame(profile, &entries);
         list.describe(bare, Budget::Unlimited);
-        let Budget::Tokens(budget) = profile.budget else { return list };
+        let Budget::Tokens(budget) = profile.budget() else { return list };
         if list.tokens() > budget {
             // Not even the words around a listing fit: say it in one sentence.
             list.describe(skill::without_listing(profile), Budget::Unlimited);
@@ -54,7 +71,8 @@ impl ToolList {
         }
         let mut room = budget.saturating_sub(list.tokens());
         // Lines are estimated one by one, and together they may cost a little more.
-        while !list.describe(skill::shortened(profile, &entries, room), profile.budget) && room > 0
+        while !list.describe(skill::shortened(profile, &entries, room), profile.budget())
+            && room > 0
         {
             room = room.saturating_sub(list.tokens().saturating_sub(budget));
         }
@@ -83,11 +101,31 @@ impl ToolList {
 
     /// The same for two lists only where clients read the same in both.
     pub fn digest(&self) -> [u8; 32] {
-        Sha256::digest(self.json().to_string()).into()
+        let meta: Vec<&Map<String, Value>> = self.0.iter().map(|tool| &tool.meta).collect();
+        Sha256::digest(json!([self.json(), meta]).to_string()).into()
     }
 
     /// The names of the tools.
     pub fn names(&self) -> Vec<&str> {
         self.0.iter().map(|advertised| &*advertised.name).collect()
     }
+}
+
+/// What a search for tools finds ours by.
+const SEARCH_HINT: &str =
+    "skills: team conventions, guidelines, how-to instructions, templates and scripts for a task";
+/// Answers up to this many characters go to the model and not to a file.
+const MAX_RESULT_CHARS: usize = 100_000;
+
+/// Hints that Claude Code follows: which tools its model sees from the start, what finds the others, and how long an answer
+/// may be.
+fn anthropic_meta(tool: &Tool, entries: &[&str]) -> Map<String, Value> {
+    let mut meta = Map::new();
+    let mut put = |key: &str, value: Value| meta.insert(format!("anthropic/{key}"), value);
+    put("searchHint", json!(SEARCH_HINT));
+    put("maxResultSizeChars", json!(MAX_RESULT_CHARS));
+    if entries.contains(&tool.name) {
+        put("alwaysLoad", json!(true));
+    }
+    meta
 }

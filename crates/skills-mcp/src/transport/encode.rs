@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rmcp::{
     ErrorData,
-    model::{CallToolResult, ContentBlock, ToolAnnotations},
+    model::{CallToolResult, ContentBlock, MetaObject, ToolAnnotations},
 };
 
 use crate::surface::{AdvertisedTool, Refusal, Reply};
@@ -55,8 +55,10 @@ pub(super) fn tool(advertised: &AdvertisedTool) -> rmcp::model::Tool {
     )
     .with_title(tool.title)
     .with_annotations(annotations);
-    match tool.output {
-        Some(output) => encoded.with_raw_output_schema(Arc::new(output())),
+    let mut encoded = match &advertised.output {
+        Some(output) => encoded.with_raw_output_schema(Arc::new(output.clone())),
         None => encoded,
-    }
+    };
+    encoded.meta = (!advertised.meta.is_empty()).then(|| MetaObject(advertised.meta.clone()));
+    encoded
 }

@@ -1,19 +1,26 @@
 //! [`Handler`]: MCP's methods. It decodes a request, has the surface's [`Dispatcher`] answer it, and encodes the answer.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    borrow::Cow,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        CustomRequest, CustomResult, DiscoverResult, ErrorCode, Implementation, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
-        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-        ResourcesCapability, ServerCapabilities, ServerConfig, SubscriptionFilter,
+        CustomRequest, CustomResult, DiscoverResult, ErrorCode, Implementation,
+        InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability, ServerCapabilities,
+        ServerConfig, SubscriptionFilter,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use serde_json::{Map, Value};
+use skills_core::diagnostic::escaped;
+use tokio::time::timeout;
 
 use super::{encode, notify::Notifier, progress::Progressing};
 use crate::surface::{Dispatcher, Refusal, Reply, ToolRequest};
@@ -23,6 +30,11 @@ pub(super) const FIXED_TTL_MS: u64 = 60_000;
 /// How long clients may keep the list of tools, which says what skills there are. A change on disk is in the next answer,
 /// and must be for a client that keeps lists too.
 const TOOLS_TTL_MS: u64 = 0;
+
+/// Where a request of the stateless era says who sends it.
+const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+/// A client of the table waits so long for instructions that say what there is; then it gets others.
+const FIRST_SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Core methods whose parameters, when malformed, reach us as an unknown request: they are -32602, not -32601.
 pub(super) const CORE_METHODS: &[&str] = &[
@@ -69,7 +81,9 @@ impl Handler {
         let client = || context.client_info().map(|client| (client.name, client.version));
         let progressing = Progressing::new(context);
         let caller = progressing.caller.clone();
-        let request = ToolRequest { tool, arguments, client: &client, caller, received };
+        let client_name = client_name(context);
+        let request =
+            ToolRequest { tool, arguments, client_name, client: &client, caller, received };
         progressing.until(self.dispatcher.call(request)).await
     }
 }
@@ -84,9 +98,26 @@ impl ServerHandler for Handler {
             .with_instructions(self.dispatcher.profile().instructions())
     }
 
-    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut result = self.negotiate_initialize(&request)?;
+        result.instructions = Some(self.instructions(Some(&request.client_info.name)).await);
+        Ok(result)
+    }
+
+    async fn discover(
+        &self,
+        context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
-        let mut result = DiscoverResult::from_server_info(versions, self.get_info());
+        let name = client_name(&context);
+        let mut info = self.get_info();
+        info.instructions = Some(self.instructions(name.as_deref()).await);
+        let mut result = DiscoverResult::from_server_info(versions, info);
         result.ttl_ms = FIXED_TTL_MS;
         result.cache_scope = CacheScope::Private;
         Ok(result)
@@ -103,8 +134,9 @@ impl ServerHandler for Handler {
                 None,
             ));
         }
+        let registry = self.dispatcher.registry(client_name(&context).as_deref());
         let snapshot = self.dispatcher.snapshot().await;
-        let tools = self.dispatcher.tool_list(&snapshot).0.iter().map(encode::tool).collect();
+        let tools = registry.tool_list(&snapshot).0.iter().map(encode::tool).collect();
         let mut result = ListToolsResult::with_all_items(tools)
             .with_ttl_ms(TOOLS_TTL_MS)
             .with_cache_scope(CacheScope::Private);
@@ -205,7 +237,33 @@ pub(super) fn not_offered(method: &'static str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
+/// What the client calls itself: in the request of the stateless era, else in its handshake.
+fn client_name(context: &RequestContext<RoleServer>) -> Option<Cow<'_, str>> {
+    let reported = context.meta.get(CLIENT_INFO).and_then(|client| client.get("name"));
+    match reported.and_then(Value::as_str) {
+        Some(name) => Some(Cow::Borrowed(name)),
+        None => Some(Cow::Owned(context.peer.peer_info()?.client_info.name.clone())),
+    }
+}
+
 impl Handler {
+    /// The instructions for a client that calls itself so. One of the table waits a moment for the first snapshot, because its
+    /// instructions say what there is.
+    async fn instructions(&self, reported: Option<&str>) -> String {
+        let registry = self.dispatcher.registry(reported);
+        let profile = &registry.profile;
+        let reported = escaped(reported.unwrap_or("no name"));
+        let Some(client) = profile.client else {
+            tracing::info!("client {reported:.200}: not in the table of clients");
+            return profile.instructions();
+        };
+        tracing::info!("client {reported:.200}: presented as to {}", client.name);
+        match timeout(FIRST_SNAPSHOT_TIMEOUT, self.dispatcher.store().snapshot()).await {
+            Ok(snapshot) => registry.instructions(&snapshot),
+            Err(_) => profile.instructions(),
+        }
+    }
+
     fn implementation(&self) -> Implementation {
         Implementation::new(self.dispatcher.profile().server, env!("CARGO_PKG_VERSION"))
     }

@@ -21,6 +21,7 @@ use rmcp::{
     service::SubscriptionContext,
 };
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 use skills_core::catalog::Delta;
 use tokio::{
     sync::watch,
@@ -66,7 +67,11 @@ impl List {
     /// The same for two snapshots only where clients that ask read the same.
     fn digest(self, dispatcher: &Dispatcher, snapshot: &Arc<Snapshot>) -> [u8; 32] {
         match self {
-            Self::Tools => dispatcher.tool_list(snapshot).digest(),
+            Self::Tools => {
+                let mut all = Sha256::new();
+                dispatcher.tool_lists(snapshot).iter().for_each(|list| all.update(list.digest()));
+                all.finalize().into()
+            }
         }
     }
 

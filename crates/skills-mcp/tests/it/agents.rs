@@ -12,7 +12,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_mcp::source::CLIENTS;
+use skills_mcp::clients::CLIENTS;
 use skills_testkit::{Client, Home, wait_until};
 
 use crate::support::{

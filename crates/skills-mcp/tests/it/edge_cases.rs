@@ -19,7 +19,11 @@ fn no_skill_matches_gives_no_match_with_the_closest_candidate() {
     let close = client.call("get_skill", &json!({"context": "number six"})).json;
     assert_eq!(
         close,
-        json!({"no_match": true, "message": "No skill matches the given context.", "closest_candidate": "wide", "closest_score": 0.1667})
+        json!({
+            "no_match": true, "message": "No skill matches the given context.", "closest_candidate": "wide", "closest_score": 0.1667,
+            "candidates": [{"skill_path": "wide", "description": "Wide", "score": 1.4, "by": "ranked"}],
+            "next": "If a candidate fits the task, load it: get_skill {\"skill_path\": \"wide\"}. If none does, go on without a skill.",
+        })
     );
     let nothing = client.call("get_skill", &json!({"context": "configure nginx"})).json;
     assert_eq!(

@@ -30,6 +30,7 @@ const MODULES: &[(&str, &[&str])] = &[
         "skills-mcp",
         &[
             "paths",
+            "clients",
             "config",
             "programs",
             "removal",
@@ -68,6 +69,7 @@ const CORE_DEPENDENCIES: &[&str] = &["libm", "rust-stemmers", "saphyr-parser", "
 /// The only files with calls that clippy.toml forbids: files, processes, the environment, the clock.
 const EXCEPTIONS: &[&str] = &[
     "skills-mcp/src/cli/example.rs",
+    "skills-mcp/src/cli/hook/remembered.rs",
     "skills-mcp/src/cli/lock_file.rs",
     "skills-mcp/src/cli/memory.rs",
     "skills-mcp/src/cli/usage/collect.rs",

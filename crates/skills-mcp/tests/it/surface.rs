@@ -63,7 +63,7 @@ impl Calls {
         let sink = Sink::new("dev-ada", move |event| {
             listener.lock().unwrap().push(serde_json::to_value(event).unwrap());
         });
-        let profile = ServerProfile::skills_mcp(true, home.path().into());
+        let profile = ServerProfile::skills_mcp(true, Arc::default());
         let runs = Runs::new(&environment).supervised_by(env!("CARGO_BIN_EXE_skills-mcp").into());
         let dispatcher = Dispatcher::new(store, profile, runs, sink, Telemetry::default());
         Self { dispatcher, events, _home: home }

@@ -20,6 +20,7 @@ mod query;
 mod query_terms;
 mod scale;
 mod search;
+mod suggestion;
 mod sums;
 mod term;
 mod tokens;
@@ -28,5 +29,6 @@ mod words;
 
 pub use entry::{SearchEntry, SearchText};
 pub use index::RankedIndex;
-pub use search::{Ranking, SearchHit};
+pub use search::{MatchStrength, Ranking, SearchHit};
+pub use suggestion::SUGGESTION_LIMIT;
 pub use tokens::Tokenizer;

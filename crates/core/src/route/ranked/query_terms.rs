@@ -71,6 +71,15 @@ impl<'a> QueryTerms<'a> {
         Self { index, wanted, fresh }
     }
 
+    /// What a skill that consists of nothing but the query would score at most.
+    pub(super) fn possible(&self, request: &ParsedQuery) -> f64 {
+        let all = self.index.len();
+        let known: f64 = self.wanted.iter().map(|wanted| wanted.weight).sum();
+        let is_known = |number: &usize| self.wanted.iter().any(|wanted| wanted.number == *number);
+        let unknown = request.terms.iter().enumerate().filter(|(number, _)| !is_known(number));
+        known + unknown.map(|(_, (_, count))| count.sqrt() * idf(all, 0)).sum::<f64>()
+    }
+
     pub(super) fn clause_weights(&self) -> ClauseWeights {
         ClauseWeights::new(
             self.wanted.iter().map(|wanted| (wanted.term, wanted.known, wanted.clause_weight)),

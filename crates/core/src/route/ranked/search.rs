@@ -6,6 +6,7 @@ use super::{
     index::{FreshEntry, RankedIndex},
     query::ParsedQuery,
     query_terms::QueryTerms,
+    scale::idf,
     sums::TermMask,
 };
 
@@ -25,8 +26,23 @@ pub struct Ranking {
     pub total: usize,
     /// The first leads the second by a tenth or more. It says which one to read, not that it fits.
     pub confident: bool,
+    /// How much of the request the first hit has, whatever the others have.
+    pub strength: MatchStrength,
     /// Best first; ties go to the smaller number. At most a hundred.
     pub hits: Vec<SearchHit>,
+}
+
+/// The score of the first hit before it is compared with the others'.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct MatchStrength {
+    /// BM25F.
+    pub bm25: f64,
+    /// The score of its clauses.
+    pub clauses: f64,
+    /// The weight of a word that a single skill has: scores grow with it, and it grows with the number of skills.
+    pub rarest: f64,
+    /// What a skill would score at most.
+    pub possible: f64,
 }
 
 /// A skill that has some word of the request.
@@ -55,6 +71,10 @@ struct RankedCandidate {
     bm25: f64,
     name: f64,
     clauses: f64,
+    /// BM25F before it is divided by the best.
+    absolute_bm25: f64,
+    /// The clauses' score before it is divided by the best.
+    absolute_clauses: f64,
     /// Which clause matched best.
     best: Option<usize>,
     /// Which terms it has.
@@ -83,13 +103,25 @@ impl RankedIndex {
         candidates
             .sort_by(|a, b| b.score().total_cmp(&a.score()).then_with(|| a.entry.cmp(&b.entry)));
         let confident = is_confident(&candidates);
+        let strength = candidates.first().map(|first| MatchStrength {
+            bm25: first.absolute_bm25,
+            clauses: first.absolute_clauses,
+            rarest: idf(self.len(), 1),
+            possible: query_terms.possible(&request),
+        });
+        let strength = strength.unwrap_or_default();
         candidates.truncate(limit);
         let mask: Vec<_> = candidates.iter().map(|found| (found.entry, found.mask)).collect();
         let matched_terms = query_terms.matched_terms(&mask);
         let hit = |(place, found): (usize, &RankedCandidate)| {
             found.hit(request.words(|term| matched_terms.has(place, term)))
         };
-        Ranking { total, confident, hits: candidates.iter().enumerate().map(hit).collect() }
+        Ranking {
+            total,
+            confident,
+            strength,
+            hits: candidates.iter().enumerate().map(hit).collect(),
+        }
     }
 
     /// Scores name and clauses. `own` is a buffer for the weights of the skill's terms.
@@ -162,6 +194,7 @@ fn normalise(candidates: &mut [RankedCandidate]) {
         (most(|found| found.bm25), most(|found| found.name), most(|found| found.clauses));
     let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     for found in candidates {
+        (found.absolute_bm25, found.absolute_clauses) = (found.bm25, found.clauses);
         found.bm25 = share(found.bm25, bm25);
         found.name = NAME_WEIGHT * share(found.name, name);
         found.clauses = CLAUSE_WEIGHT * share(found.clauses, clauses);

@@ -19,7 +19,7 @@ use skills_core::{
 
 use super::{
     Links,
-    clients::{AgentDirectory, real},
+    agent_directories::{AgentDirectory, real},
     plugin_records::PluginRecords,
 };
 use crate::{

@@ -1,8 +1,6 @@
-//! The table of clients and the skill directories they load themselves, and the directories that are served when the
-//! operator names no source.
+//! The directories that are served when the operator names no source, and which of them a client loads itself.
 //!
-//! Adding a client is adding a row. A row lists only what the client is known to load: a directory too many hides
-//! skills under `--native`, one too few merely shows them twice. Not here: reading the directories, plugins.
+//! Not here: the table of clients, reading the directories, plugins.
 
 use std::path::{Path, PathBuf};
 
@@ -10,77 +8,11 @@ use skills_core::catalog::Origin;
 
 use super::Links;
 pub(super) use crate::paths::real_path_or_same as real;
-use crate::{config::Environment, paths::is_taken};
-
-/// A program that loads skills from directories itself.
-#[derive(Debug, PartialEq, Eq)]
-pub struct NativeClient {
-    /// Its id for `--native`.
-    pub id: &'static str,
-    /// Its display name.
-    pub name: &'static str,
-    /// Its skill directories below the project, `/`-separated.
-    pub project: &'static [&'static str],
-    /// Its skill directories below the home folder.
-    pub user: &'static [&'static str],
-    /// Whether it loads Claude Code's plugins.
-    pub claude_plugins: bool,
-}
+use crate::{clients::KnownClient, config::Environment, paths::is_taken};
 
 const AGENTS: &str = ".agents/skills";
 const AGENT: &str = ".agent/skills";
 const CLAUDE: &str = ".claude/skills";
-const CODEX: &str = ".codex/skills";
-const GOOSE_PROJECT: &[&str] = &[AGENTS, ".goose/skills", CLAUDE];
-const GOOSE_USER: &[&str] = &[AGENTS, CLAUDE, ".config/goose/skills", ".config/agents/skills"];
-const OPENCODE_PROJECT: &[&str] = &[".opencode/skills", ".opencode/skill", CLAUDE, AGENTS];
-const OPENCODE_USER: &[&str] = &[".config/opencode/skills", CLAUDE, AGENTS];
-const WINDSURF_USER: &[&str] = &[".codeium/windsurf/skills", AGENTS];
-
-/// Every client there is.
-pub const CLIENTS: &[NativeClient] = &[
-    NativeClient {
-        claude_plugins: true,
-        ..row("claude-code", "Claude Code", &[CLAUDE], &[CLAUDE])
-    },
-    row("codex", "Codex", &[AGENTS, CODEX], &[AGENTS, CODEX]),
-    row(
-        "copilot",
-        "GitHub Copilot",
-        &[".github/skills", CLAUDE, AGENTS],
-        &[".copilot/skills", AGENTS],
-    ),
-    row(
-        "cursor",
-        "Cursor",
-        &[AGENTS, ".cursor/skills", CLAUDE, CODEX],
-        &[".cursor/skills", AGENTS, CLAUDE, CODEX],
-    ),
-    row("gemini", "Gemini CLI", &[".gemini/skills", AGENTS], &[".gemini/skills", AGENTS]),
-    row("opencode", "OpenCode", OPENCODE_PROJECT, OPENCODE_USER),
-    row("goose", "Goose", GOOSE_PROJECT, GOOSE_USER),
-    row("amp", "Amp", &[AGENTS], &[".config/agents/skills"]),
-    row("cline", "Cline", &[AGENTS], &[AGENTS]),
-    row("zed", "Zed", &[AGENTS], &[AGENTS]),
-    row("warp", "Warp", &[AGENTS], &[AGENTS]),
-    row("droid", "Droid", &[AGENTS, ".factory/skills"], &[".factory/skills", AGENTS]),
-    row("kilo", "Kilo Code", &[AGENTS], &[".kilo/skills"]),
-    row("windsurf", "Windsurf", &[".windsurf/skills", AGENTS], WINDSURF_USER),
-    row("kiro", "Kiro", &[".kiro/skills"], &[".kiro/skills"]),
-    row("roo", "Roo Code", &[".roo/skills"], &[".roo/skills"]),
-    row("continue", "Continue", &[".continue/skills"], &[".continue/skills"]),
-    row("junie", "Junie", &[".junie/skills"], &[".junie/skills"]),
-    row("qwen", "Qwen Code", &[".qwen/skills"], &[".qwen/skills"]),
-    row("trae", "Trae", &[".trae/skills"], &[".trae/skills"]),
-    row("openhands", "OpenHands", &[".openhands/skills"], &[".openhands/skills"]),
-    row("crush", "Crush", &[".crush/skills"], &[".config/crush/skills"]),
-    row("grok", "Grok Build", &[".grok/skills"], &[".grok/skills"]),
-    row("replit", "Replit", &[AGENTS], &[".config/agents/skills"]),
-    row("kimi", "Kimi Code", &[AGENTS], &[AGENTS]),
-    row("pi", "Pi", &[AGENTS], &[AGENTS]),
-    row("dexto", "Dexto", &[AGENTS], &[AGENTS]),
-    row("universal", "any other client of `.agents`", &[AGENTS], &[".config/agents/skills"]),
-];
 
 /// The directories that are served when the operator names no source; the first has precedence.
 const DEFAULT_DIRECTORIES: &[(Owner, &str)] = &[
@@ -98,41 +30,9 @@ enum Owner {
     User,
 }
 
-const fn row(
-    id: &'static str,
-    name: &'static str,
-    project: &'static [&'static str],
-    user: &'static [&'static str],
-) -> NativeClient {
-    NativeClient { id, name, project, user, claude_plugins: false }
-}
-
-/// The client of this id, in any case.
-pub fn client(id: &str) -> Option<&'static NativeClient> {
-    CLIENTS.iter().find(|client| client.id.eq_ignore_ascii_case(id))
-}
-
-impl NativeClient {
-    /// Every id, in the order of the table.
-    pub fn ids() -> impl Iterator<Item = &'static str> {
-        CLIENTS.iter().map(|client| client.id)
-    }
-
-    /// The nearest id to one that does not exist: a typing mistake, or a longer or shorter form as in `claude`.
-    pub fn near(id: &str) -> Option<&'static str> {
-        let id = id.to_ascii_lowercase();
-        let distance = |other: &&str| strsim::osa_distance(&id, other);
-        // Two letters begin too many words.
-        let begins = |other: &&str| {
-            id.len().min(other.len()) > 2 && (id.starts_with(*other) || other.starts_with(&id))
-        };
-        let is_slip = |other: &&str| distance(other) <= 2 && distance(other) * 2 < other.len();
-        let slip = Self::ids().min_by_key(distance).filter(is_slip);
-        slip.or_else(|| Self::ids().find(begins))
-    }
-
+impl KnownClient {
     /// The directories that this client loads, as real paths.
-    fn paths(&self, environment: &Environment) -> Vec<PathBuf> {
+    pub fn directories(&self, environment: &Environment) -> Vec<PathBuf> {
         let project = ProjectLevels::around(&environment.directory);
         let project = project
             .levels
@@ -172,9 +72,9 @@ pub struct AgentDirectory {
 /// start directory is the home folder, or a link leads there) is the user's.
 pub fn default_directories(
     environment: &Environment,
-    native: Option<&NativeClient>,
+    native: Option<&KnownClient>,
 ) -> Vec<AgentDirectory> {
-    let taken = native.map(|client| client.paths(environment)).unwrap_or_default();
+    let taken = native.map(|client| client.directories(environment)).unwrap_or_default();
     let users: Vec<PathBuf> = DEFAULT_DIRECTORIES
         .iter()
         .filter(|(owner, _)| *owner == Owner::User)
@@ -269,7 +169,7 @@ mod tests {
     use skills_testkit::Home;
 
     use super::*;
-    use crate::source::Directory;
+    use crate::{clients::CLIENTS, source::Directory};
 
     const ALL: [&str; 6] = [
         "project-agents",
@@ -301,7 +201,7 @@ mod tests {
         }
     }
 
-    fn names(environment: &Environment, native: Option<&NativeClient>) -> Vec<String> {
+    fn names(environment: &Environment, native: Option<&KnownClient>) -> Vec<String> {
         default_directories(environment, native).into_iter().map(|found| found.name).collect()
     }
 
@@ -348,8 +248,11 @@ mod tests {
         let expected: &[(&str, &[&str])] = &[
             ("claude-code", &["project-claude", "user-claude"]),
             ("codex", BOTH_AGENTS),
+            ("codex-code-mode", BOTH_AGENTS),
             ("copilot", &["project-agents", "user-agents", "project-claude"]),
+            ("vscode", ALL_BUT_AGENT),
             ("cursor", ALL_BUT_AGENT),
+            ("claude-desktop", &[]),
             ("gemini", BOTH_AGENTS),
             ("opencode", ALL_BUT_AGENT),
             ("goose", ALL_BUT_AGENT),
@@ -357,7 +260,7 @@ mod tests {
             ("cline", BOTH_AGENTS),
             ("zed", BOTH_AGENTS),
             ("warp", BOTH_AGENTS),
-            ("droid", BOTH_AGENTS),
+            ("droid", &["project-agents", "project-agent", "user-agents"]),
             ("kilo", &["project-agents"]),
             ("windsurf", BOTH_AGENTS),
             ("kiro", &[]),
@@ -378,11 +281,11 @@ mod tests {
         let (_home, environment) = full();
         assert_eq!(
             expected.iter().map(|(id, _)| *id).collect::<Vec<_>>(),
-            NativeClient::ids().collect::<Vec<_>>()
+            KnownClient::ids().collect::<Vec<_>>()
         );
         for (id, loaded) in expected {
             let left: Vec<&str> = ALL.into_iter().filter(|name| !loaded.contains(name)).collect();
-            assert_eq!(names(&environment, client(id)), left, "{id}");
+            assert_eq!(names(&environment, KnownClient::of_id(id)), left, "{id}");
         }
     }
 
@@ -422,7 +325,7 @@ mod tests {
         assert!(found.iter().filter(inside).all(|directory| directory.boundary == project));
         assert_eq!(found.iter().filter(inside).count(), 9);
         // What a client loads by itself it loads on every level.
-        let left = names(&environment, client("claude-code"));
+        let left = names(&environment, KnownClient::of_id("claude-code"));
         assert!(!left.iter().any(|name| name.contains("claude")), "{left:?}");
         // A worktree has a file where others have a folder, and a nearer root ends the search.
         home.write("user/project/a/.git", "gitdir: elsewhere");
@@ -437,7 +340,7 @@ mod tests {
         environment.directory = home.path().join("user");
         assert_eq!(names(&environment, None), ["user-agents", "user-agent", "user-claude"]);
         // Amp loads `.agents/skills` of the project only, which is here the user's.
-        assert_eq!(names(&environment, client("amp")), ["user-agent", "user-claude"]);
+        assert_eq!(names(&environment, KnownClient::of_id("amp")), ["user-agent", "user-claude"]);
         // The system names the start directory by its real path, and HOME may lead there by a link.
         symlink(home.path().join("user"), home.path().join("ada")).unwrap();
         environment.home = Some(home.path().join("ada"));
@@ -479,7 +382,10 @@ mod tests {
         let environment = environment(&home);
         let others = ["project-agent", "user-agents", "user-agent", "project-claude"];
         assert_eq!(names(&environment, None), others);
-        assert_eq!(names(&environment, client("claude-code")), ["project-agent", "user-agent"]);
+        assert_eq!(
+            names(&environment, KnownClient::of_id("claude-code")),
+            ["project-agent", "user-agent"]
+        );
     }
 
     #[test]
@@ -489,20 +395,23 @@ mod tests {
         environment.claude_config = Some(home.path().join("moved"));
         let found = default_directories(&environment, None);
         assert_eq!(found.last().unwrap().path, home.path().join("moved/skills"));
-        assert_eq!(names(&environment, client("claude-code")), ALL[..4]);
+        assert_eq!(names(&environment, KnownClient::of_id("claude-code")), ALL[..4]);
         // OpenCode reads `~/.claude/skills`, which we no longer look into.
-        let left = names(&environment, client("opencode"));
+        let left = names(&environment, KnownClient::of_id("opencode"));
         assert_eq!(left, ["project-agent", "user-agent", "user-claude"]);
     }
 
     #[test]
     fn ids_are_unique_and_a_wrong_one_has_a_near_one() {
-        let mut ids: Vec<&str> = NativeClient::ids().collect();
+        let mut ids: Vec<&str> = KnownClient::ids().collect();
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), CLIENTS.len());
-        assert_eq!(client("Claude-Code").map(|client| client.name), Some("Claude Code"));
-        assert!(client("claude-code").unwrap().claude_plugins);
+        assert_eq!(
+            KnownClient::of_id("Claude-Code").map(|client| client.name),
+            Some("Claude Code")
+        );
+        assert!(KnownClient::of_id("claude-code").unwrap().claude_plugins);
         assert_eq!(CLIENTS.iter().filter(|client| client.claude_plugins).count(), 1);
         for (wrong, near) in [
             ("claude", Some("claude-code")),
@@ -512,7 +421,7 @@ mod tests {
             ("something-else", None),
             ("", None),
         ] {
-            assert_eq!(NativeClient::near(wrong), near, "{wrong}");
+            assert_eq!(KnownClient::near(wrong), near, "{wrong}");
         }
     }
 }

@@ -1,0 +1,116 @@
+//! `hook`: names the skill that fits what the user of a client has just submitted, or says nothing.
+//!
+//! The client waits for it with every prompt, and some clients block the prompt on any failure. So whatever happens here, the
+//! answer is a hint or nothing, the exit code is 0, and nothing is written to standard error.
+
+mod remembered;
+
+use std::{
+    io::{IsTerminal as _, Read as _, stdin},
+    panic::{AssertUnwindSafe, catch_unwind},
+    process::ExitCode,
+    sync::{Arc, mpsc},
+    time::Duration,
+};
+
+use remembered::Remembered;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use skills_core::{
+    catalog::{Skill, SkillId},
+    route::ranked::{SUGGESTION_LIMIT, SearchHit},
+};
+
+use super::{Context, Failure, Output, client_of};
+use crate::{
+    clients::{HookFormat, KnownClient},
+    store::Cause,
+    surface::{ClientChoice, hint},
+};
+
+#[derive(clap::Args)]
+pub(super) struct HookOptions {
+    /// The client whose hook this is: claude-code, codex, gemini, qwen, copilot, droid, opencode, cline
+    client: String,
+}
+
+/// After this the prompt goes on without a hint.
+const HOOK_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// A longer message of the client is not read.
+const MAX_INPUT_BYTES: u64 = 4 * 1024 * 1024;
+
+/// What clients tell a hook, in their spellings.
+#[derive(Deserialize)]
+struct SubmittedPrompt {
+    prompt: String,
+    #[serde(alias = "sessionId", default)]
+    session_id: String,
+    #[serde(default)]
+    cwd: Option<std::path::PathBuf>,
+}
+
+/// Whether these arguments are a hook's, so that a mistake in them must not fail.
+pub(super) fn is_hook(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
+    arguments.any(|argument| argument == "hook") && !stdin().is_terminal()
+}
+
+pub(super) fn run(context: &Context, options: &HookOptions) -> Result<ExitCode, Failure> {
+    let ids: Vec<&str> = KnownClient::with_hook_ids().collect();
+    let client = client_of("hook", &options.client, &ids)?;
+    if stdin().is_terminal() {
+        return Err(Failure::usage(
+            "hook reads what a client tells it from standard input".to_owned(),
+            format!(
+                "try: echo '{{\"prompt\": \"write a commit message\"}}' | skills-mcp hook {}",
+                client.id
+            ),
+        ));
+    }
+    let context = context.clone();
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let work = move || {
+        let answer = catch_unwind(AssertUnwindSafe(|| answer(&context, client)));
+        let _ = sender.send(answer.ok().flatten());
+    };
+    // Ends with the process where it takes too long.
+    std::thread::Builder::new().name("hook".to_owned()).spawn(work)?;
+    if let Ok(Some(answer)) = receiver.recv_timeout(HOOK_TIMEOUT) {
+        Output::new().json(&answer);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The client's prompt → the hook's answer.
+fn answer(context: &Context, client: &'static KnownClient) -> Option<Value> {
+    let mut input = String::new();
+    stdin().take(MAX_INPUT_BYTES).read_to_string(&mut input).ok()?;
+    let submitted: SubmittedPrompt = serde_json::from_str(&input).ok()?;
+    let mut context = context.clone();
+    // Some clients start hooks in a folder of their own.
+    context.environment.directory = submitted.cwd.unwrap_or(context.environment.directory);
+    // A repository is served as it was fetched last: no prompt waits for a network.
+    let snapshot = Arc::new(context.store().ok()?).refresh(Cause::Start).snapshot;
+    let ranking = snapshot.search(&submitted.prompt, SUGGESTION_LIMIT);
+    let skill = |hit: &SearchHit| snapshot.catalog.skill(SkillId::at(hit.entry));
+    let suggested: Vec<&Skill> =
+        ranking.hits.iter().take(ranking.suggested()).filter_map(skill).collect();
+    if suggested.is_empty() {
+        return None;
+    }
+    let remembered = Remembered::open(context.environment.home.as_deref()?, &submitted.session_id);
+    let is_new = |skill: &&Skill| !remembered.has(&skill.identity);
+    let new: Vec<&Skill> = suggested.into_iter().filter(is_new).collect();
+    let profile = context.profile().ok()?;
+    let profile = profile.for_client(match profile.client_choice {
+        ClientChoice::Reported => Some(client),
+        ClientChoice::Fixed(client) => client,
+    });
+    let text = hint(&profile, &new)?;
+    remembered.add(new.iter().map(|skill| &*skill.identity)).ok()?;
+    Some(match client.hook? {
+        HookFormat::Event(name) => {
+            json!({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
+        }
+        HookFormat::Context => json!({"additionalContext": text}),
+    })
+}
