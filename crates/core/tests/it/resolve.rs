@@ -548,7 +548,7 @@ mod budget {
         while !read.ends_with("auth says 1000\n") {
             let part = lines_from(&whole, from_line, 300);
             assert!(part.tokens <= 300);
-            let (lines, rest) =
+            let (head, rest) =
                 part.text.split_once("\n\n[skills-mcp] Cut here").unwrap_or((&part.text, ""));
             read.push_str(head.trim_end());
             read.push('\n');
