@@ -6,6 +6,8 @@
 
 use std::{fmt, sync::Arc};
 
+use serde::{Deserialize, Serialize};
+
 /// How much a finding costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -31,7 +33,7 @@ impl Severity {
 macro_rules! codes {
     ($($variant:ident $severity:ident $name:literal $meaning:literal;)+) => {
         /// Every kind of finding. The names are stable: scripts and documents may rely on them.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Code { $(#[doc = $meaning] $variant),+ }
 
         impl Code {
@@ -115,7 +117,9 @@ impl Code {
 }
 
 /// A place in a text: both count from 1; zero means "the whole file".
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 pub struct Position {
     /// Line, from 1.
     pub line: u32,
@@ -124,7 +128,7 @@ pub struct Position {
 }
 
 /// One thing found wrong in one text, without the file that the text came from.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Finding {
     /// Which kind.
     pub code: Code,

@@ -6,9 +6,12 @@
 
 use std::{fmt, sync::Arc};
 
+use serde::{Deserialize, Serialize};
+
 /// A `/`-separated path below some root: no empty, `.` or `..` segment, nothing absolute. The root itself is
 /// the empty path and only [`RelPath::root`] makes it.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct RelPath(Arc<str>);
 
 /// Why a text is not a path inside the root.
@@ -44,6 +47,22 @@ impl fmt::Display for RelPathError {
             Self::Backslash => "the path contains a backslash",
             Self::Control => "the path contains a control character",
         })
+    }
+}
+
+impl TryFrom<String> for RelPath {
+    type Error = RelPathError;
+
+    /// Checks a path that was stored; the root is stored as the empty path.
+    fn try_from(stored: String) -> Result<Self, RelPathError> {
+        let names = stored.split('/').filter(|_| !stored.is_empty());
+        names.into_iter().try_fold(Self::root(), |path, name| path.child(name))
+    }
+}
+
+impl From<RelPath> for String {
+    fn from(path: RelPath) -> Self {
+        path.0.to_string()
     }
 }
 

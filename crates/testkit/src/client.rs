@@ -95,23 +95,34 @@ impl Client {
 
     /// Starts the server with the handshake of clients before 2026.
     pub fn legacy(command: Command, version: &str) -> Self {
+        Self::named(command, version, "testkit").0
+    }
+
+    /// The same as a client that calls itself so; also what the server answers to the handshake.
+    pub fn named(command: Command, version: &str, name: &str) -> (Self, Value) {
         let mut client = Self::spawn(command);
         let answer = client.request(
             "initialize",
-            json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "testkit", "version": "1"}}),
+            json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": name, "version": "1"}}),
         );
-        assert!(answer.get("result").is_some(), "initialize: {answer}");
+        let welcome = answer.get("result").cloned();
+        let welcome = welcome.unwrap_or_else(|| panic!("initialize: {answer}"));
         client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        client
+        (client, welcome)
     }
 
     /// Starts the server and speaks 2026-07-28: no handshake, metadata on every request.
     pub fn modern(command: Command) -> Self {
+        Self::modern_named(command, "testkit")
+    }
+
+    /// The same as a client that calls itself so.
+    pub fn modern_named(command: Command, name: &str) -> Self {
         let mut client = Self::spawn(command);
         client.meta = Some(json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {},
-            "io.modelcontextprotocol/clientInfo": {"name": "testkit", "version": "1"},
+            "io.modelcontextprotocol/clientInfo": {"name": name, "version": "1"},
         }));
         client
     }

@@ -5,10 +5,12 @@ use std::{
     sync::Arc,
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::relpath::RelPath;
 
 /// A folder as it was listed.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Folder {
     /// Its files, by name.
     files: Vec<(Arc<str>, FileEntry)>,
@@ -19,7 +21,7 @@ pub struct Folder {
 }
 
 /// A file of a folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FileEntry {
     /// A regular file.
     Regular {
@@ -33,7 +35,7 @@ pub enum FileEntry {
 }
 
 /// A fingerprint of a file's metadata. It differs where the content differs, unless the disk's clock is too coarse.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp(u64);
 
 impl Stamp {
@@ -98,6 +100,16 @@ impl Folder {
         files.shrink_to_fit();
         folders.shrink_to_fit();
         Self { files, folders, stamp }
+    }
+
+    /// Whether every stamp in it is known.
+    pub fn is_sure(&self) -> bool {
+        let is_sure = |entry: &FileEntry| match entry {
+            FileEntry::Regular { stamp, .. } => *stamp != Stamp::UNSURE,
+            FileEntry::Special => true,
+        };
+        self.files.iter().all(|(_, entry)| is_sure(entry))
+            && self.folders.iter().all(|(_, folder)| folder.is_sure())
     }
 
     /// Its files, by name.

@@ -2,6 +2,8 @@
 
 use std::{cmp::Ordering, sync::Arc};
 
+use serde::{Deserialize, Serialize};
+
 use super::SkillPath;
 use crate::{
     diagnostic::Finding,
@@ -38,7 +40,7 @@ pub enum Presence {
 }
 
 /// Which of the two layouts a skill comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SkillKind {
     /// A Markdown file in a tree; inherits from its ancestors.
     Tree,

@@ -27,6 +27,16 @@ pub struct Source {
 }
 
 impl Source {
+    /// Problems of the scan: file, as text, and finding.
+    pub fn scan_findings(&self) -> &[(String, Finding)] {
+        &self.scan_findings
+    }
+
+    /// What each file that was read says, by path.
+    pub fn parsed(&self) -> impl Iterator<Item = (&RelPath, &Arc<Parsed>)> {
+        self.held.iter().filter_map(|held| Some((&held.file, held.parsed.as_ref()?)))
+    }
+
     /// Whether its scan found the same problems.
     pub fn has_same_scan_findings(&self, other: &Self) -> bool {
         self.scan_findings == other.scan_findings

@@ -50,7 +50,7 @@ const MIN_SKILLS: usize = 2;
 /// The topics of these skills, at most so many characters, the same for the same skills in any order.
 pub fn topics<'a>(skills: impl Iterator<Item = &'a Skill>, max_chars: usize) -> String {
     let skills: Vec<&Skill> = skills.collect();
-    let labels: BTreeSet<String> = skills.iter().map(|skill| one_line(&skill.label)).collect();
+    let labels: BTreeSet<String> = skills.iter().filter_map(|skill| named(skill)).collect();
     let all = joined(labels.iter().map(String::as_str), usize::MAX);
     if all.chars().count() <= max_chars {
         return all;
@@ -74,6 +74,12 @@ pub fn topics<'a>(skills: impl Iterator<Item = &'a Skill>, max_chars: usize) -> 
         weights.into_iter().filter(|(word, _)| names.get(*word) >= Some(&MIN_SKILLS)).collect();
     shared.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     joined(shared.into_iter().map(|(word, _)| word), max_chars)
+}
+
+/// A skill's name as a topic: the folder of a category, and nothing of the root, which is about everything.
+fn named(skill: &Skill) -> Option<String> {
+    let label = skill.label.strip_suffix("/_index").unwrap_or(&skill.label);
+    (label != "_root").then(|| one_line(label))
 }
 
 /// The part of a skill's name that says what it is about: the folders of a tree skill.

@@ -1,5 +1,7 @@
 //! What a tree skill declares in `assets` and `scripts`, each entry with its own validation.
 
+use serde::{Deserialize, Serialize};
+
 use super::fields::or_default;
 use crate::{
     diagnostic::{Code, Finding, Position},
@@ -8,7 +10,7 @@ use crate::{
 };
 
 /// One entry of `assets`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AssetDeclaration {
     /// Below the skill's resource folder.
     pub file: RelPath,
@@ -21,7 +23,7 @@ pub struct AssetDeclaration {
 }
 
 /// One entry of `scripts`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScriptDeclaration {
     /// Below the skill's resource folder.
     pub file: RelPath,
@@ -40,7 +42,7 @@ pub struct ScriptDeclaration {
 }
 
 /// One argument of a script.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Argument {
     /// Its name.
     pub name: String,
@@ -55,7 +57,7 @@ pub struct Argument {
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         pub enum $name { $($(#[$variant_doc])* $variant),+ }
 
         impl $name {

@@ -4,6 +4,8 @@
 //! `description` alone, inherits nothing and declares nothing. Whatever else is wrong costs a finding and the
 //! default. Files that other tools read too may hold any other key: those are left alone.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     declarations::{self, AssetDeclaration, ScriptDeclaration},
     keywords,
@@ -23,7 +25,7 @@ pub enum Dialect {
 }
 
 /// The fields of a skill, defaults filled in.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fields {
     /// What a bundle calls itself; a tree skill is called by its path.
     pub name: Option<String>,

@@ -13,6 +13,8 @@ mod split;
 
 use std::{ops::Range, sync::Arc};
 
+use serde::{Deserialize, Serialize};
+
 use sha2::{Digest as _, Sha256};
 
 pub use declarations::{
@@ -30,7 +32,7 @@ use crate::{
 pub type ContentDigest = [u8; 32];
 
 /// What is known of a file's text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
     digest: ContentDigest,
     body: Range<usize>,
@@ -88,7 +90,7 @@ struct ParsedDraft {
 }
 
 /// A document with everything a skill needs. Shared by every catalog that holds it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct SkillDocument {
     /// The file, split.
     pub document: Document,
@@ -97,7 +99,7 @@ pub struct SkillDocument {
 }
 
 /// One Markdown file, read as far as it can be.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Parsed {
     /// The skill, where the file is one.
     pub skill: Option<Arc<SkillDocument>>,

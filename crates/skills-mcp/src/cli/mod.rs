@@ -300,7 +300,7 @@ impl Context {
             let repository = Repository::open(named, home, branch, git)?;
             directories.push(Directory::of_repository(Arc::new(repository)));
         }
-        Ok(Store::new(directories, layers))
+        Ok(Store::cached(directories, None, layers, self.environment.home.as_deref()))
     }
 
     /// What the operator says of links out of their directory.
@@ -323,10 +323,10 @@ impl Context {
             .map(|directory| Directory::agents(directory).with_policy(&policy))
             .collect();
         if native.is_some_and(|client| client.claude_plugins) {
-            return Ok(Store::new(directories, layers));
+            return Ok(Store::cached(directories, None, layers, self.environment.home.as_deref()));
         }
         let records = PluginRecords::new(&self.environment);
-        Ok(Store::with_plugins(directories, records, layers))
+        Ok(Store::cached(directories, Some(records), layers, self.environment.home.as_deref()))
     }
 
     fn native(&self) -> Result<Option<&'static KnownClient>, Failure> {

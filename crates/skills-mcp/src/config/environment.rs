@@ -119,6 +119,8 @@ pub struct Environment {
     /// Claude Code's folder of plugins, if not `plugins` there: `CLAUDE_CODE_PLUGIN_CACHE_DIR`, which
     /// despite its name is the folder above the cache.
     pub plugin_dir: Option<PathBuf>,
+    /// Whether GitHub Copilot's CLI started this process: `COPILOT_CLI`.
+    pub of_copilot: bool,
     /// Where programs are looked for: `PATH`.
     pub search: Vec<PathBuf>,
 }
@@ -143,6 +145,7 @@ impl Environment {
             user: text("USER").or_else(|| text("USERNAME")),
             claude_config: folder("CLAUDE_CONFIG_DIR"),
             plugin_dir: folder("CLAUDE_CODE_PLUGIN_CACHE_DIR"),
+            of_copilot: set("COPILOT_CLI").is_some(),
             search: set("PATH")
                 .map(|path| std::env::split_paths(&path).collect())
                 .unwrap_or_default(),

@@ -131,6 +131,18 @@ impl Directory {
         Self { optional: true, repository: Some(repository), ..directory }
     }
 
+    /// Everything that decides what a scan of this folder finds, but for what is in it.
+    pub fn description(&self) -> String {
+        let Self { name, path, boundary, inside, links, policy, origin, scope, repository, .. } =
+            self;
+        let remote = repository.as_ref().map(|repository| repository.folder());
+        format!(
+            "{name}\n{}\n{}\n{inside}\n{links:?}\n{policy:?}\n{origin:?}\n{scope:?}\n{remote:?}",
+            path.display(),
+            boundary.display(),
+        )
+    }
+
     /// The repository, where it is one.
     pub fn repository(&self) -> Option<&Arc<Repository>> {
         self.repository.as_ref()

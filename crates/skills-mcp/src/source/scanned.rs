@@ -62,6 +62,21 @@ pub struct ScannedSource {
 }
 
 impl ScannedSource {
+    /// What an earlier process found, to be scanned again.
+    pub fn resumed(identity: FileIdentity, folder: Arc<Folder>) -> Self {
+        Self { identity: Some(identity), folder, ..Self::default() }
+    }
+
+    /// Everything below its root.
+    pub fn folder(&self) -> &Arc<Folder> {
+        &self.folder
+    }
+
+    /// Problems of the scan: file, as text, and finding.
+    pub fn findings(&self) -> &[(String, Finding)] {
+        &self.findings
+    }
+
     /// The open folder; none where there is nothing to read.
     pub fn root(&self) -> Option<&Arc<Root>> {
         self.root.as_ref()
@@ -341,9 +356,19 @@ impl ScannedSource {
         }
     }
 
-    /// What these files say; of skills, `bodies` keeps what the index needs.
-    pub fn read(&self, files: &[(RelPath, Dialect)], bodies: &Bodies) -> Vec<Arc<Parsed>> {
+    /// What these files say; of skills, `bodies` keeps what the index needs. `known` has what an earlier process read of a file
+    /// in a certain state.
+    pub fn read(
+        &self,
+        files: &[(RelPath, Dialect)],
+        bodies: &Bodies,
+        known: impl Fn(&RelPath, FileEntry) -> Option<Arc<Parsed>> + Sync,
+    ) -> Vec<Arc<Parsed>> {
         let read = |bodies: &mut BodyWriter<'_>, (file, dialect): &(RelPath, Dialect)| {
+            let entry = self.folder.file(file);
+            if let Some(parsed) = entry.and_then(|entry| known(file, entry)) {
+                return parsed;
+            }
             let Some(root) = &self.root else { return Arc::new(Parsed::gone()) };
             let (parsed, text) = read_skill(root, file, *dialect);
             if let (Some(skill), Some(text)) = (&parsed.skill, text) {

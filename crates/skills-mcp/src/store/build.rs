@@ -5,10 +5,12 @@ use std::sync::Arc;
 use skills_core::{
     catalog::{Catalog, Delta},
     diagnostic::{Code, Diagnostic, Finding},
+    relpath::RelPath,
 };
 
 use super::{
     LivePlugins, Snapshot,
+    cache::Restored,
     index::{Index, MAX_INDEXED_AT_ONCE, Unindexed},
     refresher::Refresher,
     snapshot::SourceRoot,
@@ -23,15 +25,22 @@ impl Refresher {
     /// another one now, `scanned` are the sources that were scanned; `steady` says that nothing else can have changed the
     /// settings.
     pub(super) fn next_snapshot(
-        &self,
+        &mut self,
         before: Option<&Arc<Snapshot>>,
         replaced: Option<usize>,
         scanned: &[usize],
         steady: bool,
     ) -> (Arc<Snapshot>, Delta) {
         let bodies = Bodies::default();
-        let (catalog, delta) =
-            self.next_catalog(before.map(Arc::as_ref), replaced, scanned, &bodies);
+        // What an earlier process knew is of use to the first refresh only.
+        let restored = self.cache.take().and_then(|cache| cache.restore());
+        let (catalog, delta) = self.next_catalog(
+            before.map(Arc::as_ref),
+            replaced,
+            scanned,
+            &bodies,
+            restored.as_ref(),
+        );
         // Before the settings are read: what is written meanwhile is found to be different the next time.
         let configs: Vec<_> = self.sources.iter().map(Directory::config_stamps).collect();
         let consent = self.layers.consent_stamp();
@@ -66,8 +75,14 @@ impl Refresher {
         let ready = before.and_then(|before| before.ready_index());
         let is_ready = ready.is_some();
         let unindexed = match ready {
-            Some(base) => Unindexed { base: base.clone(), changed: delta.numbers.clone(), bodies },
-            None => Unindexed { bodies, ..Unindexed::all(&catalog) },
+            Some(base) => {
+                let (base, changed) = (base.clone(), delta.numbers.clone());
+                Unindexed { base, changed, bodies, exact: false }
+            }
+            None => match restored.map(|restored| restored.index(&catalog)) {
+                Some((base, changed)) => Unindexed { base, changed, bodies, exact: true },
+                None => Unindexed { bodies, ..Unindexed::all(&catalog) },
+            },
         };
         let index = Index::new(unindexed);
         let snapshot = Snapshot { catalog, router, config: resolved, roots, consent, index };
@@ -84,6 +99,7 @@ impl Refresher {
         replaced: Option<usize>,
         scanned: &[usize],
         bodies: &Bodies,
+        restored: Option<&Restored>,
     ) -> (Catalog, Delta) {
         let mut catalog = before.map(|before| before.catalog.clone()).unwrap_or_default();
         let mut delta = Delta::default();
@@ -98,7 +114,10 @@ impl Refresher {
             };
             let intake = scanned.intake(source);
             let update = catalog.update(*number, &intake);
-            let parsed = scanned.read(update.files(), bodies);
+            let known = |file: &RelPath, entry| {
+                restored.and_then(|restored| restored.parsed(*number, file, entry))
+            };
+            let parsed = scanned.read(update.files(), bodies, known);
             let (next, change) = catalog.with(update, parsed);
             catalog = next;
             delta = delta.and(change);

@@ -35,6 +35,8 @@ pub(super) struct Unindexed {
     pub(super) changed: Vec<SkillId>,
     /// What those say that were read meanwhile.
     pub(super) bodies: Bodies,
+    /// Whether the index is to be exact, however few skills changed.
+    pub(super) exact: bool,
 }
 
 impl Index {
@@ -51,7 +53,7 @@ impl Unindexed {
     /// Every skill of a catalog.
     pub(super) fn all(catalog: &Catalog) -> Self {
         let changed = (0..catalog.end()).map(SkillId::at).collect();
-        Self { base: RankedIndex::default(), changed, bodies: Bodies::default() }
+        Self { base: RankedIndex::default(), changed, bodies: Bodies::default(), exact: true }
     }
 }
 
@@ -80,18 +82,27 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Keeps what is known for the next process, once the index over it is exact.
+    pub(super) fn save(&self) {
+        let snapshot = self
+            .known()
+            .filter(|snapshot| snapshot.ready_index().is_some_and(|ranked| ranked.pending() == 0));
+        if let (Some(cache), Some(snapshot)) = (&self.cache, snapshot) {
+            cache.save(&snapshot);
+        }
+    }
+}
+
 impl Snapshot {
     /// The skills that a request most likely means.
     pub fn search(&self, query: &str, limit: usize) -> Ranking {
         let mut ranking = self.ranked().search(query, limit);
-        // Numbers are given as skills come; what is as good as another goes by its place.
         let place = |hit: &ranked::SearchHit| {
             let skill = self.catalog.skill(SkillId::at(hit.entry));
-            skill.map(|skill| (skill.source, skill.kind, &skill.path))
+            skill.map(|skill| (skill.source, skill.kind, skill.path.as_str()))
         };
-        ranking
-            .hits
-            .sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b))));
+        order_ties(&mut ranking, place);
         ranking
     }
 
@@ -123,14 +134,14 @@ impl Snapshot {
             config: Arc::clone(config),
             roots: roots.clone(),
             consent: *consent,
-            index: Index::new(Unindexed { base: ranked.clone(), changed, bodies }),
+            index: Index::new(Unindexed { base: ranked.clone(), changed, bodies, exact: false }),
         };
         next.ranked();
         next
     }
 
-    fn indexed(&self, Unindexed { base, changed, bodies }: Unindexed) -> RankedIndex {
-        let exact = base.is_empty() || changed.len() > MAX_INDEXED_AT_ONCE;
+    fn indexed(&self, Unindexed { base, changed, bodies, exact }: Unindexed) -> RankedIndex {
+        let exact = exact || base.is_empty() || changed.len() > MAX_INDEXED_AT_ONCE;
         let mut ranked = base;
         let mut unread = Unread::default();
         let mut gone = Vec::new();
@@ -211,6 +222,11 @@ impl Unread {
         numbers.sort_unstable();
         numbers
     }
+}
+
+/// Numbers are given as skills come; what is as good as another goes by its place.
+pub(super) fn order_ties<P: Ord>(ranking: &mut Ranking, place: impl Fn(&ranked::SearchHit) -> P) {
+    ranking.hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b))));
 }
 
 /// The clause of a skill that a search found it by.

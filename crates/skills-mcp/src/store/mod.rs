@@ -6,6 +6,7 @@
 //! source that fails keeps what it gave last. Not here: how sources are read, what a call does.
 
 mod build;
+mod cache;
 mod debounce;
 mod index;
 mod plugins;
@@ -20,6 +21,7 @@ mod sync;
 
 use std::{
     panic::resume_unwind,
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -28,6 +30,7 @@ use std::{
     time::Duration,
 };
 
+pub use cache::{Cache, CachedSearch, CachedSkill};
 pub use debounce::Debouncer;
 pub use index::clause_of;
 use plugins::LivePlugins;
@@ -63,12 +66,14 @@ pub struct Store {
     /// How many calls were answered before all changes were published.
     late: AtomicU64,
     syncing: SyncProgress,
+    /// Where what is known is kept for the next process.
+    cache: Option<Cache>,
 }
 
 impl Store {
     /// A store that has not scanned its sources yet.
     pub fn new(sources: Vec<Directory>, layers: ConfigLayers) -> Self {
-        Self::start(sources, None, layers)
+        Self::start(sources, None, layers, None)
     }
 
     /// The same with plugins, which may come and go: these records are read again when they change.
@@ -77,18 +82,36 @@ impl Store {
         records: PluginRecords,
         layers: ConfigLayers,
     ) -> Self {
-        Self::start(sources, Some(records), layers)
+        Self::start(sources, Some(records), layers, None)
+    }
+
+    /// The same with a cache in this home folder; plugins, where there are records of them.
+    pub fn cached(
+        sources: Vec<Directory>,
+        records: Option<PluginRecords>,
+        layers: ConfigLayers,
+        home: Option<&Path>,
+    ) -> Self {
+        Self::start(sources, records, layers, home)
     }
 
     fn start(
         sources: Vec<Directory>,
         records: Option<PluginRecords>,
         layers: ConfigLayers,
+        home: Option<&Path>,
     ) -> Self {
         let (sender, requests) = channel();
-        let (store, refresher) = Self::parts(sources, records, layers, sender);
+        let (mut store, mut refresher) = Self::parts(sources, records, layers, sender);
+        store.cache = home.and_then(|home| Cache::new(home, &refresher.sources));
+        refresher.cache.clone_from(&store.cache);
         refresher.start(requests);
         store
+    }
+
+    /// Where what is known is kept for the next process.
+    pub fn cache(&self) -> Option<&Cache> {
+        self.cache.as_ref()
     }
 
     fn parts(
@@ -109,6 +132,7 @@ impl Store {
             requests,
             late: AtomicU64::new(0),
             syncing: SyncProgress::default(),
+            cache: None,
         };
         (store, refresher)
     }

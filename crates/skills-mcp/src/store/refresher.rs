@@ -15,6 +15,7 @@ use skills_core::diagnostic::Diagnostic;
 
 use super::{
     Cause, LivePlugins, Refreshed,
+    cache::Cache,
     publisher::{Published, Publisher},
     request::{Batch, Group, RefreshRequest, RefreshScope},
 };
@@ -27,6 +28,8 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Refresher {
     pub(super) layers: Arc<ConfigLayers>,
+    /// Where an earlier process kept what it knew, until the first refresh.
+    pub(super) cache: Option<Cache>,
     pub(super) publisher: Arc<Publisher>,
     /// How many of the sources stay; those behind them are plugins'.
     pub(super) fixed: usize,
@@ -62,6 +65,7 @@ impl Refresher {
         };
         Self {
             layers,
+            cache: None,
             publisher,
             fixed,
             sources: Arc::new(sources),

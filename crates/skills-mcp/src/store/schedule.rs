@@ -78,7 +78,11 @@ async fn keep_indexed(store: &Arc<Store>) {
             }
         };
         let store = Arc::clone(store);
-        let _ = spawn_blocking(move || store.index(max_pending)).await;
+        let work = move || {
+            store.index(max_pending);
+            store.save();
+        };
+        let _ = spawn_blocking(work).await;
     }
 }
 

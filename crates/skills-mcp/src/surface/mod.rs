@@ -35,7 +35,7 @@ use std::{fmt, io};
 pub use call::Call;
 pub use dispatch::{Dispatcher, ToolRequest};
 pub use first_request::{FirstRequest, ShownTool};
-pub use hint::hint;
+pub use hint::{HintedSkill, hint};
 pub use profile::{
     Budget, ClientChoice, ListingStyle, Match, NotifyOn, ServerProfile, ToolSet, ToolSets,
 };

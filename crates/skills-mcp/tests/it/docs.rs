@@ -1,10 +1,16 @@
 //! Documents tell the truth: the reference is made from the tables, every command that is shown runs, shown output is real, links
 //! resolve, and every promise of the contract has a test.
 
-use std::{collections::BTreeSet, fmt::Write as _, fs, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use skills_core::diagnostic::Code;
 use skills_mcp::{
+    clients::{CLIENTS, FactSource, StructuredUse, ToolSight},
     config::{ContentPolicy, DECLARATIONS, KEYS, VARIABLES, ValueKind},
     surface::TOOLS,
 };
@@ -27,7 +33,8 @@ fn reference() -> String {
     page.push_str("\n## Tools\n\n| tool | what it does | changes anything |\n|---|---|---|\n");
     for tool in TOOLS {
         let changes = if tool.read_only { "no" } else { "yes" };
-        writeln!(page, "| `{}` | {} | {changes} |", tool.name, tool.description).unwrap();
+        let description = tool.description.replace('\n', " ");
+        writeln!(page, "| `{}` | {description} | {changes} |", tool.name).unwrap();
     }
     page.push_str("\n## Configuration keys\n\n| key | default | what it is for |\n|---|---|---|\n");
     for key in KEYS {
@@ -37,6 +44,7 @@ fn reference() -> String {
     for variable in VARIABLES {
         writeln!(page, "| `{}` | {} |", variable.name, variable.about).unwrap();
     }
+    page.push_str(&clients());
     page.push_str("\n## Diagnostics\n\n| code | severity | meaning |\n|---|---|---|\n");
     for code in Code::ALL {
         writeln!(page, "| `{}` | {} | {} |", code.name(), code.severity().name(), code.meaning())
@@ -61,6 +69,52 @@ fn the_reference_is_what_the_tables_say() {
         reference(),
         "run UPDATE_DOCS=1 ./scripts/test"
     );
+}
+
+/// The table of clients, and how each value is known.
+fn clients() -> String {
+    let mut page = String::from(
+        "\n## Clients\n\nWhat each client does with what a server sends. *m*: `scripts/clients` measured it; *d*: the client's documentation \
+         or source says so; *a*: assumed, as strict as the strictest client that was measured. `--client` takes the id.\n\n\
+         | id | client | first request has of a tool | instructions, characters | description, characters | answer, characters | reads changed descriptions | structured content | own `skill` tool | prompt hook |\n\
+         |---|---|---|---|---|---|---|---|---|---|\n",
+    );
+    for client in CLIENTS {
+        let Some(handling) = client.handling else { continue };
+        let first = match handling.first_request.value {
+            ToolSight::Whole => "all",
+            ToolSight::Name => "its name",
+            ToolSight::Nothing => "nothing",
+        };
+        let structured = match handling.structured.value {
+            StructuredUse::Replaces => "replaces the text",
+            StructuredUse::Beside => "beside the text",
+            StructuredUse::Dropped => "dropped",
+        };
+        let yes = |is: bool| if is { "yes" } else { "no" };
+        let mark = |source: FactSource| source.mark().get(..1).unwrap_or_default();
+        writeln!(
+            page,
+            "| `{}` | {} | {first} *{}* | {} *{}* | {} *{}* | {} *{}* | {} *{}* | {structured} *{}* | {} *{}* | {} |",
+            client.id,
+            client.name,
+            mark(handling.first_request.source),
+            handling.instructions.value,
+            mark(handling.instructions.source),
+            handling.description.value,
+            mark(handling.description.source),
+            handling.answer.value,
+            mark(handling.answer.source),
+            yes(handling.rereads_tools.value),
+            mark(handling.rereads_tools.source),
+            mark(handling.structured.source),
+            yes(handling.own_skill_tool.value),
+            mark(handling.own_skill_tool.source),
+            yes(client.hook.is_some()),
+        )
+        .unwrap();
+    }
+    page
 }
 
 /// The page about trust in content, made from the policies of the keys.
@@ -213,6 +267,15 @@ fn every_command_that_documents_show_runs() {
             // Scripts are checked to exist; running the tests from a test would not end.
             [script, ..] if script.starts_with("./scripts/") => {
                 assert!(repository().join(script).is_file(), "{command}");
+            }
+            ["echo", .., "|", "skills-mcp", _, _, _, _] => {
+                let folder = Path::new(env!("CARGO_BIN_EXE_skills-mcp")).parent().unwrap();
+                let path = format!("{}:/usr/bin:/bin", folder.display());
+                let mut shell = home.command("/bin/sh");
+                shell.args(["-c", &command]).env("PATH", path).current_dir(repository());
+                let (code, out, err) = run(&mut shell);
+                assert!(code == 0 && !out.is_empty(), "{command}: {err}");
+                ran += 1;
             }
             ["cargo", "install", ..] => {}
             _ => panic!("a document shows a command that this test does not know: {command}"),

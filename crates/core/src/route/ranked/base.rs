@@ -1,5 +1,7 @@
 //! [`Base`]: an immutable index, and how the next one is merged from it.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     dictionary::{Dictionary, Removals},
     entry::{FieldLengths, SearchEntry},
@@ -9,13 +11,32 @@ use super::{
 
 /// The index over skills by number. It keeps no entries: the terms of a skill are in the posting lists, and the little
 /// that is needed skill by skill is in the outlines.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "StoredBase")]
 pub(super) struct Base {
     pub(super) dictionary: Dictionary,
     pub(super) outlines: Outlines,
     /// Computed once: the innermost loop of a search reads them.
+    #[serde(skip)]
     pub(super) scales: FieldScales,
+    #[serde(skip)]
     pub(super) length_totals: LengthTotals,
+}
+
+/// What is stored of a base: the rest follows from it.
+#[derive(Deserialize)]
+struct StoredBase {
+    dictionary: Dictionary,
+    outlines: Outlines,
+}
+
+impl From<StoredBase> for Base {
+    fn from(StoredBase { dictionary, outlines }: StoredBase) -> Self {
+        let length_totals =
+            LengthTotals::of(outlines.iter().flatten().map(|outline| outline.lengths));
+        let scales = outlines.scales(length_totals);
+        Self { dictionary, outlines, scales, length_totals }
+    }
 }
 
 /// Where the next base takes the skill of a number from.
@@ -65,11 +86,17 @@ impl Base {
         inputs.truncate(end);
         let dictionary = self.listed(&inputs);
         let length_totals = LengthTotals::of(inputs.iter().flatten().map(MergeInput::lengths));
-        let scale = |input: &MergeInput<'_>| length_totals.scale(input.lengths());
-        let scales = inputs.iter().map(|input| input.as_ref().map(scale).unwrap_or_default());
-        let scales = scales.collect();
         let outlines = self.outlined(&inputs, &dictionary, length_totals.entries());
+        let scales = outlines.scales(length_totals);
         Self { dictionary, outlines, scales, length_totals }
+    }
+
+    /// The same skills under other numbers: `numbers` has the new one of each.
+    pub(super) fn renumbered(&self, numbers: &[Option<usize>]) -> Self {
+        let outlines = self.outlines.renumbered(numbers);
+        let scales = outlines.scales(self.length_totals);
+        let dictionary = self.dictionary.renumbered_skills(numbers);
+        Self { dictionary, outlines, scales, length_totals: self.length_totals }
     }
 
     fn listed(&self, inputs: &[Option<MergeInput<'_>>]) -> Dictionary {

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     counts::TermCounts,
     entry::SearchEntry,
@@ -9,18 +11,23 @@ use super::{
     term::TermHash,
     varint::to_u32,
 };
+use crate::packed::{bytes, numbers};
 
 const BUCKET_COUNT: usize = 256;
 
 /// The skills of every term. Terms are numbered in ascending order.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Dictionary {
     /// For each value of a term's upper eight bits, where its terms start; one more item says where the last ends.
+    #[serde(with = "numbers")]
     buckets: Vec<u32>,
     /// The lower bits of each term, ascending in its bucket.
+    #[serde(with = "numbers")]
     keys: Vec<u32>,
     /// Where each term's list starts in `lists`.
+    #[serde(with = "numbers")]
     starts: Vec<u32>,
+    #[serde(with = "bytes")]
     lists: Vec<u8>,
 }
 
@@ -104,6 +111,29 @@ impl Dictionary {
         next.keys.shrink_to_fit();
         next.starts.shrink_to_fit();
         next.lists.shrink_to_fit();
+        next
+    }
+
+    /// The same terms of skills under other numbers: `numbers` has the new one of each.
+    pub(super) fn renumbered_skills(&self, numbers: &[Option<usize>]) -> Self {
+        let mut next = Self {
+            buckets: self.buckets.clone(),
+            keys: self.keys.clone(),
+            starts: Vec::with_capacity(self.starts.len()),
+            lists: Vec::with_capacity(self.lists.len()),
+        };
+        let mut work = Vec::new();
+        for ordinal in 0..self.len() {
+            work.clear();
+            self.list(ordinal).postings(|number, counts| {
+                if let Some(Some(new)) = numbers.get(number as usize) {
+                    work.push((to_u32(*new), counts));
+                }
+            });
+            work.sort_unstable_by_key(|(number, _)| *number);
+            next.starts.push(to_u32(next.lists.len()));
+            write(&mut next.lists, &work);
+        }
         next
     }
 

@@ -5,6 +5,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::{
     base::Base,
     entry::SearchEntry,
@@ -48,7 +50,32 @@ impl FreshEntry {
     }
 }
 
+impl Serialize for RankedIndex {
+    /// The same whether changes are merged already or not.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.merged().base.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RankedIndex {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let base = Arc::new(Base::deserialize(deserializer)?);
+        Ok(Self { base, changes: BTreeMap::new() })
+    }
+}
+
 impl RankedIndex {
+    /// The same skills under other numbers, merged: `numbers` has the new one of each skill, and each but once.
+    #[must_use]
+    pub fn renumbered(&self, numbers: &[Option<usize>]) -> Self {
+        let is_same = numbers.iter().enumerate().all(|(old, new)| new.is_none_or(|new| new == old));
+        let merged = self.merged();
+        if is_same {
+            return merged;
+        }
+        Self { base: Arc::new(merged.base.renumbered(numbers)), changes: BTreeMap::new() }
+    }
+
     /// Indexes entries by their positions; `None` is a number that no skill has. The entries are not kept.
     pub fn new(entries: impl IntoIterator<Item = Option<Arc<SearchEntry>>>) -> Self {
         let entries: Vec<Option<Arc<SearchEntry>>> = entries.into_iter().collect();
@@ -206,6 +233,27 @@ mod tests {
             prop_assert_eq!(index.len(), built.len());
             prop_assert_eq!(&*index.merged().base, &*built.base);
             prop_assert_eq!(&*often.base, &*built.base);
+        }
+
+        #[test]
+        fn what_is_renumbered_or_stored_is_what_is_built_at_once(
+            texts in prop::collection::vec(prop::option::of("[a-d ,'#\n]{0,20}"), 0..8),
+            order in Just((0..8).collect::<Vec<usize>>()).prop_shuffle(),
+        ) {
+            let of = |text: &String| entry(text.get(..2).unwrap_or("x"), text, &text.replace(',', " z "));
+            let index = RankedIndex::new(texts.iter().map(|text| text.as_ref().map(of)));
+            let mut moved = vec![None; 8];
+            let mut numbers = vec![None; texts.len()];
+            for (old, text) in texts.iter().enumerate().filter(|(_, text)| text.is_some()) {
+                moved[order[old]].clone_from(text);
+                numbers[old] = Some(order[old]);
+            }
+            let built = RankedIndex::new(moved.iter().map(|text| text.as_ref().map(of)));
+            let renumbered = index.renumbered(&numbers);
+            prop_assert_eq!(&*renumbered.base, &*built.base);
+            let stored = postcard::to_stdvec(&renumbered).unwrap();
+            let back: RankedIndex = postcard::from_bytes(&stored).unwrap();
+            prop_assert_eq!(&*back.base, &*built.base);
         }
     }
 }

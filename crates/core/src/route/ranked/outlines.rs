@@ -1,18 +1,23 @@
 //! [`Outlines`]: what the second pass of a search needs of each skill, packed: its field lengths, the terms of its name,
 //! description and clauses, and the clauses. Everything else about a skill is in the dictionary's posting lists.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     dictionary::Dictionary,
     entry::{Clause, FieldLengths, SearchEntry},
-    scale::idf,
+    scale::{FieldScales, LengthTotals, idf},
     varint::{VarInts, push_varint, to_u32},
 };
+use crate::packed::{bytes, numbers};
 
 /// The outlines of all skills, by number.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Outlines {
     /// Where each outline starts; one more item says where the last ends. A number without a skill has no bytes.
+    #[serde(with = "numbers")]
     starts: Vec<u32>,
+    #[serde(with = "bytes")]
     bytes: Vec<u8>,
 }
 
@@ -71,6 +76,33 @@ impl Outlines {
     /// One more than the greatest number.
     pub(super) fn end(&self) -> usize {
         self.starts.len().saturating_sub(1)
+    }
+
+    /// The scale of each, given the lengths of all together.
+    pub(super) fn scales(&self, totals: LengthTotals) -> FieldScales {
+        let scale = |outline: Outline<'_>| totals.scale(outline.lengths);
+        self.iter().map(|outline| outline.map(scale).unwrap_or_default()).collect()
+    }
+
+    /// The same outlines under other numbers: `numbers` has the new one of each.
+    pub(super) fn renumbered(&self, numbers: &[Option<usize>]) -> Self {
+        let end = numbers.iter().flatten().max().map_or(0, |last| last + 1);
+        let mut places = vec![None; end];
+        for (old, new) in numbers.iter().enumerate() {
+            if let Some(place) = new.and_then(|new| places.get_mut(new)) {
+                *place = Some(old);
+            }
+        }
+        let mut next = Self { starts: vec![0], bytes: Vec::with_capacity(self.bytes.len()) };
+        for old in places {
+            let range =
+                old.and_then(|old| Some(*self.starts.get(old)?..*self.starts.get(old + 1)?));
+            let bytes =
+                range.and_then(|range| self.bytes.get(range.start as usize..range.end as usize));
+            next.bytes.extend_from_slice(bytes.unwrap_or_default());
+            next.starts.push(to_u32(next.bytes.len()));
+        }
+        next
     }
 }
 

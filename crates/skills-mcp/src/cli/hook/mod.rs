@@ -9,7 +9,6 @@ use std::{
     io::{IsTerminal as _, Read as _, stdin},
     panic::{AssertUnwindSafe, catch_unwind},
     process::ExitCode,
-    sync::{Arc, mpsc},
     time::Duration,
 };
 
@@ -17,7 +16,7 @@ use remembered::Remembered;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skills_core::{
-    catalog::{Skill, SkillId},
+    catalog::SkillId,
     route::ranked::{SUGGESTION_LIMIT, SearchHit},
 };
 
@@ -25,7 +24,7 @@ use super::{Context, Failure, Output, client_of};
 use crate::{
     clients::{HookFormat, KnownClient},
     store::Cause,
-    surface::{ClientChoice, hint},
+    surface::{ClientChoice, HintedSkill, hint},
 };
 
 #[derive(clap::Args)]
@@ -56,7 +55,11 @@ pub(super) fn is_hook(mut arguments: impl Iterator<Item = std::ffi::OsString>) -
 
 pub(super) fn run(context: &Context, options: &HookOptions) -> Result<ExitCode, Failure> {
     let ids: Vec<&str> = KnownClient::with_hook_ids().collect();
-    let client = client_of("hook", &options.client, &ids)?;
+    let mut client = client_of("hook", &options.client, &ids)?;
+    // Copilot takes Claude Code's plugins as they are, and their hooks too, but not their answers.
+    if context.environment.of_copilot {
+        client = KnownClient::of_id("copilot").unwrap_or(client);
+    }
     if stdin().is_terminal() {
         return Err(Failure::usage(
             "hook reads what a client tells it from standard input".to_owned(),
@@ -66,18 +69,19 @@ pub(super) fn run(context: &Context, options: &HookOptions) -> Result<ExitCode, 
             ),
         ));
     }
-    let context = context.clone();
-    let (sender, receiver) = mpsc::sync_channel(1);
-    let work = move || {
-        let answer = catch_unwind(AssertUnwindSafe(|| answer(&context, client)));
-        let _ = sender.send(answer.ok().flatten());
-    };
-    // Ends with the process where it takes too long.
-    std::thread::Builder::new().name("hook".to_owned()).spawn(work)?;
-    if let Ok(Some(answer)) = receiver.recv_timeout(HOOK_TIMEOUT) {
+    // On another thread than the work, which is quicker on the first one.
+    std::thread::Builder::new().name("timeout".to_owned()).spawn(end_in_time)?;
+    let answer = catch_unwind(AssertUnwindSafe(|| answer(context, client)));
+    if let Ok(Some(answer)) = answer {
         Output::new().json(&answer);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+#[expect(clippy::exit, reason = "the prompt must not wait for what takes too long")]
+fn end_in_time() {
+    std::thread::sleep(HOOK_TIMEOUT);
+    std::process::exit(0)
 }
 
 /// The client's prompt → the hook's answer.
@@ -88,29 +92,45 @@ fn answer(context: &Context, client: &'static KnownClient) -> Option<Value> {
     let mut context = context.clone();
     // Some clients start hooks in a folder of their own.
     context.environment.directory = submitted.cwd.unwrap_or(context.environment.directory);
-    // A repository is served as it was fetched last: no prompt waits for a network.
-    let snapshot = Arc::new(context.store().ok()?).refresh(Cause::Start).snapshot;
-    let ranking = snapshot.search(&submitted.prompt, SUGGESTION_LIMIT);
-    let skill = |hit: &SearchHit| snapshot.catalog.skill(SkillId::at(hit.entry));
-    let suggested: Vec<&Skill> =
-        ranking.hits.iter().take(ranking.suggested()).filter_map(skill).collect();
+    let suggested = suggested(&context, &submitted.prompt)?;
     if suggested.is_empty() {
         return None;
     }
     let remembered = Remembered::open(context.environment.home.as_deref()?, &submitted.session_id);
-    let is_new = |skill: &&Skill| !remembered.has(&skill.identity);
-    let new: Vec<&Skill> = suggested.into_iter().filter(is_new).collect();
+    let is_new = |skill: &HintedSkill| !remembered.has(&skill.identity);
+    let new: Vec<HintedSkill> = suggested.into_iter().filter(is_new).collect();
     let profile = context.profile().ok()?;
     let profile = profile.for_client(match profile.client_choice {
         ClientChoice::Reported => Some(client),
         ClientChoice::Fixed(client) => client,
     });
     let text = hint(&profile, &new)?;
-    remembered.add(new.iter().map(|skill| &*skill.identity)).ok()?;
+    remembered.add(new.iter().map(|skill| skill.identity.as_str())).ok()?;
     Some(match client.hook? {
         HookFormat::Event(name) => {
             json!({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
         }
         HookFormat::Context => json!({"additionalContext": text}),
     })
+}
+
+/// The skills that a prompt asks for, from the cache if no file has changed since it was written.
+fn suggested(context: &Context, prompt: &str) -> Option<Vec<HintedSkill>> {
+    let store = context.store().ok()?;
+    let sources = store.sources();
+    if let Some(cached) = store.cache().and_then(|cache| cache.unchanged(&sources)) {
+        let ranking = cached.search(prompt, SUGGESTION_LIMIT);
+        let hits = ranking.hits.iter().take(ranking.suggested());
+        return Some(hits.filter_map(|hit| cached.skill(hit).map(HintedSkill::from)).collect());
+    }
+    // A repository is served as it was fetched last: no prompt waits for a network.
+    let snapshot = store.refresh(Cause::Start).snapshot;
+    let ranking = snapshot.search(prompt, SUGGESTION_LIMIT);
+    let hits = ranking.hits.iter().take(ranking.suggested());
+    let skill = |hit: &SearchHit| snapshot.catalog.skill(SkillId::at(hit.entry));
+    let suggested = hits.filter_map(|hit| skill(hit).map(HintedSkill::from)).collect();
+    if let Some(cache) = store.cache() {
+        cache.save(&snapshot);
+    }
+    Some(suggested)
 }

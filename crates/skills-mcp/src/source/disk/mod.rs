@@ -115,8 +115,9 @@ pub(super) enum ListedEntry {
     Refused(DiskError),
 }
 
-/// A file that changed within this time may change again without a new fingerprint: disks' clocks are coarse.
-const STAMP_SETTLE_TIME: Duration = Duration::from_millis(20);
+/// A file that changed within this time may change again without a new fingerprint: disks' clocks are coarse, some as coarse as
+/// a second, and a fingerprint may be kept for another process.
+const STAMP_SETTLE_TIME: Duration = Duration::from_secs(1);
 
 /// A fingerprint of these numbers, unless the file changed too lately.
 fn stamp(changed: Duration, known: &[i128]) -> Stamp {

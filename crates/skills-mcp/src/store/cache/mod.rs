@@ -1,0 +1,237 @@
+//! What a scan learned, kept on disk for the next process: in the manner of git's index, a file that looks as it did is not read
+//! again.
+//!
+//! A file is the same if its path, size, inode and times of modification and change are; one that changed within a second of
+//! being seen is never trusted. A cache belongs to one list of sources and one build of this program, and a damaged one is not
+//! used. Processes replace it whole, so that a reader needs no lock. Not here: reading and writing the file (`file`).
+
+mod file;
+
+use std::{collections::HashMap, fmt, path::Path, sync::Arc};
+
+use file::CacheFile;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use skills_core::{
+    catalog::{Catalog, FileEntry, Folder, Skill, SkillId, SkillKind},
+    diagnostic::Finding,
+    document::{ContentDigest, Parsed},
+    relpath::RelPath,
+    route::ranked::{RankedIndex, Ranking, SearchHit},
+};
+
+use super::Snapshot;
+use crate::source::{Directory, FileIdentity, ScanScope, ScannedSource};
+
+/// Where the cache of some sources is.
+#[derive(Debug, Clone)]
+pub struct Cache(CacheFile);
+
+/// A source as it was scanned.
+#[derive(Serialize, Deserialize)]
+struct CachedScan {
+    identity: Option<FileIdentity>,
+    folder: Arc<Folder>,
+    findings: Vec<(String, Finding)>,
+}
+
+/// A skill as far as a search shows it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CachedSkill {
+    source: usize,
+    /// Which of the two layouts it has.
+    pub kind: SkillKind,
+    path: String,
+    digest: ContentDigest,
+    /// Its identity.
+    pub identity: String,
+    /// What it is called where it is loaded by name.
+    pub label: String,
+    /// What it is for.
+    pub description: String,
+}
+
+/// What a search needs. Skills are numbered by source and file.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CachedSearch {
+    skills: Vec<CachedSkill>,
+    index: RankedIndex,
+}
+
+/// What was read of each source's files.
+#[derive(Serialize, Deserialize)]
+struct CachedFiles(Vec<Vec<(RelPath, Arc<Parsed>)>>);
+
+/// What an earlier process knew, for the first refresh of this one.
+pub(super) struct Restored {
+    scans: Vec<CachedScan>,
+    search: CachedSearch,
+    files: Vec<HashMap<RelPath, Arc<Parsed>>>,
+}
+
+impl fmt::Debug for Restored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Restored")
+            .field("skills", &self.search.skills.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Cache {
+    /// The cache of these sources for the user of this home folder.
+    pub fn new(home: &Path, sources: &[Directory]) -> Option<Self> {
+        let described: Vec<String> = sources.iter().map(Directory::description).collect();
+        CacheFile::new(home, &described.join("\n")).map(Self)
+    }
+
+    /// What a search needs, if every source is as it was when the cache was written.
+    pub fn unchanged(&self, sources: &[Directory]) -> Option<CachedSearch> {
+        let sections = self.0.read()?;
+        let scans: Vec<CachedScan> = decoded(sections.scans())?;
+        if scans.len() != sources.len() {
+            return None;
+        }
+        let is_same = |(number, (scan, source)): (usize, (&CachedScan, &Directory))| {
+            scan.is_found_again(number, source)
+        };
+        let same = scans.iter().zip(sources).enumerate().all(is_same);
+        same.then(|| decoded(sections.search())).flatten()
+    }
+
+    pub(super) fn restore(&self) -> Option<Restored> {
+        let sections = self.0.read()?;
+        let CachedFiles(files) = decoded(sections.files())?;
+        let files = files.into_iter().map(|files| files.into_iter().collect());
+        Some(Restored {
+            scans: decoded(sections.scans())?,
+            search: decoded(sections.search())?,
+            files: files.collect(),
+        })
+    }
+
+    /// Keeps what a snapshot knows. Where it cannot be kept, the next process reads everything.
+    pub fn save(&self, snapshot: &Snapshot) {
+        let sections = snapshot.sections();
+        if let Err(error) = sections.and_then(|sections| self.0.write(&sections)) {
+            tracing::debug!("the cache was not written: {error}");
+        }
+    }
+}
+
+fn decoded<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    postcard::from_bytes(bytes).ok()
+}
+
+fn encoded(value: &impl Serialize) -> std::io::Result<Vec<u8>> {
+    postcard::to_stdvec(value).map_err(std::io::Error::other)
+}
+
+impl CachedScan {
+    /// Whether a scan now finds the same.
+    fn is_found_again(&self, number: usize, source: &Directory) -> bool {
+        let Some(identity) = self.identity else { return !source.is_there() };
+        let mut scanned = ScannedSource::resumed(identity, Arc::clone(&self.folder));
+        let found = scanned.scan(source, number, ScanScope::All, None);
+        found.is_ok()
+            && scanned.identity() == Some(identity)
+            && (Arc::ptr_eq(scanned.folder(), &self.folder) || *scanned.folder() == self.folder)
+            && scanned.folder().is_sure()
+            && scanned.findings() == self.findings
+    }
+}
+
+impl CachedSearch {
+    /// The skills that a request most likely means.
+    pub fn search(&self, query: &str, limit: usize) -> Ranking {
+        let mut ranking = self.index.search(query, limit);
+        let place = |hit: &SearchHit| {
+            self.skill(hit).map(|skill| (skill.source, skill.kind, skill.path.as_str()))
+        };
+        super::index::order_ties(&mut ranking, place);
+        ranking
+    }
+
+    /// The skill of a hit.
+    pub fn skill(&self, hit: &SearchHit) -> Option<&CachedSkill> {
+        self.skills.get(hit.entry)
+    }
+}
+
+impl Restored {
+    /// What a file of a source said, if it is in the state that it was in.
+    pub(super) fn parsed(
+        &self,
+        number: usize,
+        file: &RelPath,
+        entry: FileEntry,
+    ) -> Option<Arc<Parsed>> {
+        let before = self.scans.get(number)?.folder.file(file)?;
+        let parsed = self.files.get(number)?.get(file).filter(|_| before.is_same(entry));
+        parsed.map(Arc::clone)
+    }
+
+    /// The index with the numbers of this catalog, exact, and the skills that it does not have.
+    pub(super) fn index(self, catalog: &Catalog) -> (RankedIndex, Vec<SkillId>) {
+        let CachedSearch { skills, index } = self.search;
+        let place = |skill: &CachedSkill| (skill.source, skill.kind, skill.path.clone());
+        let cached: HashMap<_, usize> = skills.iter().map(place).zip(0..).collect();
+        let mut numbers = vec![None; skills.len()];
+        let mut missing = Vec::new();
+        for skill in catalog.skills() {
+            let old = cached.get(&(skill.source, skill.kind, skill.path.to_string())).copied();
+            let is_same = |old: &usize| {
+                skills.get(*old).is_some_and(|cached| {
+                    cached.digest == *skill.document().digest()
+                        && cached.identity == *skill.identity
+                })
+            };
+            match old.filter(is_same).and_then(|old| numbers.get_mut(old)) {
+                Some(number) => *number = Some(skill.id.index()),
+                None => missing.push(skill.id),
+            }
+        }
+        let gone = numbers.iter().enumerate().filter(|(_, new)| new.is_none());
+        let index = index.with(gone.map(|(old, _)| (old, None))).renumbered(&numbers);
+        (index, missing)
+    }
+}
+
+impl Snapshot {
+    fn sections(&self) -> std::io::Result<[Vec<u8>; 3]> {
+        let sources = || self.catalog.sources().iter();
+        let scans: Vec<CachedScan> = sources()
+            .zip(&self.roots)
+            .map(|(source, root)| CachedScan {
+                identity: root.identity,
+                folder: Arc::clone(&source.root),
+                findings: source.scan_findings().to_vec(),
+            })
+            .collect();
+        let files = |source: &skills_core::catalog::Source| {
+            source.parsed().map(|(file, parsed)| (file.clone(), Arc::clone(parsed))).collect()
+        };
+        let files = CachedFiles(sources().map(files).collect());
+        Ok([encoded(&scans)?, encoded(&self.cached_search())?, encoded(&files)?])
+    }
+
+    fn cached_search(&self) -> CachedSearch {
+        let mut skills: Vec<&Skill> = self.catalog.skills().collect();
+        skills.sort_by(|a, b| (a.source, &a.file).cmp(&(b.source, &b.file)));
+        let mut numbers = vec![None; self.catalog.end()];
+        for (new, skill) in skills.iter().enumerate() {
+            if let Some(number) = numbers.get_mut(skill.id.index()) {
+                *number = Some(new);
+            }
+        }
+        let cached = |skill: &&Skill| CachedSkill {
+            source: skill.source,
+            kind: skill.kind,
+            path: skill.path.to_string(),
+            digest: *skill.document().digest(),
+            identity: skill.identity.to_string(),
+            label: skill.label.to_string(),
+            description: skill.fields().description.clone(),
+        };
+        let skills = skills.iter().map(cached).collect();
+        CachedSearch { skills, index: self.ranked().renumbered(&numbers) }
+    }
+}
