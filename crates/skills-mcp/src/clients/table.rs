@@ -11,7 +11,7 @@ const CODEX: &str = ".codex/skills";
 const GOOSE_PROJECT: &[&str] = &[AGENTS, ".goose/skills", CLAUDE];
 const GOOSE_USER: &[&str] = &[AGENTS, CLAUDE, ".config/goose/skills", ".config/agents/skills"];
 const OPENCODE_PROJECT: &[&str] = &[".opencode/skills", ".opencode/skill", CLAUDE, AGENTS];
-const OPENCODE_USER: &[&str] = &[".config/opencode/skills", CLAUDE, AGENTS];
+const OPENCODE_USER: &[&str] = &[".config/opencode/skills", ".opencode/skills", CLAUDE, AGENTS];
 const COPILOT_PROJECT: &[&str] = &[".github/skills", CLAUDE, AGENTS];
 const COPILOT_USER: &[&str] = &[".copilot/skills", AGENTS];
 const VSCODE_USER: &[&str] = &[".copilot/skills", CLAUDE, AGENTS];
@@ -20,6 +20,7 @@ const CURSOR_PROJECT: &[&str] = &[AGENTS, ".cursor/skills", CLAUDE, CODEX];
 const CURSOR_USER: &[&str] = &[".cursor/skills", AGENTS, CLAUDE, CODEX];
 const WINDSURF_USER: &[&str] = &[".codeium/windsurf/skills", AGENTS];
 const CODEX_NATIVE: &[&str] = &[AGENTS, CODEX];
+const QWEN_NATIVE: &[&str] = &[".qwen/skills", AGENTS];
 
 /// Every client there is.
 pub const CLIENTS: &[KnownClient] = &[
@@ -210,7 +211,7 @@ pub const CLIENTS: &[KnownClient] = &[
             structured: measured(StructuredUse::Dropped),
             ..CAREFUL
         }),
-        ..row("continue", "Continue", &[".continue/skills"], &[".continue/skills"])
+        ..row("continue", "Continue", &[".continue/skills", CLAUDE], &[".continue/skills"])
     },
     row("junie", "Junie", &[".junie/skills"], &[".junie/skills"]),
     KnownClient {
@@ -227,7 +228,7 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CAREFUL
         }),
         hook: PROMPT_SUBMIT,
-        ..row("qwen", "Qwen Code", &[".qwen/skills"], &[".qwen/skills"])
+        ..row("qwen", "Qwen Code", QWEN_NATIVE, QWEN_NATIVE)
     },
     row("trae", "Trae", &[".trae/skills"], &[".trae/skills"]),
     row("openhands", "OpenHands", &[".openhands/skills"], &[".openhands/skills"]),

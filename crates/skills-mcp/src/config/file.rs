@@ -73,13 +73,7 @@ pub(super) fn change_record(
     path: &Path,
     change: impl FnOnce(Option<String>) -> io::Result<Option<String>>,
 ) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
-    }
+    path.parent().map(create_private_folder).transpose()?;
     let _lock = lock(&path.with_extension("lock"))?;
     let before = read_record(path)?;
     let is_new = before.is_none();
@@ -93,6 +87,15 @@ pub(super) fn change_record(
             if is_new { Ok(()) } else { file.sync_data() }
         });
     written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+/// Creates a folder, and those above it, for the owner only.
+pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
 }
 
 fn lock(path: &Path) -> io::Result<File> {
@@ -114,7 +117,7 @@ fn lock(path: &Path) -> io::Result<File> {
 }
 
 /// Opens for the owner only, and never through a symbolic link.
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;

@@ -24,6 +24,7 @@ pub use content::{ContentConfig, ServedContent};
 pub use environment::{Environment, VARIABLES, Variable, inherited, secret};
 pub use error::ConfigError;
 pub use file::{FileStamp, read_optional};
+pub(crate) use file::{create_private_folder, private};
 pub use keys::{ConfigKey, KEYS};
 pub use kind::ValueKind;
 pub use layer::{Layer, Setting, SettingOrigin};

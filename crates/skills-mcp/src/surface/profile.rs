@@ -208,7 +208,7 @@ impl Loader {
 /// The list of tools costs at most so many tokens where nothing else is said.
 const DEFAULT_BUDGET_TOKENS: usize = 2_000;
 /// The same where the client's model sees instructions too: both together stay below the default.
-const INSTRUCTED_BUDGET_TOKENS: usize = 1_500;
+const INSTRUCTED_BUDGET_TOKENS: usize = 1_300;
 /// Clients are known that cut longer answers.
 const DEFAULT_ANSWER_CHARS: usize = 20_000;
 

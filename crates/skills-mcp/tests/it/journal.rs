@@ -26,6 +26,7 @@ use skills_usage::{
 };
 
 use crate::{
+    events::files_with,
     support::{ROOT_TREE, after, eventually, ordinary, run, server},
     tunnel::{HOST, Tunnel},
 };
@@ -74,6 +75,14 @@ pub(crate) fn ask(client: &mut Client) {
 
 pub(crate) fn own(home: &Home) -> PathBuf {
     home.path().join(".skills-mcp")
+}
+
+/// The names of what is kept there, but for the record of consent and the cache of the scan, which have nothing to do with
+/// events.
+pub(crate) fn kept(home: &Home) -> Vec<String> {
+    let files = fs::read_dir(own(home)).into_iter().flatten().flatten();
+    let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+    names.filter(|name| !name.starts_with("trust.") && name != "cache").collect()
 }
 
 /// The numbers of the events in a file.
@@ -245,9 +254,7 @@ fn a03_the_third_useless_in_a_row_is_warned_of_over_sessions_and_shown_in_statis
     }
     let (_, _, log) = client.close();
     assert_eq!(log.matches(WARNING).count(), 1, "{log}");
-    let kept = fs::read_dir(own(&other)).unwrap().map(|entry| entry.unwrap().file_name());
-    let kept: Vec<String> = kept.map(|name| name.to_string_lossy().into_owned()).collect();
-    assert!(kept.iter().all(|name| name.starts_with("trust.")), "{kept:?}");
+    assert_eq!(kept(&other), Vec::<String>::new());
 }
 
 /// An address without a listener.
@@ -479,7 +486,7 @@ fn an_event_is_kept_as_the_content_says_once_agreed_to_unless_trust_is_strict() 
     let mut client = shake(strict);
     ask(&mut client);
     client.close();
-    assert!(!own(&home).exists());
+    assert_eq!(kept(&home), Vec::<String>::new());
     let mut client = shake(server(&home));
     ask(&mut client);
     say("two.jsonl");
@@ -565,11 +572,7 @@ fn without_analytics_there_is_no_file_and_no_thread() {
     assert_eq!(threads(&client), Vec::<String>::new());
     client.close();
     // The record of consent is there, analytics or not.
-    let files = || -> Vec<String> {
-        let files = fs::read_dir(own(&home)).unwrap().flatten();
-        let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
-        names.filter(|name| !name.starts_with("trust.")).collect()
-    };
+    let files = || kept(&home);
     assert_eq!(files(), Vec::<String>::new());
     let mut client = shake(sending(&home, "http://127.0.0.1:9/x"));
     assert_eq!((threads(&client).len(), files().len()), (0, 0), "nor before an event");
@@ -613,13 +616,18 @@ fn files_are_for_their_owner_and_without_an_endpoint_there_is_only_the_history()
     let mut files: Vec<_> =
         fs::read_dir(own(&home)).unwrap().flatten().map(|file| file.path()).collect();
     files.sort();
+    let cache = own(&home).join("cache");
+    files.retain(|file| *file != cache);
     let names = ["analytics.jsonl", "trust.json", "trust.lock"].map(|name| own(&home).join(name));
     assert_eq!(files, names);
+    for cached in fs::read_dir(&cache).into_iter().flatten().flatten() {
+        assert_eq!((mode(&cache), mode(&cached.path())), (0o700, 0o600));
+    }
     assert_eq!(mode(&own(&home)), 0o700);
     let mut client = shake(sending(&home, "http://127.0.0.1:9/x"));
     ask(&mut client);
     client.close();
-    for file in fs::read_dir(own(&home)).unwrap().flatten() {
+    for file in fs::read_dir(own(&home)).unwrap().flatten().filter(|file| file.path() != cache) {
         assert_eq!(mode(&file.path()), 0o600, "{}", file.path().display());
     }
 }
@@ -682,9 +690,7 @@ fn send_2_a_request_is_as_promised_and_a_token_stays_a_secret() {
     let body: Value = serde_json::from_str(&posted.body).unwrap();
     assert_eq!(body.as_object().unwrap().len(), 1);
     assert!(!log.contains("canary"), "{log}");
-    for file in fs::read_dir(own(&home)).unwrap().flatten() {
-        assert!(!fs::read_to_string(file.path()).unwrap().contains("canary"));
-    }
+    assert_eq!(files_with(&own(&home), &["canary"]), Vec::<String>::new());
 }
 
 // SEND-2

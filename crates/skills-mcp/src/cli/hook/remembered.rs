@@ -14,6 +14,8 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use skills_core::digest::hex;
 
+use crate::config::{create_private_folder, private};
+
 /// A record that no hint was added to for so long is removed.
 const MAX_RECORD_AGE: Duration = Duration::from_hours(14 * 24);
 /// A longer record is not read: nothing is named any more.
@@ -49,11 +51,11 @@ impl Remembered {
         let folder = self.path.parent().unwrap_or(&self.path);
         let is_new = self.text.is_empty();
         if is_new {
-            fs::create_dir_all(folder)?;
+            create_private_folder(folder)?;
             sweep(folder);
         }
         let lines: Vec<&str> = skills.flat_map(|skill| [skill, "\n"]).collect();
-        let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+        let mut file = private(OpenOptions::new().create(true).append(true)).open(&self.path)?;
         if file.metadata()?.len() > MAX_RECORD_BYTES {
             return Err(io::Error::other("the record is full"));
         }

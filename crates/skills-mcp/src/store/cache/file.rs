@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "this file reads and writes the cache")]
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     hash::{DefaultHasher, Hasher as _},
     io::{self, Read as _, Write as _},
     ops::Range,
@@ -14,7 +14,11 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use skills_core::digest::hex;
 
-use crate::{clock, paths::own_program};
+use crate::{
+    clock,
+    config::{create_private_folder, private},
+    paths::own_program,
+};
 
 /// Every file begins with this; another format gets another one.
 const FORMAT_MARK: &[u8; 16] = b"skills-mcp-idx-1";
@@ -53,7 +57,7 @@ impl CacheFile {
 
     /// The file's parts; none if it is not there, not whole or not ours.
     pub(super) fn read(&self) -> Option<CacheSections> {
-        let file = File::open(&self.path).ok()?;
+        let file = private(OpenOptions::new().read(true)).open(&self.path).ok()?;
         let length = file.metadata().ok().filter(fs::Metadata::is_file)?.len();
         let mut bytes = Vec::with_capacity(usize::try_from(length.min(MAX_CACHE_BYTES)).ok()?);
         file.take(MAX_CACHE_BYTES).read_to_end(&mut bytes).ok()?;
@@ -81,7 +85,7 @@ impl CacheFile {
             return Ok(());
         }
         let folder = self.path.parent().unwrap_or(&self.path);
-        fs::create_dir_all(folder)?;
+        create_private_folder(folder)?;
         let name = format!("{}.{:016x}.tmp", std::process::id(), clock::jitter().to_bits());
         let aside = self.path.with_extension(name);
         let written = write_new(&aside, &header, sections);
@@ -116,7 +120,7 @@ impl CacheSections {
 }
 
 fn write_new(path: &Path, header: &[u8], sections: &[Vec<u8>]) -> io::Result<()> {
-    let mut file = File::create_new(path)?;
+    let mut file = private(OpenOptions::new().write(true).create_new(true)).open(path)?;
     file.write_all(header)?;
     sections.iter().try_for_each(|section| file.write_all(section))
 }
