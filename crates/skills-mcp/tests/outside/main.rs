@@ -14,5 +14,7 @@ mod page;
 mod postgres;
 #[path = "../it/recount.rs"]
 mod recount;
+mod sdk;
+mod tools;
 #[path = "../it/usage.rs"]
 mod usage;

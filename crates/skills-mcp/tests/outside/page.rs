@@ -5,9 +5,7 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
     process::Command,
-    sync::LazyLock,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -17,32 +15,12 @@ use skills_testkit::{
     events::{Events, skill_name, timestamp},
 };
 
+use crate::tools::NODE;
+
 const DAY: u64 = 86_400_000;
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 /// What somebody could call a skill, ask for, or say of one.
 const HOSTILE: &str = "\"'><script>document.title='owned'</script><img src=//evil.example/x onerror=alert(1)>\u{202e}\u{1b}[2J";
-
-/// What the checks need, brought once for all of them.
-static TOOLS: LazyLock<PathBuf> = LazyLock::new(|| {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/outside");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page");
-    fs::create_dir_all(&folder).unwrap();
-    for file in ["package.json", "package-lock.json", ".npmrc", "page.mjs"] {
-        fs::copy(from.join(file), folder.join(file)).unwrap();
-    }
-    let lock = fs::read(from.join("package-lock.json")).unwrap();
-    let brought = folder.join("node_modules/brought.json");
-    if fs::read(&brought).ok().as_ref() != Some(&lock) {
-        let npm = Command::new("npm")
-            .args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"])
-            .current_dir(&folder)
-            .output()
-            .expect("npm is installed: apt-get install npm");
-        assert!(npm.status.success(), "{}", String::from_utf8_lossy(&npm.stderr));
-        fs::write(&brought, &lock).unwrap();
-    }
-    folder
-});
 
 fn now() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -118,7 +96,7 @@ fn looked_at(name: &str, events: &[String], views: &str, skills: &[&str]) -> Val
     asking.env("COLLECT_TOKEN", TOKEN);
     let asking = events.is_empty().then(|| Listening::start(asking));
     let login = asking.as_ref().map(|asking| format!("http://{}/", asking.address()));
-    let tools = &*TOOLS;
+    let tools = &*NODE;
     let shots = tools.join(format!("shots-{name}"));
     fs::create_dir_all(&shots).unwrap();
     let node = Command::new("node")
