@@ -14,6 +14,7 @@ use super::{
     trust::{self, Asking},
 };
 use crate::{
+    clients::KnownClient,
     config::{ConfigKey, ConfigValue, SandboxMode},
     paths::own_program,
     script::{self, Enforced, Runs},
@@ -22,6 +23,7 @@ use crate::{
         git::{GitError, InstalledGit},
     },
     store::{Cause, Refreshed, Snapshot, Store},
+    surface::ClientChoice,
     transport::{Client, ClientError, Era, Tried},
     usage::outlook,
 };
@@ -37,7 +39,7 @@ pub(super) fn run(context: &Context, options: &DoctorOptions) -> Result<ExitCode
     // Its servers below serve, so what they put on record is known here too.
     let store = context.serving_store()?;
     super::sync::at_first(&store)?;
-    context.profile()?;
+    let presented = presented(context.profile()?.client_choice);
     store.watch();
     let refreshed = store.refresh(Cause::Start);
     let tried = [Era::Handshake, Era::Stateless].map(|era| try_out(context, era));
@@ -52,8 +54,17 @@ pub(super) fn run(context: &Context, options: &DoctorOptions) -> Result<ExitCode
     let repositories = sources.iter().filter_map(Directory::repository);
     let left_behind =
         repositories.flat_map(|one| one.left_behind()).chain(script::sweep()).collect();
-    let examined =
-        Examined { store, refreshed, tried, sandbox, git, left_behind, analytics, warnings };
+    let examined = Examined {
+        store,
+        refreshed,
+        tried,
+        sandbox,
+        git,
+        left_behind,
+        analytics,
+        presented,
+        warnings,
+    };
     let mut out = Output::new();
     if options.json {
         out.json(&examined.json());
@@ -76,6 +87,8 @@ struct Examined {
     left_behind: Vec<String>,
     /// Whether events are kept and sent, in a build that does.
     analytics: Option<String>,
+    /// Which client the server presents itself to.
+    presented: String,
     /// What the operator should know of their own set-up.
     warnings: Vec<String>,
 }
@@ -183,6 +196,7 @@ impl Examined {
         }
         self.trust(out);
         out.heading("Protocol");
+        out.line(dim(&format!("  {}", self.presented)));
         for round in &self.tried {
             out.line(match round {
                 Ok(Tried { version, tools, took }) => {
@@ -209,6 +223,24 @@ impl Examined {
         out.heading("Trust");
         for asking in &asking {
             asking.print(out);
+        }
+    }
+}
+
+/// Which client the server presents itself to, in a sentence.
+fn presented(choice: ClientChoice) -> String {
+    match choice {
+        ClientChoice::Reported => {
+            let known = KnownClient::handled_ids().count();
+            format!(
+                "presents itself as fits the client's name, if it is one of {known}; else as the contract says"
+            )
+        }
+        ClientChoice::Fixed(Some(client)) => {
+            format!("presents itself as to {}, because --client says so", client.name)
+        }
+        ClientChoice::Fixed(None) => {
+            "presents itself as the contract says, because --client says so".to_owned()
         }
     }
 }

@@ -10,7 +10,7 @@ use skills_core::{
     route::ranked::{self, RankedIndex, Ranking, SearchEntry, Tokenizer},
 };
 
-use super::{Snapshot, Store, request::RefreshRequest};
+use super::{Snapshot, Store, refresher::RefreshRequest};
 use crate::source::{Bodies, Slab, map};
 
 /// An index that is ready stays ready if at most so many skills have changed: a call may be waiting.

@@ -10,7 +10,7 @@ use tokio::{
 
 #[cfg(target_os = "linux")]
 use super::Debouncer;
-use super::{Cause, Store, request::RefreshScope};
+use super::{Cause, Store, refresher::RefreshScope};
 use crate::{clock, source::Queue};
 
 /// How long until the next refresh after one that failed.

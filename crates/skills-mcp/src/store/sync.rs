@@ -20,7 +20,7 @@ use skills_core::{
 };
 use tokio::{task::spawn_blocking, time::sleep};
 
-use super::{Cause, Snapshot, Store, request::RefreshScope};
+use super::{Cause, Snapshot, Store, refresher::RefreshScope};
 use crate::{
     clock,
     config::{GitSettings, read_optional},
