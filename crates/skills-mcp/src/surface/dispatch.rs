@@ -21,7 +21,7 @@ use super::{
     AdvertisedTool, Blocking, Call, Refusal, Registry, Reply, ServerProfile, Session, ToolList,
 };
 use crate::{
-    clients::{CLIENTS, KnownClient},
+    clients::CLIENTS,
     event::{CallContext, Sink},
     script::{Caller, Runs},
     store::{Cause, Snapshot, Store},
@@ -77,8 +77,10 @@ pub struct Dispatcher {
     telemetry: Telemetry,
     session: Arc<Session>,
     profile: ServerProfile,
-    /// The tools as each client of the table sees them, by its place in the table; the last are those of all other clients.
-    registries: Vec<OnceLock<Registry>>,
+    /// The tools as each client of the table sees them, by its place in the table.
+    known: Vec<OnceLock<Registry>>,
+    /// The tools as all other clients see them.
+    others: OnceLock<Registry>,
     runs: Arc<Runs>,
     running: Semaphore,
     long_reads: Semaphore,
@@ -100,7 +102,8 @@ impl Dispatcher {
             sink,
             telemetry,
             session: Arc::default(),
-            registries: (0..=CLIENTS.len()).map(|_| OnceLock::new()).collect(),
+            known: CLIENTS.iter().map(|_| OnceLock::new()).collect(),
+            others: OnceLock::new(),
             profile,
             runs: Arc::new(runs),
             running: Semaphore::new(MAX_RUNNING_CALLS),
@@ -116,17 +119,11 @@ impl Dispatcher {
 
     /// The tools for a client that calls itself so.
     pub fn registry(&self, reported: Option<&str>) -> &Registry {
-        self.registry_for(self.profile.choose(reported))
-    }
-
-    fn registry_for(&self, client: Option<&'static KnownClient>) -> &Registry {
+        let client = self.profile.choose(reported);
         let place = client.and_then(|client| CLIENTS.iter().position(|row| row.id == client.id));
+        let known = place.and_then(|place| self.known.get(place));
         let registry = || Registry::new(Arc::new(self.profile.for_client(client)));
-        let place = place.unwrap_or(CLIENTS.len());
-        // There is a place for each.
-        self.registries
-            .get(place)
-            .map_or_else(|| unreachable!(), |known| known.get_or_init(registry))
+        known.unwrap_or(&self.others).get_or_init(registry)
     }
 
     /// The store that calls are answered from.
@@ -142,11 +139,8 @@ impl Dispatcher {
     /// The tool lists over a snapshot of all clients that asked for something. A digest of them is the same for two snapshots
     /// only where each client reads the same.
     pub fn tool_lists(&self, snapshot: &Arc<Snapshot>) -> Vec<Arc<ToolList>> {
-        self.registries
-            .iter()
-            .filter_map(OnceLock::get)
-            .map(|known| known.tool_list(snapshot))
-            .collect()
+        let asked = self.known.iter().chain([&self.others]).filter_map(OnceLock::get);
+        asked.map(|registry| registry.tool_list(snapshot)).collect()
     }
 
     /// A snapshot with every change that was on disk when the request came, to answer a client from.

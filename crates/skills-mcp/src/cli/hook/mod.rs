@@ -96,16 +96,25 @@ fn answer(context: &Context, client: &'static KnownClient) -> Option<Value> {
     if suggested.is_empty() {
         return None;
     }
-    let remembered = Remembered::open(context.environment.home.as_deref()?, &submitted.session_id);
-    let is_new = |skill: &HintedSkill| !remembered.has(&skill.identity);
-    let new: Vec<HintedSkill> = suggested.into_iter().filter(is_new).collect();
+    // Without a conversation there is none to repeat anything to: a person tries it out.
+    let home = context.environment.home.as_deref();
+    let remembered = match submitted.session_id.as_str() {
+        "" => None,
+        conversation => Some(Remembered::open(home?, conversation)),
+    };
+    let was_named = |skill: &HintedSkill| {
+        remembered.as_ref().is_some_and(|remembered| remembered.has(&skill.identity))
+    };
+    let new: Vec<HintedSkill> = suggested.into_iter().filter(|skill| !was_named(skill)).collect();
     let profile = context.profile().ok()?;
     let profile = profile.for_client(match profile.client_choice {
         ClientChoice::Reported => Some(client),
         ClientChoice::Fixed(client) => client,
     });
     let text = hint(&profile, &new)?;
-    remembered.add(new.iter().map(|skill| skill.identity.as_str())).ok()?;
+    if let Some(remembered) = remembered {
+        remembered.add(new.iter().map(|skill| skill.identity.as_str())).ok()?;
+    }
     Some(match client.hook? {
         HookFormat::Event(name) => {
             json!({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
