@@ -160,8 +160,11 @@ fn whatever_is_wrong_the_prompt_goes_on() {
 }
 
 #[test]
-fn copilot_with_a_plugin_of_claude_code_gets_its_own_format() {
+fn clients_with_a_plugin_of_claude_code_get_their_own_format_and_names() {
     let home = home();
+    let input = json!({"prompt": ROTATE, "session_id": "c", "turn_id": 3, "cwd": home.path().join("project")});
+    let (_, out, _) = hooked(&mut agents(&home, &["hook", "claude-code"]), &input.to_string());
+    assert!(out.contains("UserPromptSubmit") && out.contains(": skill name"), "Codex: {out}");
     let input = json!({"prompt": ROTATE, "sessionId": "s", "cwd": home.path().join("project")});
     let mut command = agents(&home, &["hook", "claude-code"]);
     let (code, out, _) = hooked(command.env("COPILOT_CLI", "1"), &input.to_string());

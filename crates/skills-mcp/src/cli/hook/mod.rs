@@ -23,6 +23,7 @@ use skills_core::{
 use super::{Context, Failure, Output, client_of};
 use crate::{
     clients::{HookFormat, KnownClient},
+    config::Environment,
     store::Cause,
     surface::{ClientChoice, HintedSkill, hint},
 };
@@ -30,6 +31,8 @@ use crate::{
 #[derive(clap::Args)]
 pub(super) struct HookOptions {
     /// The client whose hook this is: claude-code, codex, gemini, qwen, copilot, droid, opencode, cline
+    // Another name than that of the flag `--client`, which is valid for every command.
+    #[arg(id = "hook_client", value_name = "CLIENT")]
     client: String,
 }
 
@@ -46,6 +49,27 @@ struct SubmittedPrompt {
     session_id: String,
     #[serde(default)]
     cwd: Option<std::path::PathBuf>,
+    /// Claude Code's number of the prompt.
+    prompt_id: Option<Value>,
+    /// Codex's number of the turn.
+    turn_id: Option<Value>,
+}
+
+impl SubmittedPrompt {
+    /// The client that sent it. Several clients take Claude Code's plugins as they are, and their hooks too; they tell the hook
+    /// other things, and have other names for tools.
+    fn sender(
+        &self,
+        said: &'static KnownClient,
+        environment: &Environment,
+    ) -> &'static KnownClient {
+        let other = match (said.id, &self.turn_id, &self.prompt_id) {
+            _ if environment.of_copilot => "copilot",
+            ("claude-code", Some(_), None) => "codex",
+            _ => return said,
+        };
+        KnownClient::of_id(other).unwrap_or(said)
+    }
 }
 
 /// Whether these arguments are a hook's, so that a mistake in them must not fail.
@@ -55,11 +79,7 @@ pub(super) fn is_hook(mut arguments: impl Iterator<Item = std::ffi::OsString>) -
 
 pub(super) fn run(context: &Context, options: &HookOptions) -> Result<ExitCode, Failure> {
     let ids: Vec<&str> = KnownClient::with_hook_ids().collect();
-    let mut client = client_of("hook", &options.client, &ids)?;
-    // Copilot takes Claude Code's plugins as they are, and their hooks too, but not their answers.
-    if context.environment.of_copilot {
-        client = KnownClient::of_id("copilot").unwrap_or(client);
-    }
+    let client = client_of("hook", &options.client, &ids)?;
     if stdin().is_terminal() {
         return Err(Failure::usage(
             "hook reads what a client tells it from standard input".to_owned(),
@@ -89,6 +109,7 @@ fn answer(context: &Context, client: &'static KnownClient) -> Option<Value> {
     let mut input = String::new();
     stdin().take(MAX_INPUT_BYTES).read_to_string(&mut input).ok()?;
     let submitted: SubmittedPrompt = serde_json::from_str(&input).ok()?;
+    let client = submitted.sender(client, &context.environment);
     let mut context = context.clone();
     // Some clients start hooks in a folder of their own.
     context.environment.directory = submitted.cwd.unwrap_or(context.environment.directory);
