@@ -32,6 +32,7 @@ mod git_many;
 mod hook;
 mod hostile;
 mod house;
+mod integrations;
 mod journal;
 mod layout;
 mod link_targets;
