@@ -98,7 +98,7 @@ def details(wire, session, sight):
 
 
 def twice(skills, wire, session):
-    """Where the skills are listed: by the client and by us, by one of the two, or by nobody.
+    """Where the skills are listed: by the client and by us, by one of the two, or by neither.
 
     A client lists a skill by its description, or by its name in a tool. A name elsewhere may be that of a folder.
     """
@@ -109,9 +109,9 @@ def twice(skills, wire, session):
     for text in filter(None, sent):
         theirs, their_tools = theirs.replace(text.strip(), ""), their_tools.replace(text.strip(), "")
     ours = "\n".join(sent)
-    lists = {"both": [], "client": [], "server": [], "nobody": []}
+    lists = {"both": [], "client": [], "server": [], "neither": []}
     for name, (where, description) in skills.items():
         by_us, by_client = name in ours, description in theirs or name in their_tools
-        side = "both" if by_us and by_client else "server" if by_us else "client" if by_client else "nobody"
+        side = "both" if by_us and by_client else "server" if by_us else "client" if by_client else "neither"
         lists[side].append(where)
     return lists

@@ -142,4 +142,4 @@ def listed_once(trial):
     if lists["both"]:
         return (False, f"listed twice: {', '.join(lists['both'])}"), lists
     return (True, f"yes: {len(lists['client'])} by the client, {len(lists['server'])} by us, "
-                  f"{len(lists['nobody'])} by neither"), lists
+                  f"{len(lists['neither'])} by neither"), lists

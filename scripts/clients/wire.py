@@ -42,8 +42,8 @@ class Wire:
         """Note an answer of the server with what was asked for."""
         result = answer.get("result") or {}
         # Since 2026-07-28 there is no handshake, and every request names the client.
-        told = params.get("clientInfo") or (params.get("_meta") or {}).get("io.modelcontextprotocol/clientInfo") or {}
-        self.client = self.client or told.get("name", "")
+        reported = params.get("clientInfo") or (params.get("_meta") or {}).get("io.modelcontextprotocol/clientInfo") or {}
+        self.client = self.client or reported.get("name", "")
         self.instructions = self.instructions or result.get("instructions") or ""
         if method == "tools/list":
             self.lists.append({tool["name"]: tool for tool in result.get("tools", [])})
@@ -55,7 +55,7 @@ class Wire:
 
     @property
     def tools(self):
-        """Our tools as the client was first told of them."""
+        """Our tools as the server first listed them."""
         return self.lists[0] if self.lists else {}
 
     def descriptions(self, tool):

@@ -41,7 +41,7 @@ const HOOK_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// A longer message of the client is not read.
 const MAX_INPUT_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What clients tell a hook, in their spellings.
+/// What clients send to a hook, in their spellings.
 #[derive(Deserialize)]
 struct SubmittedPrompt {
     prompt: String,
@@ -56,8 +56,8 @@ struct SubmittedPrompt {
 }
 
 impl SubmittedPrompt {
-    /// The client that sent it. Several clients take Claude Code's plugins as they are, and their hooks too; they tell the hook
-    /// other things, and have other names for tools.
+    /// The client that sent it. Several clients take Claude Code's plugins as they are, and their hooks too; they send the
+    /// hook other things, and have other names for tools.
     fn sender(
         &self,
         said: &'static KnownClient,
@@ -82,7 +82,7 @@ pub(super) fn run(context: &Context, options: &HookOptions) -> Result<ExitCode, 
     let client = client_of("hook", &options.client, &ids)?;
     if stdin().is_terminal() {
         return Err(Failure::usage(
-            "hook reads what a client tells it from standard input".to_owned(),
+            "hook reads what a client sends from standard input".to_owned(),
             format!(
                 "try: echo '{{\"prompt\": \"write a commit message\"}}' | skills-mcp hook {}",
                 client.id

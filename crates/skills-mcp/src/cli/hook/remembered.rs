@@ -1,4 +1,4 @@
-//! [`Remembered`]: which skills a conversation was told of, so that none is named twice.
+//! [`Remembered`]: which skills the hook named in a conversation, so that it names none twice.
 //!
 //! One small file for each conversation in `~/.skills-mcp/hints`. Files of conversations that are long over are removed.
 
@@ -41,7 +41,7 @@ impl Remembered {
         Self { path, text }
     }
 
-    /// Whether the conversation was told of this skill.
+    /// Whether the hook named this skill in the conversation.
     pub(super) fn has(&self, skill: &str) -> bool {
         self.text.lines().any(|line| line == skill)
     }

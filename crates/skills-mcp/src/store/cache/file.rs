@@ -125,8 +125,8 @@ fn write_new(path: &Path, header: &[u8], sections: &[Vec<u8>]) -> io::Result<()>
     sections.iter().try_for_each(|section| file.write_all(section))
 }
 
-/// What stands before these sections: the mark, a checksum and their lengths. The checksum finds damage, not forgery: whoever
-/// can write here can replace the program too.
+/// What stands before these sections: the mark, a checksum and their lengths. The checksum finds damage, not forgery: a
+/// program that can write here can replace this one too.
 fn header_of(sections: [&[u8]; SECTION_COUNT]) -> [u8; HEADER_BYTES] {
     let mut hasher = DefaultHasher::new();
     for section in sections {
