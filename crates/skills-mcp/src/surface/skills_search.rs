@@ -267,7 +267,12 @@ fn ranked(call: &Call, input: SkillsSearchInput) -> SkillsSearchOutput {
             identity: Arc::clone(&skill.identity),
             summary: Summary::of(call, skill),
             score: json!((hit.score * 1e4).round() / 1e4),
-            excerpt: excerpt_of(call, skill, &terms),
+            // The text of a ranked search has descriptions, so only structured content has excerpts.
+            excerpt: if call.profile.is_structured() {
+                excerpt_of(call, skill, &terms)
+            } else {
+                String::new()
+            },
             matched_terms: Some(hit.matched_terms),
             clause: hit.clause.and_then(|number| clause_of(skill, number)),
         })
