@@ -34,7 +34,7 @@ const TOOLS_TTL_MS: u64 = 0;
 /// Where a request of the stateless era says who sends it.
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 /// A client of the table waits so long for instructions that say what there is; then it gets others.
-const FIRST_SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
+const FIRST_SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Core methods whose parameters, when malformed, reach us as an unknown request: they are -32602, not -32601.
 pub(super) const CORE_METHODS: &[&str] = &[

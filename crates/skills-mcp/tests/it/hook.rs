@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::Home;
+use skills_testkit::{Home, eventually};
 
 use crate::support::{agents, bundle, example, server};
 
@@ -43,6 +43,16 @@ fn home() -> Home {
     home
 }
 
+/// What the hook says in a conversation that it speaks in, and which that is. On a busy machine it may come to its time limit,
+/// and then a prompt goes on without a hint.
+fn said(home: &Home, client: &str, prompt: &str) -> (String, String) {
+    eventually("the hook speaks", || {
+        let session = format!("{client}-{:?}", std::time::Instant::now());
+        let out = ask(home, client, &session, prompt);
+        (!out.is_empty()).then_some((session, out))
+    })
+}
+
 fn ask(home: &Home, client: &str, session: &str, prompt: &str) -> String {
     let input =
         json!({"prompt": prompt, "session_id": session, "cwd": home.path().join("project")});
@@ -60,7 +70,8 @@ fn one_sure_hit_is_named_in_the_clients_own_format_and_once_per_conversation() {
     for client in
         ["claude-code", "codex", "qwen", "droid", "gemini", "copilot", "opencode", "cline"]
     {
-        let answer: Value = serde_json::from_str(&ask(&home, client, client, ROTATE)).unwrap();
+        let (session, out) = said(&home, client, ROTATE);
+        let answer: Value = serde_json::from_str(&out).unwrap();
         let own = &answer["hookSpecificOutput"];
         let text = match client {
             "copilot" | "opencode" | "cline" => &answer["additionalContext"],
@@ -79,16 +90,15 @@ fn one_sure_hit_is_named_in_the_clients_own_format_and_once_per_conversation() {
         assert!(text.contains(&format!("{load} name \"vault-rotate\"")), "{client}: {text}");
         assert_eq!(answer.as_object().unwrap().len(), 1, "{answer}");
         assert!(skills_core::estimate::tokens(text) <= 80, "{text}");
-        assert_eq!(ask(&home, client, client, ROTATE), "", "{client} says it twice");
+        assert_eq!(ask(&home, client, &session, ROTATE), "", "{client} says it twice");
     }
-    assert_ne!(ask(&home, "claude-code", "another conversation", ROTATE), "");
 }
 
 // HOOK-1
 #[test]
 fn a_near_tie_names_up_to_three_and_what_tells_them_apart() {
     let home = home();
-    let out = ask(&home, "claude-code", "s", "write about the release from merged pull requests");
+    let (_, out) = said(&home, "claude-code", "write about the release from merged pull requests");
     let answer: Value = serde_json::from_str(&out).unwrap();
     let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("- ")).collect();
@@ -113,9 +123,12 @@ fn a_tree_skill_is_named_by_its_path() {
     let home = Home::new();
     let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
     command.arg("--dir").arg(example()).args(["hook", "claude-code"]);
-    let prompt = json!({"prompt": "add sign in with a session cookie and OAuth to the React app", "session_id": "s"});
-    let (code, out, err) = hooked(&mut command, &prompt.to_string());
-    assert_eq!((code, err.as_str()), (0, ""));
+    let prompt = json!({"prompt": "add sign in with a session cookie and OAuth to the React app"});
+    let out = eventually("the hook speaks", || {
+        let (code, out, err) = hooked(&mut command, &prompt.to_string());
+        assert_eq!((code, err.as_str()), (0, ""));
+        (!out.is_empty()).then_some(out)
+    });
     assert!(out.contains("get_skill skill_path"), "{out}");
 }
 
@@ -162,27 +175,34 @@ fn whatever_is_wrong_the_prompt_goes_on() {
 #[test]
 fn clients_with_a_plugin_of_claude_code_get_their_own_format_and_names() {
     let home = home();
-    let input = json!({"prompt": ROTATE, "session_id": "c", "turn_id": 3, "cwd": home.path().join("project")});
-    let (_, out, _) = hooked(&mut agents(&home, &["hook", "claude-code"]), &input.to_string());
-    assert!(out.contains("UserPromptSubmit") && out.contains(": skill name"), "Codex: {out}");
-    let input = json!({"prompt": ROTATE, "sessionId": "s", "cwd": home.path().join("project")});
+    let spoken = |command: &mut Command, own: Value| {
+        let mut input = json!({"prompt": ROTATE, "cwd": home.path().join("project")});
+        input.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
+        eventually("the hook speaks", || {
+            let (code, out, _) = hooked(command, &input.to_string());
+            assert_eq!(code, 0);
+            (!out.is_empty()).then_some(out)
+        })
+    };
+    let codex = spoken(&mut agents(&home, &["hook", "claude-code"]), json!({"turn_id": 3}));
+    assert!(codex.contains("UserPromptSubmit") && codex.contains(": skill name"), "{codex}");
     let mut command = agents(&home, &["hook", "claude-code"]);
-    let (code, out, _) = hooked(command.env("COPILOT_CLI", "1"), &input.to_string());
-    let answer: Value = serde_json::from_str(&out).unwrap();
-    assert!(code == 0 && answer["additionalContext"].is_string(), "{out}");
+    let copilot = spoken(command.env("COPILOT_CLI", "1"), json!({"timestamp": 1}));
+    let answer: Value = serde_json::from_str(&copilot).unwrap();
+    assert!(answer["additionalContext"].is_string(), "{copilot}");
 }
 
 #[test]
 fn a_changed_skill_is_found_by_the_next_prompt_and_an_old_cache_does_no_harm() {
     let home = home();
-    assert_ne!(ask(&home, "claude-code", "one", ROTATE), "");
+    said(&home, "claude-code", ROTATE);
     assert_eq!(fs::read_dir(home.path().join(".skills-mcp/cache")).unwrap().count(), 1);
-    assert_ne!(ask(&home, "claude-code", "two", ROTATE), "");
+    said(&home, "claude-code", ROTATE);
     let zeppelin = "paint the zeppelin in stripes of red and white";
-    assert_eq!(ask(&home, "claude-code", "three", zeppelin), "");
+    assert_eq!(ask(&home, "claude-code", "before", zeppelin), "");
     let about = "Paint a zeppelin in red and white stripes";
     home.write("project/.agents/skills/zeppelin/SKILL.md", bundle("zeppelin", about, "Steps."));
-    assert!(ask(&home, "claude-code", "three", zeppelin).contains("zeppelin"));
+    assert!(said(&home, "claude-code", zeppelin).1.contains("zeppelin"));
     fs::remove_dir_all(home.path().join("project/.agents/skills/zeppelin")).unwrap();
-    assert_eq!(ask(&home, "claude-code", "four", zeppelin), "");
+    assert_eq!(ask(&home, "claude-code", "after", zeppelin), "");
 }
