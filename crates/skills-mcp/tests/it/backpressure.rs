@@ -24,13 +24,14 @@ const CALLS: usize = 3_000;
 const STILL: Duration = Duration::from_secs(2);
 
 /// Writes every call, and counts them.
-fn write_calls(mut stdin: ChildStdin, written: &AtomicUsize) {
+fn write_calls(mut stdin: ChildStdin, written: &AtomicUsize) -> ChildStdin {
     for id in 1..=CALLS {
         let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
             "params": {"name": "get_skill", "arguments": {"skill_path": "large"}}});
         writeln!(stdin, "{call}").unwrap();
         written.store(id, Ordering::SeqCst);
     }
+    stdin
 }
 
 /// Waits until a count stays the same.
@@ -88,8 +89,10 @@ fn e12_a_client_that_does_not_read_is_not_read_either_and_gets_every_answer_late
         assert_eq!(answer["result"]["isError"], false, "{:.300}", answer.to_string());
         answered.insert(answer["id"].as_u64().unwrap());
     }
+    // The server lives for as long as its input is open.
+    let stdin = writing.join().unwrap();
     let memory = most_memory(child.id());
-    writing.join().unwrap();
+    drop(stdin);
     assert!(child.wait().unwrap().success());
     assert_eq!(answered.len(), CALLS);
     assert!(memory < 64, "the server needed {memory} MiB");

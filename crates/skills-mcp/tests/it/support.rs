@@ -293,10 +293,11 @@ fn late(log: &str) -> usize {
     counts.max().unwrap_or(0)
 }
 
-/// What a skill says, if there is one of this name.
+/// What a skill says, if there is one of this name. Where the server asks to try again in a moment, because a refresh is late, that
+/// is the text.
 pub(crate) fn loaded(client: &mut Client, name: &str) -> Option<String> {
     let reply = client.call("skill", &json!({"name": name}));
-    if !reply.is_error {
+    if !reply.is_error || reply.text.contains("Try again in a moment.") {
         return Some(reply.text);
     }
     assert!(reply.text.contains("not found"), "{name}: {}", reply.text);
