@@ -9,7 +9,7 @@ pub mod diagnostic;
 pub mod digest;
 pub mod document;
 pub mod estimate;
-mod packed;
+pub mod packed;
 pub mod relpath;
 pub mod resolve;
 pub mod route;

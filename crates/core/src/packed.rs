@@ -1,32 +1,32 @@
 //! Long lists of numbers as bytes, for values that are stored and read back whole.
 
 /// A list of bytes.
-pub(crate) mod bytes {
+pub mod bytes {
     use serde::{Deserializer, Serializer};
 
-    pub(crate) fn serialize<S: Serializer>(list: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    /// Writes the list.
+    pub fn serialize<S: Serializer>(list: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_bytes(list)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<u8>, D::Error> {
+    /// Reads the list.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
         deserializer.deserialize_bytes(super::Bytes)
     }
 }
 
 /// A list of numbers, four bytes each.
-pub(crate) mod numbers {
+pub mod numbers {
     use serde::{Deserializer, Serializer};
 
-    pub(crate) fn serialize<S: Serializer>(list: &[u32], serializer: S) -> Result<S::Ok, S::Error> {
+    /// Writes the list.
+    pub fn serialize<S: Serializer>(list: &[u32], serializer: S) -> Result<S::Ok, S::Error> {
         let bytes: Vec<u8> = list.iter().flat_map(|number| number.to_le_bytes()).collect();
         serializer.serialize_bytes(&bytes)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<u32>, D::Error> {
+    /// Reads the list.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u32>, D::Error> {
         let bytes = deserializer.deserialize_bytes(super::Bytes)?;
         let (numbers, _) = bytes.as_chunks::<4>();
         Ok(numbers.iter().map(|number| u32::from_le_bytes(*number)).collect())

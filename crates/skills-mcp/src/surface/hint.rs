@@ -38,8 +38,8 @@ impl From<&Skill> for HintedSkill {
     }
 }
 
-impl From<&CachedSkill> for HintedSkill {
-    fn from(skill: &CachedSkill) -> Self {
+impl From<CachedSkill> for HintedSkill {
+    fn from(skill: CachedSkill) -> Self {
         Self {
             kind: skill.kind,
             identity: one_line(&skill.identity),

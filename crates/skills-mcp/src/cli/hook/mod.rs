@@ -151,7 +151,7 @@ fn suggested(context: &Context, prompt: &str) -> Option<Vec<HintedSkill>> {
     if let Some(cached) = store.cache().and_then(|cache| cache.unchanged(&sources)) {
         let ranking = cached.search(prompt, SUGGESTION_LIMIT);
         let hits = ranking.hits.iter().take(ranking.suggested());
-        return Some(hits.filter_map(|hit| cached.skill(hit).map(HintedSkill::from)).collect());
+        return Some(hits.filter_map(|hit| cached.skill(hit)).map(HintedSkill::from).collect());
     }
     // A repository is served as it was fetched last: no prompt waits for a network.
     let snapshot = store.refresh(Cause::Start).snapshot;

@@ -7,7 +7,7 @@
 
 mod file;
 
-use std::{collections::HashMap, fmt, path::Path, sync::Arc};
+use std::{collections::HashMap, fmt, io, path::Path, sync::Arc};
 
 use file::CacheFile;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -15,6 +15,7 @@ use skills_core::{
     catalog::{Catalog, FileEntry, Folder, Skill, SkillId, SkillKind},
     diagnostic::Finding,
     document::{ContentDigest, Parsed},
+    packed,
     relpath::RelPath,
     route::ranked::{RankedIndex, Ranking, SearchHit},
 };
@@ -53,8 +54,32 @@ pub struct CachedSkill {
 /// What a search needs. Skills are numbered by source and file.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CachedSearch {
-    skills: Vec<CachedSkill>,
+    skills: SkillTable,
     index: RankedIndex,
+}
+
+/// Skills by number, each decoded when it is asked for: a search shows few of ten thousand.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct SkillTable {
+    /// Where the bytes of each skill end.
+    #[serde(with = "packed::numbers")]
+    ends: Vec<u32>,
+    #[serde(with = "packed::bytes")]
+    bytes: Vec<u8>,
+}
+
+impl SkillTable {
+    fn push(&mut self, skill: &CachedSkill) -> io::Result<()> {
+        self.bytes.extend(encoded(skill)?);
+        self.ends.push(u32::try_from(self.bytes.len()).map_err(io::Error::other)?);
+        Ok(())
+    }
+
+    fn get(&self, number: usize) -> Option<CachedSkill> {
+        let start =
+            number.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        decoded(self.bytes.get(start as usize..*self.ends.get(number)? as usize)?)
+    }
 }
 
 /// What was read of each source's files.
@@ -71,7 +96,7 @@ pub(super) struct Restored {
 impl fmt::Debug for Restored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Restored")
-            .field("skills", &self.search.skills.len())
+            .field("skills", &self.search.skills.ends.len())
             .finish_non_exhaustive()
     }
 }
@@ -121,8 +146,8 @@ fn decoded<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     postcard::from_bytes(bytes).ok()
 }
 
-fn encoded(value: &impl Serialize) -> std::io::Result<Vec<u8>> {
-    postcard::to_stdvec(value).map_err(std::io::Error::other)
+fn encoded(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    postcard::to_stdvec(value).map_err(io::Error::other)
 }
 
 impl CachedScan {
@@ -143,15 +168,14 @@ impl CachedSearch {
     /// The skills that a request most likely means.
     pub fn search(&self, query: &str, limit: usize) -> Ranking {
         let mut ranking = self.index.search(query, limit);
-        let place = |hit: &SearchHit| {
-            self.skill(hit).map(|skill| (skill.source, skill.kind, skill.path.as_str()))
-        };
+        let place =
+            |hit: &SearchHit| self.skill(hit).map(|skill| (skill.source, skill.kind, skill.path));
         super::index::order_ties(&mut ranking, place);
         ranking
     }
 
     /// The skill of a hit.
-    pub fn skill(&self, hit: &SearchHit) -> Option<&CachedSkill> {
+    pub fn skill(&self, hit: &SearchHit) -> Option<CachedSkill> {
         self.skills.get(hit.entry)
     }
 }
@@ -172,23 +196,26 @@ impl Restored {
     /// The index with the numbers of this catalog, exact, and the skills that it does not have.
     pub(super) fn index(self, catalog: &Catalog) -> (RankedIndex, Vec<SkillId>) {
         let CachedSearch { skills, index } = self.search;
-        let place = |skill: &CachedSkill| (skill.source, skill.kind, skill.path.clone());
-        let cached: HashMap<_, usize> = skills.iter().map(place).zip(0..).collect();
-        let mut numbers = vec![None; skills.len()];
-        let mut missing = Vec::new();
-        for skill in catalog.skills() {
-            let old = cached.get(&(skill.source, skill.kind, skill.path.to_string())).copied();
-            let is_same = |old: &usize| {
-                skills.get(*old).is_some_and(|cached| {
-                    cached.digest == *skill.document().digest()
-                        && cached.identity == *skill.identity
-                })
+        let now: HashMap<(usize, SkillKind, &str), &Skill> = catalog
+            .skills()
+            .map(|skill| ((skill.source, skill.kind, skill.path.as_str()), skill))
+            .collect();
+        let mut numbers = vec![None; skills.ends.len()];
+        let mut is_cached = vec![false; catalog.end()];
+        for (old, number) in numbers.iter_mut().enumerate() {
+            let Some(cached) = skills.get(old) else { continue };
+            let skill = now.get(&(cached.source, cached.kind, cached.path.as_str()));
+            let is_same = |skill: &&&Skill| {
+                cached.digest == *skill.document().digest() && cached.identity == *skill.identity
             };
-            match old.filter(is_same).and_then(|old| numbers.get_mut(old)) {
-                Some(number) => *number = Some(skill.id.index()),
-                None => missing.push(skill.id),
+            let Some(skill) = skill.filter(is_same) else { continue };
+            *number = Some(skill.id.index());
+            if let Some(is_cached) = is_cached.get_mut(skill.id.index()) {
+                *is_cached = true;
             }
         }
+        let is_missing = |skill: &&Skill| is_cached.get(skill.id.index()) != Some(&true);
+        let missing = catalog.skills().filter(is_missing).map(|skill| skill.id).collect();
         let gone = numbers.iter().enumerate().filter(|(_, new)| new.is_none());
         let index = index.with(gone.map(|(old, _)| (old, None))).renumbered(&numbers);
         (index, missing)
@@ -196,7 +223,7 @@ impl Restored {
 }
 
 impl Snapshot {
-    fn sections(&self) -> std::io::Result<[Vec<u8>; 3]> {
+    fn sections(&self) -> io::Result<[Vec<u8>; 3]> {
         let sources = || self.catalog.sources().iter();
         let scans: Vec<CachedScan> = sources()
             .zip(&self.roots)
@@ -210,10 +237,10 @@ impl Snapshot {
             source.parsed().map(|(file, parsed)| (file.clone(), Arc::clone(parsed))).collect()
         };
         let files = CachedFiles(sources().map(files).collect());
-        Ok([encoded(&scans)?, encoded(&self.cached_search())?, encoded(&files)?])
+        Ok([encoded(&scans)?, encoded(&self.cached_search()?)?, encoded(&files)?])
     }
 
-    fn cached_search(&self) -> CachedSearch {
+    fn cached_search(&self) -> io::Result<CachedSearch> {
         let mut skills: Vec<&Skill> = self.catalog.skills().collect();
         skills.sort_by(|a, b| (a.source, &a.file).cmp(&(b.source, &b.file)));
         let mut numbers = vec![None; self.catalog.end()];
@@ -222,7 +249,7 @@ impl Snapshot {
                 *number = Some(new);
             }
         }
-        let cached = |skill: &&Skill| CachedSkill {
+        let cached = |skill: &Skill| CachedSkill {
             source: skill.source,
             kind: skill.kind,
             path: skill.path.to_string(),
@@ -231,7 +258,8 @@ impl Snapshot {
             label: skill.label.to_string(),
             description: skill.fields().description.clone(),
         };
-        let skills = skills.iter().map(cached).collect();
-        CachedSearch { skills, index: self.ranked().renumbered(&numbers) }
+        let mut table = SkillTable::default();
+        skills.into_iter().try_for_each(|skill| table.push(&cached(skill)))?;
+        Ok(CachedSearch { skills: table, index: self.ranked().renumbered(&numbers) })
     }
 }
