@@ -93,6 +93,7 @@ codes! {
     FileNameTwice         Warning "file-name-twice"         "two files of a folder are both called `SKILL.md`, but for their case";
     InvisibleCharacters   Warning "invisible-characters"    "the text holds characters that a reader cannot see";
     AllowedToolsForm      Info    "allowed-tools-form"      "`allowed-tools` is not words with blanks between them";
+    NotConforming         Info    "not-conforming"          "a bundle does not conform to Agent Skills, so that tools and prompts serve it, and resources and the Skills extension do not";
     ForgedHeading         Warning "forged-heading"          "a line of the text looks like the heading of another skill's section";
     NameTaken             Warning "name-taken"              "another bundle of the source has the name, and this one is found under its folder";
     BundleShadowed        Warning "bundle-shadowed"         "a bundle of the same name in an earlier directory is served instead";

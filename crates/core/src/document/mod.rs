@@ -4,6 +4,7 @@
 //! is not kept: of ten thousand skills an agent reads a few, and each can be read again and checked by its digest. Not
 //! here: a file's path, the files beside it and its parent, which the catalog knows.
 
+mod conformity;
 mod declarations;
 mod fields;
 pub(crate) mod headings;
@@ -30,6 +31,12 @@ use crate::{
 
 /// SHA-256 of a file's bytes.
 pub type ContentDigest = [u8; 32];
+
+/// The front matter of a bundle that conforms, as its author wrote it: no line is repaired.
+pub fn front_matter(text: &str) -> Option<YamlNode> {
+    let front = text.get(split::split(text).ok()?.front)?;
+    yaml::parse(front).ok().filter(|front| front.entries().is_some())
+}
 
 /// What is known of a file's text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,7 +127,10 @@ impl Parsed {
         let draft = decode(bytes).and_then(|text| read(text, dialect, &mut findings));
         let draft = draft.map_err(|finding| findings.push(finding)).ok();
         let read = draft.and_then(|ParsedDraft { text, body, front }| {
-            let fields = fields::read(&front, dialect, &mut findings)?;
+            let mut fields = fields::read(&front, dialect, &mut findings)?;
+            if dialect == Dialect::Bundle {
+                fields.conforming = conformity::check(&front, &text, &mut findings);
+            }
             findings.extend(hidden_characters(&text));
             findings.extend(forged_heading(&text));
             let has_name = front.get("name").is_some();
