@@ -17,8 +17,11 @@ use serde_json::{Map, Value};
 use skills_core::diagnostic::escaped;
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
+use tokio_util::sync::CancellationToken;
+
 use super::{
-    AdvertisedTool, Blocking, Call, Refusal, Registry, Reply, ServerProfile, Session, ToolList,
+    AdvertisedTool, Blocking, Call, Publication, Refusal, Registry, Reply, ServerProfile, Session,
+    ToolList, published::PublishedSkills,
 };
 use crate::{
     clients::CLIENTS,
@@ -69,12 +72,57 @@ impl fmt::Debug for ToolRequest<'_> {
     }
 }
 
+/// Where events go.
+#[derive(Debug, Clone)]
+pub struct EventSinks {
+    recorder: Sink,
+    telemetry: Telemetry,
+}
+
+impl EventSinks {
+    /// Where the events of one request go: to the recorder where analytics are on, else to telemetry alone. `client` gives
+    /// the client's name and version.
+    pub fn for_request(
+        &self,
+        snapshot: &Snapshot,
+        what: &str,
+        client: impl FnOnce() -> Option<(String, String)>,
+        received: Instant,
+    ) -> Sink {
+        let analytics = &snapshot.settings().analytics;
+        let sink = if analytics.enabled { self.recorder.clone() } else { self.telemetry.sink() };
+        sink.for_call(|| {
+            let client = client();
+            let client = client.as_ref().map(|(name, version)| (&**name, &**version));
+            CallContext::new(what, client, received, analytics.context)
+        })
+    }
+}
+
+/// How often something was tried over snapshots in which a file was being written.
+#[derive(Debug)]
+struct StaleTries {
+    started: Instant,
+    count: usize,
+}
+
+impl StaleTries {
+    fn new() -> Self {
+        Self { started: Instant::now(), count: 0 }
+    }
+
+    fn is_last(&self) -> bool {
+        self.count == MAX_STALE_RETRIES
+            || (self.count > 0 && self.started.elapsed() > STALE_RETRY_TIME)
+    }
+}
+
 /// Calls tools for one connection.
 #[derive(Debug)]
 pub struct Dispatcher {
     store: Arc<Store>,
-    sink: Sink,
-    telemetry: Telemetry,
+    sinks: EventSinks,
+    published: Arc<PublishedSkills>,
     session: Arc<Session>,
     profile: ServerProfile,
     /// The tools as each client of the table sees them, by its place in the table.
@@ -99,8 +147,8 @@ impl Dispatcher {
     ) -> Self {
         Self {
             store,
-            sink,
-            telemetry,
+            sinks: EventSinks { recorder: sink, telemetry },
+            published: Arc::default(),
             session: Arc::default(),
             known: CLIENTS.iter().map(|_| OnceLock::new()).collect(),
             others: OnceLock::new(),
@@ -133,7 +181,46 @@ impl Dispatcher {
 
     /// The telemetry of this connection.
     pub fn telemetry(&self) -> &Telemetry {
-        &self.telemetry
+        &self.sinks.telemetry
+    }
+
+    /// Where events go.
+    pub fn sinks(&self) -> EventSinks {
+        self.sinks.clone()
+    }
+
+    /// The published skills over a snapshot, as they are now.
+    pub fn published_over(&self, snapshot: &Arc<Snapshot>) -> Publication {
+        self.published.over(Arc::clone(snapshot), true, CancellationToken::new())
+    }
+
+    /// Answers a request about published skills, on a thread that may read much; once more where a file that the answer needs is
+    /// being written.
+    pub async fn publication<T: Send + 'static>(
+        &self,
+        cancelled: &CancellationToken,
+        answer: impl Fn(&Publication) -> Result<T, Refusal> + Send + Sync + 'static,
+    ) -> Result<T, Refusal> {
+        let closed = |error: tokio::sync::AcquireError| Refusal::Internal(error.to_string());
+        let _turn = self.running.acquire().await.map_err(closed)?;
+        let answer = Arc::new(answer);
+        let mut tries = StaleTries::new();
+        loop {
+            let snapshot = self.snapshot().await;
+            let is_last = tries.is_last();
+            let _reading = self.long_reads.acquire().await.map_err(closed)?;
+            let (published, answer) = (Arc::clone(&self.published), Arc::clone(&answer));
+            let cancelled = cancelled.clone();
+            let work =
+                telemetry::in_span(move || answer(&published.over(snapshot, is_last, cancelled)));
+            let panicked = |_| Err(Refusal::Internal("the answer failed: a panic".to_owned()));
+            let answered = spawn_blocking(work).await.unwrap_or_else(panicked);
+            if !matches!(answered, Err(Refusal::Stale(_))) || is_last {
+                return answered;
+            }
+            tries.count += 1;
+            self.wait_for_writer().await;
+        }
     }
 
     /// The tool lists over a snapshot of all clients that asked for something. A digest of them is the same for two snapshots
@@ -168,8 +255,7 @@ impl Dispatcher {
         let registry = self.registry(request.client_name.as_deref());
         let closed = |error: tokio::sync::AcquireError| Refusal::Internal(error.to_string());
         let _turn = self.running.acquire().await.map_err(closed)?;
-        let started = Instant::now();
-        let mut tries = 0;
+        let mut tries = StaleTries::new();
         loop {
             let snapshot = self.snapshot().await;
             let Some(tool) = registry.find(request.tool, &snapshot) else {
@@ -177,12 +263,11 @@ impl Dispatcher {
                 let message = format!("unknown tool '{:.200}'; there are {names}", request.tool);
                 return Err(Refusal::Params(message));
             };
-            let last_try =
-                tries == MAX_STALE_RETRIES || (tries > 0 && started.elapsed() > STALE_RETRY_TIME);
+            let last_try = tries.is_last();
             let call = self.context(&request, registry, tool, snapshot, last_try);
             let reply = self.run(tool, call, request.arguments.clone()).await;
             if matches!(reply, Err(Refusal::Stale(_))) && !last_try {
-                tries += 1;
+                tries.count += 1;
                 self.wait_for_writer().await;
                 continue;
             }
@@ -220,7 +305,12 @@ impl Dispatcher {
         last_try: bool,
     ) -> Call {
         Call {
-            sink: self.sink(request, tool, &snapshot),
+            sink: self.sinks.for_request(
+                &snapshot,
+                tool.tool.name,
+                request.client,
+                request.received,
+            ),
             snapshot,
             store: Arc::clone(&self.store),
             session: Arc::clone(&self.session),
@@ -229,17 +319,6 @@ impl Dispatcher {
             caller: request.caller.clone(),
             accept_changed: last_try,
         }
-    }
-
-    /// Where the events of one call go: to the recorder where analytics are on, else to telemetry alone.
-    fn sink(&self, request: &ToolRequest<'_>, tool: &AdvertisedTool, snapshot: &Snapshot) -> Sink {
-        let analytics = &snapshot.settings().analytics;
-        let sink = if analytics.enabled { self.sink.clone() } else { self.telemetry.sink() };
-        sink.for_call(|| {
-            let client = (request.client)();
-            let client = client.as_ref().map(|(name, version)| (&**name, &**version));
-            CallContext::new(tool.tool.name, client, request.received, analytics.context)
-        })
     }
 
     /// Runs a tool: short calls where they stand, so that they cost no change of threads; the others on a thread of the

@@ -119,6 +119,15 @@ pub enum Match {
     Ranked,
 }
 
+/// Which parts of MCP skills are served through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surfaces {
+    /// Tools, resources, prompts, completion and the Skills extension.
+    All,
+    /// Tools, as the contract of `sk mcp-server` says (SK-3).
+    ToolsAlone,
+}
+
 /// What a client is notified of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotifyOn {
@@ -158,6 +167,8 @@ pub struct ServerProfile {
     pub page: Option<usize>,
     /// Where the server was started. Paths in flat answers are relative to the start directory, where they are below it.
     pub environment: Arc<Environment>,
+    /// Which parts of MCP skills are served through.
+    pub surfaces: Surfaces,
     /// What clients are notified of.
     pub notify_on: NotifyOn,
     /// The history that `skill_stats` reports on; none, where the operator does not offer it.
@@ -225,6 +236,7 @@ impl ServerProfile {
             matching: Match::Ranked,
             page: Some(50),
             environment,
+            surfaces: Surfaces::All,
             notify_on: NotifyOn::Lists,
             history: None,
             answer_chars: DEFAULT_ANSWER_CHARS,
@@ -243,6 +255,7 @@ impl ServerProfile {
             dotted: true,
             matching: Match::All,
             page: None,
+            surfaces: Surfaces::ToolsAlone,
             notify_on: NotifyOn::Files,
             structured: true,
             ..Self::skills_mcp(true, environment)

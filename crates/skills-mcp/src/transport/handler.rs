@@ -10,11 +10,12 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        CustomRequest, CustomResult, DiscoverResult, ErrorCode, Implementation,
-        InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
+        CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
+        GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        MetaObject, PaginatedRequestParams, PromptsCapability, ProtocolVersion,
         ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability, ServerCapabilities,
-        ServerConfig, SubscriptionFilter,
+        ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -22,14 +23,16 @@ use serde_json::{Map, Value};
 use skills_core::diagnostic::escaped;
 use tokio::time::timeout;
 
-use super::{encode, notify::Notifier, progress::Progressing};
-use crate::surface::{Dispatcher, Refusal, Reply, ToolRequest};
+use super::{encode, notify::Notifier, progress::Progressing, subscription::MAX_SUBSCRIPTIONS};
+use crate::surface::{
+    Dispatcher, EXTENSION, EXTENSION_METHODS, Refusal, Reply, Surfaces, ToolRequest,
+};
 
 /// How long clients may keep what never changes while the server runs: its description, the list of resources.
 pub(super) const FIXED_TTL_MS: u64 = 60_000;
-/// How long clients may keep the list of tools, which says what skills there are. A change on disk is in the next answer,
-/// and must be for a client that keeps lists too.
-const TOOLS_TTL_MS: u64 = 0;
+/// How long clients may keep what says which skills there are, and what they say. A change on disk is in the next answer, and must
+/// be for a client that keeps answers too.
+pub(super) const LISTS_TTL_MS: u64 = 0;
 
 /// Where a request of the stateless era says who sends it.
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
@@ -65,9 +68,14 @@ impl Handler {
         Self { dispatcher, notifier }
     }
 
+    /// Whether skills are resources and prompts too, and the Skills extension is there.
+    pub(super) fn publishes(&self) -> bool {
+        self.dispatcher.profile().surfaces == Surfaces::All
+    }
+
     /// Whether there is anything to read but what tools say.
     pub(super) fn offers_resources(&self) -> bool {
-        self.dispatcher.profile().history.is_some()
+        self.publishes() || self.dispatcher.profile().history.is_some()
     }
 
     /// Decodes what came with a call, and has it answered; the client hears of progress meanwhile.
@@ -92,7 +100,20 @@ impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities =
             ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
-        capabilities.resources = self.offers_resources().then(ResourcesCapability::default);
+        capabilities.resources = self.offers_resources().then(|| {
+            let mut resources = ResourcesCapability::default();
+            resources.subscribe = self.publishes().then_some(true);
+            resources.list_changed = self.publishes().then_some(true);
+            resources
+        });
+        if self.publishes() {
+            let mut prompts = PromptsCapability::default();
+            prompts.list_changed = Some(true);
+            capabilities.prompts = Some(prompts);
+            capabilities.completions = Some(JsonObject::new());
+            let settings = JsonObject::from_iter([("directoryRead".to_owned(), Value::Bool(true))]);
+            capabilities.extensions = Some([(EXTENSION.to_owned(), settings)].into());
+        }
         ServerConfig::new(capabilities)
             .with_server_info(self.implementation())
             .with_instructions(self.dispatcher.profile().instructions())
@@ -138,7 +159,7 @@ impl ServerHandler for Handler {
         let snapshot = self.dispatcher.snapshot().await;
         let tools = registry.tool_list(&snapshot).0.iter().map(encode::tool).collect();
         let mut result = ListToolsResult::with_all_items(tools)
-            .with_ttl_ms(TOOLS_TTL_MS)
+            .with_ttl_ms(LISTS_TTL_MS)
             .with_cache_scope(CacheScope::Private);
         result.meta = self.server_meta(&context);
         Ok(result)
@@ -164,7 +185,11 @@ impl ServerHandler for Handler {
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
         // The SDK takes away what is not declared.
-        Some(requested.clone())
+        let mut accepted = requested.clone();
+        if let Some(uris) = &mut accepted.resource_subscriptions {
+            uris.truncate(MAX_SUBSCRIPTIONS);
+        }
+        Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
@@ -174,8 +199,11 @@ impl ServerHandler for Handler {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        if self.publishes() && EXTENSION_METHODS.contains(&request.method.as_str()) {
+            return self.extension(request, &context).await;
+        }
         if CORE_METHODS.contains(&request.method.as_str()) {
             let message =
                 format!("{}: the parameters are missing or of the wrong type", request.method);
@@ -185,22 +213,35 @@ impl ServerHandler for Handler {
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
     }
 
-    // The SDK answers these with success by default. What is not declared is not there.
+    // What is not declared is not there, though the SDK answers some of these with success by default.
 
     async fn list_prompts(
         &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(not_offered("prompts/list"))
+        let mut result = self.prompts(request.and_then(|request| request.cursor), &context).await?;
+        result.meta = self.server_meta(&context);
+        Ok(result)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let mut result = self.prompt(request, &context).await?;
+        result.meta = self.server_meta(&context);
+        Ok(result.into())
     }
 
     async fn list_resources(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let mut result = self.resources()?;
+        let cursor = request.and_then(|request| request.cursor);
+        let mut result = self.resources(cursor, &context).await?;
         result.meta = self.server_meta(&context);
         Ok(result)
     }
@@ -210,30 +251,50 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let mut result = self.resource(&request.uri, &context).await?;
+        let mut result = self.resource(request.uri, &context).await?;
         result.meta = self.server_meta(&context);
         Ok(result.into())
     }
 
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(not_offered("resources/templates/list"))
+        let mut result = self.resource_templates(request.and_then(|request| request.cursor))?;
+        result.meta = self.server_meta(&context);
+        Ok(result)
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscribe_to(request.uri, &context).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.unsubscribe_from(&request.uri, &context)
     }
 
     async fn complete(
         &self,
-        _: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Err(not_offered("completion/complete"))
+        let mut result = self.completions(request, &context).await?;
+        result.meta = self.server_meta(&context);
+        Ok(result)
     }
 }
 
 pub(super) fn not_offered(method: &'static str) -> ErrorData {
-    let message = format!("{method} is not offered; this server has tools only");
+    let message = format!("{method} is not offered by this server");
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
@@ -269,7 +330,7 @@ impl Handler {
     }
 
     /// Who answers, on every result of the stateless era, where no handshake has said it.
-    fn server_meta(&self, context: &RequestContext<RoleServer>) -> Option<MetaObject> {
+    pub(super) fn server_meta(&self, context: &RequestContext<RoleServer>) -> Option<MetaObject> {
         let modern = context
             .protocol_version()
             .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);

@@ -6,15 +6,19 @@
 
 mod client;
 mod encode;
+mod extension;
 mod handler;
 mod in_flight;
 mod lines;
+mod list;
 mod notify;
 mod overlong;
 mod progress;
+mod prompt;
 mod resource;
 mod shutdown;
 mod stdio;
+mod subscription;
 mod traced;
 
 pub use client::{Client, ClientError, Era, Tried};

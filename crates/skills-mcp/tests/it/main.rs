@@ -44,6 +44,7 @@ mod otel;
 mod planted;
 mod plugins_live;
 mod processes;
+mod published;
 mod recount;
 mod removal;
 mod sandbox;

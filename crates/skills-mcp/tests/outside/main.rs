@@ -1,4 +1,4 @@
-//! What needs programs that a plain machine may not have: a PostgreSQL of its own, a browser. Plain `cargo test` leaves it
+//! What needs programs that a plain machine may not have: a PostgreSQL of its own, a browser, clients from npm and PyPI. Plain `cargo test` leaves it
 //! out; `scripts/test` runs it.
 
 #![expect(
@@ -10,6 +10,7 @@
 )]
 
 mod cluster;
+mod extension;
 mod page;
 mod postgres;
 #[path = "../it/recount.rs"]

@@ -19,9 +19,23 @@ pub(crate) static NODE: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
+/// A folder with MCP Inspector. Some of its packages are there for one platform only, so that no lock file suits `npm ci`
+/// everywhere.
+pub(crate) static INSPECTOR: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = copied("inspector", &["inspector.txt"]);
+    fetched(&folder, "inspector.txt", || {
+        let package = fs::read_to_string(folder.join("inspector.txt")).unwrap();
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund"]);
+        npm.args(["--ignore-scripts", "--prefix", ".", package.trim()]).current_dir(&folder);
+        run(&mut npm, "npm is installed: apt-get install npm");
+    });
+    folder
+});
+
 /// A folder with a Python that has the packages, in `env/bin`, and the scripts that use them.
 pub(crate) static PYTHON: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = copied("python", &["requirements.txt", "sdk.py"]);
+    let folder = copied("python", &["requirements.txt", "sdk.py", "skills.py"]);
     fetched(&folder, "requirements.txt", || {
         let mut venv = Command::new("python3");
         venv.args(["-m", "venv", "env"]).current_dir(&folder);
