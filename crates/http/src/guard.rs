@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 /// A shorter token can be guessed.
-const MIN_TOKEN_CHARS: usize = 16;
+pub(crate) const MIN_TOKEN_CHARS: usize = 16;
 const SESSION_LIFETIME: Duration = Duration::from_hours(12);
 /// The oldest session ends where there would be more.
 const MAX_SESSIONS: usize = 1_000;
@@ -29,7 +29,7 @@ const SESSION_COOKIE: &str = "skills_session";
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-type TokenDigest = [u8; 32];
+pub(crate) type TokenDigest = [u8; 32];
 
 /// The tokens that a guard lets in; without any it asks for none.
 #[derive(Default)]
@@ -123,6 +123,13 @@ impl HttpGuard {
         }
         let hosts = hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
         Ok(Self { listen: listen.ip().to_canonical(), hosts, tokens, sessions: Mutex::default() })
+    }
+
+    /// The guard of a server that checks by itself who sends a request: this one checks host and origin only.
+    pub fn of_host(listen: SocketAddr, hosts: &[String]) -> Self {
+        let hosts = hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
+        let (tokens, sessions) = (AccessTokens::default(), Mutex::default());
+        Self { listen: listen.ip().to_canonical(), hosts, tokens, sessions }
     }
 
     /// Checks host, origin and token.
@@ -220,7 +227,7 @@ fn is_from_elsewhere(method: &Method, headers: &HeaderMap) -> bool {
 }
 
 /// A header that is there exactly once.
-fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+pub(crate) fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;
     if values.next().is_some() { None } else { value.to_str().ok() }
@@ -234,11 +241,11 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-fn digest(text: &str) -> TokenDigest {
+pub(crate) fn digest(text: &str) -> TokenDigest {
     Sha256::digest(text.as_bytes()).into()
 }
 
-fn is_same(one: &TokenDigest, other: &TokenDigest) -> bool {
+pub(crate) fn is_same(one: &TokenDigest, other: &TokenDigest) -> bool {
     one.iter().zip(other).fold(0, |differing, (one, other)| differing | (one ^ other)) == 0
 }
 

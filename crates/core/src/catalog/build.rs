@@ -150,7 +150,7 @@ impl Catalog {
         self.by_place.extend(skills.iter().map(|skill| ByPlace(Arc::clone(skill))));
     }
 
-    fn count(&mut self, skill: &Skill, up: bool) {
+    pub(super) fn count(&mut self, skill: &Skill, up: bool) {
         let one = usize::from(skill.name_status.served);
         let bundle = one * usize::from(skill.kind == SkillKind::Bundle);
         let moved = |count: usize, by: usize| if up { count + by } else { count - by };
@@ -159,7 +159,7 @@ impl Catalog {
     }
 
     /// Resolves which skill has which name, where that may have changed; returns the skills for which it did.
-    fn resolve_names(&mut self, changed: &[Arc<Skill>]) -> Vec<SkillId> {
+    pub(super) fn resolve_names(&mut self, changed: &[Arc<Skill>]) -> Vec<SkillId> {
         let mut holders = NameHolders::default();
         let affected: Vec<SkillId> = if changed.len() * 4 > self.by_id.len() {
             self.by_id.iter().map(|skill| skill.0.id).collect()

@@ -4,6 +4,7 @@
 //! the same. Building never fails. Not here: how files were found (the sources), which
 //! skill fits a request (route), what an agent receives (resolve).
 
+mod access;
 mod build;
 mod delta;
 mod folder;
@@ -21,6 +22,7 @@ mod update;
 
 use std::sync::Arc;
 
+pub use access::Access;
 pub use delta::Delta;
 pub use folder::{FileEntry, Folder, FolderItem, Stamp};
 pub use layout::Scope;
@@ -51,6 +53,8 @@ pub struct Catalog {
     free: Vec<SkillId>,
     served: usize,
     bundles: usize,
+    /// Whether it holds only what one caller may see.
+    limited: bool,
 }
 
 impl Catalog {

@@ -19,6 +19,8 @@ mod opened;
 mod output;
 mod run;
 mod serve;
+#[cfg(feature = "http")]
+mod serve_http;
 mod show;
 mod signals;
 mod status;
@@ -126,8 +128,8 @@ impl Shared {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve MCP on standard input and output (the default)
-    Serve,
+    /// Serve MCP on standard input and output (the default), or over HTTP
+    Serve(serve::ServeOptions),
     /// Draw the tree of skills
     List(list::ListOptions),
     /// Show what an agent receives with a skill
@@ -186,7 +188,9 @@ pub fn run(program: &'static str) -> ExitCode {
             }
         };
     let context = Context { environment: Environment::read(), shared: arguments.shared };
-    match context.run(arguments.command.unwrap_or(Command::Serve)) {
+    match context
+        .run(arguments.command.unwrap_or_else(|| Command::Serve(serve::ServeOptions::default())))
+    {
         Ok(code) => code,
         Err(_) if hook::is_hook(std::env::args_os()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
@@ -203,19 +207,20 @@ struct Context {
 impl Context {
     fn run(&self, command: Command) -> Result<ExitCode, Failure> {
         let level = self.shared.log.as_deref().or_else(|| self.environment.get("SKILLS_LOG"));
-        let serving = matches!(command, Command::Serve | Command::McpServer(_));
+        let serving = matches!(command, Command::Serve(_) | Command::McpServer(_));
         #[cfg(feature = "usage")]
         let serving = serving || matches!(&command, Command::Usage(command) if command.serves());
         let quiet = matches!(command, Command::Hook(_)) && level.is_none();
         if !quiet {
             log::start(level, if serving { log::SERVING } else { log::OTHERWISE })?;
         }
-        if matches!(command, Command::Serve | Command::McpServer(_)) {
+        let on_streams = matches!(&command, Command::Serve(options) if options.is_on_streams());
+        if on_streams || matches!(command, Command::McpServer(_)) {
             // Before anything is logged: it starts everything anew, and what was said would be said twice.
             memory::tune();
         }
         match command {
-            Command::Serve => serve::run(self),
+            Command::Serve(options) => serve::run(self, &options),
             Command::List(options) => list::run(self, &options),
             Command::Show(options) => show::run(self, &options),
             Command::Try(options) => try_out::run(self, &options),

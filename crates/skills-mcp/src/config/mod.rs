@@ -23,7 +23,7 @@ pub use consent_file::{ConsentFile, ConsentRecord};
 pub use content::{ContentConfig, ServedContent};
 pub use environment::{Environment, VARIABLES, Variable, inherited, secret};
 pub use error::ConfigError;
-pub use file::{FileStamp, read_optional};
+pub use file::{FileStamp, file_stamp, read_optional, read_secret};
 pub(crate) use file::{create_private_folder, private};
 pub use keys::{ConfigKey, KEYS};
 pub use kind::ValueKind;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use skills_core::{
-    catalog::{Catalog, Delta},
+    catalog::{Access, Catalog, Delta},
     diagnostic::{Code, Diagnostic, Finding},
     relpath::RelPath,
 };
@@ -85,7 +85,9 @@ impl Refresher {
             },
         };
         let index = Index::new(unindexed);
-        let snapshot = Snapshot { catalog, router, config: resolved, roots, consent, index };
+        let access = Access::All;
+        let snapshot =
+            Snapshot { catalog, router, config: resolved, roots, consent, index, access };
         if is_ready && delta.numbers.len() <= MAX_INDEXED_AT_ONCE {
             snapshot.ranked();
         }

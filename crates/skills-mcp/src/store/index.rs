@@ -125,7 +125,7 @@ impl Snapshot {
 
     /// The same snapshot with an index that was made over an earlier one.
     pub(super) fn indexed_by(&self, ranked: &RankedIndex, over: &Self) -> Self {
-        let Self { catalog, router, config, roots, consent, index } = self;
+        let Self { catalog, router, config, roots, consent, index, access } = self;
         let bodies = index.take_unindexed().map(|unindexed| unindexed.bodies).unwrap_or_default();
         let changed = catalog.changed_since(&over.catalog).into_iter().collect();
         let next = Self {
@@ -135,6 +135,7 @@ impl Snapshot {
             roots: roots.clone(),
             consent: *consent,
             index: Index::new(Unindexed { base: ranked.clone(), changed, bodies, exact: false }),
+            access: access.clone(),
         };
         next.ranked();
         next

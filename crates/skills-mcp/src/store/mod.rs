@@ -9,6 +9,7 @@ mod build;
 mod cache;
 mod debounce;
 mod index;
+mod limited;
 mod plugins;
 mod publisher;
 mod refresher;
@@ -32,6 +33,7 @@ use std::{
 pub use cache::{Cache, CachedSearch, CachedSkill};
 pub use debounce::Debouncer;
 pub use index::clause_of;
+use limited::LimitedSnapshots;
 use plugins::LivePlugins;
 use publisher::{Publisher, UNWATCHED_SCAN_INTERVAL};
 use refresher::{RefreshRequest, RefreshScope, Refresher, Respond};
@@ -64,6 +66,8 @@ pub struct Store {
     /// How many calls were answered before all changes were published.
     late: AtomicU64,
     syncing: SyncProgress,
+    /// What callers see that may see some of the skills.
+    limited: LimitedSnapshots,
     /// Where what is known is kept for the next process.
     cache: Option<Cache>,
 }
@@ -130,6 +134,7 @@ impl Store {
             requests,
             late: AtomicU64::new(0),
             syncing: SyncProgress::default(),
+            limited: LimitedSnapshots::default(),
             cache: None,
         };
         (store, refresher)

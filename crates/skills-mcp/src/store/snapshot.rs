@@ -7,7 +7,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 use skills_core::{
-    catalog::{Catalog, Folder, Origin, Skill, SkillKind, Stamp},
+    catalog::{Access, Catalog, Folder, Origin, Skill, SkillKind, Stamp},
     diagnostic::{Diagnostic, escaped},
     digest::hex,
     document::{Dialect, Parsed, SkillText},
@@ -53,6 +53,8 @@ pub struct Snapshot {
     /// Which state of the record of consent the settings are of.
     pub(super) consent: Option<FileStamp>,
     pub(super) index: Index,
+    /// Which skills its catalog may hold.
+    pub(super) access: Access,
 }
 
 /// Where a source's files are.
@@ -99,6 +101,11 @@ impl Snapshot {
     /// The settings.
     pub fn settings(&self) -> &Settings {
         &self.config.settings
+    }
+
+    /// Which skills its caller may see.
+    pub fn access(&self) -> &Access {
+        &self.access
     }
 
     /// Which state of a skill this is.

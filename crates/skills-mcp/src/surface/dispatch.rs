@@ -7,18 +7,19 @@
 use std::{
     borrow::Cow,
     fmt,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
 use arc_swap::ArcSwapOption;
 use serde_json::{Map, Value};
-use skills_core::diagnostic::escaped;
+use skills_core::{catalog::Access, diagnostic::escaped};
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use super::{
-    AdvertisedTool, Blocking, Call, Refusal, Registry, Reply, ServerProfile, Session, ToolList,
+    AdvertisedTool, Blocking, Call, CallCounts, Refusal, Registry, Reply, ServerProfile, Session,
+    ToolList,
 };
 use crate::{
     clients::CLIENTS,
@@ -50,6 +51,8 @@ pub struct ToolRequest<'a> {
     pub client: &'a (dyn Fn() -> Option<(String, String)> + Sync),
     /// Who waits for the answer.
     pub caller: Caller,
+    /// Which skills the client may see.
+    pub access: Access,
     /// When the request came.
     pub received: Instant,
 }
@@ -58,8 +61,8 @@ impl<'a> ToolRequest<'a> {
     /// A request of this process itself.
     pub fn new(tool: &'a str, arguments: Map<String, Value>) -> Self {
         let received = Instant::now();
-        let caller = Caller::default();
-        Self { tool, arguments, client_name: None, client: &|| None, caller, received }
+        let (caller, access) = (Caller::default(), Access::All);
+        Self { tool, arguments, client_name: None, client: &|| None, caller, access, received }
     }
 }
 
@@ -86,6 +89,7 @@ pub struct Dispatcher {
     long_reads: Semaphore,
     /// The snapshot that clients have seen: the first one a call was answered from, until a notifier puts a later one here.
     seen: ArcSwapOption<Snapshot>,
+    counts: CallCounts,
 }
 
 impl Dispatcher {
@@ -109,6 +113,7 @@ impl Dispatcher {
             running: Semaphore::new(MAX_RUNNING_CALLS),
             long_reads: Semaphore::new(MAX_LONG_READS),
             seen: ArcSwapOption::empty(),
+            counts: CallCounts::default(),
         }
     }
 
@@ -143,11 +148,22 @@ impl Dispatcher {
         asked.map(|registry| registry.tool_list(snapshot)).collect()
     }
 
-    /// A snapshot with every change that was on disk when the request came, to answer a client from.
-    pub async fn snapshot(&self) -> Arc<Snapshot> {
+    /// A snapshot with every change that was on disk when the request came, to answer a client from: with only the skills that
+    /// the client may see. Nothing that is answered from it needs to check that again.
+    pub async fn snapshot(&self, access: &Access) -> Arc<Snapshot> {
         let snapshot = self.store.fresh().await;
         self.mark_seen(&snapshot);
-        snapshot
+        self.limited(snapshot, access).await
+    }
+
+    /// What a client with this access sees of a snapshot.
+    pub async fn limited(&self, snapshot: Arc<Snapshot>, access: &Access) -> Arc<Snapshot> {
+        if let Some(known) = self.store.known_limited(&snapshot, access) {
+            return known;
+        }
+        let (store, access) = (Arc::clone(&self.store), access.clone());
+        let made = spawn_blocking(move || store.limited(&snapshot, &access));
+        made.await.unwrap_or_else(|panicked| resume_unwind(panicked.into_panic()))
     }
 
     /// Remembers the first snapshot that clients see, so that whatever follows it is compared with it, however soon.
@@ -163,15 +179,27 @@ impl Dispatcher {
         self.seen.swap(Some(Arc::clone(snapshot)))
     }
 
+    /// How many calls were answered, and how quickly.
+    pub fn counts(&self) -> &CallCounts {
+        &self.counts
+    }
+
     /// Answers one call.
     pub async fn call(&self, request: ToolRequest<'_>) -> Result<Reply, Refusal> {
+        let (tool, received) = (request.tool, request.received);
+        let reply = self.answer(request).await;
+        self.counts.count(tool, &reply, received.elapsed());
+        reply
+    }
+
+    async fn answer(&self, request: ToolRequest<'_>) -> Result<Reply, Refusal> {
         let registry = self.registry(request.client_name.as_deref());
         let closed = |error: tokio::sync::AcquireError| Refusal::Internal(error.to_string());
         let _turn = self.running.acquire().await.map_err(closed)?;
         let started = Instant::now();
         let mut tries = 0;
         loop {
-            let snapshot = self.snapshot().await;
+            let snapshot = self.snapshot(&request.access).await;
             let Some(tool) = registry.find(request.tool, &snapshot) else {
                 let names = registry.tool_list(&snapshot).names().join(", ");
                 let message = format!("unknown tool '{:.200}'; there are {names}", request.tool);
@@ -223,12 +251,18 @@ impl Dispatcher {
             sink: self.sink(request, tool, &snapshot),
             snapshot,
             store: Arc::clone(&self.store),
-            session: Arc::clone(&self.session),
+            session: self.session(registry),
             profile: Arc::clone(&registry.profile),
             runs: Arc::clone(&self.runs),
             caller: request.caller.clone(),
             accept_changed: last_try,
         }
+    }
+
+    /// What is remembered of the caller. One that is served over HTTP cannot be told from others.
+    fn session(&self, registry: &Registry) -> Arc<Session> {
+        let is_remote = registry.profile.remote.is_some();
+        if is_remote { Arc::default() } else { Arc::clone(&self.session) }
     }
 
     /// Where the events of one call go: to the recorder where analytics are on, else to telemetry alone.

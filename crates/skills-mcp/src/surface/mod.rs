@@ -7,6 +7,7 @@
 
 mod arguments;
 mod call;
+mod call_counts;
 mod dispatch;
 mod first_request;
 mod get_asset;
@@ -25,6 +26,7 @@ mod session;
 mod skill;
 #[cfg(feature = "usage")]
 mod skill_stats;
+mod skill_uri;
 mod skills_list;
 mod skills_search;
 mod summary;
@@ -33,11 +35,13 @@ mod tool_list;
 use std::{fmt, io};
 
 pub use call::Call;
+pub use call_counts::{CallCounts, CallOutcome, ToolCounts};
 pub use dispatch::{Dispatcher, ToolRequest};
 pub use first_request::{FirstRequest, ShownTool};
 pub use hint::{HintedSkill, hint};
 pub use profile::{
-    Budget, ClientChoice, ListingStyle, Match, NotifyOn, ServerProfile, ToolSet, ToolSets,
+    Budget, ClientChoice, ListingStyle, Match, NotifyOn, RemoteClients, ServerProfile, ToolSet,
+    ToolSets,
 };
 pub use refusal::Refusal;
 pub use registry::{AdvertisedTool, Registry};

@@ -11,7 +11,7 @@ use skills_core::{
 use super::{
     Blocking, Budget, Call, ListingStyle, Refusal, Reply, ServerProfile, Tool, ToolSet, arguments,
     listing::{self, Entries, Entry},
-    skills_search,
+    skill_uri, skills_search,
 };
 use crate::event::{Ambiguous, Event, NoMatch};
 
@@ -207,7 +207,10 @@ fn no_match(call: &Call, asked: &str) -> Event {
 }
 
 fn load(call: &Call, skill: &Skill, from_line: usize) -> Result<Reply, Refusal> {
-    let base = call.snapshot.place(skill);
+    let base = match call.profile.remote {
+        None => call.snapshot.place(skill),
+        Some(_) => remote_base(call, skill),
+    };
     let (content, inherited_from) = match skill.kind {
         SkillKind::Bundle => (bundle(call, skill, from_line)?, Vec::new()),
         SkillKind::Tree => tree(call, skill, from_line)?,
@@ -217,6 +220,19 @@ fn load(call: &Call, skill: &Skill, from_line: usize) -> Result<Reply, Refusal> 
         call.skill_served(skill, &inherited_from, tokens, None, None)
     });
     Ok(Reply::text(format!("Loading: {}\nBase directory: {base}\n\n{content}", skill.label)))
+}
+
+/// The base directory for a client on another machine, and how its files are read.
+fn remote_base(call: &Call, skill: &Skill) -> String {
+    let folder = skill_uri::folder(skill);
+    let by_tool = if call.profile.offers(ToolSet::Tree, &call.snapshot) {
+        format!(", or with get_asset and skill_path \"{}\"", skill.identity)
+    } else {
+        String::new()
+    };
+    format!(
+        "{folder}\nFiles in it are on the server: read one as {folder}/FILE with resources/read{by_tool}."
+    )
 }
 
 /// A bundle's file: its own bytes, or as many of its lines as are known to reach the model.
@@ -241,8 +257,9 @@ fn tree<'a>(
     let assets = resolved.inherited_assets.iter().map(|a| (a.from, &a.declaration.file));
     let scripts = resolved.inherited_scripts.iter().map(|s| (s.from, &s.declaration.file));
     let mut files: Vec<String> = own.map(|file| format!("- {file}")).collect();
-    files.extend(assets.chain(scripts).map(|(from, file)| {
-        format!("- {file} (from {}: {})", from.identity, snapshot.path_of(from, file))
+    files.extend(assets.chain(scripts).map(|(from, file)| match call.profile.remote {
+        None => format!("- {file} (from {}: {})", from.identity, snapshot.path_of(from, file)),
+        Some(_) => format!("- {file} (from {})", from.identity),
     }));
     let mut text = resolved.content.text;
     if !files.is_empty() {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use skills_core::catalog::{Skill, SkillKind};
 
-use super::{Call, ToolSet};
+use super::{Call, ToolSet, skill_uri};
 
 /// One skill.
 #[derive(Serialize)]
@@ -38,8 +38,10 @@ impl Summary {
         };
         let offers = |tool_set| call.profile.offers(tool_set, &call.snapshot);
         let loads = offers(ToolSet::Skill) || offers(ToolSet::Tree);
-        let (skill_path, skill_file) =
-            call.snapshot.locate(skill, &call.profile.environment.directory);
+        let (skill_path, skill_file) = match call.profile.remote {
+            None => call.snapshot.locate(skill, &call.profile.environment.directory),
+            Some(_) => (skill_uri::folder(skill), skill_uri::file(skill)),
+        };
         Self {
             install_name,
             meta: Meta { name, description: skill.fields().description.clone() },

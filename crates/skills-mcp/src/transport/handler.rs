@@ -10,7 +10,7 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        CustomRequest, CustomResult, DiscoverResult, ErrorCode, Implementation,
+        CustomRequest, CustomResult, DiscoverResult, ErrorCode, Extensions, Implementation,
         InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
         ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
         ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability, ServerCapabilities,
@@ -19,7 +19,7 @@ use rmcp::{
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use serde_json::{Map, Value};
-use skills_core::diagnostic::escaped;
+use skills_core::{catalog::Access, diagnostic::escaped};
 use tokio::time::timeout;
 
 use super::{encode, notify::Notifier, progress::Progressing};
@@ -32,7 +32,7 @@ pub(super) const FIXED_TTL_MS: u64 = 60_000;
 const TOOLS_TTL_MS: u64 = 0;
 
 /// Where a request of the stateless era says who sends it.
-const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+pub(super) const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 /// A client of the table waits so long for instructions that say what there is; then it gets others.
 const FIRST_SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -82,8 +82,9 @@ impl Handler {
         let progressing = Progressing::new(context);
         let caller = progressing.caller.clone();
         let client_name = client_name(context);
+        let access = access(context);
         let request =
-            ToolRequest { tool, arguments, client_name, client: &client, caller, received };
+            ToolRequest { tool, arguments, client_name, client: &client, caller, access, received };
         progressing.until(self.dispatcher.call(request)).await
     }
 }
@@ -105,7 +106,8 @@ impl ServerHandler for Handler {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
-        result.instructions = Some(self.instructions(Some(&request.client_info.name)).await);
+        let (name, access) = (&request.client_info.name, access(&context));
+        result.instructions = Some(self.instructions(Some(name), &access).await);
         Ok(result)
     }
 
@@ -116,7 +118,7 @@ impl ServerHandler for Handler {
         let versions = self.supported_protocol_versions().into_owned();
         let name = client_name(&context);
         let mut info = self.get_info();
-        info.instructions = Some(self.instructions(name.as_deref()).await);
+        info.instructions = Some(self.instructions(name.as_deref(), &access(&context)).await);
         let mut result = DiscoverResult::from_server_info(versions, info);
         result.ttl_ms = FIXED_TTL_MS;
         result.cache_scope = CacheScope::Private;
@@ -135,7 +137,7 @@ impl ServerHandler for Handler {
             ));
         }
         let registry = self.dispatcher.registry(client_name(&context).as_deref());
-        let snapshot = self.dispatcher.snapshot().await;
+        let snapshot = self.dispatcher.snapshot(&access(&context)).await;
         let tools = registry.tool_list(&snapshot).0.iter().map(encode::tool).collect();
         let mut result = ListToolsResult::with_all_items(tools)
             .with_ttl_ms(TOOLS_TTL_MS)
@@ -156,7 +158,8 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.notifier.initialized(context.peer);
+        let access = access_in(&context.extensions);
+        self.notifier.initialized(context.peer, access);
     }
 
     fn accepted_subscription_filter(
@@ -168,7 +171,8 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.notifier.stream(context).await
+        let access = access(context.request_context());
+        self.notifier.stream(context, &access).await
     }
 
     async fn on_custom_request(
@@ -246,10 +250,28 @@ fn client_name(context: &RequestContext<RoleServer>) -> Option<Cow<'_, str>> {
     }
 }
 
+/// Which skills the client of a request may see.
+pub(super) fn access(context: &RequestContext<RoleServer>) -> Access {
+    access_in(&context.extensions)
+}
+
+/// The same by what came with a request. On the standard streams nothing does, and their client sees everything.
+fn access_in(extensions: &Extensions) -> Access {
+    #[cfg(feature = "http")]
+    if let Some(parts) = extensions.get::<::http::request::Parts>() {
+        // What came over HTTP was authorized there; without that it sees nothing.
+        let authorized = parts.extensions.get::<Access>().cloned();
+        return authorized.unwrap_or_else(|| Access::only::<&str>([]));
+    }
+    #[cfg(not(feature = "http"))]
+    let _ = extensions;
+    Access::All
+}
+
 impl Handler {
     /// The instructions for a client that calls itself so. One of the table waits a moment for the first snapshot, because its
     /// instructions say what there is.
-    async fn instructions(&self, reported: Option<&str>) -> String {
+    async fn instructions(&self, reported: Option<&str>, access: &Access) -> String {
         let registry = self.dispatcher.registry(reported);
         let profile = &registry.profile;
         let reported = escaped(reported.unwrap_or("no name"));
@@ -259,7 +281,7 @@ impl Handler {
         };
         tracing::info!("client {reported:.200}: presented as to {}", client.name);
         match timeout(FIRST_SNAPSHOT_TIMEOUT, self.dispatcher.store().snapshot()).await {
-            Ok(snapshot) => registry.instructions(&snapshot),
+            Ok(snapshot) => registry.instructions(&self.dispatcher.limited(snapshot, access).await),
             Err(_) => profile.instructions(),
         }
     }
@@ -268,14 +290,18 @@ impl Handler {
         Implementation::new(self.dispatcher.profile().server, env!("CARGO_PKG_VERSION"))
     }
 
+    /// Who answers, on a result of the stateless era.
+    pub(super) fn modern_meta(&self) -> Option<MetaObject> {
+        let who = serde_json::to_value(self.implementation()).ok()?;
+        let meta = [("io.modelcontextprotocol/serverInfo".to_owned(), who)];
+        Some(MetaObject(meta.into_iter().collect()))
+    }
+
     /// Who answers, on every result of the stateless era, where no handshake has said it.
     fn server_meta(&self, context: &RequestContext<RoleServer>) -> Option<MetaObject> {
         let modern = context
             .protocol_version()
             .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        let who = serde_json::to_value(self.implementation()).ok().filter(|_| modern)?;
-        Some(MetaObject(
-            [("io.modelcontextprotocol/serverInfo".to_owned(), who)].into_iter().collect(),
-        ))
+        if modern { self.modern_meta() } else { None }
     }
 }

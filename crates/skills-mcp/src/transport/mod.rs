@@ -7,6 +7,8 @@
 mod client;
 mod encode;
 mod handler;
+#[cfg(feature = "http")]
+mod http;
 mod in_flight;
 mod lines;
 mod notify;
@@ -19,6 +21,8 @@ mod traced;
 
 pub use client::{Client, ClientError, Era, Tried};
 pub use handler::Handler;
+#[cfg(feature = "http")]
+pub use http::{Gate, GateSettings, MCP_PATH, serve_http};
 pub use lines::Lines;
 pub use shutdown::signal;
 pub use stdio::{Ended, serve};

@@ -6,7 +6,7 @@
 //! about (the store).
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap, HashSet},
     convert::Infallible,
     sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
@@ -22,7 +22,7 @@ use rmcp::{
 };
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
-use skills_core::catalog::Delta;
+use skills_core::catalog::{Access, Delta};
 use tokio::{
     sync::watch,
     task::{JoinSet, spawn_blocking},
@@ -44,7 +44,7 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 const MAX_STREAMS: usize = 1_024;
 
 /// A list that clients can ask for and be notified of. What is served beside tools joins here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum List {
     Tools,
 }
@@ -93,13 +93,16 @@ impl List {
     }
 }
 
-/// How often each list has changed, and why the last time. A stream that missed one of two changes still learns which
-/// lists are not what they were.
+/// How often each list has changed for the clients of an access, and why the last time. A stream that missed one of two
+/// changes still learns which lists are not what they were.
 #[derive(Debug, Clone, Default)]
 struct Changes {
     times: BTreeMap<List, u64>,
     reason: Arc<str>,
 }
+
+/// The changes for each access that a stream was opened with: a client is not notified of what it may not see.
+type ChangesByAccess = HashMap<Access, Changes>;
 
 /// What each list says over a snapshot.
 #[derive(Debug)]
@@ -109,8 +112,9 @@ struct ListDigests {
 }
 
 impl ListDigests {
-    fn new(dispatcher: &Dispatcher, snapshot: &Arc<Snapshot>) -> Self {
-        let digest = |list: List| (list, list.digest(dispatcher, snapshot));
+    /// What the lists say over what is seen of a snapshot.
+    fn new(dispatcher: &Dispatcher, snapshot: &Arc<Snapshot>, seen: &Arc<Snapshot>) -> Self {
+        let digest = |list: List| (list, list.digest(dispatcher, seen));
         let digests = List::ALL.into_iter().map(digest).collect();
         Self { over: Arc::downgrade(snapshot), digests }
     }
@@ -118,6 +122,13 @@ impl ListDigests {
     fn is_over(&self, snapshot: &Arc<Snapshot>) -> bool {
         std::ptr::eq(self.over.as_ptr(), Arc::as_ptr(snapshot))
     }
+}
+
+/// A client with a handshake, and what it may see.
+#[derive(Debug, Clone)]
+struct Listener {
+    access: Access,
+    peer: Peer<RoleServer>,
 }
 
 /// Notifies the clients of one server. Clones share everything.
@@ -128,11 +139,11 @@ pub(super) struct Notifier(Arc<Inner>);
 struct Inner {
     dispatcher: Arc<Dispatcher>,
     /// What the lists said when they were compared last.
-    compared: Mutex<Option<ListDigests>>,
+    compared: Mutex<HashMap<Access, ListDigests>>,
     /// Clients with a handshake that are initialized.
-    peers: Mutex<Vec<Peer<RoleServer>>>,
+    peers: Mutex<Vec<Listener>>,
     /// Every open stream holds a receiver.
-    changes: watch::Sender<Changes>,
+    changes: watch::Sender<ChangesByAccess>,
     closing: CancellationToken,
 }
 
@@ -148,17 +159,28 @@ impl Notifier {
     }
 
     /// Adds a client whose handshake is over. Only now may it be notified.
-    pub(super) fn initialized(&self, peer: Peer<RoleServer>) {
+    pub(super) fn initialized(&self, peer: Peer<RoleServer>, access: Access) {
         // A stray notification from a client without a handshake, which listens on streams or not at all.
         let Some(info) = peer.peer_info() else { return };
         let mut peers = self.peers();
         // A client that says it twice is notified once.
-        peers.retain(|other| other.peer_info().is_none_or(|known| !Arc::ptr_eq(&known, &info)));
-        peers.push(peer);
+        let is_same = |other: &Peer<RoleServer>| {
+            other.peer_info().is_some_and(|known| Arc::ptr_eq(&known, &info))
+        };
+        peers.retain(|other| !is_same(&other.peer));
+        peers.push(Listener { access, peer });
     }
 
     /// Serves one stream until its client cancels it, or the server closes.
-    pub(super) async fn stream(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+    pub(super) async fn stream(
+        &self,
+        context: SubscriptionContext,
+        access: &Access,
+    ) -> Result<(), ErrorData> {
+        self.0.changes.send_if_modified(|changes| {
+            changes.entry(access.clone()).or_default();
+            false
+        });
         let changes = self.0.changes.subscribe();
         if self.0.changes.receiver_count() > MAX_STREAMS {
             let message = format!("{MAX_STREAMS} streams are open already; close one first");
@@ -168,16 +190,23 @@ impl Notifier {
         tokio::select! {
             () = context.cancelled() => {}
             () = self.0.closing.cancelled() => {}
-            () = self.forward(changes, &context) => {}
+            () = self.forward(changes, access, &context) => {}
         }
         Ok(())
     }
 
-    async fn forward(&self, mut changes: watch::Receiver<Changes>, context: &SubscriptionContext) {
-        let mut sent = changes.borrow_and_update().times.clone();
+    async fn forward(
+        &self,
+        mut changes: watch::Receiver<ChangesByAccess>,
+        access: &Access,
+        context: &SubscriptionContext,
+    ) {
+        let of_access =
+            |changes: &ChangesByAccess| changes.get(access).cloned().unwrap_or_default();
+        let mut sent = of_access(&changes.borrow_and_update()).times;
         let request = context.request_context();
         while changes.changed().await.is_ok() {
-            let Changes { times, reason } = changes.borrow_and_update().clone();
+            let Changes { times, reason } = of_access(&changes.borrow_and_update());
             let wanted =
                 |list: &List| times.get(list) != sent.get(list) && list.wanted(context.accepted());
             for list in List::ALL.into_iter().filter(wanted) {
@@ -222,35 +251,49 @@ impl Notifier {
         let before = dispatcher.replace_seen(&now);
         let another = before.filter(|before| !Arc::ptr_eq(before, &now));
         let Some(before) = another.filter(|_| self.has_listeners()) else { return };
-        let inner = Arc::clone(&self.0);
-        let compared = spawn_blocking(move || inner.compare(&before, &now)).await;
-        let Ok((lists, reason)) = compared else {
-            tracing::error!("comparing what clients see failed");
-            return;
-        };
-        if lists.is_empty() {
-            tracing::debug!(reason, "nothing a list shows has changed");
-            return;
+        for access in self.accesses() {
+            let (inner, compared) = (Arc::clone(&self.0), access.clone());
+            let (before, now) = (Arc::clone(&before), Arc::clone(&now));
+            let compared = spawn_blocking(move || inner.compare(&before, &now, &compared)).await;
+            let Ok((lists, reason)) = compared else {
+                tracing::error!("comparing what clients see failed");
+                return;
+            };
+            if lists.is_empty() {
+                tracing::debug!(reason, "nothing a list shows has changed");
+                continue;
+            }
+            self.notify(&access, &lists, reason).await;
         }
-        self.notify(&lists, reason).await;
     }
 
-    async fn notify(&self, lists: &[List], reason: String) {
-        let peers = std::mem::take(&mut *self.peers());
+    /// What the clients that listen may see, each once.
+    fn accesses(&self) -> HashSet<Access> {
+        let peers: HashSet<Access> = self.peers().iter().map(|one| one.access.clone()).collect();
+        self.0.changes.borrow().keys().cloned().chain(peers).collect()
+    }
+
+    async fn notify(&self, access: &Access, lists: &[List], reason: String) {
+        let is_meant = |one: &mut Listener| one.access == *access;
+        let peers: Vec<Listener> = self.peers().extract_if(.., is_meant).collect();
         let streams = self.0.changes.receiver_count();
         let names: Vec<&str> = lists.iter().map(|list| list.method()).collect();
         tracing::info!(reason, clients = peers.len(), streams, "sent {}", names.join(", "));
         let mut sending = JoinSet::new();
-        for peer in peers {
+        for listener in peers {
             let notifications: Vec<ServerNotification> =
                 lists.iter().map(|list| list.notification(self.shown(&reason), None)).collect();
-            sending.spawn(async move { send(&peer, notifications).await.then_some(peer) });
+            sending.spawn(
+                async move { send(&listener.peer, notifications).await.then_some(listener) },
+            );
         }
-        self.0.changes.send_modify(|changes| {
+        self.0.changes.send_if_modified(|changes| {
+            let Some(changes) = changes.get_mut(access) else { return false };
             for list in lists {
                 *changes.times.entry(*list).or_default() += 1;
             }
             changes.reason = reason.into();
+            true
         });
         while let Some(sent) = sending.join_next().await {
             // A client that cannot be reached has gone.
@@ -265,11 +308,11 @@ impl Notifier {
 
     fn has_listeners(&self) -> bool {
         let mut peers = self.peers();
-        peers.retain(|peer| !peer.is_transport_closed());
+        peers.retain(|listener| !listener.peer.is_transport_closed());
         !peers.is_empty() || self.0.changes.receiver_count() > 0
     }
 
-    fn peers(&self) -> std::sync::MutexGuard<'_, Vec<Peer<RoleServer>>> {
+    fn peers(&self) -> std::sync::MutexGuard<'_, Vec<Listener>> {
         self.0.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -285,19 +328,29 @@ async fn send(peer: &Peer<RoleServer>, notifications: Vec<ServerNotification>) -
 }
 
 impl Inner {
-    /// The lists that are not what they were, and why.
-    fn compare(&self, before: &Arc<Snapshot>, now: &Arc<Snapshot>) -> (Vec<List>, String) {
+    /// The lists that are not what they were for clients with this access, and why.
+    fn compare(
+        &self,
+        before: &Arc<Snapshot>,
+        now: &Arc<Snapshot>,
+        access: &Access,
+    ) -> (Vec<List>, String) {
         let dispatcher = &*self.dispatcher;
-        let delta = Delta::between(&before.catalog, &now.catalog);
+        let (seen_before, seen_now) =
+            (before.limited_once(access), dispatcher.store().limited(now, access));
+        let delta = Delta::between(&seen_before.catalog, &seen_now.catalog);
         let mut compared = self.compared.lock().unwrap_or_else(PoisonError::into_inner);
-        let was = compared.take().filter(|compared| compared.is_over(before));
-        let was = was.unwrap_or_else(|| ListDigests::new(dispatcher, before));
-        let is = compared.insert(ListDigests::new(dispatcher, now));
-        let files = before.changes() != now.changes();
+        compared.retain(|_, digests| digests.is_over(before) || digests.is_over(now));
+        let was = compared.remove(access).filter(|compared| compared.is_over(before));
+        let was = was.unwrap_or_else(|| ListDigests::new(dispatcher, before, &seen_before));
+        let is = ListDigests::new(dispatcher, now, &seen_now);
+        let files = before.changes() != now.changes() && !access.is_limited();
         let by_file =
             dispatcher.profile().notify_on == NotifyOn::Files && (files || !delta.is_empty());
         let differs = |list: &List| was.digests.get(list) != is.digests.get(list) || by_file;
-        (List::ALL.into_iter().filter(differs).collect(), reason(&delta, files))
+        let lists = List::ALL.into_iter().filter(differs).collect();
+        compared.insert(access.clone(), is);
+        (lists, reason(&delta, files))
     }
 }
 

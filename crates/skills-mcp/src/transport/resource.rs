@@ -8,7 +8,7 @@ use rmcp::{
 
 use super::{
     encode,
-    handler::{FIXED_TTL_MS, Handler, not_offered},
+    handler::{FIXED_TTL_MS, Handler, access, not_offered},
 };
 
 /// Its address.
@@ -42,7 +42,7 @@ impl Handler {
         if !self.offers_resources() {
             return Err(not_offered("resources/read"));
         }
-        if uri != URI {
+        if uri != URI || access(context).is_limited() {
             let message = format!("there is no resource '{uri:.200}'; there is {URI}");
             return Err(ErrorData::resource_not_found(message, None));
         }

@@ -26,7 +26,22 @@ const MODULES: &[(&str, &[&str])] = &[
             "resolve",
         ],
     ),
-    ("http", &["public", "client", "guard", "connections", "serving"]),
+    (
+        "http",
+        &[
+            "public",
+            "client",
+            "guard",
+            "bearer",
+            "signatures",
+            "issuer",
+            "webhook",
+            "connections",
+            "rate",
+            "slow",
+            "serving",
+        ],
+    ),
     (
         "skills-mcp",
         &[
@@ -74,6 +89,7 @@ const EXCEPTIONS: &[&str] = &[
     "skills-mcp/src/cli/hook/remembered.rs",
     "skills-mcp/src/cli/lock_file.rs",
     "skills-mcp/src/cli/memory.rs",
+    "skills-mcp/src/cli/serve_http.rs",
     "skills-mcp/src/cli/usage/collect.rs",
     "skills-mcp/src/cli/usage/dashboard.rs",
     "skills-mcp/src/config/environment.rs",
