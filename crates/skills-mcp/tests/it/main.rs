@@ -32,6 +32,8 @@ mod git_many;
 mod hook;
 mod hostile;
 mod house;
+#[cfg(feature = "http")]
+mod http;
 mod integrations;
 mod journal;
 mod layout;
