@@ -1,9 +1,9 @@
 //! [`Endpoint`]: `/mcp`. Checks a request, reads its body within limits, and has it answered.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::poll_fn, pin::Pin, sync::Arc, time::Duration};
 
 use axum::{
-    body::{Body, Bytes, to_bytes},
+    body::{Body, HttpBody as _},
     extract::{Request, State},
     http::{HeaderMap, HeaderName, Method, StatusCode, header, request::Parts},
     response::{IntoResponse as _, Response},
@@ -16,7 +16,10 @@ use rmcp::{
     },
 };
 use skills_http::serving::{error, unavailable};
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -31,7 +34,10 @@ use crate::transport::{Handler, lines};
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// A body that takes longer to come is not waited for.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
-/// All bodies in memory together, in units of this size.
+/// A body of at most so many bytes is read at once: the number of connections bounds these.
+const SMALL_BODY_BYTES: usize = 16 * 1024;
+/// Larger bodies share this much memory, in units of this size. A request takes units as its bytes come, so that those who
+/// announce much and send little keep out no one.
 const BODY_UNIT_BYTES: usize = 64 * 1024;
 const MAX_BODY_UNITS: usize = 1_024;
 /// A request waits so long for others' bodies to be done with.
@@ -87,12 +93,10 @@ impl Endpoint {
         if length.is_some_and(|length| length > MAX_BODY_BYTES) {
             return Err(too_large());
         }
-        let units = length.unwrap_or(MAX_BODY_BYTES).div_ceil(BODY_UNIT_BYTES).max(1);
-        let turn = self.bodies.acquire_many(u32::try_from(units).unwrap_or(1));
-        let Ok(Ok(_turn)) = timeout(BODY_TURN_TIMEOUT, turn).await else {
-            return Err(unavailable("too many large requests at once"));
+        let (body, _units) = match timeout(BODY_TIMEOUT, self.read(body)).await {
+            Ok(read) => read?,
+            Err(_) => return Err(error(StatusCode::REQUEST_TIMEOUT, "the body took too long")),
         };
-        let body = read(body).await?;
         if let Some(call) = direct::read(&parts.headers, &body) {
             return Ok(direct::answer(&self.handler, call, by.access).await);
         }
@@ -116,6 +120,29 @@ impl Endpoint {
             self.sessions.opened(id, by.principal).await;
         }
         Ok(response)
+    }
+
+    /// A whole body, and its share of the memory for bodies.
+    async fn read(&self, mut body: Body) -> Result<(Vec<u8>, Vec<SemaphorePermit<'_>>), Response> {
+        let (mut whole, mut units) = (Vec::new(), Vec::new());
+        loop {
+            let frame = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
+            let bytes = match frame {
+                None => return Ok((whole, units)),
+                Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
+                Some(Err(_)) => return Err(error(StatusCode::BAD_REQUEST, "the body broke off")),
+            };
+            if whole.len() + bytes.len() > MAX_BODY_BYTES {
+                return Err(too_large());
+            }
+            whole.extend_from_slice(&bytes);
+            while whole.len() > SMALL_BODY_BYTES + units.len() * BODY_UNIT_BYTES {
+                let Ok(Ok(unit)) = timeout(BODY_TURN_TIMEOUT, self.bodies.acquire()).await else {
+                    return Err(unavailable("too many large requests at once"));
+                };
+                units.push(unit);
+            }
+        }
     }
 
     /// A session of another's is answered as one that never was.
@@ -159,22 +186,6 @@ fn content_length(headers: &HeaderMap) -> Option<usize> {
 fn too_large() -> Response {
     let reason = format!("the body is over {MAX_BODY_BYTES} bytes");
     error(StatusCode::PAYLOAD_TOO_LARGE, &reason)
-}
-
-async fn read(body: Body) -> Result<Bytes, Response> {
-    match timeout(BODY_TIMEOUT, to_bytes(body, MAX_BODY_BYTES)).await {
-        Ok(Ok(body)) => Ok(body),
-        Ok(Err(failed)) => {
-            let is_length = std::error::Error::source(&failed)
-                .is_some_and(|source| source.to_string().contains("length limit"));
-            Err(if is_length {
-                too_large()
-            } else {
-                error(StatusCode::BAD_REQUEST, "the body broke off")
-            })
-        }
-        Err(_) => Err(error(StatusCode::REQUEST_TIMEOUT, "the body took too long")),
-    }
 }
 
 /// A JSON-RPC error as an answer of its own.

@@ -34,10 +34,10 @@ use super::Handler;
 /// Where MCP is.
 pub const MCP_PATH: &str = "/mcp";
 
-/// Requests answered at once. They are small, most are answered in less than a millisecond, and the dispatcher lets few run
-/// at a time.
-const MAX_HTTP_REQUESTS: usize = 1_024;
 const MAX_HTTP_CONNECTIONS: usize = 8_192;
+/// Requests answered at once. One whose body comes slowly is among them, so there are as many as connections; the dispatcher
+/// lets few run at a time.
+const MAX_HTTP_REQUESTS: usize = MAX_HTTP_CONNECTIONS;
 /// A proxy is one address, and so is a team behind one.
 const MAX_HTTP_CONNECTIONS_OF_ADDRESS: usize = 4_096;
 /// Clients keep connections open between calls.

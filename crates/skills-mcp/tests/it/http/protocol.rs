@@ -1,9 +1,9 @@
 //! What is answered: both eras, errors with their codes, sessions, the end of the server.
 
 use std::{
-    fs,
     io::{Read as _, Write as _},
     net::TcpStream,
+    process::Command,
     thread,
 };
 
@@ -14,7 +14,7 @@ use super::{
     EVERYTHING, UI_ONLY, call, in_session, json_of, message, send, send_raw, serving, session,
     text, with_tokens,
 };
-use crate::support::{ROOT_TREE, bundle};
+use crate::support::{ROOT_TREE, bundle, run};
 
 // HTTP-1
 #[test]
@@ -224,10 +224,8 @@ fn a_call_in_flight_is_answered_and_a_stream_gets_its_end_when_the_server_stops(
         "tools/call",
         json!({"name": "run_script", "arguments": {"skill_path": "jobs", "file": "scripts/slow.sh", "args": {}}}),
     );
-    let is_running = || {
-        let tasks = fs::read_to_string(format!("/proc/{0}/task/{0}/children", server.pid()));
-        tasks.is_ok_and(|children| !children.trim().is_empty())
-    };
+    let pid = server.pid().to_string();
+    let is_running = || run(Command::new("pgrep").args(["-P", &pid])).0 == 0;
     wait_until("the script runs", is_running);
     let (status, log) = server.stop();
     assert_eq!(status.code(), Some(0), "{log}");
