@@ -15,6 +15,8 @@ mod postgres;
 #[path = "../it/recount.rs"]
 mod recount;
 mod sdk;
+#[cfg(feature = "http")]
+mod sign_in;
 mod tools;
 #[path = "../it/usage.rs"]
 mod usage;

@@ -7,8 +7,10 @@ import { createHmac, randomUUID } from "node:crypto";
 import * as jose from "jose";
 import Provider from "oidc-provider";
 
-const audience = process.argv[2];
-const port = Number(process.argv[3] ?? 0);
+// Standard output is for answers.
+console.info = console.warn = console.error;
+
+let audience;
 
 async function key() {
   const { privateKey } = await jose.generateKeyPair("RS256", { extractable: true });
@@ -18,7 +20,7 @@ async function key() {
 let provider;
 let keys = [await key()];
 const server = createServer((request, response) => provider.callback()(request, response));
-await new Promise((listening) => server.listen(port, "127.0.0.1", listening));
+await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
 const issuer = `http://127.0.0.1:${server.address().port}`;
 
 function start() {
@@ -44,12 +46,13 @@ function start() {
         }),
       },
     },
+    scopes: ["openid", "offline_access", "skills:read"],
     extraTokenClaims: () => ({ skills: ["ui"] }),
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
     clientBasedCORS: () => true,
     pkce: { required: () => true },
     cookies: { keys: ["a-key-of-the-tests"] },
-    ttl: { Session: 600, Interaction: 600, Grant: 600, AuthorizationCode: 60 },
+    ttl: { ClientCredentials: 600, Session: 600, Interaction: 600, Grant: 600, AuthorizationCode: 60 },
   });
   provider.on("server_error", (_, error) => console.error(error));
 }
@@ -121,6 +124,7 @@ console.log(JSON.stringify({ issuer }));
 for await (const line of createInterface({ input: process.stdin })) {
   const { command, ...given } = JSON.parse(line);
   let said;
+  if (command === "audience") said = audience = given.audience;
   if (command === "issued") said = await issued(given.resource, given.scope);
   if (command === "made") said = await made(given);
   if (command === "hostile") said = await hostile(given.kind);

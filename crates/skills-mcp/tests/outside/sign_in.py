@@ -6,8 +6,8 @@ import re
 import sys
 from urllib.parse import parse_qs, urljoin, urlsplit
 
-import httpx
-from mcp.client.auth import OAuthClientProvider, TokenStorage
+import httpx2 as httpx
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, TokenStorage
 from mcp.client.streamable_http import streamable_http_client
 from mcp import ClientSession
 from mcp.shared.auth import OAuthClientMetadata
@@ -59,12 +59,7 @@ async def sign_in(url):
 
 
 async def callback():
-    try:
-        from mcp.client.auth import AuthorizationCodeResult
-
-        return AuthorizationCodeResult(code=answered["code"], state=answered["state"], iss=answered["iss"])
-    except ImportError:
-        return answered["code"], answered["state"]
+    return AuthorizationCodeResult(code=answered["code"], state=answered["state"], iss=answered["iss"])
 
 
 async def main():

@@ -9,7 +9,7 @@ use std::{
 
 /// A folder with the npm packages and the scripts that use them.
 pub(crate) static NODE: LazyLock<PathBuf> = LazyLock::new(|| {
-    let files = ["package.json", "package-lock.json", ".npmrc", "page.mjs", "sdk.mjs"];
+    let files = ["package.json", "package-lock.json", ".npmrc", "oidc.mjs", "page.mjs", "sdk.mjs"];
     let folder = copied("node", &files);
     fetched(&folder, "package-lock.json", || {
         let mut npm = Command::new("npm");
@@ -21,7 +21,7 @@ pub(crate) static NODE: LazyLock<PathBuf> = LazyLock::new(|| {
 
 /// A folder with a Python that has the packages, in `env/bin`, and the scripts that use them.
 pub(crate) static PYTHON: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = copied("python", &["requirements.txt", "sdk.py"]);
+    let folder = copied("python", &["requirements.txt", "sdk.py", "sign_in.py"]);
     fetched(&folder, "requirements.txt", || {
         let mut venv = Command::new("python3");
         venv.args(["-m", "venv", "env"]).current_dir(&folder);

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use skills_testkit::{Home, Listening, wait_until};
 
 use super::{
-    EVERYTHING, UI_ONLY, call, in_session, secret_file, send, serving, session, text,
-    with_tokens,
+    EVERYTHING, UI_ONLY, call, in_session, secret_file, send, serving, session, text, with_tokens,
 };
 use crate::support::{ROOT_TREE, bundle, skill};
 
