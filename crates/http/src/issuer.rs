@@ -244,7 +244,7 @@ fn words(claim: &Value) -> Vec<String> {
     match claim {
         Value::String(text) => text.split_whitespace().map(str::to_owned).collect(),
         Value::Array(items) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-        _ => Vec::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
     }
 }
 

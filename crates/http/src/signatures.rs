@@ -61,7 +61,7 @@ fn check_of(algorithm: Algorithm) -> Option<Check> {
         Algorithm::ES384 => Check::Other(&ring_signature::ECDSA_P384_SHA384_FIXED),
         Algorithm::EdDSA => Check::Other(&ring_signature::ED25519),
         // A shared secret, or what this program does not know.
-        _ => return None,
+        Algorithm::HS256 | Algorithm::HS384 | Algorithm::HS512 | _ => return None,
     })
 }
 

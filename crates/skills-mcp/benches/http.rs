@@ -11,6 +11,9 @@
     clippy::panic,
     clippy::disallowed_methods,
     clippy::indexing_slicing,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
     reason = "a benchmark prints its figures, touches files and processes, and fails loudly"
 )]
 
@@ -64,60 +67,67 @@ fn main() {
     println!("{skills} skills, {CONNECTIONS} connections, {seconds} s each, wrk with one thread\n");
     println!(
         "{:<16}{:>12}{:>12}{:>8}{:>10}{:>10}{:>10}",
-        "", "bare", "ours", "ratio", "p50", "p99", "bare p99"
+        "requests/s", "bare", "ours", "ratio", "p50", "p99", "bare p99"
     );
-    let kinds = [
-        ("skill", (0..REQUESTS).map(|n| json!({"name": corpus::name(n * 7 % skills)})).collect()),
-        (
-            "skills_search",
-            (0..REQUESTS).map(|n| json!({"query": corpus::request(n * 7 % skills)})).collect(),
-        ),
-    ];
-    let folder = corpus.home.path().to_path_buf();
-    for (tool, arguments) in &kinds {
-        let arguments: &Vec<Value> = arguments;
-        let script = folder.join(format!("{tool}.lua"));
-        fs::write(&script, lua(tool, arguments)).unwrap();
-        let script = script.to_string_lossy().into_owned();
-        let answers: Vec<Bytes> = arguments.iter().map(|one| ask(&server, tool, one)).collect();
-        let bare = bare(answers);
-        // In turns, so that whatever else the machine does meets both.
-        let (first, ours) = (
-            load(bare, &script, CONNECTIONS, seconds),
-            load(server.address(), &script, CONNECTIONS, seconds),
-        );
-        let (second, again) = (
-            load(bare, &script, CONNECTIONS, seconds),
-            load(server.address(), &script, CONNECTIONS, seconds),
-        );
-        let (bare, own) = (
-            (first.per_second + second.per_second) / 2.0,
-            (ours.per_second + again.per_second) / 2.0,
-        );
-        println!(
-            "{tool:<16}{bare:>12.0}{own:>12.0}{:>8.2}{:>10}{:>10}{:>10}{}",
-            own / bare,
-            again.p50,
-            again.p99,
-            second.p99,
-            [&ours.errors, &again.errors].map(String::as_str).concat()
-        );
-    }
-    let script = folder.join("skill.lua").to_string_lossy().into_owned();
+    let numbers = || (0..REQUESTS).map(|n| n * 7 % skills);
+    let skill = numbers().map(|n| json!({"name": corpus::name(n)})).collect();
+    let search = numbers().map(|n| json!({"query": corpus::request(n)})).collect();
+    let script = compare(&corpus, &server, "skill", skill, seconds);
+    compare(&corpus, &server, "skills_search", search, seconds);
+    crowd(&server, &script, seconds);
+    memory(&server, &script, seconds);
+}
+
+/// Measures calls of a tool against a bare handler with the same answers; the script that sends them.
+fn compare(
+    corpus: &Corpus,
+    server: &Listening,
+    tool: &str,
+    arguments: Vec<Value>,
+    seconds: u64,
+) -> String {
+    let script = corpus.home.path().join(format!("{tool}.lua"));
+    fs::write(&script, lua(tool, &arguments)).unwrap();
+    let script = script.to_string_lossy().into_owned();
+    let bare = bare(arguments.iter().map(|one| ask(server, tool, one)).collect());
+    // In turns, so that whatever else the machine does meets both.
+    let run = |address| load(address, &script, CONNECTIONS, seconds);
+    let (first, ours) = (run(bare), run(server.address()));
+    let (second, again) = (run(bare), run(server.address()));
+    let bare = f64::midpoint(first.per_second, second.per_second);
+    let own = f64::midpoint(ours.per_second, again.per_second);
+    println!(
+        "{tool:<16}{bare:>12.0}{own:>12.0}{:>8.2}{:>10}{:>10}{:>10}{}{}",
+        own / bare,
+        again.p50,
+        again.p99,
+        second.p99,
+        ours.errors,
+        again.errors
+    );
+    script
+}
+
+/// What busy connections get beside many idle ones.
+fn crowd(server: &Listening, script: &str, seconds: u64) {
     let idle: Vec<TcpStream> =
         (0..IDLE_CONNECTIONS).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
-    let busy = load(server.address(), &script, BUSY_CONNECTIONS, seconds);
+    let busy = load(server.address(), script, BUSY_CONNECTIONS, seconds);
     println!(
-        "\n{IDLE_CONNECTIONS} idle and {BUSY_CONNECTIONS} busy connections: {:.0} requests/s, p99 {}, errors:{}",
+        "\n{} idle and {BUSY_CONNECTIONS} busy connections: {:.0} requests/s, p99 {}, errors:{}",
+        idle.len(),
         busy.per_second,
         busy.p99,
         if busy.errors.is_empty() { " none" } else { &busy.errors }
     );
-    drop(idle);
+}
+
+/// The memory before and after many requests.
+fn memory(server: &Listening, script: &str, seconds: u64) {
     let before = resident(server.pid());
     let mut sent = 0.0;
     while sent < MEMORY_REQUESTS {
-        sent += load(server.address(), &script, CONNECTIONS, seconds).total;
+        sent += load(server.address(), script, CONNECTIONS, seconds).total;
     }
     println!("memory: {before} KiB, after {sent:.0} more requests {} KiB", resident(server.pid()));
 }
@@ -196,7 +206,6 @@ fn load(address: SocketAddr, script: &str, connections: usize, seconds: u64) -> 
         errors: [behind("Socket errors:"), behind("Non-2xx or 3xx responses:")]
             .into_iter()
             .flatten()
-            .map(|found| format!(" {found}"))
             .collect(),
     }
 }

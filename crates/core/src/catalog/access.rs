@@ -110,7 +110,7 @@ impl Catalog {
         for ancestor in skills.iter().flat_map(|skill| all.ancestors(skill)) {
             if self.skill_by_id(ancestor.id).is_none() && known.insert(ancestor.id) {
                 let (name_status, notes) = (NameStatus::default(), Vec::new());
-                above.push(ByPlace(Arc::new(Skill { name_status, notes, ..ancestor.clone() })));
+                above.push(ByPlace(Arc::new(Skill { notes, name_status, ..ancestor.clone() })));
             }
         }
         self.by_place.extend(above);

@@ -42,7 +42,7 @@ struct Kept {
 enum KeptState {
     Current(Arc<Snapshot>),
     /// Of an earlier snapshot: what the next one is made from. Its open folders are closed.
-    Earlier(Earlier),
+    Earlier(Box<Earlier>),
 }
 
 /// What an earlier limited snapshot leaves to the next.
@@ -72,7 +72,7 @@ impl LimitedCache {
         self.over = Arc::downgrade(snapshot);
         for kept in &mut self.kept {
             if let KeptState::Current(earlier) = &kept.state {
-                kept.state = KeptState::Earlier(Earlier::of(earlier));
+                kept.state = KeptState::Earlier(Box::new(Earlier::of(earlier)));
             }
         }
     }
@@ -115,7 +115,7 @@ impl Store {
                 cache.kept.push(Kept { access, state: KeptState::Current(Arc::clone(&known)) });
                 return known;
             }
-            Some(Kept { state: KeptState::Earlier(earlier), .. }) => Some(earlier),
+            Some(Kept { state: KeptState::Earlier(earlier), .. }) => Some(*earlier),
             None => None,
         };
         let made = Arc::new(snapshot.limited_to(access, earlier));

@@ -92,9 +92,9 @@ impl Default for CallCounts {
 
 impl CallCounts {
     /// Counts a call by the name that the client wrote.
-    pub(super) fn count(&self, name: &str, reply: &Result<Reply, Refusal>, took: Duration) {
-        let tool = TOOLS.iter().position(|tool| tool.answers_to(name)).unwrap_or(TOOLS.len());
-        let Some(cells) = self.0.get(tool) else { return };
+    pub(super) fn count(&self, written: &str, reply: &Result<Reply, Refusal>, took: Duration) {
+        let row = TOOLS.iter().position(|tool| tool.answers_to(written)).unwrap_or(TOOLS.len());
+        let Some(cells) = self.0.get(row) else { return };
         let outcome = CallOutcome::of(reply);
         let add = |cell: Option<&AtomicU64>, count| {
             if let Some(cell) = cell {

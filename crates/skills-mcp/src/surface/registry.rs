@@ -129,7 +129,7 @@ impl AdvertisedTool {
         arguments: Map<String, Value>,
     ) -> Result<Reply, Refusal> {
         arguments::check(&self.name, &self.input, &arguments)?;
-        match self.first_sync(call) {
+        match first_sync(call) {
             Some(message) if self.tool.name != refresh_skills::NAME => {
                 Err(match self.tool.tool_set {
                     ToolSet::Tree => Refusal::Tool(message),
@@ -138,18 +138,6 @@ impl AdvertisedTool {
             }
             Some(_) | None => (self.tool.run)(call, arguments),
         }
-    }
-
-    /// What there is to say instead of an answer, while nothing has come of any repository yet. A client that may see some of
-    /// the skills learns nothing of repositories, and one on another machine nothing of where they are.
-    fn first_sync(&self, call: &Call) -> Option<String> {
-        let message = call.store.first_sync(&call.snapshot)?;
-        if call.snapshot.is_limited() {
-            return None;
-        }
-        let is_remote = call.profile.remote.is_some();
-        let instead = "There are no skills yet: the first sync of a repository is not done. Try again in a few seconds.";
-        Some(if is_remote { instead.to_owned() } else { message })
     }
 
     /// The tool as `tools/list` has it, but for the hints that no model sees.
@@ -174,4 +162,16 @@ impl AdvertisedTool {
         }
         shown
     }
+}
+
+/// What there is to say instead of an answer, while nothing has come of any repository yet. A client that may see some of
+/// the skills learns nothing of repositories, and one on another machine nothing of where they are.
+fn first_sync(call: &Call) -> Option<String> {
+    let message = call.store.first_sync(&call.snapshot)?;
+    if call.snapshot.is_limited() {
+        return None;
+    }
+    let is_remote = call.profile.remote.is_some();
+    let instead = "There are no skills yet: the first sync of a repository is not done. Try again in a few seconds.";
+    Some(if is_remote { instead.to_owned() } else { message })
 }

@@ -126,7 +126,7 @@ impl ListDigests {
 
 /// A client with a handshake, and what it may see.
 #[derive(Debug, Clone)]
-struct Listener {
+struct InitializedPeer {
     access: Access,
     peer: Peer<RoleServer>,
 }
@@ -141,7 +141,7 @@ struct Inner {
     /// What the lists said when they were compared last.
     compared: Mutex<HashMap<Access, ListDigests>>,
     /// Clients with a handshake that are initialized.
-    peers: Mutex<Vec<Listener>>,
+    peers: Mutex<Vec<InitializedPeer>>,
     /// Every open stream holds a receiver.
     changes: watch::Sender<ChangesByAccess>,
     closing: CancellationToken,
@@ -168,7 +168,7 @@ impl Notifier {
             other.peer_info().is_some_and(|known| Arc::ptr_eq(&known, &info))
         };
         peers.retain(|other| !is_same(&other.peer));
-        peers.push(Listener { access, peer });
+        peers.push(InitializedPeer { access, peer });
     }
 
     /// Serves one stream until its client cancels it, or the server closes.
@@ -269,13 +269,19 @@ impl Notifier {
 
     /// What the clients that listen may see, each once.
     fn accesses(&self) -> HashSet<Access> {
+        if self.0.changes.receiver_count() == 0 {
+            self.0.changes.send_if_modified(|changes| {
+                changes.clear();
+                false
+            });
+        }
         let peers: HashSet<Access> = self.peers().iter().map(|one| one.access.clone()).collect();
         self.0.changes.borrow().keys().cloned().chain(peers).collect()
     }
 
     async fn notify(&self, access: &Access, lists: &[List], reason: String) {
-        let is_meant = |one: &mut Listener| one.access == *access;
-        let peers: Vec<Listener> = self.peers().extract_if(.., is_meant).collect();
+        let is_meant = |one: &mut InitializedPeer| one.access == *access;
+        let peers: Vec<InitializedPeer> = self.peers().extract_if(.., is_meant).collect();
         let streams = self.0.changes.receiver_count();
         let names: Vec<&str> = lists.iter().map(|list| list.method()).collect();
         tracing::info!(reason, clients = peers.len(), streams, "sent {}", names.join(", "));
@@ -312,7 +318,7 @@ impl Notifier {
         !peers.is_empty() || self.0.changes.receiver_count() > 0
     }
 
-    fn peers(&self) -> std::sync::MutexGuard<'_, Vec<Listener>> {
+    fn peers(&self) -> std::sync::MutexGuard<'_, Vec<InitializedPeer>> {
         self.0.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

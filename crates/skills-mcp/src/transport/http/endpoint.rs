@@ -1,4 +1,4 @@
-//! [`Endpoint`]: `/mcp`. Checks a request, reads its body within limits, and has it answered.
+//! [`McpEndpoint`]: `/mcp`. Checks a request, reads its body within limits, and has it answered.
 
 use std::{future::poll_fn, pin::Pin, sync::Arc, time::Duration};
 
@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     direct,
-    gate::{Admitted, Gate},
+    gate::{AdmittedCaller, Gate},
     in_progress::InProgress,
     sessions::{self, Sessions},
 };
@@ -46,7 +46,7 @@ const BODY_TURN_TIMEOUT: Duration = Duration::from_secs(5);
 const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// The place where MCP is answered.
-pub(super) struct Endpoint {
+pub(super) struct McpEndpoint {
     pub(super) handler: Handler,
     pub(super) gate: Arc<Gate>,
     pub(super) in_progress: InProgress,
@@ -58,7 +58,7 @@ pub(super) struct Endpoint {
     closing: CancellationToken,
 }
 
-impl Endpoint {
+impl McpEndpoint {
     pub(super) fn new(handler: Handler, gate: Arc<Gate>) -> Self {
         let closing = CancellationToken::new();
         // Hosts and origins are the gate's.
@@ -88,7 +88,12 @@ impl Endpoint {
         self.closing.cancel();
     }
 
-    async fn post(&self, mut parts: Parts, body: Body, by: Admitted) -> Result<Response, Response> {
+    async fn post(
+        &self,
+        mut parts: Parts,
+        body: Body,
+        by: AdmittedCaller,
+    ) -> Result<Response, Response> {
         let length = content_length(&parts.headers);
         if length.is_some_and(|length| length > MAX_BODY_BYTES) {
             return Err(too_large());
@@ -146,7 +151,11 @@ impl Endpoint {
     }
 
     /// A session of another's is answered as one that never was.
-    async fn check_session(&self, headers: &HeaderMap, by: &Admitted) -> Result<(), Response> {
+    async fn check_session(
+        &self,
+        headers: &HeaderMap,
+        by: &AdmittedCaller,
+    ) -> Result<(), Response> {
         let Some(id) = headers.get(&SESSION_HEADER) else { return Ok(()) };
         let id = id.to_str().unwrap_or_default();
         if self.sessions.is_of(id, by.principal.as_ref()).await {
@@ -161,7 +170,7 @@ impl Endpoint {
 }
 
 /// Answers one request.
-pub(super) async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
+pub(super) async fn answer(State(endpoint): State<Arc<McpEndpoint>>, request: Request) -> Response {
     let (mut parts, body) = request.into_parts();
     let by = match endpoint.gate.admit(&parts).await {
         Ok(by) => by,

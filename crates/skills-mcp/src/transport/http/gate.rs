@@ -49,7 +49,7 @@ pub struct Gate {
 
 /// Who sent a request, and what they may see.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Admitted {
+pub(super) struct AdmittedCaller {
     /// None where no token is asked for.
     pub(super) principal: Option<Principal>,
     pub(super) access: Access,
@@ -79,44 +79,47 @@ impl Gate {
     }
 
     /// Checks a request before its body is read.
-    pub(super) async fn admit(&self, parts: &Parts) -> Result<Admitted, Response> {
-        self.check_origin(&parts.method, &parts.headers)?;
-        let address = address(parts);
+    pub(super) async fn admit(&self, parts: &Parts) -> Result<AdmittedCaller, Response> {
+        let by_address = RatedClient::at(address(parts));
+        if let Some(refused) = self.refuse_origin(&parts.method, &parts.headers) {
+            return Err(refused);
+        }
         if !self.asks {
-            self.check_rate(&RatedClient::at(address))?;
-            return Ok(Admitted { principal: None, access: Access::All });
+            let admitted = AdmittedCaller { principal: None, access: Access::All };
+            return self.refuse_rate(&by_address).map_or(Ok(admitted), Err);
         }
         match self.authorize(&parts.headers).await {
             Ok(principal) => {
-                self.check_rate(&RatedClient::Name(Arc::clone(&principal.name)))?;
-                let access = principal.limited_to.as_deref().map(Access::only);
-                Ok(Admitted { access: access.unwrap_or_default(), principal: Some(principal) })
+                let by_name = RatedClient::Name(Arc::clone(&principal.name));
+                let access = principal.limited_to.as_deref().map(Access::only).unwrap_or_default();
+                let admitted = AdmittedCaller { principal: Some(principal), access };
+                self.refuse_rate(&by_name).map_or(Ok(admitted), Err)
             }
             Err(refusal) => {
                 // Those who guess are counted too.
-                self.check_rate(&RatedClient::at(address))?;
-                Err(self.unauthorized(&parts.headers, refusal))
+                let too_many = self.refuse_rate(&by_address);
+                Err(too_many.unwrap_or_else(|| self.unauthorized(&parts.headers, refusal.as_ref())))
             }
         }
     }
 
-    /// Checks the host that a request names and the page that sent it, if one did. The protocol wants 403 for both.
-    fn check_origin(&self, method: &Method, headers: &HeaderMap) -> Result<(), Response> {
-        self.guard.check_origin(method, headers).map_err(|refusal| match refusal {
-            GuardRefusal::Host => error(StatusCode::FORBIDDEN, refusal.reason()),
-            GuardRefusal::Origin | GuardRefusal::Token => refused(refusal),
+    /// The answer to a request that names another host, or that a page of another site sent. The protocol wants 403 for both.
+    fn refuse_origin(&self, method: &Method, headers: &HeaderMap) -> Option<Response> {
+        Some(match self.guard.check_origin(method, headers).err()? {
+            refusal @ GuardRefusal::Host => error(StatusCode::FORBIDDEN, refusal.reason()),
+            refusal @ (GuardRefusal::Origin | GuardRefusal::Token) => refused(refusal),
         })
     }
 
-    /// Counts one request of a client.
-    pub(super) fn check_rate(&self, client: &RatedClient) -> Result<(), Response> {
+    /// Counts one request of a client; the answer where it is one too many.
+    pub(super) fn refuse_rate(&self, client: &RatedClient) -> Option<Response> {
         if self.rates.admits(client) {
-            return Ok(());
+            return None;
         }
         let reason = "too many requests in a second; wait a moment";
         let mut response = error(StatusCode::TOO_MANY_REQUESTS, reason);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-        Err(response)
+        Some(response)
     }
 
     async fn authorize(&self, headers: &HeaderMap) -> Result<Principal, Option<TokenRefusal>> {
@@ -131,8 +134,8 @@ impl Gate {
         }
     }
 
-    fn unauthorized(&self, headers: &HeaderMap, refusal: Option<TokenRefusal>) -> Response {
-        let (status, code, reason) = match &refusal {
+    fn unauthorized(&self, headers: &HeaderMap, refusal: Option<&TokenRefusal>) -> Response {
+        let (status, code, reason) = match refusal {
             None => {
                 (StatusCode::UNAUTHORIZED, None, "send a token: Authorization: Bearer TOKEN".into())
             }

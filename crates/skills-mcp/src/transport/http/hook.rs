@@ -78,7 +78,7 @@ impl HookRequests {
 /// Takes one report.
 pub(super) async fn receive(State(hooks): State<Arc<HookRequests>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    if let Err(refused) = hooks.gate.check_rate(&RatedClient::at(address(&parts))) {
+    if let Some(refused) = hooks.gate.refuse_rate(&RatedClient::at(address(&parts))) {
         return refused;
     }
     let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());

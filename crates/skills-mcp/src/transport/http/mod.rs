@@ -20,7 +20,7 @@ use axum::{
     Router,
     routing::{any, get, post},
 };
-use endpoint::Endpoint;
+use endpoint::McpEndpoint;
 pub use gate::{Gate, GateSettings};
 use hook::HookRequests;
 use skills_http::{
@@ -68,7 +68,7 @@ pub async fn serve_http(
     let hooks =
         HookRequests::new(Arc::clone(handler.dispatcher.store()), secret, Arc::clone(&gate));
     let syncing = tokio::spawn(Arc::clone(&hooks).run());
-    let endpoint = Arc::new(Endpoint::new(handler, gate));
+    let endpoint = Arc::new(McpEndpoint::new(handler, gate));
     let notifying = {
         let notifier = notifier.clone();
         tokio::spawn(async move { notifier.run().await })
@@ -99,7 +99,7 @@ pub async fn serve_http(
     syncing.abort();
 }
 
-fn routes(endpoint: Arc<Endpoint>, hooks: Arc<HookRequests>) -> Router {
+fn routes(endpoint: Arc<McpEndpoint>, hooks: Arc<HookRequests>) -> Router {
     let mut routes = Router::new()
         .route(MCP_PATH, any(endpoint::answer))
         .route("/healthz", get(operations::health))

@@ -10,7 +10,7 @@ use axum::{
 use serde_json::json;
 use skills_http::serving::{error, json};
 
-use super::{endpoint::Endpoint, metrics};
+use super::{endpoint::McpEndpoint, metrics};
 use crate::store::Store;
 
 /// Whether the process answers at all.
@@ -20,7 +20,7 @@ pub(super) async fn health() -> Response {
 
 /// Whether skills are served: the catalog is there, and with it what each repository gave. The age is of the sync that is the
 /// longest ago.
-pub(super) async fn readiness(State(endpoint): State<Arc<Endpoint>>) -> Response {
+pub(super) async fn readiness(State(endpoint): State<Arc<McpEndpoint>>) -> Response {
     let store = endpoint.handler.dispatcher.store();
     let is_empty = store.repositories().any(|(_, _, repository)| repository.commit().is_none());
     let is_ready = store.known().is_some() && !is_empty;
@@ -40,7 +40,10 @@ pub(super) fn sync_ages(store: &Store) -> Vec<(Arc<str>, Duration)> {
 }
 
 /// The counts, for those who may see everything.
-pub(super) async fn metrics(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
+pub(super) async fn metrics(
+    State(endpoint): State<Arc<McpEndpoint>>,
+    request: Request,
+) -> Response {
     let (parts, _) = request.into_parts();
     match endpoint.gate.admit(&parts).await {
         Err(refused) => refused,

@@ -13,13 +13,13 @@ use skills_http::{
     serving::{error, json},
 };
 
-use super::{MCP_PATH, endpoint::Endpoint};
+use super::{MCP_PATH, endpoint::McpEndpoint};
 
 /// Where the metadata of this server are; those of `/mcp` are behind it.
 pub(super) const METADATA_PATH: &str = "/.well-known/oauth-protected-resource";
 
 /// The metadata of this server as something that is protected.
-pub(super) async fn metadata(State(endpoint): State<Arc<Endpoint>>) -> Response {
+pub(super) async fn metadata(State(endpoint): State<Arc<McpEndpoint>>) -> Response {
     let Some(issuer) = endpoint.gate.issuer() else {
         return error(StatusCode::NOT_FOUND, "there is no sign-in here");
     };
