@@ -16,7 +16,7 @@ const MAX_NAMED_TOKENS: usize = 1_000;
 pub struct Principal {
     /// The name: of a token, or of a person at an issuer.
     pub name: Arc<str>,
-    /// What it is limited to, in the words of whoever named it; none is not limited.
+    /// What it is limited to, in the operator's or the issuer's words; none is not limited.
     pub limited_to: Option<Arc<[String]>>,
 }
 

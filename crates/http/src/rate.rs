@@ -9,7 +9,7 @@ use std::{
 
 use crate::connections::network;
 
-/// More clients than this are not told apart; those that have been quiet are forgotten first.
+/// More clients than this are not remembered; those that have been quiet are forgotten first.
 const MAX_RATED_CLIENTS: usize = 10_000;
 /// A client that was quiet may send what it may send in so many seconds at once.
 const BURST_SECONDS: f64 = 2.0;

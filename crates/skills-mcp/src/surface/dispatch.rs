@@ -259,7 +259,7 @@ impl Dispatcher {
         }
     }
 
-    /// What is remembered of the caller. One that is served over HTTP cannot be told from others.
+    /// What is remembered of the caller. Calls over HTTP have no caller that could be recognized.
     fn session(&self, registry: &Registry) -> Arc<Session> {
         let is_remote = registry.profile.remote.is_some();
         if is_remote { Arc::default() } else { Arc::clone(&self.session) }

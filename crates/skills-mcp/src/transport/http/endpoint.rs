@@ -37,7 +37,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// A body of at most so many bytes is read at once: the number of connections bounds these.
 const SMALL_BODY_BYTES: usize = 16 * 1024;
 /// Larger bodies share this much memory, in units of this size. A request takes units as its bytes come, so that those who
-/// announce much and send little keep out no one.
+/// announce much and send little keep out no others.
 const BODY_UNIT_BYTES: usize = 64 * 1024;
 const MAX_BODY_UNITS: usize = 1_024;
 /// A request waits so long for others' bodies to be done with.

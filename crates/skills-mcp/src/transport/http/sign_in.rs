@@ -1,4 +1,4 @@
-//! What a client is told that has to sign in first: where, and for what (RFC 9728).
+//! What a client needs to sign in first: where, and for what (RFC 9728).
 
 use std::sync::Arc;
 

@@ -139,7 +139,7 @@ fn tokens_are_read_again_when_their_file_changes_and_a_bad_file_changes_nothing(
     let later = "third-token-0123456789";
     secret_file(&home, "tokens", &format!("grace = {new}\nada = {later}\n"));
     wait_until("what was repaired counts", || status(later) == 200);
-    // An empty file lets in no one, and not every one.
+    // An empty file lets in no client, and not every client.
     secret_file(&home, "tokens", "");
     wait_until("no token is left", || status(later) == 401);
     assert_eq!(status(""), 401);
@@ -171,7 +171,7 @@ fn a_token_file_that_others_may_read_or_that_is_wrong_is_refused_by_name() {
 
 // HTTP-5
 #[test]
-fn h05_what_is_too_large_is_refused_and_who_is_slow_keeps_out_no_one() {
+fn h05_what_is_too_large_is_refused_and_who_is_slow_keeps_out_no_others() {
     let home = Home::with(ROOT_TREE);
     let server = Listening::start(serving(&home, &[]));
     let large = vec![b' '; 4 * 1024 * 1024 + 1];
@@ -215,7 +215,7 @@ fn h05_what_is_too_large_is_refused_and_who_is_slow_keeps_out_no_one() {
 
 // HTTP-5
 #[test]
-fn h07_clients_that_listen_and_never_read_keep_out_no_one() {
+fn h07_clients_that_listen_and_never_read_keep_out_no_others() {
     let home = Home::with(ROOT_TREE);
     let server = Listening::start(serving(&home, &["--rate-limit", "0"]));
     let host = server.address().to_string();

@@ -164,7 +164,7 @@ fn a_limited_token_sees_nothing_of_the_rest_beside_tools_either() {
     }
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "claude-code", "version": "1"}}});
     let welcome = super::send_raw(&server, UI_ONLY, &[], hello.to_string().as_bytes());
-    assert!(welcome.body.contains("forms"), "it is told what it may see: {welcome:?}");
+    assert!(welcome.body.contains("forms"), "it says what the client may see: {welcome:?}");
     check("initialize", &welcome.body, "");
     // Counts are of everything, and so not for this token; and they name no skill.
     let (host, limited) = (server.address().to_string(), format!("Bearer {UI_ONLY}"));

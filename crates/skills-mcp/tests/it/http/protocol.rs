@@ -114,7 +114,7 @@ fn a_plain_call_is_answered_as_the_sdk_answers_it_to_the_byte() {
 
 // HTTP-6
 #[test]
-fn a_session_belongs_to_whoever_opened_it() {
+fn a_session_belongs_to_the_principal_that_opened_it() {
     let home = Home::with(ROOT_TREE);
     let server = with_tokens(&home, &[]);
     let id = session(&server, EVERYTHING);
