@@ -216,8 +216,8 @@ impl Context {
         }
         let on_streams = matches!(&command, Command::Serve(options) if options.is_on_streams());
         if on_streams || matches!(command, Command::McpServer(_)) {
-            // Before anything is logged: it starts everything anew, and what was said would be said twice.
-            memory::tune();
+            // Before the first thread is started.
+            skills_memory::limit_pools();
         }
         match command {
             Command::Serve(options) => serve::run(self, &options),

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Context, Failure, NO_SOURCE};
+use super::{Context, Failure, NO_SOURCE, memory};
 use crate::{
     script::{self, Runs},
     store::{Store, keep, keep_synced},
@@ -108,6 +108,7 @@ pub(super) fn prepare(store: &Store, profile: &ServerProfile) {
 pub(super) fn spawn_tasks(store: &Arc<Store>, recording: &Recording) {
     tokio::spawn(keep(Arc::clone(store)));
     tokio::spawn(keep_synced(Arc::clone(store)));
+    tokio::spawn(memory::keep_small(Arc::clone(store)));
     tokio::task::spawn_blocking(sweep);
     recording.spawn();
 }
