@@ -94,17 +94,18 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn h07_a_client_that_does_not_read_is_cut_off_and_a_slow_one_is_not() {
         let (mut client, server) = tokio::io::duplex(8);
-        let mut server = TimedStream::new(server, Duration::from_secs(10));
+        let mut server = TimedStream::new(server, Duration::from_secs(3));
         let writing = tokio::spawn(async move {
             server.write_all(&[1; 64]).await.unwrap();
             server.write_all(&[2; 64]).await.unwrap_err().kind()
         });
         let mut read = [0; 8];
         for _ in 0..8 {
-            sleep(Duration::from_secs(9)).await;
+            // Slower in all than the limit, and never as slow as that between two reads.
+            sleep(Duration::from_millis(500)).await;
             client.read_exact(&mut read).await.unwrap();
         }
         assert_eq!(writing.await.unwrap(), io::ErrorKind::TimedOut);
