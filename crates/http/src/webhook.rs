@@ -60,7 +60,9 @@ mod tests {
         let right = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
         assert!(secret.signed(b"Hello, World!", right));
         assert!(!secret.signed(b"Hello, World?", right));
-        for wrong in ["", "sha256=", "sha1=75", "sha256=7", "sha256=zz", &right[..70]] {
+        for wrong in
+            ["", "sha256=", "sha1=75", "sha256=7", "sha256=zz", right.trim_end_matches('7')]
+        {
             assert!(!secret.signed(b"Hello, World!", wrong), "{wrong}");
         }
         assert!(secret.is("It's a Secret to Everybody") && !secret.is("It's a Secret to Everybod"));

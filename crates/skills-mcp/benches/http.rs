@@ -70,10 +70,10 @@ fn main() {
         "requests/s", "bare", "ours", "ratio", "p50", "p99", "bare p99"
     );
     let numbers = || (0..REQUESTS).map(|n| n * 7 % skills);
-    let skill = numbers().map(|n| json!({"name": corpus::name(n)})).collect();
-    let search = numbers().map(|n| json!({"query": corpus::request(n)})).collect();
-    let script = compare(&corpus, &server, "skill", skill, seconds);
-    compare(&corpus, &server, "skills_search", search, seconds);
+    let skill: Vec<Value> = numbers().map(|n| json!({"name": corpus::name(n)})).collect();
+    let search: Vec<Value> = numbers().map(|n| json!({"query": corpus::request(n)})).collect();
+    let script = compare(&corpus, &server, "skill", &skill, seconds);
+    compare(&corpus, &server, "skills_search", &search, seconds);
     crowd(&server, &script, seconds);
     memory(&server, &script, seconds);
 }
@@ -83,11 +83,11 @@ fn compare(
     corpus: &Corpus,
     server: &Listening,
     tool: &str,
-    arguments: Vec<Value>,
+    arguments: &[Value],
     seconds: u64,
 ) -> String {
     let script = corpus.home.path().join(format!("{tool}.lua"));
-    fs::write(&script, lua(tool, &arguments)).unwrap();
+    fs::write(&script, lua(tool, arguments)).unwrap();
     let script = script.to_string_lossy().into_owned();
     let bare = bare(arguments.iter().map(|one| ask(server, tool, one)).collect());
     // In turns, so that whatever else the machine does meets both.

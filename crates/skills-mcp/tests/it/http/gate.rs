@@ -102,7 +102,13 @@ fn h06_a_token_is_needed_whole_and_in_its_header_and_is_never_logged() {
     let server = with_tokens(&home, &["--log", "trace"]);
     let ask = |token: &str| send(&server, token, "tools/list", &json!({}));
     assert_eq!(ask(EVERYTHING).status, 200);
-    for wrong in ["", "x", &EVERYTHING[1..], &format!("{EVERYTHING}x"), "token-of-ada-0123456788"] {
+    for wrong in [
+        "",
+        "x",
+        EVERYTHING.trim_start_matches('t'),
+        &format!("{EVERYTHING}x"),
+        "token-of-ada-0123456788",
+    ] {
         let answer = ask(wrong);
         assert_eq!(answer.status, 401, "{wrong}");
         let head = answer.head.to_ascii_lowercase();
