@@ -3,6 +3,8 @@
 //! Standard output is data, standard error is talk. Exit codes: 0 done, 1 findings, 2 usage or configuration,
 //! 3 environment, 70 our bug.
 
+mod ask;
+mod authoring;
 mod config;
 mod demo;
 mod doctor;
@@ -161,6 +163,8 @@ enum Command {
     Demo(demo::DemoOptions),
     /// Serve a project's bundles through skills.list and skills.search
     McpServer(mcp_server::McpServerOptions),
+    #[command(flatten)]
+    Authoring(authoring::AuthoringCommand),
 }
 
 /// Runs the program of this name with the process's own arguments.
@@ -230,6 +234,7 @@ impl Context {
             Command::Sync(options) => sync::run(self, &options),
             Command::Status(options) => status::run(self, &options),
             Command::Demo(options) => demo::run(&options),
+            Command::Authoring(command) => command.run(self),
             #[cfg(feature = "usage")]
             Command::Usage(command) => command.run(self),
         }

@@ -3,7 +3,7 @@
 //! What content says is escaped on its way to a terminal. JSON has the same characters as `\u` escapes, so that it means
 //! exactly what it says and shows nothing that it does not.
 
-use std::io::{BufRead as _, IsTerminal as _, Write as _, stderr, stdin, stdout};
+use std::io::{IsTerminal as _, Write as _, stderr, stdout};
 
 use skills_core::{catalog::Skill, diagnostic::is_invisible};
 
@@ -25,6 +25,11 @@ impl Output {
     /// One line. A reader who has gone away is no error of ours.
     pub(super) fn line(&mut self, text: impl AsRef<str>) {
         let _ = writeln!(self.stream, "{}", text.as_ref());
+    }
+
+    /// A text that an answer follows on the same line.
+    pub(super) fn prompt(&mut self, text: &str) {
+        let _ = write!(self.stream, "{text}").and_then(|()| self.stream.flush());
     }
 
     /// A value as one line of JSON.
@@ -59,17 +64,6 @@ pub(super) fn passed_on(out: &str, err: &str, about: &str) {
 #[cfg(feature = "usage")]
 pub(super) fn aside(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
-}
-
-/// Asks a person for a yes; without a terminal the answer is no, and nothing is asked.
-pub(super) fn confirmed(question: &str) -> bool {
-    if !stdin().is_terminal() || !stdout().is_terminal() {
-        return false;
-    }
-    let _ = write!(stdout(), "{question} [y/N] ").and_then(|()| stdout().flush());
-    let mut line = String::new();
-    let read = stdin().lock().read_line(&mut line);
-    read.is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
 }
 
 /// Emphasised.

@@ -10,8 +10,9 @@ use serde_json::{Value as Json, json};
 
 use super::{
     Context, Failure, Output,
+    ask::confirmed,
     config::plain,
-    output::{bold, confirmed, dim, safe},
+    output::{bold, dim, safe},
 };
 use crate::{
     config::{

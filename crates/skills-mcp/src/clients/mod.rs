@@ -3,8 +3,10 @@
 //! Adding a client is adding a row to the table. Not here: reading directories (source), and how a server presents itself to a
 //! client (surface).
 
+mod entry;
 mod table;
 
+pub use entry::{EntryFormat, ServerEntry};
 pub use table::CLIENTS;
 
 /// A program that speaks MCP, loads skills from directories itself, or both.
@@ -26,6 +28,8 @@ pub struct KnownClient {
     pub handling: Option<Handling>,
     /// How a program that it runs when its user submits a prompt answers; none where it runs none.
     pub hook: Option<HookFormat>,
+    /// Where its configuration names MCP servers; none where that is not known, or is set in its windows only.
+    pub entry: Option<ServerEntry>,
 }
 
 /// How a prompt hook's answer is written.

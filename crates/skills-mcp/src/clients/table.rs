@@ -3,7 +3,10 @@
 //! A row lists only the directories that the client is known to load: a directory too many hides skills, one too few merely
 //! shows them twice. Every value of a client's handling says how it is known; `scripts/clients` measures again.
 
-use super::{Fact, FactSource, Handling, HookFormat, KnownClient, StructuredUse, ToolSight};
+use super::{
+    EntryFormat, Fact, FactSource, Handling, HookFormat, KnownClient, ServerEntry, StructuredUse,
+    ToolSight,
+};
 
 const AGENTS: &str = ".agents/skills";
 const CLAUDE: &str = ".claude/skills";
@@ -38,6 +41,7 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CAREFUL
         }),
         hook: PROMPT_SUBMIT,
+        entry: Some(entry(".mcp.json", EntryFormat::McpServers)),
         ..row("claude-code", "Claude Code", &[CLAUDE], &[CLAUDE])
     },
     KnownClient {
@@ -48,6 +52,7 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CODEX_HANDLING
         }),
         hook: PROMPT_SUBMIT,
+        entry: Some(entry(".codex/config.toml", EntryFormat::Toml)),
         ..row("codex", "Codex", CODEX_NATIVE, CODEX_NATIVE)
     },
     KnownClient {
@@ -76,6 +81,7 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CAREFUL
         }),
         hook: Some(HookFormat::Context),
+        entry: Some(entry(".mcp.json", EntryFormat::McpServers)),
         ..row("copilot", "GitHub Copilot CLI", COPILOT_PROJECT, COPILOT_USER)
     },
     KnownClient {
@@ -91,11 +97,13 @@ pub const CLIENTS: &[KnownClient] = &[
             own_skill_tool: documented(false),
             ..CAREFUL
         }),
+        entry: Some(entry(".vscode/mcp.json", EntryFormat::Servers)),
         ..row("vscode", "VS Code", COPILOT_PROJECT, VSCODE_USER)
     },
     KnownClient {
         reported: &["cursor-vscode", "cursor"],
         handling: Some(Handling { first_request: documented(ToolSight::Name), ..CAREFUL }),
+        entry: Some(entry(".cursor/mcp.json", EntryFormat::McpServers)),
         ..row("cursor", "Cursor", CURSOR_PROJECT, CURSOR_USER)
     },
     KnownClient {
@@ -107,6 +115,7 @@ pub const CLIENTS: &[KnownClient] = &[
             rereads_tools: documented(false),
             ..CAREFUL
         }),
+        entry: Some(entry("claude_desktop_config.json", EntryFormat::McpServers)),
         ..row("claude-desktop", "Claude Desktop", &[], &[])
     },
     KnownClient {
@@ -121,6 +130,7 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CAREFUL
         }),
         hook: Some(HookFormat::Event("BeforeAgent")),
+        entry: Some(entry(".gemini/settings.json", EntryFormat::McpServers)),
         ..row("gemini", "Gemini CLI", &[".gemini/skills", AGENTS], &[".gemini/skills", AGENTS])
     },
     KnownClient {
@@ -136,6 +146,7 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CAREFUL
         }),
         hook: Some(HookFormat::Context),
+        entry: Some(entry("opencode.json", EntryFormat::Mcp)),
         ..row("opencode", "OpenCode", OPENCODE_PROJECT, OPENCODE_USER)
     },
     KnownClient {
@@ -151,6 +162,7 @@ pub const CLIENTS: &[KnownClient] = &[
             own_skill_tool: documented(false),
             ..CAREFUL
         }),
+        entry: Some(entry(".goose/config.yaml", EntryFormat::Extensions)),
         ..row("goose", "Goose", GOOSE_PROJECT, GOOSE_USER)
     },
     row("amp", "Amp", &[AGENTS], &[".config/agents/skills"]),
@@ -179,6 +191,7 @@ pub const CLIENTS: &[KnownClient] = &[
             own_skill_tool: documented(true),
             ..CAREFUL
         }),
+        entry: Some(entry(".zed/settings.json", EntryFormat::ContextServers)),
         ..row("zed", "Zed", &[AGENTS], &[AGENTS])
     },
     row("warp", "Warp", &[AGENTS], &[AGENTS]),
@@ -196,9 +209,13 @@ pub const CLIENTS: &[KnownClient] = &[
     KnownClient {
         reported: &["windsurf-client", "windsurf"],
         handling: Some(Handling { first_request: assumed(ToolSight::Whole), ..CAREFUL }),
+        entry: Some(entry("~/.codeium/windsurf/mcp_config.json", EntryFormat::McpServers)),
         ..row("windsurf", "Windsurf", &[".windsurf/skills", AGENTS], WINDSURF_USER)
     },
-    row("kiro", "Kiro", &[".kiro/skills"], &[".kiro/skills"]),
+    KnownClient {
+        entry: Some(entry(".kiro/settings/mcp.json", EntryFormat::McpServers)),
+        ..row("kiro", "Kiro", &[".kiro/skills"], &[".kiro/skills"])
+    },
     row("roo", "Roo Code", &[".roo/skills"], &[".roo/skills"]),
     KnownClient {
         reported: &["continue-cli-client"],
@@ -228,6 +245,7 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CAREFUL
         }),
         hook: PROMPT_SUBMIT,
+        entry: Some(entry(".qwen/settings.json", EntryFormat::McpServers)),
         ..row("qwen", "Qwen Code", QWEN_NATIVE, QWEN_NATIVE)
     },
     row("trae", "Trae", &[".trae/skills"], &[".trae/skills"]),
@@ -298,5 +316,10 @@ const fn row(
         claude_plugins: false,
         handling: None,
         hook: None,
+        entry: None,
     }
+}
+
+const fn entry(file: &'static str, format: EntryFormat) -> ServerEntry {
+    ServerEntry { file, format }
 }

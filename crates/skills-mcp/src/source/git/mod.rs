@@ -39,8 +39,8 @@ use storage::RepositoryStorage;
 pub(crate) use sync::SyncRequest;
 pub use sync::Synced;
 use thiserror::Error;
-use url::{Remote, Revision, UrlError, short_digest};
-pub(crate) use url::{is_branch, is_commit};
+pub(crate) use url::{Remote, is_branch, is_commit};
+use url::{Revision, UrlError, short_digest};
 
 use crate::{
     config::NamedRepository,
