@@ -7,7 +7,7 @@ use std::io::{BufRead as _, IsTerminal as _, Read as _, stdin, stdout};
 
 use super::{
     Failure, Output,
-    output::{bold, dim, safe},
+    output::{bold, dim},
 };
 
 /// What is longer is no answer to a question.
@@ -45,9 +45,7 @@ impl Terminal {
 
     /// Says what the next question is about.
     pub(super) fn explain(&mut self, text: &str) {
-        for line in wrapped(text, self.out.width.min(100)) {
-            self.out.line(dim(&safe(&line)));
-        }
+        self.out.sentence("", text);
     }
 
     /// Asks until an answer is accepted. An empty answer is the default, where there is one.
@@ -107,31 +105,4 @@ pub(super) fn confirmed(question: &str) -> bool {
     let Some(mut terminal) = Terminal::open() else { return false };
     terminal.out.prompt(&format!("{question} [y/N] "));
     terminal.line().is_ok_and(|answer| matches!(&*answer, "y" | "Y" | "yes"))
-}
-
-/// The text in lines of at most this many characters, broken between words.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_is_broken_between_words() {
-        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("incomprehensible", 7), ["incomprehensible"]);
-        assert_eq!(wrapped("", 7), Vec::<String>::new());
-    }
 }

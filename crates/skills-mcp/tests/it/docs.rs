@@ -10,7 +10,7 @@ use std::{
 
 use skills_core::diagnostic::Code;
 use skills_mcp::{
-    clients::{CLIENTS, FactSource, StructuredUse, ToolSight},
+    clients::{CLIENTS, EntryFormat, FactSource, StructuredUse, ToolSight},
     config::{ContentPolicy, DECLARATIONS, KEYS, VARIABLES, ValueKind},
     surface::TOOLS,
 };
@@ -45,6 +45,7 @@ fn reference() -> String {
         writeln!(page, "| `{}` | {} |", variable.name, variable.about).unwrap();
     }
     page.push_str(&clients());
+    page.push_str(&entries());
     page.push_str("\n## Diagnostics\n\n| code | severity | meaning |\n|---|---|---|\n");
     for code in Code::ALL {
         writeln!(page, "| `{}` | {} | {} |", code.name(), code.severity().name(), code.meaning())
@@ -113,6 +114,27 @@ fn clients() -> String {
             yes(client.hook.is_some()),
         )
         .unwrap();
+    }
+    page
+}
+
+/// Where each client's configuration names MCP servers.
+fn entries() -> String {
+    let mut page = String::from(
+        "\n### Where an entry goes\n\nThe file in which a client looks for MCP servers, below the project or where `~` says so below the home folder. \
+         `skills-mcp init --team` writes a README with the whole entry for each of them.\n\n| client | file | form |\n|---|---|---|\n",
+    );
+    for client in CLIENTS {
+        let Some(entry) = client.entry else { continue };
+        let form = match entry.format {
+            EntryFormat::McpServers => "JSON, `mcpServers`",
+            EntryFormat::Servers => "JSON, `servers`",
+            EntryFormat::ContextServers => "JSON, `context_servers`",
+            EntryFormat::Mcp => "JSON, `mcp`",
+            EntryFormat::Toml => "TOML, `mcp_servers`",
+            EntryFormat::Extensions => "YAML, `extensions`",
+        };
+        writeln!(page, "| {} | `{}` | {form} |", client.name, entry.file).unwrap();
     }
     page
 }
@@ -260,6 +282,13 @@ fn every_command_that_documents_show_runs() {
     for command in shown {
         let words = words(command.split(" #").next().unwrap());
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            // What makes files makes them in a folder of this test, in the order of the pages.
+            ["skills-mcp", rest @ ..] if rest.iter().any(|word| ["init", "new"].contains(word)) => {
+                let (code, out, err) =
+                    run(server(&home).env_remove("SKILLS_DIR").current_dir(home.path()).args(rest));
+                assert_eq!((code, err.as_str()), (0, ""), "{command}: {out}");
+                ran += 1;
+            }
             ["cargo", "run", "--release", "--", rest @ ..] | ["skills-mcp", rest @ ..] => {
                 printed(&home, &command, rest);
                 ran += 1;

@@ -10,6 +10,7 @@
 
 mod agents;
 mod answers;
+mod authoring;
 mod backpressure;
 mod budget;
 mod cache;

@@ -200,22 +200,18 @@ fn yaml_word(word: &str) -> String {
     if is_plain { word.to_owned() } else { json!(word).to_string() }
 }
 
-/// Refuses a text that the server would complain about.
-pub(super) fn refuse_findings(text: &str, layout: SkillLayout) -> Result<(), Failure> {
+/// Refuses a text that the server would warn of.
+pub(super) fn refuse_findings(text: String, layout: SkillLayout) -> Result<(), RefusedAnswer> {
     let dialect = match layout {
         SkillLayout::Tree => Dialect::Tree,
         SkillLayout::Bundles => Dialect::Bundle,
     };
-    let parsed = Parsed::read(text.as_bytes().to_vec(), dialect);
-    let found =
-        parsed.findings.into_iter().find(|finding| finding.code.severity() != Severity::Info);
-    match found {
-        None => Ok(()),
-        Some(finding) => {
-            let hint = finding.hint.unwrap_or_else(|| finding.code.meaning().to_owned());
-            Err(Failure::usage(finding.message, hint))
-        }
-    }
+    let findings = Parsed::read(text.into_bytes(), dialect).findings;
+    let found = findings.into_iter().find(|finding| finding.code.severity() != Severity::Info);
+    found.map_or(Ok(()), |finding| {
+        let hint = finding.hint.unwrap_or_else(|| finding.code.meaning().to_owned());
+        Err(RefusedAnswer::new(finding.message, hint))
+    })
 }
 
 #[cfg(test)]

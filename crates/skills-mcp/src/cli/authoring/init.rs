@@ -56,6 +56,8 @@ pub(in crate::cli) struct InitOptions {
 
 /// A name of a repository may be this long.
 const MAX_NAME_CHARS: usize = 80;
+/// The answer that names no owners.
+const NO_OWNERS: &str = "none";
 /// The line of owners may be this long.
 const MAX_OWNER_CHARS: usize = 200;
 
@@ -208,7 +210,7 @@ fn team_facts(
         "Owners, such as @org/team",
         "--owner",
         options.owner.as_deref(),
-        "",
+        NO_OWNERS,
         accepted_owners,
     )?;
     let is_whole = layout.is_none() && !is_folder(&folder.join(SKILLS_FOLDER));
@@ -227,9 +229,7 @@ fn answered(
 ) -> Result<String, Failure> {
     match (given, terminal) {
         (Some(given), _) => accept(given).map_err(|refused| refused.of(flag)),
-        (None, Some(terminal)) => {
-            terminal.ask(question, Some(default).filter(|text| !text.is_empty()), accept)
-        }
+        (None, Some(terminal)) => terminal.ask(question, Some(default), accept),
         (None, None) => accept(default).map_err(|refused| refused.of(flag)),
     }
 }
@@ -244,7 +244,7 @@ fn accepted_url(url: &str) -> Result<String, RefusedAnswer> {
 
 /// Users, teams or addresses as CODEOWNERS has them; or none.
 fn accepted_owners(owners: &str) -> Result<String, RefusedAnswer> {
-    if owners.trim().is_empty() {
+    if matches!(owners.trim(), "" | NO_OWNERS) {
         return Ok(String::new());
     }
     let owners = visible_line(owners, MAX_OWNER_CHARS)?;
@@ -303,7 +303,7 @@ fn next(out: &mut Output, path: &str, plan: &RepositoryPlan) {
     out.heading("Next");
     let step = |out: &mut Output, command: &str, about: &str| {
         out.line(format!("  {}", bold(command)));
-        out.line(format!("    {}", dim(about)));
+        out.sentence("    ", about);
     };
     step(out, &format!("skills-mcp --dir {path} list"), "shows what agents can find");
     if plan.layout.is_some() {
@@ -312,12 +312,20 @@ fn next(out: &mut Output, path: &str, plan: &RepositoryPlan) {
     }
     step(out, &format!("skills-mcp --dir {path} new"), "writes another skill");
     if let Some(team) = &plan.team {
-        let owners = if team.owners.is_empty() { " and in CODEOWNERS" } else { "" };
-        out.line(format!("  Write your names into the README{owners}."));
-        if plan.layout.is_none() {
-            out.line("  Write a routing.yaml beside the skills: requests, and the skill that each must find.");
+        let is_open = team.url.contains("/your-org/");
+        let routing =
+            "Write a routing.yaml beside the skills: requests, and the skill that each must find.";
+        let install = "Set the CI variable SKILLS_MCP_GIT to the URL that the CI job installs skills-mcp from.";
+        for (is_left, task) in [
+            (is_open, "Write the repository's URL into README.md in the place of your-org."),
+            (team.owners.is_empty(), "Write into CODEOWNERS who approves changes."),
+            (plan.layout.is_none(), routing),
+            (true, install),
+        ] {
+            if is_left {
+                out.sentence("  ", task);
+            }
         }
-        out.line("  Set the CI variable SKILLS_MCP_GIT to the URL that the CI job installs skills-mcp from.");
         return;
     }
     let folder = real_path_or_same(&plan.folder);

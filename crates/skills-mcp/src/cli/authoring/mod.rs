@@ -9,7 +9,10 @@ mod new_skill;
 mod skills_folder;
 mod templates;
 
-use std::{path::Path, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use skills_core::diagnostic::is_invisible;
 
@@ -58,10 +61,22 @@ fn shell_word(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// A path as it is shown: from the start directory where it is below it.
+/// A path may lead up so many folders before it is shown from the root.
+const MAX_SHOWN_PARENTS: usize = 3;
+
+/// A path as it is shown: from the start directory, or from the root where that is far away.
 fn shown_path(context: &Context, path: &Path) -> String {
-    let below = path.strip_prefix(&context.environment.directory).unwrap_or(path);
-    if below.as_os_str().is_empty() { ".".to_owned() } else { below.display().to_string() }
+    let start = &context.environment.directory;
+    let mut parents = PathBuf::new();
+    for above in start.ancestors().take(MAX_SHOWN_PARENTS + 1) {
+        if let Ok(below) = path.strip_prefix(above) {
+            let shown: PathBuf = parents.components().chain(below.components()).collect();
+            let is_start = shown.as_os_str().is_empty();
+            return if is_start { ".".to_owned() } else { shown.display().to_string() };
+        }
+        parents.push("..");
+    }
+    path.display().to_string()
 }
 
 #[cfg(test)]

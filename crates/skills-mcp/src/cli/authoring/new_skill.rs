@@ -48,46 +48,66 @@ const MIN_TREE_KEYWORDS: usize = 3;
 pub(super) fn run(context: &Context, options: &NewSkillOptions) -> Result<ExitCode, Failure> {
     let folder = skills_folder_of(context)?;
     let mut terminal = Terminal::open();
+    if let Some(terminal) = terminal.as_mut().filter(|_| options.name.is_none()) {
+        terminal
+            .explain("The name is a path in the tree, such as ui/react/auth, or a bundle's name.");
+    }
     let name = needed(terminal.as_mut(), options.name.as_deref(), "Name", "NAME", accepted_name)?;
     let layout = layout(&folder, options, &name, terminal.as_mut())?;
-    let skill = SkillDraft { folder, name, layout };
-    skill.check_place()?;
-    let about =
-        "The description says what the skill is for and when to use it: \"How … . Use when … .\"";
-    if let Some(terminal) = terminal.as_mut().filter(|_| options.description.is_none()) {
-        terminal.explain(about);
-    }
-    let given = options.description.as_deref();
-    let description = needed(terminal.as_mut(), given, "Description", "--description", |text| {
-        visible_line(text, MAX_DESCRIPTION_CHARS)
-    })?;
-    let given = Some(options.keywords.join(",")).filter(|words| !words.is_empty());
-    let keywords = match (layout, given.as_deref()) {
-        (SkillLayout::Bundles, None) => Vec::new(),
-        (_, given) => {
-            if let Some(terminal) = terminal.as_mut().filter(|_| given.is_none()) {
-                terminal.explain(
-                    "Keywords are words that requests for this skill have: five to eight are best.",
-                );
-            }
-            needed(terminal.as_mut(), given, "Keywords, with commas", "--keywords", |words| {
-                accepted_keywords(words, layout)
-            })?
-        }
-    };
-    let text = skill.text(&description, &keywords);
-    refuse_findings(&text, layout)?;
-    let file = NewFile { path: skill.file()?, text };
-    let shown = shown_path(context, &skill.folder.join(file.path.as_str()));
-    match create(&skill.folder, &file).map_err(Failure::environment)? {
-        Creation::Kept => return Err(skill.exists(&shown)),
+    let draft = SkillDraft { folder, name, layout };
+    draft.check_place()?;
+    let description = description(options, terminal.as_mut())?;
+    let keywords = keywords(&draft, &description, options, terminal.as_mut())?;
+    let file = NewFile { path: draft.file()?, text: draft.text(&description, &keywords) };
+    let shown = shown_path(context, &draft.folder.join(file.path.as_str()));
+    match create(&draft.folder, &file).map_err(Failure::environment)? {
+        Creation::Kept => return Err(draft.exists(&shown)),
         Creation::Made => {}
     }
-    let served = served_as(context, &skill.folder, &file.path, &shown)?;
+    let served = served_as(context, &draft.folder, &file.path, &shown)?;
     let request =
         if keywords.is_empty() { served.replace(['-', '/'], " ") } else { keywords.join(" ") };
-    report(context, &skill.folder, &shown, &served, &request);
+    report(context, &draft.folder, &shown, &served, &request);
     Ok(ExitCode::SUCCESS)
+}
+
+fn description(
+    options: &NewSkillOptions,
+    mut terminal: Option<&mut Terminal>,
+) -> Result<String, Failure> {
+    let given = options.description.as_deref();
+    if let Some(terminal) = terminal.as_mut().filter(|_| given.is_none()) {
+        terminal.explain(
+            "The description says what the skill is for and when to use it, such as \"How we write tests. Use when adding a test.\"",
+        );
+    }
+    needed(terminal, given, "Description", "--description", |text| {
+        visible_line(text, MAX_DESCRIPTION_CHARS)
+    })
+}
+
+/// The keywords, which a bundle need not have.
+fn keywords(
+    draft: &SkillDraft,
+    description: &str,
+    options: &NewSkillOptions,
+    mut terminal: Option<&mut Terminal>,
+) -> Result<Vec<String>, Failure> {
+    let accept = |words: &str| -> Result<Vec<String>, RefusedAnswer> {
+        let keywords = accepted_keywords(words, draft.layout)?;
+        refuse_findings(draft.text(description, &keywords), draft.layout)?;
+        Ok(keywords)
+    };
+    let given = options.keywords.join(",");
+    if !given.is_empty() || draft.layout == SkillLayout::Bundles {
+        return accept(&given).map_err(|refused| refused.of("--keywords"));
+    }
+    if let Some(terminal) = terminal.as_mut() {
+        terminal.explain(
+            "Keywords are words that requests for this skill have: five to eight are best.",
+        );
+    }
+    needed(terminal, None, "Keywords, with commas", "--keywords", accept)
 }
 
 /// A value that a flag gives or the person answers; without either it is an error.
@@ -217,7 +237,7 @@ fn report(context: &Context, folder: &Path, shown: &str, served: &str, request: 
     out.line(format!("made  {}", bold(&safe(shown))));
     out.line(dim(&format!("      served as {served}")));
     out.heading("Next");
-    out.line("  Write its rules and steps into the file.");
+    out.sentence("  ", "Write its rules and steps into the file.");
     let folder = shell_word(&shown_path(context, folder));
     for (command, about) in [
         (
@@ -227,7 +247,7 @@ fn report(context: &Context, folder: &Path, shown: &str, served: &str, request: 
         (format!("skills-mcp check {folder}"), "shows mistakes, each with file, line and fix"),
     ] {
         out.line(format!("  {}", bold(&safe(&command))));
-        out.line(format!("    {}", dim(about)));
+        out.sentence("    ", about);
     }
 }
 
