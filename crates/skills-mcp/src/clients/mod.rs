@@ -24,12 +24,12 @@ pub struct KnownClient {
     pub user: &'static [&'static str],
     /// Whether it loads Claude Code's plugins.
     pub claude_plugins: bool,
+    /// Where its configuration names MCP servers; none where that is not known, or is set in its windows only.
+    pub entry: Option<ServerEntry>,
     /// What it does with a server's texts; none where that is not known.
     pub handling: Option<Handling>,
     /// How a program that it runs when its user submits a prompt answers; none where it runs none.
     pub hook: Option<HookFormat>,
-    /// Where its configuration names MCP servers; none where that is not known, or is set in its windows only.
-    pub entry: Option<ServerEntry>,
 }
 
 /// How a prompt hook's answer is written.

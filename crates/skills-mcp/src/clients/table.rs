@@ -28,6 +28,7 @@ const QWEN_NATIVE: &[&str] = &[".qwen/skills", AGENTS];
 /// Every client there is.
 pub const CLIENTS: &[KnownClient] = &[
     KnownClient {
+        entry: Some(entry(".mcp.json", EntryFormat::McpServers)),
         reported: &["claude-code"],
         claude_plugins: true,
         handling: Some(Handling {
@@ -41,10 +42,10 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CAREFUL
         }),
         hook: PROMPT_SUBMIT,
-        entry: Some(entry(".mcp.json", EntryFormat::McpServers)),
         ..row("claude-code", "Claude Code", &[CLAUDE], &[CLAUDE])
     },
     KnownClient {
+        entry: Some(entry(".codex/config.toml", EntryFormat::Toml)),
         reported: &["codex-mcp-client"],
         handling: Some(Handling {
             // In code mode; else 48,000.
@@ -52,7 +53,6 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CODEX_HANDLING
         }),
         hook: PROMPT_SUBMIT,
-        entry: Some(entry(".codex/config.toml", EntryFormat::Toml)),
         ..row("codex", "Codex", CODEX_NATIVE, CODEX_NATIVE)
     },
     KnownClient {
@@ -69,6 +69,7 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("codex-code-mode", "Codex in code mode", CODEX_NATIVE, CODEX_NATIVE)
     },
     KnownClient {
+        entry: Some(entry(".mcp.json", EntryFormat::McpServers)),
         reported: &["copilot-cli", "github-copilot-developer"],
         handling: Some(Handling {
             first_request: measured(ToolSight::Whole),
@@ -81,10 +82,10 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CAREFUL
         }),
         hook: Some(HookFormat::Context),
-        entry: Some(entry(".mcp.json", EntryFormat::McpServers)),
         ..row("copilot", "GitHub Copilot CLI", COPILOT_PROJECT, COPILOT_USER)
     },
     KnownClient {
+        entry: Some(entry(".vscode/mcp.json", EntryFormat::Servers)),
         reported: &["visual studio code", "visual studio code - insiders"],
         handling: Some(Handling {
             // With some models; with the others whole.
@@ -97,16 +98,16 @@ pub const CLIENTS: &[KnownClient] = &[
             own_skill_tool: documented(false),
             ..CAREFUL
         }),
-        entry: Some(entry(".vscode/mcp.json", EntryFormat::Servers)),
         ..row("vscode", "VS Code", COPILOT_PROJECT, VSCODE_USER)
     },
     KnownClient {
+        entry: Some(entry(".cursor/mcp.json", EntryFormat::McpServers)),
         reported: &["cursor-vscode", "cursor"],
         handling: Some(Handling { first_request: documented(ToolSight::Name), ..CAREFUL }),
-        entry: Some(entry(".cursor/mcp.json", EntryFormat::McpServers)),
         ..row("cursor", "Cursor", CURSOR_PROJECT, CURSOR_USER)
     },
     KnownClient {
+        entry: Some(entry("claude_desktop_config.json", EntryFormat::McpServers)),
         reported: &["claude-ai"],
         handling: Some(Handling {
             first_request: documented(ToolSight::Name),
@@ -115,10 +116,10 @@ pub const CLIENTS: &[KnownClient] = &[
             rereads_tools: documented(false),
             ..CAREFUL
         }),
-        entry: Some(entry("claude_desktop_config.json", EntryFormat::McpServers)),
         ..row("claude-desktop", "Claude Desktop", &[], &[])
     },
     KnownClient {
+        entry: Some(entry(".gemini/settings.json", EntryFormat::McpServers)),
         reported: &["gemini-cli-mcp-client"],
         handling: Some(Handling {
             first_request: measured(ToolSight::Whole),
@@ -130,10 +131,10 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CAREFUL
         }),
         hook: Some(HookFormat::Event("BeforeAgent")),
-        entry: Some(entry(".gemini/settings.json", EntryFormat::McpServers)),
         ..row("gemini", "Gemini CLI", &[".gemini/skills", AGENTS], &[".gemini/skills", AGENTS])
     },
     KnownClient {
+        entry: Some(entry("opencode.json", EntryFormat::Mcp)),
         reported: &["opencode"],
         handling: Some(Handling {
             first_request: measured(ToolSight::Whole),
@@ -146,10 +147,10 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CAREFUL
         }),
         hook: Some(HookFormat::Context),
-        entry: Some(entry("opencode.json", EntryFormat::Mcp)),
         ..row("opencode", "OpenCode", OPENCODE_PROJECT, OPENCODE_USER)
     },
     KnownClient {
+        entry: Some(entry(".goose/config.yaml", EntryFormat::Extensions)),
         reported: &["goose", "goose-desktop", "goose-cli"],
         handling: Some(Handling {
             first_request: documented(ToolSight::Whole),
@@ -162,7 +163,6 @@ pub const CLIENTS: &[KnownClient] = &[
             own_skill_tool: documented(false),
             ..CAREFUL
         }),
-        entry: Some(entry(".goose/config.yaml", EntryFormat::Extensions)),
         ..row("goose", "Goose", GOOSE_PROJECT, GOOSE_USER)
     },
     row("amp", "Amp", &[AGENTS], &[".config/agents/skills"]),
@@ -181,6 +181,7 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("cline", "Cline", &[AGENTS], &[AGENTS])
     },
     KnownClient {
+        entry: Some(entry(".zed/settings.json", EntryFormat::ContextServers)),
         reported: &["zed"],
         handling: Some(Handling {
             first_request: documented(ToolSight::Whole),
@@ -191,7 +192,6 @@ pub const CLIENTS: &[KnownClient] = &[
             own_skill_tool: documented(true),
             ..CAREFUL
         }),
-        entry: Some(entry(".zed/settings.json", EntryFormat::ContextServers)),
         ..row("zed", "Zed", &[AGENTS], &[AGENTS])
     },
     row("warp", "Warp", &[AGENTS], &[AGENTS]),
@@ -207,9 +207,9 @@ pub const CLIENTS: &[KnownClient] = &[
     },
     row("kilo", "Kilo Code", &[AGENTS], &[".kilo/skills"]),
     KnownClient {
+        entry: Some(entry("~/.codeium/windsurf/mcp_config.json", EntryFormat::McpServers)),
         reported: &["windsurf-client", "windsurf"],
         handling: Some(Handling { first_request: assumed(ToolSight::Whole), ..CAREFUL }),
-        entry: Some(entry("~/.codeium/windsurf/mcp_config.json", EntryFormat::McpServers)),
         ..row("windsurf", "Windsurf", &[".windsurf/skills", AGENTS], WINDSURF_USER)
     },
     KnownClient {
@@ -232,6 +232,7 @@ pub const CLIENTS: &[KnownClient] = &[
     },
     row("junie", "Junie", &[".junie/skills"], &[".junie/skills"]),
     KnownClient {
+        entry: Some(entry(".qwen/settings.json", EntryFormat::McpServers)),
         // The name that the user gave the server follows.
         reported: &["qwen-cli-mcp-client*"],
         handling: Some(Handling {
@@ -245,7 +246,6 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CAREFUL
         }),
         hook: PROMPT_SUBMIT,
-        entry: Some(entry(".qwen/settings.json", EntryFormat::McpServers)),
         ..row("qwen", "Qwen Code", QWEN_NATIVE, QWEN_NATIVE)
     },
     row("trae", "Trae", &[".trae/skills"], &[".trae/skills"]),
@@ -314,9 +314,9 @@ const fn row(
         project,
         user,
         claude_plugins: false,
+        entry: None,
         handling: None,
         hook: None,
-        entry: None,
     }
 }
 
