@@ -30,11 +30,11 @@ impl Output {
         let _ = writeln!(self.stream, "{}", text.as_ref());
     }
 
-    /// A sentence of lesser weight, in lines that are broken between words and begin with this indentation.
+    /// A sentence, in lines that are broken between words and begin with this indentation.
     pub(super) fn sentence(&mut self, indent: &str, text: &str) {
         let width = self.width.min(MAX_SENTENCE_WIDTH).saturating_sub(indent.len());
         for line in wrapped(&safe(text), width) {
-            self.line(format!("{indent}{}", dim(&line)));
+            self.line(format!("{indent}{line}"));
         }
     }
 

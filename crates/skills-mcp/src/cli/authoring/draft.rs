@@ -122,20 +122,18 @@ impl SkillDraft {
             SkillLayout::Bundles => !names_in(&at).is_empty(),
         };
         if holds_more && !is_rules {
-            let why = match self.layout {
-                SkillLayout::Tree => {
-                    format!("`{name}/` is a folder of skills, which a skill `{name}` would hide")
-                }
-                SkillLayout::Bundles => {
-                    format!("`{name}/` has files already, which would become a part of the bundle")
-                }
-            };
-            return refused(
-                why,
-                format!(
-                    "choose another name; `skills-mcp new {name}/_index` writes rules for the folder"
+            return match self.layout {
+                SkillLayout::Tree => refused(
+                    format!("`{name}/` is a folder of skills, which a skill `{name}` would hide"),
+                    format!(
+                        "choose another name; `skills-mcp new {name}/_index` writes rules for the folder"
+                    ),
                 ),
-            );
+                SkillLayout::Bundles => refused(
+                    format!("`{name}/` has files already, which would become a part of the bundle"),
+                    "choose another name, or move these files first".to_owned(),
+                ),
+            };
         }
         Ok(())
     }

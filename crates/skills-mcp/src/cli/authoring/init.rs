@@ -302,7 +302,7 @@ fn make(
 fn next(out: &mut Output, path: &str, plan: &RepositoryPlan) {
     out.heading("Next");
     let step = |out: &mut Output, command: &str, about: &str| {
-        out.line(format!("  {}", bold(command)));
+        out.line(format!("  {}", bold(&safe(command))));
         out.sentence("    ", about);
     };
     step(out, &format!("skills-mcp --dir {path} list"), "shows what agents can find");

@@ -22,7 +22,7 @@ use super::{Context, Failure, ask::RefusedAnswer};
 pub(super) enum AuthoringCommand {
     /// Make a repository of skills, with examples and, for a team, its CI job
     Init(init::InitOptions),
-    /// Write a new skill into a repository of skills
+    /// Write a new skill into the repository that it is run in, or that --dir names
     New(new_skill::NewSkillOptions),
 }
 

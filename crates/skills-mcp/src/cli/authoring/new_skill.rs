@@ -64,10 +64,13 @@ pub(super) fn run(context: &Context, options: &NewSkillOptions) -> Result<ExitCo
         Creation::Kept => return Err(draft.exists(&shown)),
         Creation::Made => {}
     }
+    let mut out = Output::new();
+    out.line(format!("made  {}", bold(&safe(&shown))));
     let served = served_as(context, &draft.folder, &file.path, &shown)?;
     let request =
         if keywords.is_empty() { served.replace(['-', '/'], " ") } else { keywords.join(" ") };
-    report(context, &draft.folder, &shown, &served, &request);
+    out.line(dim(&format!("      served as {served}")));
+    next(&mut out, &shell_word(&shown_path(context, &draft.folder)), &request);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -226,19 +229,15 @@ fn served_as(
     served.ok_or_else(|| {
         let found = snapshot.diagnostics().into_iter().find(|found| found.file == file.as_str());
         let why = found.map(|found| format!(": {}", found.finding.message)).unwrap_or_default();
-        Failure::finding(format!("{shown} was made, but is not served{why}"))
+        Failure::finding(format!("{shown} is not served{why}"))
             .with_hint("move the file; `skills-mcp doctor` shows what is served")
     })
 }
 
-/// What was made, and what to do next.
-fn report(context: &Context, folder: &Path, shown: &str, served: &str, request: &str) {
-    let mut out = Output::new();
-    out.line(format!("made  {}", bold(&safe(shown))));
-    out.line(dim(&format!("      served as {served}")));
+/// What to do next.
+fn next(out: &mut Output, folder: &str, request: &str) {
     out.heading("Next");
     out.sentence("  ", "Write its rules and steps into the file.");
-    let folder = shell_word(&shown_path(context, folder));
     for (command, about) in [
         (
             format!("skills-mcp --dir {folder} try {}", shell_word(request)),
