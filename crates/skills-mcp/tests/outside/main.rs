@@ -1,4 +1,4 @@
-//! What needs programs that a plain machine may not have: a PostgreSQL of its own, a browser. Plain `cargo test` leaves it
+//! What needs programs that a plain machine may not have: a PostgreSQL of its own, a browser, a proxy. Plain `cargo test` leaves it
 //! out; `scripts/test` runs it.
 
 #![expect(
@@ -14,6 +14,7 @@ mod page;
 mod postgres;
 #[path = "../it/recount.rs"]
 mod recount;
+mod replicas;
 mod sdk;
 mod tools;
 #[path = "../it/usage.rs"]
