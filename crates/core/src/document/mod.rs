@@ -76,6 +76,11 @@ impl SkillText {
         self.whole
     }
 
+    /// The front matter, with the lines around it.
+    pub fn front_matter(&self) -> &str {
+        self.whole.get(..self.body.start).unwrap_or_default().trim()
+    }
+
     /// What follows the front matter, without blank lines around it.
     pub fn body(&self) -> &str {
         self.whole.get(self.body.clone()).unwrap_or_default()

@@ -70,6 +70,7 @@ impl Refresher {
             remote: scanned.is_remote(),
             commit: scanned.commit().cloned(),
             changes: scanned.changes(),
+            repository: source.repository().cloned(),
         };
         let roots = self.sources.iter().zip(&self.scanned).zip(configs).map(root).collect();
         let ready = before.and_then(|before| before.ready_index());

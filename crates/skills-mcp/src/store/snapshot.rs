@@ -20,7 +20,10 @@ use super::index::Index;
 use crate::{
     config::{FileStamp, ResolvedConfig, Settings},
     event::SkillVersion,
-    source::{Directory, DiskError, FileIdentity, MAX_SKILL_BYTES, Root, ScannedSource},
+    source::{
+        Directory, DiskError, FileIdentity, MAX_SKILL_BYTES, Root, ScannedSource,
+        git::{Repository, ServedCommit},
+    },
 };
 
 /// Larger files have no digest.
@@ -71,6 +74,8 @@ pub(super) struct SourceRoot {
     pub(super) commit: Option<Arc<str>>,
     /// How many changes were seen below it.
     pub(super) changes: u64,
+    /// The repository it comes from.
+    pub(super) repository: Option<Arc<Repository>>,
 }
 
 /// Why a file of a skill could not be served.
@@ -108,6 +113,21 @@ impl Snapshot {
             digest: Some(format!("sha256:{}", hex(skill.document().digest()))),
             commit: source.and_then(|source| source.commit.as_deref()).map(str::to_owned),
         }
+    }
+
+    /// When a skill's file was last modified, in seconds since 1970 began. Of a repository's files that says nothing.
+    pub fn modified(&self, skill: &Skill) -> Option<i64> {
+        let source = self.roots.get(skill.source).filter(|source| source.commit.is_none())?;
+        source.root.as_ref()?.modified(&skill.file)
+    }
+
+    /// Of a repository's skill: the commit that is served, and earlier ones that were served on this machine where the file
+    /// differs; newest first.
+    pub fn history(&self, skill: &Skill) -> Vec<ServedCommit> {
+        let source = self.roots.get(skill.source);
+        let known =
+            source.and_then(|source| source.repository.as_ref().zip(source.commit.as_ref()));
+        known.map_or_else(Vec::new, |(repository, commit)| repository.history(commit, &skill.file))
     }
 
     /// The bytes of a file in a skill's resource folder.

@@ -8,6 +8,7 @@
 mod arguments;
 mod call;
 mod dispatch;
+mod explained;
 mod first_request;
 mod get_asset;
 mod get_skill;
@@ -34,6 +35,7 @@ use std::{fmt, io};
 
 pub use call::Call;
 pub use dispatch::{Dispatcher, ToolRequest};
+pub use explained::{ExplainedHit, ExplainedRoute, ExplainedSearch};
 pub use first_request::{FirstRequest, ShownTool};
 pub use hint::{HintedSkill, hint};
 pub use profile::{

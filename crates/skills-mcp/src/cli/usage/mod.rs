@@ -1,6 +1,7 @@
 //! The commands of the feature `usage`: what was used, on the terminal and in a browser, and events of other servers.
 
 mod collect;
+mod counter;
 mod dashboard;
 mod stats;
 
@@ -12,7 +13,7 @@ use super::{Context, Failure};
 pub(super) enum UsageCommand {
     /// Report which skills were used, which helped and which searches found nothing
     Stats(stats::StatsOptions),
-    /// Serve the report of `stats` as a web page
+    /// Serve web pages: the skills, what a search finds, and the report of `stats`
     #[command(display_order = 13)]
     Dashboard(dashboard::DashboardOptions),
     /// Receive events from many servers over HTTP, and report on them

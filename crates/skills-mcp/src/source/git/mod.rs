@@ -7,6 +7,7 @@ mod edits;
 mod error;
 mod failure;
 mod generation;
+mod history;
 mod lock;
 mod manifest;
 mod mirror;
@@ -31,6 +32,7 @@ use std::{
 use arc_swap::ArcSwapOption;
 pub use error::GitError;
 pub(crate) use generation::Generation;
+pub use history::ServedCommit;
 use lock::GenerationLease;
 use manifest::Manifest;
 pub(crate) use program::InstalledGit;
