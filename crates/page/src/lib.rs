@@ -4,6 +4,8 @@
 //! catalog: [`catalog`], [`search`], [`skill`]. A module uses only the modules above it; a test checks that. Not here: where values
 //! come from, files, requests, and the statistics (`skills-usage`, whose templates extend the same frame).
 
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests read the templates"))]
+
 pub use askama::Error as PageError;
 
 pub mod shown;
@@ -19,3 +21,6 @@ pub mod catalog;
 pub mod search;
 
 pub mod skill;
+
+#[cfg(test)]
+mod tests;

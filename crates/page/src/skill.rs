@@ -22,8 +22,8 @@ pub struct ReceivedText {
 pub struct FileRow {
     /// Its path.
     pub name: String,
-    /// `asset`, `script` or `file`.
-    pub kind: String,
+    /// `script`, the kind of an asset, or `file`.
+    pub kind: &'static str,
     /// What its declaration says.
     pub about: String,
     /// The skill that declares it, where it is inherited.

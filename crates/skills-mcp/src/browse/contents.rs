@@ -4,11 +4,12 @@ use std::{collections::HashMap, time::Duration};
 
 use serde_json::json;
 use skills_core::{
-    catalog::{FileEntry, Folder, Presence, Skill, SkillKind},
+    catalog::{FileEntry, ShadowedCopy, Skill, SkillKind},
     diagnostic::escaped,
     digest::hex,
     document::SkillText,
-    resolve::{Resolved, inherited_from, resolve},
+    relpath::RelPath,
+    resolve::{Declared, Resolved, inherited_from, resolve},
 };
 use skills_page::{
     catalog::FindingRow,
@@ -19,7 +20,10 @@ use skills_page::{
     skill::{BrowsedSkill, CommitRow, FileRow, ReceivedText, ShadowRow},
 };
 
-use super::{PageSource, filtered::kind};
+use super::{
+    PageSource,
+    filtered::{finding_row, kind},
+};
 use crate::{clock, source::git::ServedCommit, store::ContentError};
 
 /// No more of what an agent receives is shown, nor of a front matter.
@@ -119,68 +123,57 @@ fn files(
     skill: &Skill,
     resolved: Option<&Resolved<'_>>,
 ) -> (Vec<FileRow>, usize) {
-    let catalog = &source.snapshot.catalog;
-    if skill.kind == SkillKind::Bundle {
-        let folder = catalog.files(skill);
-        let paths = folder.map(Folder::paths).unwrap_or_default();
-        let row = |path: &skills_core::relpath::RelPath| FileRow {
-            name: path.to_string(),
-            kind: "file".to_owned(),
-            bytes: folder.and_then(|folder| folder.file(path)).and_then(bytes),
-            ..FileRow::default()
-        };
-        let rows = paths.iter().take(MAX_LISTED_FILES).map(row).collect();
-        return (rows, paths.len().saturating_sub(MAX_LISTED_FILES));
-    }
-    let size = |owner: &Skill, file| catalog.files(owner)?.file(file).and_then(bytes);
-    let own_size =
-        |presence, file| if presence == Presence::Present { size(skill, file) } else { None };
-    let mut rows = Vec::new();
-    for (asset, presence) in skill.assets() {
-        let (name, about) = (asset.file.to_string(), asset.description.clone());
-        rows.push(FileRow {
-            name,
-            kind: asset.kind.word().to_owned(),
-            about,
-            from: None,
-            bytes: own_size(presence, &asset.file),
-        });
-    }
-    for (script, presence) in skill.scripts() {
-        let (name, about) = (script.file.to_string(), script.description.clone());
-        rows.push(FileRow {
-            name,
-            kind: "script".to_owned(),
-            about,
-            from: None,
-            bytes: own_size(presence, &script.file),
-        });
-    }
-    for found in resolved.into_iter().flat_map(|resolved| &resolved.inherited_assets) {
-        let (asset, from) = (found.declaration, Some(found.from.identity.to_string()));
-        let (name, about) = (asset.file.to_string(), asset.description.clone());
-        rows.push(FileRow {
-            name,
-            kind: asset.kind.word().to_owned(),
-            about,
-            from,
-            bytes: size(found.from, &asset.file),
-        });
-    }
-    for found in resolved.into_iter().flat_map(|resolved| &resolved.inherited_scripts) {
-        let (script, from) = (found.declaration, Some(found.from.identity.to_string()));
-        let (name, about) = (script.file.to_string(), script.description.clone());
-        rows.push(FileRow {
-            name,
-            kind: "script".to_owned(),
-            about,
-            from,
-            bytes: size(found.from, &script.file),
-        });
-    }
+    let mut rows = match skill.kind {
+        SkillKind::Bundle => folder_files(source, skill),
+        SkillKind::Tree => declared_files(source, skill, resolved),
+    };
     let more = rows.len().saturating_sub(MAX_LISTED_FILES);
     rows.truncate(MAX_LISTED_FILES);
     (rows, more)
+}
+
+/// Everything in a bundle's folder.
+fn folder_files(source: &PageSource, skill: &Skill) -> Vec<FileRow> {
+    let Some(folder) = source.snapshot.catalog.files(skill) else { return Vec::new() };
+    let row = |path: RelPath| FileRow {
+        bytes: folder.file(&path).and_then(bytes),
+        name: path.to_string(),
+        kind: "file",
+        ..FileRow::default()
+    };
+    folder.paths().into_iter().map(row).collect()
+}
+
+/// What a skill of the tree declares, missing files too, and then what it inherits.
+fn declared_files(
+    source: &PageSource,
+    skill: &Skill,
+    resolved: Option<&Resolved<'_>>,
+) -> Vec<FileRow> {
+    let row = |owner: &Skill, declared: Declared<'_>| {
+        let (kind, about) = match declared {
+            Declared::Asset(asset) => (asset.kind.word(), &asset.description),
+            Declared::Script(script) => ("script", &script.description),
+        };
+        let folder = source.snapshot.catalog.files(owner);
+        FileRow {
+            name: declared.file().to_string(),
+            kind,
+            about: about.clone(),
+            from: (owner.id != skill.id).then(|| owner.identity.to_string()),
+            bytes: folder.and_then(|folder| folder.file(declared.file())).and_then(bytes),
+        }
+    };
+    let own = skill.assets().map(|(asset, _)| Declared::Asset(asset));
+    let own = own.chain(skill.scripts().map(|(script, _)| Declared::Script(script)));
+    let mut rows: Vec<FileRow> = own.map(|declared| row(skill, declared)).collect();
+    if let Some(resolved) = resolved {
+        let assets = resolved.inherited_assets.iter();
+        rows.extend(assets.map(|found| row(found.from, Declared::Asset(found.declaration))));
+        let scripts = resolved.inherited_scripts.iter();
+        rows.extend(scripts.map(|found| row(found.from, Declared::Script(found.declaration))));
+    }
+    rows
 }
 
 fn bytes(entry: FileEntry) -> Option<u64> {
@@ -210,7 +203,7 @@ fn findings(source: &PageSource, skill: &Skill) -> Vec<FindingRow> {
     let own = source.snapshot.diagnostics().into_iter();
     let own = own.filter(|diagnostic| *diagnostic.source == *name && diagnostic.file == file);
     let nowhere = HashMap::new();
-    own.take(MAX_SHOWN_NOTES).map(|diagnostic| source.finding_row(diagnostic, &nowhere)).collect()
+    own.take(MAX_SHOWN_NOTES).map(|diagnostic| finding_row(diagnostic, &nowhere)).collect()
 }
 
 fn commit_row(commit: &ServedCommit, is_served: bool) -> CommitRow {
@@ -234,7 +227,7 @@ fn moment(seconds: i64) -> String {
 fn shadows(source: &PageSource, skill: &Skill) -> Vec<ShadowRow> {
     let catalog = &source.snapshot.catalog;
     let copies = catalog.shadowed().into_iter().filter(|copy| copy.winner == skill.id);
-    let row = |copy: skills_core::catalog::ShadowedCopy| ShadowRow {
+    let row = |copy: ShadowedCopy| ShadowRow {
         source: catalog
             .sources()
             .get(copy.source)

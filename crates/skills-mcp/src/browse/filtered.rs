@@ -59,29 +59,28 @@ impl PageSource {
             warnings: snapshot.count(Severity::Warning),
         }
     }
+}
 
-    /// A finding, and the skill that its file gives.
-    pub(super) fn finding_row(
-        &self,
-        diagnostic: Diagnostic,
-        skills: &HashMap<(&str, String), &str>,
-    ) -> FindingRow {
-        let Diagnostic { source, file, finding } = diagnostic;
-        let identity = skills.get(&(&*source, file.clone())).map(|identity| (*identity).to_owned());
-        let place = match (file.is_empty(), finding.at.line) {
-            (true, _) => source.to_string(),
-            (false, 0) => file,
-            (false, line) => format!("{file}:{line}"),
-        };
-        FindingRow {
-            severity: finding.code.severity().name(),
-            code: finding.code.name(),
-            place,
-            source: source.to_string(),
-            identity,
-            message: finding.message,
-            hint: finding.hint.unwrap_or_default(),
-        }
+/// A finding, and the skill that its file gives.
+pub(super) fn finding_row(
+    diagnostic: Diagnostic,
+    skills: &HashMap<(&str, String), &str>,
+) -> FindingRow {
+    let Diagnostic { source, file, finding } = diagnostic;
+    let identity = skills.get(&(&*source, file.clone())).map(|identity| (*identity).to_owned());
+    let place = match (file.is_empty(), finding.at.line) {
+        (true, _) => source.to_string(),
+        (false, 0) => file,
+        (false, line) => format!("{file}:{line}"),
+    };
+    FindingRow {
+        severity: finding.code.severity().name(),
+        code: finding.code.name(),
+        place,
+        source: source.to_string(),
+        identity,
+        message: finding.message,
+        hint: finding.hint.unwrap_or_default(),
     }
 }
 
@@ -154,7 +153,7 @@ pub(super) fn findings_page(source: &PageSource, page: usize) -> FindingsPage {
     FindingsPage {
         head: source.head(),
         frame: source.frame.at(PageGroup::Skills),
-        rows: shown.map(|diagnostic| source.finding_row(diagnostic, &skills)).collect(),
+        rows: shown.map(|diagnostic| finding_row(diagnostic, &skills)).collect(),
         paging,
     }
 }

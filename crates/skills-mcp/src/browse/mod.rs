@@ -289,3 +289,6 @@ fn html(made: Result<String, PageError>) -> Response {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

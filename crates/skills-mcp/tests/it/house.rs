@@ -27,6 +27,7 @@ const MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     ("http", &["public", "client", "guard", "connections", "serving"]),
+    ("page", &["shown", "format", "frame", "markdown", "catalog", "search", "skill"]),
     (
         "skills-mcp",
         &[
@@ -40,6 +41,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "script",
             "usage",
             "surface",
+            "browse",
             "transport",
             "cli",
         ],
@@ -64,7 +66,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ),
 ];
 /// Modules that are built for tests only, and belong nowhere in the order.
-const TEST_MODULES: &[&str] = &["kill_points", "sample"];
+const TEST_MODULES: &[&str] = &["kill_points", "sample", "tests"];
 /// All that the core may depend on.
 const CORE_DEPENDENCIES: &[&str] =
     &["libm", "rust-stemmers", "saphyr-parser", "serde", "sha2", "strsim"];
@@ -281,8 +283,9 @@ fn only_the_transport_names_the_protocols_library() {
 #[test]
 fn crates_depend_only_on_those_below_them() {
     for (name, others) in [
-        ("core", &["skills-http", "skills-usage", "skills-mcp", "rmcp"][..]),
-        ("http", &["skills-core", "skills-usage", "skills-mcp", "rmcp"]),
+        ("core", &["skills-http", "skills-page", "skills-usage", "skills-mcp", "rmcp"][..]),
+        ("http", &["skills-core", "skills-page", "skills-usage", "skills-mcp", "rmcp"]),
+        ("page", &["skills-http", "skills-usage", "skills-mcp", "rmcp", "axum", "tokio"]),
         ("usage", &["skills-mcp", "rmcp"]),
     ] {
         let manifest = fs::read_to_string(crates().join(name).join("Cargo.toml")).unwrap();
@@ -309,6 +312,7 @@ fn every_file_says_what_it_is_for_and_is_short_enough_to_read() {
     for part in [
         "core/src",
         "http/src",
+        "page/src",
         "skills-mcp/src",
         "testkit/src",
         "usage/src",

@@ -11,6 +11,8 @@
 mod agents;
 mod answers;
 mod backpressure;
+#[cfg(feature = "browse")]
+mod browse;
 mod budget;
 mod cache;
 mod checklist;

@@ -72,7 +72,7 @@ impl Root {
     pub fn modified(&self, path: &RelPath) -> Option<i64> {
         let (folder, name) = self.resolve(path).ok()?;
         let modified = folder.metadata(&name).ok()?.modified().ok()?.into_std();
-        let since = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
+        let since = modified.duration_since(UNIX_EPOCH).ok()?;
         i64::try_from(since.as_secs()).ok()
     }
 

@@ -270,23 +270,27 @@ impl<'a> EventFilter<'a> {
                 self.text(by.into(), Event::Code);
             }
             Some(OpenTag::Written(end)) => {
-                let is_empty = self.texts == self.texts_before;
-                match end {
-                    TagEnd::Heading(_) if is_empty => self.text(NOTHING.into(), Event::Text),
-                    TagEnd::TableCell if is_empty && self.is_table_head => {
-                        self.text(NOTHING.into(), Event::Text);
-                    }
-                    TagEnd::TableHead => self.is_table_head = false,
-                    TagEnd::Link => {
-                        let address = self.link.take().unwrap_or_default();
-                        if is_empty {
-                            self.text(address.into(), Event::Text);
-                        }
-                    }
-                    _ => {}
-                }
+                self.fill(end);
                 self.push(Event::End(end), TAG_BYTES);
             }
+        }
+    }
+
+    /// Writes something into a tag that must not be empty.
+    fn fill(&mut self, end: TagEnd) {
+        let is_empty = self.texts == self.texts_before;
+        if end == TagEnd::TableHead {
+            self.is_table_head = false;
+        } else if end == TagEnd::Link {
+            let address = self.link.take().unwrap_or_default();
+            if is_empty {
+                self.text(address.into(), Event::Text);
+            }
+        } else if is_empty
+            && (matches!(end, TagEnd::Heading(_))
+                || (end == TagEnd::TableCell && self.is_table_head))
+        {
+            self.text(NOTHING.into(), Event::Text);
         }
     }
 
