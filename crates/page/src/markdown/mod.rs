@@ -16,7 +16,7 @@ use pulldown_cmark::{
 use crate::shown::{fitting, shown_bytes, spelled_out};
 
 /// No more of a text is shown.
-const MAX_MARKDOWN_BYTES: usize = 256 * 1024;
+const MAX_MARKDOWN_BYTES: usize = 192 * 1024;
 /// No more is written, tags included: short cells make long tables.
 const MAX_RENDERED_BYTES: usize = 256 * 1024;
 /// What is nested deeper stands beside what it is in. The sanitizer's time grows with the square of the depth.
@@ -161,11 +161,15 @@ impl<'a> EventFilter<'a> {
             | Event::InlineHtml(text)
             | Event::InlineMath(text)
             | Event::DisplayMath(text)
-            | Event::FootnoteReference(text) => self.text(text, Event::Code),
+            | Event::FootnoteReference(text) => {
+                self.bytes += TAG_BYTES;
+                self.text(text, Event::Code);
+            }
             Event::TaskListMarker(done) => {
                 self.text(if done { "☑ " } else { "☐ " }.into(), Event::Text);
             }
-            Event::SoftBreak | Event::HardBreak | Event::Rule => self.push(event, TAG_BYTES),
+            Event::SoftBreak => self.push(event, 1),
+            Event::HardBreak | Event::Rule => self.push(event, TAG_BYTES),
         }
         self.bytes < MAX_RENDERED_BYTES
     }
@@ -182,7 +186,7 @@ impl<'a> EventFilter<'a> {
         let room = MAX_RENDERED_BYTES.saturating_sub(self.bytes);
         match fitting(&text, room) {
             (_, false) => {
-                let bytes = text.chars().map(shown_bytes).sum::<usize>() + TAG_BYTES / 2;
+                let bytes = text.chars().map(shown_bytes).sum();
                 self.push(event(text), bytes);
             }
             (start, true) => {

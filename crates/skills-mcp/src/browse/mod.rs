@@ -253,10 +253,7 @@ impl PageSource {
     /// How often a skill was served, where that is counted.
     fn served(&self, skill: &Skill) -> Option<u64> {
         let by_skill = &self.counts.as_ref()?.by_skill;
-        // Clients load a bundle by its name, and events name what was loaded.
-        let count = |name: &str| by_skill.get(name).copied().unwrap_or(0);
-        let by_label = if skill.label == skill.identity { 0 } else { count(&skill.label) };
-        Some(count(&skill.identity) + by_label)
+        Some(by_skill.get(&*skill.identity).copied().unwrap_or(0))
     }
 
     /// The page for a name that no skill has, or several.
