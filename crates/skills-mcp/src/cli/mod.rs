@@ -211,8 +211,8 @@ impl Context {
             log::start(level, if serving { log::SERVING } else { log::OTHERWISE })?;
         }
         if matches!(command, Command::Serve | Command::McpServer(_)) {
-            // Before anything is logged: it starts everything anew, and what was said would be said twice.
-            memory::tune();
+            // Before the first thread is started.
+            skills_memory::limit_pools();
         }
         match command {
             Command::Serve => serve::run(self),

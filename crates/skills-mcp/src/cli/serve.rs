@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Context, Failure, NO_SOURCE};
+use super::{Context, Failure, NO_SOURCE, memory};
 use crate::{
     script::{self, Runs},
     store::{Store, keep, keep_synced},
@@ -63,6 +63,7 @@ pub(super) fn serve(
     let (ended, when) = runtime.block_on(async {
         tokio::spawn(keep(Arc::clone(&store)));
         tokio::spawn(keep_synced(Arc::clone(&store)));
+        tokio::spawn(memory::keep_small(Arc::clone(&store)));
         tokio::task::spawn_blocking(sweep);
         recording.spawn();
         let runs = Runs::new(&context.environment);

@@ -50,6 +50,9 @@ use crate::{
     source::{Directory, PluginRecords},
 };
 
+/// So many calls are a burst.
+const CALLS_OF_A_BURST: u64 = 100;
+
 /// The sources and what they hold.
 #[derive(Debug)]
 pub struct Store {
@@ -63,6 +66,8 @@ pub struct Store {
     requests: Sender<RefreshRequest>,
     /// How many calls were answered before all changes were published.
     late: AtomicU64,
+    /// How many calls asked for a snapshot. Every so many wake those who wait on it.
+    calls: watch::Sender<u64>,
     syncing: SyncProgress,
     /// Where what is known is kept for the next process.
     cache: Option<Cache>,
@@ -129,6 +134,7 @@ impl Store {
             publisher,
             requests,
             late: AtomicU64::new(0),
+            calls: watch::Sender::new(0),
             syncing: SyncProgress::default(),
             cache: None,
         };
@@ -181,6 +187,10 @@ impl Store {
     /// A snapshot with every change that was on disk when it was asked for, or a second before where nothing is watched.
     /// A call that would wait longer than `refresh.patience_ms` gets the last snapshot, and is counted as late.
     pub async fn fresh(&self) -> Arc<Snapshot> {
+        self.calls.send_if_modified(|calls| {
+            *calls += 1;
+            calls.is_multiple_of(CALLS_OF_A_BURST)
+        });
         let current = self.publisher.current(&self.layers);
         if let Some(snapshot) = current.or_else(|| self.known_during_sync()) {
             return snapshot;
@@ -214,6 +224,11 @@ impl Store {
     /// How many snapshots were published, zero before the first. Each new one wakes those who wait on it.
     pub fn generations(&self) -> watch::Receiver<u64> {
         self.publisher.generations()
+    }
+
+    /// Wakes those who wait on it once in so many calls.
+    pub fn bursts(&self) -> watch::Receiver<u64> {
+        self.calls.subscribe()
     }
 
     /// Watches the sources from now on, if the system can.

@@ -1,4 +1,4 @@
-//! A client that asks and does not read: the server stops reading too, and loses nothing.
+//! Memory: a client that asks and does not read is not read either, and an idle server gives back what it used.
 
 use std::{
     collections::BTreeSet,
@@ -14,9 +14,12 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::Home;
+use skills_testkit::{Client, Home, wait_until};
 
-use crate::support::{server, skill};
+use crate::{
+    hostile::memory_kib,
+    support::{server, skill},
+};
 
 const CALLS: usize = 3_000;
 /// No more calls are taken for so long: then the server has stopped reading. Where a busy machine makes it look so, the
@@ -96,4 +99,22 @@ fn e12_a_client_that_does_not_read_is_not_read_either_and_gets_every_answer_late
     assert!(child.wait().unwrap().success());
     assert_eq!(answered.len(), CALLS);
     assert!(memory < 64, "the server needed {memory} MiB");
+}
+
+#[test]
+fn a05_an_idle_server_gives_back_what_the_start_and_a_burst_of_calls_took() {
+    let home = Home::new();
+    home.write("skills/small.md", skill("small", "A short text", "Some words of a rule.\n"));
+    let mut client = Client::legacy(server(&home), "2025-11-25");
+    let pid = client.pid();
+    let resident = || memory_kib(pid, "VmRSS");
+    for _ in 0..2 {
+        for _ in 0..200 {
+            client.call("get_skill", &json!({"skill_path": "small"}));
+        }
+        let busy = memory_kib(pid, "VmHWM");
+        wait_until("the server gives back half of it", || resident() * 2 < busy);
+    }
+    let answer = client.call("get_skill", &json!({"skill_path": "small"}));
+    assert!(answer.text.contains("Some words of a rule."), "{}", answer.text);
 }

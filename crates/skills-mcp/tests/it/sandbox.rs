@@ -454,6 +454,19 @@ fn x16_a_program_that_lends_its_owner_lends_nothing() {
 }
 
 #[test]
+fn x09_one_processor_is_left_to_the_server_and_a_script_cannot_take_it() {
+    let shop = Workshop::new().script(
+        "scripts/x.py",
+        "",
+        "import os\nprint(len(os.sched_getaffinity(0)))\ntry: os.sched_setaffinity(0, range(os.cpu_count()))\nexcept PermissionError: print('refused')\n",
+    );
+    let answer = run(&mut shop.client(), "scripts/x.py", &json!({}));
+    let processors = std::thread::available_parallelism().unwrap().get();
+    let expected = format!("{}\nrefused\n", (processors - 1).max(1));
+    assert_eq!(answer["stdout"], expected, "{answer}");
+}
+
+#[test]
 fn node_and_python_and_bash_do_their_daily_work_inside() {
     let shop = Workshop::new()
         .script("scripts/a.js", "", "const fs = require('fs'); const cp = require('child_process'); fs.mkdirSync('out', {recursive: true}); fs.writeFileSync('out/a', 'x'); fs.chmodSync('out/a', 0o755); console.log(cp.execSync('echo child').toString().trim(), os = require('os').tmpdir().length > 3); new (require('worker_threads').Worker)('console.log(\"worker\")', {eval: true});\n")

@@ -55,6 +55,8 @@ const REFUSED: &[i64] = &[
     libc::SYS_sethostname,
     libc::SYS_setdomainname,
     libc::SYS_lookup_dcookie,
+    // One processor is left to the server.
+    libc::SYS_sched_setaffinity,
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
     libc::SYS_removexattr,
@@ -89,7 +91,6 @@ const CALLS_ON_A_PROCESS: &[(i64, u8)] = &[
     (libc::SYS_sched_setscheduler, 0),
     (libc::SYS_sched_setparam, 0),
     (libc::SYS_sched_setattr, 0),
-    (libc::SYS_sched_setaffinity, 0),
     (libc::SYS_migrate_pages, 0),
     (libc::SYS_move_pages, 0),
 ];

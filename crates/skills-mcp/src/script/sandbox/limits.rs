@@ -5,7 +5,10 @@
 
 use std::{fs, io};
 
-use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit};
+use rustix::{
+    process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit},
+    thread::{CpuSet, sched_getaffinity, sched_setaffinity},
+};
 
 /// The size of one file.
 const MAX_FILE_BYTES: u64 = 512 << 20;
@@ -26,6 +29,7 @@ pub(super) fn set(cpu_seconds: u64) -> io::Result<()> {
     let _ = fs::write("/proc/self/oom_score_adj", OOM_SCORE_ADJUSTMENT);
     let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let _ = setpriority_process(None, NICE_LEVEL);
+    let _ = leave_one_processor();
     lower(Resource::Core, 0)?;
     lower(Resource::Cpu, cpu_seconds.saturating_mul(cores))?;
     lower(Resource::Fsize, MAX_FILE_BYTES)?;
@@ -33,6 +37,18 @@ pub(super) fn set(cpu_seconds: u64) -> io::Result<()> {
     lower(Resource::Nofile, MAX_OPEN_FILES)?;
     if let Some(tasks) = machine_tasks() {
         lower(Resource::Nproc, tasks + MAX_ADDED_TASKS)?;
+    }
+    Ok(())
+}
+
+/// Leaves one processor to the server and to everything else, where there are several: a script that keeps the kernel busy
+/// would delay calls on every processor that it may use, whatever its priority. The filter of system calls keeps it so.
+fn leave_one_processor() -> io::Result<()> {
+    let mut allowed = sched_getaffinity(None)?;
+    let last = (0..CpuSet::MAX_CPU).rev().find(|processor| allowed.is_set(*processor));
+    if let Some(last) = last.filter(|_| allowed.count() > 1) {
+        allowed.unset(last);
+        sched_setaffinity(None, &allowed)?;
     }
     Ok(())
 }
