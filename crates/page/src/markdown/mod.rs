@@ -23,6 +23,10 @@ const MAX_RENDERED_BYTES: usize = 256 * 1024;
 const MAX_NESTED_TAGS: usize = 24;
 /// What a tag takes with its end, about.
 const TAG_BYTES: usize = 12;
+/// What a link takes beside its address.
+const LINK_BYTES: usize = 64;
+/// A character of an address may be written as so many.
+const ADDRESS_CHAR_BYTES: usize = 3;
 /// The heading above the text; those of the text are below it.
 const HEADING_ABOVE: usize = 2;
 /// What stands in a heading or at the head of a column where the text has nothing.
@@ -221,6 +225,7 @@ impl<'a> EventFilter<'a> {
             }
             Tag::Link { dest_url, .. } => match self.link_address(&dest_url) {
                 Some(address) => {
+                    self.bytes += address.len() * ADDRESS_CHAR_BYTES + LINK_BYTES;
                     self.texts_before = self.texts;
                     self.link = Some(dest_url.to_string());
                     Ok(Tag::Link {

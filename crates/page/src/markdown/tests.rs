@@ -214,6 +214,8 @@ fn page_2_a_text_of_any_shape_takes_a_bounded_time_and_size() {
         ("brackets", "[".repeat(200_000)),
         ("links", "[a](".repeat(100_000)),
         ("pictures", "![".repeat(100_000)),
+        ("short links", "<http:a>".repeat(30_000)),
+        ("odd addresses", format!("[a](https://x.example/{})", "é".repeat(90_000))),
         ("backticks", (1..700).map(|n| "`".repeat(n) + " ").collect()),
         ("tags", "<b>".repeat(100_000)),
         ("open tag", "<a ".repeat(100_000)),

@@ -26,10 +26,14 @@ use super::{
 };
 use crate::{clock, source::git::ServedCommit, store::ContentError};
 
-/// No more of what an agent receives is shown, nor of a front matter.
-const MAX_PLAIN_TEXT_BYTES: usize = 96 * 1024;
+/// No more of what an agent receives is shown.
+const MAX_RECEIVED_BYTES: usize = 96 * 1024;
+/// No more of a front matter is shown.
+const MAX_FRONT_MATTER_BYTES: usize = 32 * 1024;
+/// No more of a description is shown.
+const MAX_DESCRIPTION_BYTES: usize = 8 * 1024;
 /// So many files are listed.
-const MAX_LISTED_FILES: usize = 200;
+const MAX_LISTED_FILES: usize = 100;
 /// So many skills below are named.
 const MAX_NAMED_BELOW: usize = 12;
 /// So many findings of one file, and copies of one skill, are shown.
@@ -54,12 +58,12 @@ pub(super) fn skill_page(source: &PageSource, skill: &Skill) -> BrowsedSkill {
         frame: source.frame.at(PageGroup::Skills),
         identity: skill.identity.to_string(),
         other_name: skill.other_name(&skill.identity).map(str::to_owned),
-        about: skill.fields().description.clone(),
+        about: fitting(&skill.fields().description, MAX_DESCRIPTION_BYTES).0.to_owned(),
         kind: kind(skill),
         markdown,
         received: resolved.as_ref().map(received).map_err(Clone::clone),
         call: format!("get_skill {}", json!({"skill_path": &*skill.identity})),
-        front_matter: fitting(front_matter, MAX_PLAIN_TEXT_BYTES).0.to_owned(),
+        front_matter: fitting(front_matter, MAX_FRONT_MATTER_BYTES).0.to_owned(),
         chain: inherited_from(catalog, skill)
             .iter()
             .map(|above| above.identity.to_string())
@@ -108,7 +112,7 @@ fn resolved<'a>(
 
 fn received(resolved: &Resolved<'_>) -> ReceivedText {
     let content = &resolved.content;
-    let (text, is_cut) = fitting(&content.text, MAX_PLAIN_TEXT_BYTES);
+    let (text, is_cut) = fitting(&content.text, MAX_RECEIVED_BYTES);
     ReceivedText {
         text: text.to_owned(),
         tokens: content.tokens,

@@ -35,6 +35,8 @@ use crate::store::{Snapshot, Store};
 const MAX_PAGES_AT_ONCE: usize = 4;
 /// The next page waits no longer.
 const PAGE_SLOT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A longer page is not sent. Each part of a page has a limit, so that only content that is made for it could get there.
+const MAX_PAGE_BYTES: usize = 500_000;
 /// A longer request is cut before it is searched for.
 const MAX_REQUEST_CHARS: usize = 2_000;
 
@@ -279,6 +281,11 @@ impl PageSource {
 
 fn html(made: Result<String, PageError>) -> Response {
     match made {
+        Ok(html) if html.len() > MAX_PAGE_BYTES => {
+            tracing::warn!(bytes = html.len(), "a page is too long to be sent");
+            let why = "the page is too long to be shown: names, descriptions or findings are unusually long";
+            (StatusCode::INTERNAL_SERVER_ERROR, why).into_response()
+        }
         Ok(html) => Html(html).into_response(),
         Err(error) => {
             tracing::error!(%error, "a page could not be made");

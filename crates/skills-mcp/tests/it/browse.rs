@@ -435,3 +435,16 @@ fn a_token_is_asked_for_before_any_page_of_the_catalog() {
         );
     }
 }
+
+// PAGE-1
+#[test]
+fn page_1_a_collector_that_knows_the_catalog_shows_it_too() {
+    let home = home();
+    let store = format!("sqlite:{}", home.path().join("events.db").display());
+    let mut command = server(&home);
+    command.args(["collect", "--listen", "127.0.0.1:0", "--store", &store]);
+    let server = Listening::start(command);
+    assert!(page(&server, "/").contains("href=\"/skills\""), "the statistics lead to the catalog");
+    assert!(page(&server, "/skills").contains("href=\"/skills/api/auth\""));
+    assert!(text(&page(&server, "/skills?view=list")).contains("Served, 30 days"));
+}
