@@ -1,4 +1,4 @@
-//! What people write, and what nobody should: rendered, and measured.
+//! Usual and hostile texts: rendered, and measured.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
 //! The pages of the catalog, for any HTTP server of this program: people see what their agents see.
 //!
 //! [`routes`] answers `GET` below `/skills`. Each answer is made from one snapshot, which a [`SnapshotProvider`] chooses for the
-//! request, so that who may see less is shown less; and nothing here asks for any other. Not here: who may ask (the guard that the server
-//! puts before these routes), how a page looks (`skills_page`), and the statistics (`skills_usage`).
+//! request: a request that may see less gets a smaller snapshot, and no page reads anything else. Not here: who may ask (the guard
+//! that the server puts before these routes), how a page looks (`skills_page`), and the statistics (`skills_usage`).
 
 mod contents;
 mod download;

@@ -106,7 +106,7 @@ pub fn pages(pages: Pages, guard: Arc<HttpGuard>) -> Router {
     behind_login(routes, guard)
 }
 
-/// Pages for people behind this guard: who has no token is asked for it.
+/// Pages for people behind this guard: a browser without the token is asked for it.
 pub fn behind_login(routes: Router, guard: Arc<HttpGuard>) -> Router {
     routes.layer(from_fn_with_state(guard, check))
 }
