@@ -29,6 +29,8 @@ const LINK_BYTES: usize = 64;
 const ADDRESS_CHAR_BYTES: usize = 3;
 /// The heading above the text; those of the text are below it.
 const HEADING_ABOVE: usize = 2;
+/// A longer address is shown, and is no link.
+const MAX_ADDRESS_BYTES: usize = 2_048;
 /// What stands in a heading or at the head of a column where the text has nothing.
 const NOTHING: &str = "–";
 
@@ -311,6 +313,9 @@ impl<'a> EventFilter<'a> {
 
     /// Where a link may lead: to another site, or to a file of the skill.
     fn link_address(&self, written: &str) -> Option<String> {
+        if written.len() > MAX_ADDRESS_BYTES {
+            return None;
+        }
         let scheme = written.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
         match scheme.as_deref() {
             Some("http" | "https" | "mailto") => Some(written.to_owned()),
