@@ -65,10 +65,11 @@ fn bundle(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<Fields> {
         tools.items().is_some() || tools.text().is_some_and(|text| text.contains(','))
     }) {
         let message = "`allowed-tools` is a list or has commas; other clients read words with blanks between them";
-        findings.push(
-            Finding::new(Code::AllowedToolsForm, tools.at, message)
-                .hint("write `allowed-tools: Read Grep`"),
-        );
+        let hint = match tools_as_words(tools) {
+            Some(words) => format!("write `allowed-tools: {words}`"),
+            None => "write the tools' names with blanks between them".to_owned(),
+        };
+        findings.push(Finding::new(Code::AllowedToolsForm, tools.at, message).hint(hint));
     }
     let description = required_text(front, "description", findings)?;
     Some(Fields {
@@ -81,6 +82,17 @@ fn bundle(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<Fields> {
         assets: Vec::new(),
         scripts: Vec::new(),
     })
+}
+
+/// The tools of a list or of a text with commas as words, where each is one.
+fn tools_as_words(tools: &YamlNode) -> Option<String> {
+    let names: Vec<&str> = match tools.items() {
+        Some(items) => items.iter().map(YamlNode::text).collect::<Option<_>>()?,
+        None => tools.text()?.split(',').collect(),
+    };
+    let names: Vec<&str> = names.into_iter().map(str::trim).collect();
+    let is_word = |name: &&str| !name.is_empty() && !name.contains([' ', '\t', '\n', ',']);
+    names.iter().all(is_word).then(|| names.join(" "))
 }
 
 /// The name as it is written, where it is one line of visible text.

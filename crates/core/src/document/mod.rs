@@ -5,7 +5,9 @@
 //! here: a file's path, the files beside it and its parent, which the catalog knows.
 
 mod declarations;
+mod field_table;
 mod fields;
+mod fix;
 pub(crate) mod headings;
 mod keywords;
 mod repair;
@@ -20,7 +22,12 @@ use sha2::{Digest as _, Sha256};
 pub use declarations::{
     Argument, AssetDeclaration, AssetKind, Execution, ScriptDeclaration, is_variable_name,
 };
+pub use field_table::{
+    ARGUMENT_FIELDS, ASSET_FIELDS, CLIENT_FIELDS, FIELDS, FieldKind, FieldRule, FieldUse,
+    SCRIPT_FIELDS, fields_of, near_field,
+};
 pub use fields::{Dialect, Fields, MAX_PRIORITY};
+pub use fix::fixed;
 pub use split::MAX_FRONT_MATTER_BYTES;
 
 use crate::{
@@ -74,6 +81,12 @@ impl SkillText {
     /// The whole file, and nothing else of it.
     pub fn into_whole(self) -> String {
         self.whole
+    }
+
+    /// How many lines of the file come before the body's first.
+    pub fn lines_above_body(&self) -> u32 {
+        let above = self.whole.get(..self.body.start).unwrap_or_default();
+        u32::try_from(above.matches('\n').count()).unwrap_or(u32::MAX)
     }
 
     /// What follows the front matter, without blank lines around it.
@@ -147,6 +160,11 @@ impl Parsed {
     pub fn unread(finding: Finding) -> Self {
         Self { skill: None, findings: vec![finding] }
     }
+}
+
+/// The front matter of a text as a skill of this layout has it, repaired where need be; positions are the file's.
+pub fn front_matter(text: &str, dialect: Dialect) -> Option<YamlNode> {
+    read(text.to_owned(), dialect, &mut Vec::new()).ok().map(|draft| draft.front)
 }
 
 /// Characters that a reader does not see and a model does. They are served, since the bytes are the author's, with a

@@ -3,6 +3,7 @@
 //! Standard output is data, standard error is talk. Exit codes: 0 done, 1 findings, 2 usage or configuration,
 //! 3 environment, 70 our bug.
 
+mod check;
 mod config;
 mod demo;
 mod doctor;
@@ -17,9 +18,9 @@ mod mcp_server;
 mod memory;
 mod opened;
 mod output;
-#[expect(dead_code, reason = "the commands that report in these formats follow")]
 mod report;
 mod run;
+mod schema;
 mod serve;
 mod show;
 mod signals;
@@ -34,10 +35,12 @@ mod why;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
+pub use check::diagnostics_page;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use failure::Failure;
 use opened::Opened;
 use output::Output;
+pub use schema::SchemaFile;
 
 use crate::{
     clients::KnownClient,
@@ -148,6 +151,10 @@ enum Command {
     Config(config::ConfigOptions),
     /// Check sources, content, settings and the protocol
     Doctor(doctor::DoctorOptions),
+    /// Check skills as their author: what is wrong, where, and how to correct it
+    Check(check::CheckOptions),
+    /// Print the JSON Schema of a file, for editors and other programs
+    Schema(schema::SchemaOptions),
     /// Show the settings that each source asks for, and agree to them
     Trust(trust::TrustOptions),
     /// Fetch the repositories now
@@ -228,6 +235,11 @@ impl Context {
             Command::McpServer(options) => mcp_server::run(self, &options),
             Command::Config(options) => config::run(self, &options),
             Command::Doctor(options) => doctor::run(self, &options),
+            Command::Check(options) => check::run(self, &options),
+            Command::Schema(options) => {
+                schema::run(&options);
+                Ok(ExitCode::SUCCESS)
+            }
             Command::Trust(options) => trust::run(self, &options),
             Command::Sync(options) => sync::run(self, &options),
             Command::Status(options) => status::run(self, &options),

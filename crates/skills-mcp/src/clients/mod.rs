@@ -26,6 +26,17 @@ pub struct KnownClient {
     pub handling: Option<Handling>,
     /// How a program that it runs when its user submits a prompt answers; none where it runs none.
     pub hook: Option<HookFormat>,
+    /// How much of a skill's description it takes where it loads the skill itself; none where that is not known.
+    pub own_listing: Option<Fact<OwnListing>>,
+}
+
+/// How much of a skill's description a client takes where it loads the skill itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnListing {
+    /// So many characters; it cuts the rest.
+    Cut(usize),
+    /// So many characters; it does not load a skill with more.
+    Refused(usize),
 }
 
 /// How a prompt hook's answer is written.

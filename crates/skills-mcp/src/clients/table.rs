@@ -3,7 +3,9 @@
 //! A row lists only the directories that the client is known to load: a directory too many hides skills, one too few merely
 //! shows them twice. Every value of a client's handling says how it is known; `scripts/clients` measures again.
 
-use super::{Fact, FactSource, Handling, HookFormat, KnownClient, StructuredUse, ToolSight};
+use super::{
+    Fact, FactSource, Handling, HookFormat, KnownClient, OwnListing, StructuredUse, ToolSight,
+};
 
 const AGENTS: &str = ".agents/skills";
 const CLAUDE: &str = ".claude/skills";
@@ -38,6 +40,7 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CAREFUL
         }),
         hook: PROMPT_SUBMIT,
+        own_listing: Some(documented(OwnListing::Cut(1_536))),
         ..row("claude-code", "Claude Code", &[CLAUDE], &[CLAUDE])
     },
     KnownClient {
@@ -48,6 +51,7 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CODEX_HANDLING
         }),
         hook: PROMPT_SUBMIT,
+        own_listing: Some(documented(OwnListing::Refused(1_024))),
         ..row("codex", "Codex", CODEX_NATIVE, CODEX_NATIVE)
     },
     KnownClient {
@@ -298,5 +302,6 @@ const fn row(
         claude_plugins: false,
         handling: None,
         hook: None,
+        own_listing: None,
     }
 }

@@ -259,6 +259,13 @@ pub const KEYS: &[ConfigKey] = &[
         ContentPolicy::Operator,
         "whether agents are offered skill_stats, which reports from the history",
     ),
+    key(
+        "check.rules",
+        ValueKind::Rules,
+        "{}",
+        ContentPolicy::Free,
+        "what `skills-mcp check` makes of a diagnostic: a map of codes to `off`, `note`, `warning` or `error`",
+    ),
 ];
 
 const fn key(
@@ -285,12 +292,16 @@ impl ConfigKey {
 
     /// Reads a value, or says what is expected.
     pub fn read(&self, node: &YamlNode) -> Result<ConfigValue, String> {
-        self.kind.read(node).ok_or_else(|| self.kind.expected())
+        self.kind.read(node).ok_or_else(|| self.kind.expected_for(node))
     }
 
     /// Reads a value written in a variable or a flag, where text needs no quotes.
     pub fn read_text(&self, text: &str) -> Result<ConfigValue, String> {
-        self.kind.read_text(text).ok_or_else(|| self.kind.expected())
+        let expected = || {
+            yaml::parse(text)
+                .map_or_else(|_| self.kind.expected(), |node| self.kind.expected_for(&node))
+        };
+        self.kind.read_text(text).ok_or_else(expected)
     }
 
     /// Whether one value only narrows what another allows.
@@ -350,6 +361,8 @@ mod tests {
             read("scripts.roots", "[~/work]"),
             Ok(ConfigValue::Words(vec!["~/work".into()]))
         );
+        let near = read("check.rules", "{keyword-few: off}").unwrap_err();
+        assert!(near.contains("did you mean `keywords-few`?"), "{near}");
         assert_eq!(
             read("scripts.env", "[API_TOKEN]"),
             Ok(ConfigValue::Words(vec!["API_TOKEN".into()]))
@@ -374,6 +387,8 @@ mod tests {
             ("scripts.env", "[PATH]"),
             ("scripts.env", "[A=B]"),
             ("analytics.context", "some"),
+            ("check.rules", "{keywords-few: never}"),
+            ("check.rules", "[keywords-few]"),
             ("analytics.server_id", "a\nb"),
             ("analytics.server_id", &"x".repeat(65)),
         ] {

@@ -30,8 +30,8 @@ pub use kind::ValueKind;
 pub use layer::{Layer, Setting, SettingOrigin};
 pub use layers::{ConfigLayers, ResolvedConfig};
 pub use settings::{
-    AssetSettings, ContentSettings, GitSettings, RefreshSettings, SandboxMode, ScriptSettings,
-    Settings,
+    AssetSettings, CheckSettings, ContentSettings, GitSettings, RefreshSettings, SandboxMode,
+    ScriptSettings, Settings,
 };
 pub use skills_usage::settings::Analytics;
 pub use sources::{NamedDirectory, NamedRepository, NamedSources, named_sources};

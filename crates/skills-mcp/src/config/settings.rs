@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use skills_core::route::Matching;
+use skills_core::{
+    diagnostic::{Code, Severity},
+    route::Matching,
+};
 use skills_usage::{event::KeptContext, settings::Analytics};
 
 use super::{layer::SettingOrigin, layers::ResolvedValue, value::ConfigValue};
@@ -28,6 +31,15 @@ pub struct Settings {
     pub git: GitSettings,
     /// `analytics.*`
     pub analytics: Analytics,
+    /// `check.*`
+    pub check: CheckSettings,
+}
+
+/// `check.*`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckSettings {
+    /// What a check makes of a code, where that is not its own severity; none where it is left out.
+    pub rules: BTreeMap<Code, Option<Severity>>,
 }
 
 /// `content.*`
@@ -191,6 +203,7 @@ impl Settings {
                 interval_seconds: values.count("analytics.interval_seconds"),
                 tool: values.flag("analytics.tool"),
             },
+            check: CheckSettings { rules: values.rules("check.rules") },
         }
     }
 }
@@ -249,6 +262,18 @@ impl Values<'_> {
         } else {
             Vec::new()
         }
+    }
+
+    fn rules(&self, name: &str) -> BTreeMap<Code, Option<Severity>> {
+        let Some(ConfigValue::Rules(rules)) = self.get(name) else { return BTreeMap::new() };
+        let level = |word: &str| match word {
+            "off" => None,
+            "note" => Some(Severity::Info),
+            "warning" => Some(Severity::Warning),
+            _ => Some(Severity::Error),
+        };
+        let rules = rules.iter();
+        rules.filter_map(|(code, word)| Some((Code::named(code)?, level(word)))).collect()
     }
 
     fn commands(&self, name: &str) -> BTreeMap<String, String> {

@@ -265,12 +265,17 @@ impl Snapshot {
 
     /// One line of a file that a diagnostic speaks of, where it can still be read.
     pub fn line(&self, source: &str, file: &str, line: u32) -> Option<String> {
-        let number = self.catalog.sources().iter().position(|known| &*known.name == source)?;
-        let root = self.roots.get(number)?.root.as_ref()?;
-        let text = String::from_utf8(root.read(&RelPath::parse(file).ok()?, MAX_SHOWN_BYTES).ok()?)
-            .ok()?;
+        let text = self.file_text(source, file)?;
         let index = usize::try_from(line).ok()?.checked_sub(1)?;
         text.lines().nth(index).map(|line| line.trim_start_matches('\u{feff}').to_owned())
+    }
+
+    /// The text of a file that a diagnostic speaks of, where it can still be read.
+    pub fn file_text(&self, source: &str, file: &str) -> Option<String> {
+        let number = self.catalog.sources().iter().position(|known| &*known.name == source)?;
+        let root = self.roots.get(number)?.root.as_ref()?;
+        let bytes = root.read(&RelPath::parse(file).ok()?, MAX_SHOWN_BYTES).ok()?;
+        String::from_utf8(bytes).ok()
     }
 
     /// Where a source is.
