@@ -150,7 +150,6 @@ impl Code {
             Self::FieldInvalid,
             Self::DeclarationInvalid,
             Self::DeclarationEscapes,
-            Self::FileMissing,
             Self::ConfigInvalid,
         ];
         self.severity() == Severity::Error || dropping.contains(&self)

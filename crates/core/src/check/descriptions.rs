@@ -142,12 +142,11 @@ fn finding(
     };
     let label = &other.skill.label;
     if percent == 100 {
-        return Finding::new(
-            Code::DescriptionDuplicate,
-            at,
-            format!("`{label}` has the same description"),
-        )
-        .hint("say in each when to use it and when to use the other; or keep one of the two");
+        let is_same = own.skill.fields().description == other.skill.fields().description;
+        let has =
+            if is_same { "has the same description" } else { "says the same in its description" };
+        return Finding::new(Code::DescriptionDuplicate, at, format!("`{label}` {has}"))
+            .hint("say in each when to use it and when to use the other; or keep one of the two");
     }
     let apart = match (only(own, other), only(other, own)) {
         (own, other) if other.is_empty() => format!("only {} tells this one apart", listed(&own)),

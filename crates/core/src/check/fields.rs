@@ -102,11 +102,19 @@ fn forms(front: &YamlNode, found: &mut Vec<Finding>) {
         let Some(value) = front.get(rule.name).filter(|value| !rule.accepts(value)) else {
             continue;
         };
-        let message = format!("`{}` is {}, not {}", rule.name, shown(value), rule.expected());
-        found
-            .push(Finding::new(Code::FieldForm, value.at, message).hint(
-                "put texts that look like numbers or booleans in quotes, and keep maps flat",
-            ));
+        let wrong = FieldRule::first_not_text(value).filter(|_| rule.kind == FieldKind::TextMap);
+        let (at, message) = match wrong {
+            Some(entry) => {
+                let (name, key, kind) = (rule.name, &entry.key, entry.value.kind());
+                (entry.at, format!("`{key}` in `{name}` is {kind}, not text"))
+            }
+            None => {
+                let (name, expected) = (rule.name, rule.expected());
+                (value.at, format!("`{name}` is {}, not {expected}", shown(value)))
+            }
+        };
+        let hint = "put texts that look like numbers or booleans in quotes, and keep maps flat";
+        found.push(Finding::new(Code::FieldForm, at, message).hint(hint));
     }
 }
 

@@ -12,16 +12,16 @@ use crate::{
 
 pub(super) fn lint(checked: &CheckedSkill<'_>, found: &mut Vec<Finding>) {
     let Some(source) = checked.catalog.sources().get(checked.skill.source) else { return };
-    let mut broken: Vec<(u32, String)> = Vec::new();
-    for (line, target) in targets(checked.text.body()) {
+    let mut broken: Vec<(Position, String)> = Vec::new();
+    for (at, target) in targets(checked.text.body()) {
         if is_broken(checked, &source.root, &target)
             && !broken.iter().any(|(_, known)| *known == target)
         {
-            broken.push((line, target));
+            broken.push((at, target));
         }
     }
     let Some((first, _)) = broken.first() else { return };
-    let at = Position { line: checked.text.lines_above_body() + first, column: 1 };
+    let at = Position { line: checked.text.lines_above_body() + first.line, column: first.column };
     let names: Vec<&str> = broken.iter().map(|(_, target)| target.as_str()).collect();
     let message = match names.as_slice() {
         [one] => format!("the link to `{one}` leads to a file that does not exist"),
@@ -99,8 +99,8 @@ fn percent_decoded(path: &str) -> String {
     String::from_utf8(decoded).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Every link target of a Markdown text outside of code, with its line, from 1.
-fn targets(body: &str) -> Vec<(u32, String)> {
+/// Every link target of a Markdown text outside of code, with its place in the text.
+fn targets(body: &str) -> Vec<(Position, String)> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
     for (number, line) in (1..).zip(body.lines()) {
@@ -113,12 +113,19 @@ fn targets(body: &str) -> Vec<(u32, String)> {
             (None, None) if !line.contains("](") && !line.contains("]: ") => {}
             (None, None) => {
                 let text = without_code(line);
-                found.extend(inline_targets(&text).map(|target| (number, target)));
-                found.extend(definition(&text).map(|target| (number, target)));
+                let targets = inline_targets(&text).chain(definition(&text));
+                found.extend(targets.map(|target| (place(number, line, &target), target)));
             }
         }
     }
     found
+}
+
+/// Where a target is in the body.
+fn place(line_number: u32, line: &str, target: &str) -> Position {
+    let before = line.split(target).next().unwrap_or_default();
+    let column = u32::try_from(before.chars().count() + 1).unwrap_or(u32::MAX);
+    Position { line: line_number, column }
 }
 
 /// The line with its code spans blanked.
@@ -175,7 +182,7 @@ mod tests {
     fn links_outside_of_code_are_found_with_their_lines() {
         let body = "See [a](a.md) and ![b](img/b%20c.png \"title\").\n`[no](x.md)`\n```\n[no](y.md)\n```\n\
                     [c](<with blank.md>) [d](d(1).md)\n[ref]: refs/e.md\n- [ ]: todo\n";
-        let found: Vec<(u32, String)> = targets(body);
+        let found = targets(body).into_iter().map(|(at, target)| (at.line, target));
         let expected = [
             (1, "a.md"),
             (1, "img/b%20c.png"),
@@ -183,7 +190,8 @@ mod tests {
             (6, "d(1).md"),
             (7, "refs/e.md"),
         ];
-        assert_eq!(found, expected.map(|(line, target)| (line, target.to_owned())));
+        let expected = expected.map(|(line, target)| (line, target.to_owned()));
+        assert_eq!(found.collect::<Vec<_>>(), expected);
     }
 
     #[test]

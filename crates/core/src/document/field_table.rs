@@ -7,7 +7,7 @@ use super::{
     declarations::{AssetKind, Execution},
     fields::Dialect,
 };
-use crate::yaml::YamlNode;
+use crate::yaml::{YamlEntry, YamlNode};
 
 /// The kind of a field's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -276,11 +276,16 @@ impl FieldRule {
                 FieldKind::Flag => value.boolean().is_some(),
                 FieldKind::Number => value.number().is_some(),
                 FieldKind::Word(words) => value.text().is_some_and(|word| words.contains(&word)),
-                FieldKind::TextMap => value
-                    .entries()
-                    .is_some_and(|entries| entries.iter().all(|entry| is_text(&entry.value))),
+                FieldKind::TextMap => {
+                    value.entries().is_some() && Self::first_not_text(value).is_none()
+                }
                 FieldKind::Entries(_) => all(&|item| item.entries().is_some()),
             }
+    }
+
+    /// The first entry of a map that other readers do not take for text.
+    pub fn first_not_text(map: &YamlNode) -> Option<&YamlEntry> {
+        map.entries()?.iter().find(|entry| entry.value.kind() != "text")
     }
 
     /// The kind of its values, in words.

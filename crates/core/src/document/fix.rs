@@ -59,6 +59,15 @@ fn quoted_values(front: &str) -> Option<String> {
     }
     let repaired = repair::repair_lines(front)?;
     yaml::parse(&repaired).ok()?.entries()?;
+    // A list with a broken item is read as text, but was meant as a list.
+    let is_collection = |line: &str| {
+        line.split_once(": ")
+            .is_some_and(|(_, value)| value.starts_with("\"[") || value.starts_with("\"{"))
+    };
+    let mut lines = front.lines().zip(repaired.lines());
+    if lines.any(|(old, new)| old != new && is_collection(new)) {
+        return None;
+    }
     Some(repaired)
 }
 
@@ -312,6 +321,7 @@ mod tests {
             "---\nname: a\nname: b\ndescription: x: y\n---\n",
             "---\nname: my-skill\ndescription: Use when: asked\n  and more\n---\n",
             "---\nname: my-skill\ndescription: fine\n---\nUse when: asked\n",
+            "---\nname: my-skill\ndescription: fine\nkeywords: [@defer, push]\n---\n",
         ] {
             assert_eq!(fix(text, BUNDLE), None, "{text}");
         }

@@ -3,7 +3,7 @@
 use skills_core::{
     catalog::{Catalog, Skill, SkillId},
     check::{self, CheckLimits, CheckedSkill, DescriptionLimit, FieldPlaces, TextFile},
-    diagnostic::{Code, Finding},
+    diagnostic::{Code, Finding, Position},
 };
 
 use crate::support::{catalog, text};
@@ -126,6 +126,8 @@ fn a_bundle_is_compared_with_the_agent_skills_format() {
     assert_eq!(with("version: 1"), [Code::FieldUnknown]);
     assert_eq!(with("licence: MIT"), [Code::FieldMisspelled]);
     assert_eq!(with("metadata: text"), [Code::FieldForm]);
+    assert_eq!(with("metadata:\n  version: 1.0"), [Code::FieldForm]);
+    assert_eq!(with("metadata:\n  version: \"1.0\""), []);
     assert_eq!(with("metadata:\n  tags: [a, b]"), [Code::FieldForm]);
     assert_eq!(with(&format!("compatibility: {}", "x".repeat(501))), [Code::FieldForm]);
     let top = "//- SKILL.md\n---\nname: other\ndescription: All\n---\nText\n";
@@ -179,7 +181,10 @@ fn links_lead_somewhere_or_are_named_once_with_their_line() {
          [ok](refs/a.md) [up](../pdf/refs)\n[gone](refs/b.md)\n[gone](refs/b.md) [out](../../x.md)\n\
          //- pdf/refs/a.md\nA\n";
     let found = lints(content, "pdf");
-    assert_eq!((found[0].1.code, found[0].1.at.line), (Code::LinkBroken, 7));
+    assert_eq!(
+        (found[0].1.code, found[0].1.at),
+        (Code::LinkBroken, Position { line: 7, column: 8 })
+    );
     assert_eq!(
         found[0].1.message,
         "the links to `refs/b.md`, `../../x.md` lead to files that do not exist"

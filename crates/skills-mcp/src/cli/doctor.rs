@@ -3,10 +3,14 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     process::ExitCode,
+    sync::Arc,
 };
 
 use serde_json::{Value, json};
-use skills_core::diagnostic::{Code, Diagnostic, Severity};
+use skills_core::{
+    catalog::Skill,
+    diagnostic::{Code, Diagnostic, Severity},
+};
 
 use super::{
     Context, Failure, NO_SOURCE, Output, finding,
@@ -256,10 +260,18 @@ fn counts(snapshot: &Snapshot) -> Value {
     let catalog = &snapshot.catalog;
     let bundles = catalog.bundles();
     let merged = catalog.shadowed().iter().filter(|copy| copy.identical).count();
-    // Markdown without front matter is no skill that was skipped.
+    let sources = catalog.sources();
+    let of_skill = |skill: &'_ Skill| {
+        Some((Arc::clone(&sources.get(skill.source)?.name), skill.file.to_string()))
+    };
+    let served: BTreeSet<(Arc<str>, String)> = catalog.skills().filter_map(of_skill).collect();
+    // Markdown without front matter is no skill that was skipped, and a skill may be served without a file that it declares.
     let refused = |found: &&Diagnostic| {
         let code = found.finding.code;
-        code.refuses() && code != Code::FrontMatterMissing && !found.file.is_empty()
+        code.refuses()
+            && code != Code::FrontMatterMissing
+            && !found.file.is_empty()
+            && !served.contains(&(Arc::clone(&found.source), found.file.clone()))
     };
     let diagnostics = snapshot.diagnostics();
     let skipped: BTreeSet<(&str, &str)> =

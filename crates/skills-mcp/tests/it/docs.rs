@@ -10,6 +10,7 @@ use std::{
 
 use skills_core::diagnostic::Code;
 use skills_mcp::{
+    cli::{SchemaFile, diagnostics_page},
     clients::{CLIENTS, FactSource, StructuredUse, ToolSight},
     config::{ContentPolicy, DECLARATIONS, KEYS, VARIABLES, ValueKind},
     surface::TOOLS,
@@ -45,7 +46,7 @@ fn reference() -> String {
         writeln!(page, "| `{}` | {} |", variable.name, variable.about).unwrap();
     }
     page.push_str(&clients());
-    page.push_str("\n## Diagnostics\n\n| code | severity | meaning |\n|---|---|---|\n");
+    page.push_str("\n## Diagnostics\n\n[Diagnostics](diagnostics.md) explains each one.\n\n| code | severity | meaning |\n|---|---|---|\n");
     for code in Code::ALL {
         writeln!(page, "| `{}` | {} | {} |", code.name(), code.severity().name(), code.meaning())
             .unwrap();
@@ -69,6 +70,33 @@ fn the_reference_is_what_the_tables_say() {
         reference(),
         "run UPDATE_DOCS=1 ./scripts/test"
     );
+}
+
+/// Compares a file of the repository with what the tables say, or writes it again.
+fn assert_made(path: &str, made: &str) {
+    let file = repository().join(path);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, made).unwrap();
+    }
+    let written = fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(written, made, "{path}: run UPDATE_DOCS=1 ./scripts/test");
+}
+
+#[test]
+fn diagnostics_are_explained_from_the_table() {
+    assert_made("docs/diagnostics.md", &diagnostics_page());
+}
+
+// CHECK-8
+#[test]
+fn schemas_are_what_the_tables_say() {
+    let home = Home::new();
+    for (name, file) in SchemaFile::ALL {
+        let printed = printed(&home, name, &["schema", name]);
+        assert_eq!(printed.trim_end(), file.printed());
+        assert_made(&format!("schema/{name}.schema.json"), &printed);
+    }
 }
 
 /// The table of clients, and how each value is known.

@@ -13,6 +13,7 @@ mod answers;
 mod backpressure;
 mod budget;
 mod cache;
+mod check;
 mod checklist;
 mod cli;
 mod clients;

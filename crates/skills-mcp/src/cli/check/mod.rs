@@ -185,7 +185,10 @@ fn human(out: &mut Output, examination: &Examination, options: &CheckOptions) {
             finding::print_below(out, &head, &examination.snapshot, &found.diagnostic);
             if !explained.contains(&code) {
                 explained.push(code);
-                out.line(format!("      {}", dim(&explain::command(code))));
+                out.line(format!(
+                    "      {}",
+                    dim(&format!("explained by {}", explain::command(code)))
+                ));
             }
         }
         out.line("");
@@ -264,10 +267,11 @@ impl Examination {
         let mut parts = vec![count(Severity::Error, "error"), count(Severity::Warning, "warning")];
         let notes = self.count(Severity::Info);
         if notes > 0 {
-            let more = if all { "" } else { " (--all shows them)" };
-            parts.push(format!("{}{more}", counted(notes, "note")));
+            parts.push(counted(notes, "note"));
         }
+        let more = if notes > 0 && !all { "; --all shows the notes" } else { "" };
         let word = if self.fails(strict) { "failed" } else { "passed" };
-        format!("{}: {}: {}", bold(word), counted(self.skills, "skill"), parts.join(", "))
+        let skills = counted(self.skills, "skill");
+        format!("{}: {} in {skills}{more}", bold(word), parts.join(", "))
     }
 }
