@@ -103,15 +103,12 @@ fn forms(front: &YamlNode, found: &mut Vec<Finding>) {
             continue;
         };
         let wrong = FieldRule::first_not_text(value).filter(|_| rule.kind == FieldKind::TextMap);
-        let (at, message) = match wrong {
-            Some(entry) => {
-                let (name, key, kind) = (rule.name, &entry.key, entry.value.kind());
-                (entry.at, format!("`{key}` in `{name}` is {kind}, not text"))
-            }
-            None => {
-                let (name, expected) = (rule.name, rule.expected());
-                (value.at, format!("`{name}` is {}, not {expected}", shown(value)))
-            }
+        let name = rule.name;
+        let (at, message) = if let Some(entry) = wrong {
+            let (key, kind) = (&entry.key, entry.value.kind());
+            (entry.at, format!("`{key}` in `{name}` is {kind}, not text"))
+        } else {
+            (value.at, format!("`{name}` is {}, not {}", shown(value), rule.expected()))
         };
         let hint = "put texts that look like numbers or booleans in quotes, and keep maps flat";
         found.push(Finding::new(Code::FieldForm, at, message).hint(hint));

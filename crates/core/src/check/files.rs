@@ -121,7 +121,7 @@ fn is_of_folder(path: &RelPath) -> bool {
     path.segments().any(|name| {
         name.starts_with('.') || matches!(name, "__pycache__" | "node_modules" | "agents")
     }) || FILES_OF_FOLDERS.contains(&stem.as_str())
-        || path.name().ends_with(".lock")
+        || path.name().rsplit('.').next().is_some_and(|extension| extension == "lock")
 }
 
 /// Whether a text names a file: by its path, its name, a folder it is in, or, for a program, its name without extension.

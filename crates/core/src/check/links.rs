@@ -85,15 +85,12 @@ fn percent_decoded(path: &str) -> String {
         let digit = |at: usize| char::from(*after.get(at)?).to_digit(16);
         let byte =
             digit(0).zip(digit(1)).and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
-        match byte.filter(|_| *first == b'%') {
-            Some(byte) => {
-                decoded.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                decoded.push(*first);
-                rest = after;
-            }
+        if let Some(byte) = byte.filter(|_| *first == b'%') {
+            decoded.push(byte);
+            rest = after.get(2..).unwrap_or_default();
+        } else {
+            decoded.push(*first);
+            rest = after;
         }
     }
     String::from_utf8(decoded).unwrap_or_else(|_| path.to_owned())

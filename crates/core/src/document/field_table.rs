@@ -376,7 +376,7 @@ mod tests {
                 let others = others.iter().filter(|(name, _)| *name != rule.name);
                 let mut text = format!("---\n{}: {}\n", rule.name, wrong(rule.kind));
                 for (name, value) in others {
-                    text.push_str(&format!("{name}: {value}\n"));
+                    text.extend([name, ": ", value, "\n"]);
                 }
                 text.push_str("---\nBody\n");
                 if rule.name == "keywords" && dialect == Dialect::Bundle {

@@ -85,13 +85,13 @@ fn bundle(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<Fields> {
 }
 
 /// The tools of a list or of a text with commas as words, where each is one.
-fn tools_as_words(tools: &YamlNode) -> Option<String> {
+pub(super) fn tools_as_words(tools: &YamlNode) -> Option<String> {
     let names: Vec<&str> = match tools.items() {
         Some(items) => items.iter().map(YamlNode::text).collect::<Option<_>>()?,
         None => tools.text()?.split(',').collect(),
     };
     let names: Vec<&str> = names.into_iter().map(str::trim).collect();
-    let is_word = |name: &&str| !name.is_empty() && !name.contains([' ', '\t', '\n', ',']);
+    let is_word = |name: &&str| !name.is_empty() && !name.contains([' ', '\t', '\n', ',', '#']);
     names.iter().all(is_word).then(|| names.join(" "))
 }
 

@@ -6,7 +6,7 @@
 
 use super::{
     field_table::{CLIENT_FIELDS, FIELDS, FieldKind, FieldRule, FieldUse, fields_of, near_field},
-    fields::Dialect,
+    fields::{Dialect, tools_as_words},
     repair,
     split::{self, Split},
 };
@@ -31,7 +31,7 @@ pub fn fixed(text: &str, dialect: Dialect, folder: Option<&str>) -> Option<Strin
         keep(Some(next), &mut current);
     }
     if dialect == Dialect::Bundle {
-        let next = with_front(&current, |front, _| tools_as_words(front));
+        let next = with_front(&current, |front, _| listed_tools(front));
         keep(next, &mut current);
         let next = folder.and_then(|folder| {
             with_front(&current, |front, line_end| named(front, line_end, folder))
@@ -75,7 +75,7 @@ fn quoted_values(front: &str) -> Option<String> {
 fn renamed_field(front: &str, dialect: Dialect) -> Option<String> {
     let node = yaml::parse(front).ok()?;
     let top: Vec<&FieldRule> = fields_of(dialect).collect();
-    let (key, rule, at) = misspelled(&node, &top, dialect)?;
+    let (key, rule, at) = misspelled(&node, &top)?;
     let line = usize::try_from(at.line).ok()?.checked_sub(1)?;
     let column = usize::try_from(at.column).ok()?.checked_sub(1)?;
     let start: usize = front.split_inclusive('\n').take(line).map(str::len).sum();
@@ -94,15 +94,14 @@ fn renamed_field(front: &str, dialect: Dialect) -> Option<String> {
 fn misspelled<'a>(
     node: &'a YamlNode,
     rules: &[&'static FieldRule],
-    dialect: Dialect,
 ) -> Option<(&'a str, &'static FieldRule, crate::diagnostic::Position)> {
     let entries = node.entries()?;
     for entry in entries {
         let known = rules.iter().find(|rule| rule.name == entry.key);
         if let Some(FieldRule { kind: FieldKind::Entries(inner), .. }) = known {
             let inner: Vec<&FieldRule> = inner.iter().collect();
-            let found = entry.value.items().unwrap_or_default().iter();
-            if let Some(found) = found.filter_map(|item| misspelled(item, &inner, dialect)).next() {
+            let mut found = entry.value.items().unwrap_or_default().iter();
+            if let Some(found) = found.find_map(|item| misspelled(item, &inner)) {
                 return Some(found);
             }
         }
@@ -128,17 +127,13 @@ fn is_known_elsewhere(key: &str) -> bool {
 }
 
 /// `allowed-tools` as words with blanks between them, where each tool is one word.
-fn tools_as_words(front: &str) -> Option<String> {
+fn listed_tools(front: &str) -> Option<String> {
     const KEY: &str = "allowed-tools";
     let node = yaml::parse(front).ok()?;
     let entry = node.entries()?.iter().find(|entry| entry.key == KEY)?;
-    let tools: Vec<&str> = match entry.value.items() {
-        Some(items) => items.iter().map(YamlNode::text).collect::<Option<_>>()?,
-        None => entry.value.text().filter(|text| text.contains(','))?.split(',').collect(),
-    };
-    let tools: Vec<&str> = tools.into_iter().map(str::trim).collect();
-    let is_word = |tool: &&str| !tool.is_empty() && !tool.contains([' ', '\t', ',', '\n', '#']);
-    if tools.is_empty() || !tools.iter().all(|tool| is_word(&tool)) {
+    let is_list = entry.value.items().is_some();
+    let words = tools_as_words(&entry.value).filter(|words| !words.is_empty())?;
+    if !is_list && !entry.value.text()?.contains(',') {
         return None;
     }
     let lines: Vec<&str> = front.split_inclusive('\n').collect();
@@ -160,7 +155,6 @@ fn tools_as_words(front: &str) -> Option<String> {
     if below.iter().take(used).any(|line| line.contains('#')) {
         return None;
     }
-    let words = tools.join(" ");
     let line_end = if line.ends_with("\r\n") { "\r\n" } else { "\n" };
     let with = |value: &str| {
         let before: String = lines.iter().take(first).copied().collect();

@@ -14,20 +14,59 @@ from sarif_pydantic import Sarif
 given = json.loads(sys.argv[1])
 
 
+class Core(yaml.SafeLoader):
+    """YAML 1.2 has no dates: they are texts."""
+
+
+Core.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in rules if not tag.endswith(":timestamp")]
+    for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
 def run(*arguments):
     return subprocess.run([given["command"], *arguments], capture_output=True, text=True, cwd=given["folder"]).stdout
 
 
 def front_matter(file):
     found = re.match(r"---\n(.*?)\n---\n", file.read_text(encoding="utf-8"), re.S)
-    return yaml.safe_load(found.group(1)) if found else None
+    return yaml.load(found.group(1), Core) if found else None
 
 
 def wrong(schema, layout, file):
-    fields = front_matter(file)
+    return wrong_fields(schema, layout, front_matter(file))
+
+
+def wrong_fields(schema, layout, fields):
     validator = Draft202012Validator({"$ref": f"#/$defs/{layout}", "$defs": schema["$defs"]})
     return sorted({str(error.absolute_path[0]) if error.absolute_path else error.validator
                    for error in validator.iter_errors(fields)})
+
+
+# What `check` says of a file whose front matter the schema refuses.
+CODES = {"field-form", "field-invalid", "field-missing", "description-long", "name-invalid", "name-unconventional",
+         "allowed-tools-form", "yaml-repaired"}
+
+
+def compared(schema, corpus):
+    """The bundles of a folder whose front matter the schema refuses, and those of them of which `check` says nothing."""
+    codes = {}
+    for finding in json.loads(run("check", str(corpus), "--format", "json"))["findings"]:
+        codes.setdefault((Path(given["folder"]) / finding["file"]).resolve(), set()).add(finding["code"])
+    read, refused, unexplained = 0, 0, []
+    for file in corpus.resolve().rglob("SKILL.md"):
+        try:
+            fields = front_matter(file)
+        except (yaml.YAMLError, UnicodeDecodeError):
+            continue
+        if fields is None:
+            continue
+        read += 1
+        if wrong_fields(schema, "bundle", fields):
+            refused += 1
+            if not codes.get(file, set()) & CODES:
+                unexplained.append(str(file))
+    return {"read": read, "refused": refused, "unexplained": unexplained}
 
 
 schemas = {name: json.loads(run("schema", name)) for name in ("front-matter", "config", "routing")}
@@ -62,4 +101,5 @@ print(json.dumps({
     "bundle": wrong(schemas["front-matter"], "bundle", Path(given["folder"]) / "skills/pdf/SKILL.md"),
     "routing": [routing.is_valid(tests), routing.is_valid({"tests": tests}), routing.is_valid([{"request": "x"}]),
                 routing.is_valid([{"request": "x", "expekt": "y"}])],
+    "corpus": compared(schemas["front-matter"], Path(given["corpus"])) if given.get("corpus") else None,
 }))

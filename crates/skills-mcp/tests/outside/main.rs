@@ -9,6 +9,7 @@
     reason = "a test that meets the unexpected has failed, and tests make and look at real files"
 )]
 
+mod check;
 mod cluster;
 mod page;
 mod postgres;

@@ -21,7 +21,7 @@ pub(crate) static NODE: LazyLock<PathBuf> = LazyLock::new(|| {
 
 /// A folder with a Python that has the packages, in `env/bin`, and the scripts that use them.
 pub(crate) static PYTHON: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = copied("python", &["requirements.txt", "sdk.py"]);
+    let folder = copied("python", &["requirements.txt", "sdk.py", "check.py"]);
     fetched(&folder, "requirements.txt", || {
         let mut venv = Command::new("python3");
         venv.args(["-m", "venv", "env"]).current_dir(&folder);

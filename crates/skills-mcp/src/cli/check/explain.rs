@@ -1,5 +1,7 @@
 //! What each code means, why it matters, an example and the way out. `docs/diagnostics.md` is made of the same text.
 
+use std::fmt::Write as _;
+
 use skills_core::diagnostic::Code;
 
 use super::super::{Failure, output::safe, report::level_name};
@@ -46,18 +48,15 @@ fn paragraphs(code: Code) -> Option<&'static str> {
 /// The page of all codes.
 pub fn page() -> String {
     let mut page = String::from(PAGE_HEAD);
-    let group = |title: &str, codes: &mut dyn Iterator<Item = Code>| {
-        let mut text = format!("\n## {title}\n");
-        for code in codes {
-            let kind = level_name(code.severity());
-            text.push_str(&format!("\n### {}\n\n*{kind}.* {}\n", code.name(), section(code)));
-        }
-        text
-    };
     let is_lint = |code: &Code| Code::LINTS.contains(code);
-    let all = || Code::ALL.iter().copied();
-    page.push_str(&group("Found by every command", &mut all().filter(|code| !is_lint(code))));
-    page.push_str(&group("Found by `check` only", &mut all().filter(is_lint)));
+    let (lints, others): (Vec<Code>, Vec<Code>) = Code::ALL.iter().partition(|code| is_lint(code));
+    for (title, codes) in [("Found by every command", others), ("Found by `check` only", lints)] {
+        let _ = write!(page, "\n## {title}\n");
+        for code in codes {
+            let (name, level) = (code.name(), level_name(code.severity()));
+            let _ = write!(page, "\n### {name}\n\n*{level}.* {}\n", section(code));
+        }
+    }
     page
 }
 

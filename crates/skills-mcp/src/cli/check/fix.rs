@@ -22,7 +22,7 @@ pub(super) fn apply(
     opened: &Opened<'_>,
     target: &CheckTarget,
     examination: &Examination,
-    shows: bool,
+    prints_diff: bool,
 ) -> Result<Vec<String>, Failure> {
     let is_fixable = |found: &&CheckedFinding| FIXABLE.contains(&found.diagnostic.finding.code);
     let files: BTreeSet<(&str, &str)> = examination
@@ -55,7 +55,7 @@ pub(super) fn apply(
                 return Err(Failure::environment(format!("{shown}: cannot be written: {error}")));
             }
         }
-        if shows {
+        if prints_diff {
             out.line(safe(diff(&shown, &old, &new).trim_end()));
             out.line("");
         }

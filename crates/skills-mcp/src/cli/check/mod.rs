@@ -33,6 +33,7 @@ use crate::{
 };
 
 #[derive(clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct CheckOptions {
     /// A skills directory, one skill's folder or one file; else the sources that every command uses
     #[arg(conflicts_with_all = ["directories", "repositories"])]
