@@ -258,6 +258,11 @@ fn files_of_repositories_and_behind_links_are_left_alone() {
     let (_, out, _) = check(&home, &["--fix"]);
     assert!(out.contains("skills/pdf/SKILL.md: left alone, a link leads to it"), "{out}");
     assert_eq!(fs::read_to_string(home.path().join("elsewhere/pdf/SKILL.md")).unwrap(), broken);
+    assert_eq!(
+        report(&home, &["--fix"])["fixed"],
+        json!([]),
+        "and a report is nothing but the report"
+    );
     let remote = Remote::with(&home, "team", &format!("//- pdf/SKILL.md\n{broken}"));
     let (_, out, err) = run(server(&home).env_remove("SKILLS_DIR").args([
         "--repo",

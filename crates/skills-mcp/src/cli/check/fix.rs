@@ -41,19 +41,23 @@ pub(super) fn apply(
         let Some(new) = corrected(directory, file, &old) else { continue };
         let path = directory.path().join(file);
         let shown = shown_path(&path, &target.context.environment.directory);
-        if let Some(why) = left_alone(directory, &path) {
-            out.line(format!("{}: left alone, {why}", safe(&shown)));
+        let refused = match left_alone(directory, &path) {
+            Some(why) => Some(why),
+            None => match rewrite(&path, &old, &new) {
+                Ok(()) => None,
+                Err(RewriteError::Changed) => Some("it is being changed"),
+                Err(RewriteError::Io(error)) => {
+                    let message = format!("{shown}: cannot be written: {error}");
+                    return Err(Failure::environment(message));
+                }
+            },
+        };
+        if let Some(why) = refused {
+            // A report for programs has nothing but the report.
+            if prints_diff {
+                out.line(format!("{}: left alone, {why}", safe(&shown)));
+            }
             continue;
-        }
-        match rewrite(&path, &old, &new) {
-            Ok(()) => {}
-            Err(RewriteError::Changed) => {
-                out.line(format!("{}: left alone, it is being changed", safe(&shown)));
-                continue;
-            }
-            Err(RewriteError::Io(error)) => {
-                return Err(Failure::environment(format!("{shown}: cannot be written: {error}")));
-            }
         }
         if prints_diff {
             out.line(safe(diff(&shown, &old, &new).trim_end()));
