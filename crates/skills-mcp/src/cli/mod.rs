@@ -17,6 +17,8 @@ mod mcp_server;
 mod memory;
 mod opened;
 mod output;
+#[expect(dead_code, reason = "the commands that report in these formats follow")]
+mod report;
 mod run;
 mod serve;
 mod show;
