@@ -175,11 +175,20 @@ pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
 
 /// Parses one document that has this many lines above it in its file; positions are the file's.
 pub(crate) fn parse_below(text: &str, lines_above: u32) -> Result<YamlNode, YamlError> {
+    parse_bounded(text, lines_above, MAX_NODES)
+}
+
+/// Parses a document of at most this many values, for a file that is a long list.
+pub(crate) fn parse_long(text: &str, max_nodes: usize) -> Result<YamlNode, YamlError> {
+    parse_bounded(text, 0, max_nodes)
+}
+
+fn parse_bounded(text: &str, lines_above: u32, max_nodes: usize) -> Result<YamlNode, YamlError> {
     let place = |line: usize, col: usize| Position {
         line: count(line) + lines_above,
         column: count(col + 1),
     };
-    let mut builder = TreeBuilder::default();
+    let mut builder = TreeBuilder { max_nodes, ..TreeBuilder::default() };
     let mut documents = 0;
     let mut events = Parser::new_from_str(text);
     while let Some(event) = events.next_event() {
@@ -222,6 +231,7 @@ struct TreeBuilder {
     root: Option<YamlNode>,
     anchors: HashMap<usize, YamlNode>,
     nodes: usize,
+    max_nodes: usize,
     aliased_bytes: usize,
 }
 
@@ -267,8 +277,9 @@ impl TreeBuilder {
     /// Puts a finished node where it belongs: a key, a value, an item, or the root.
     fn place(&mut self, node: YamlNode, anchor: usize) -> Result<(), YamlError> {
         self.nodes += 1;
-        if self.nodes > MAX_NODES {
-            return refuse(node.at, format!("more than {MAX_NODES} values, aliases expanded"));
+        if self.nodes > self.max_nodes {
+            let message = format!("more than {} values, aliases expanded", self.max_nodes);
+            return refuse(node.at, message);
         }
         if anchor != 0 {
             self.anchors.insert(anchor, node.clone());

@@ -193,6 +193,24 @@ fn decode(bytes: Vec<u8>) -> Result<String, Finding> {
     })
 }
 
+/// What follows the front matter of a text, without blank lines around it; the whole text where it has none.
+pub fn body_of(text: &str) -> &str {
+    split::split(text).ok().and_then(|split| text.get(split.body)).unwrap_or(text)
+}
+
+/// The value of one front matter field as it is written, with its place in the file, for readers that need a field which no
+/// agent does. None where the front matter does not have it or is not YAML.
+pub fn front_matter_field(text: &str, key: &str) -> Option<YamlNode> {
+    let split = split::split(text).ok()?;
+    let front = text.get(split.front)?;
+    let is_written = front
+        .lines()
+        .any(|line| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':')));
+    // Most files do not have it, and parsing takes longer than looking.
+    let front = is_written.then(|| yaml::parse_below(front, split.line_offset).ok()).flatten()?;
+    front.get(key).cloned()
+}
+
 /// Splits and parses. A front matter that is not YAML is repaired line by line; of a bundle whose front matter cannot be
 /// repaired, name and description are read alone. Where nothing helps, the original error is reported.
 fn read(
