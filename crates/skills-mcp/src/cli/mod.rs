@@ -17,7 +17,7 @@ mod mcp_server;
 mod memory;
 mod opened;
 mod output;
-#[expect(dead_code, reason = "the commands that report in these formats follow")]
+#[cfg_attr(not(test), expect(dead_code, reason = "the command that reports as SARIF follows"))]
 mod report;
 mod run;
 mod serve;
@@ -25,6 +25,7 @@ mod show;
 mod signals;
 mod status;
 mod sync;
+mod test;
 mod tools;
 mod trust;
 mod try_out;
@@ -136,6 +137,8 @@ enum Command {
     Show(show::ShowOptions),
     /// Search as an agent would, and show what decided
     Try(try_out::TryOutOptions),
+    /// Run the routing tests: whether requests find the skills they should
+    Test(test::TestOptions),
     /// Show what a client's model sees of this server before it calls a tool, and what that costs
     Tools(tools::ToolsOptions),
     /// Name the skill that fits a prompt, for a client's prompt hook
@@ -221,6 +224,7 @@ impl Context {
             Command::List(options) => list::run(self, &options),
             Command::Show(options) => show::run(self, &options),
             Command::Try(options) => try_out::run(self, &options),
+            Command::Test(options) => test::run(self, &options),
             Command::Tools(options) => tools::run(self, &options),
             Command::Hook(options) => hook::run(self, &options),
             Command::Run(options) => run::run(self, &options),

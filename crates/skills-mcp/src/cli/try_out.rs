@@ -5,14 +5,24 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use skills_core::{
     catalog::{Catalog, Skill, SkillId},
-    route::{KeywordHit, RouteVerdict, ranked},
+    diagnostic::Position,
+    route::{
+        KeywordHit, RouteVerdict,
+        authoring::{ExpectedSkill, ResolvedTest, RoutingTest, smallest_edit},
+        ranked,
+    },
 };
 
 use super::{
     Context, Failure, Output,
     output::{bold, counted, dim, fitted, safe},
+    test::{ExplainedTest, TestPlace, body, explanation},
 };
-use crate::store::clause_of;
+use crate::{
+    store::{Snapshot, clause_of},
+    surface::Siblings,
+    usage::learn_now,
+};
 
 #[derive(clap::Args)]
 pub(super) struct TryOutOptions {
@@ -21,36 +31,93 @@ pub(super) struct TryOutOptions {
     /// How many candidates to show
     #[arg(long, default_value_t = 5)]
     limit: usize,
+    /// The path of the skill that the request should find; exits with 1 if it does not
+    #[arg(long, value_name = "PATH|none")]
+    expect: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(context: &Context, options: &TryOutOptions) -> Result<ExitCode, Failure> {
-    let snapshot = context.opened()?.snapshot;
+    let opened = context.opened()?;
+    learn_now(&context.environment, &opened.store);
+    let snapshot = opened.store.known().unwrap_or(opened.snapshot);
     let catalog = &snapshot.catalog;
+    let expected = options.expect.as_deref().map(|path| expected(&snapshot, options, path));
+    let expected = expected.transpose()?;
+    let passed = expected.as_ref().is_none_or(ExplainedTest::passed);
+    let code = if passed { ExitCode::SUCCESS } else { ExitCode::from(1) };
     let ranking = snapshot.search(&options.request, options.limit);
     let verdict = snapshot.route(&options.request);
     let keywords = Keywords::of(catalog, &options.request, &verdict);
+    let siblings = Siblings::of_hits(&snapshot, &ranking.hits);
     let mut out = Output::new();
     if options.json {
-        let hits: Vec<Value> = ranking.hits.iter().map(|hit| hit_json(catalog, hit)).collect();
+        let mut hits: Vec<Value> =
+            ranking.hits.iter().map(|hit| hit_json(&snapshot, hit)).collect();
+        add_siblings(&mut hits, catalog, &ranking, &siblings);
+        let expected = expected.map(|test| {
+            json!({
+                "skill": test.expected,
+                "passed": test.passed(),
+                "failure": test.failure,
+                "change": test.change,
+            })
+        });
         let shown = json!({
             "request": options.request,
             "total": ranking.total,
             "confident": ranking.confident,
             "hits": hits,
             "get_skill": keywords.json(catalog),
+            "expected": expected,
         });
         out.json(&shown);
-        return Ok(ExitCode::SUCCESS);
+        return Ok(code);
     }
-    ranked(&mut out, catalog, &ranking);
+    ranked(&mut out, &snapshot, &ranking, &siblings);
     keywords.print(&mut out, catalog);
-    Ok(ExitCode::SUCCESS)
+    if let Some(test) = expected {
+        out.heading(if test.passed() { "As expected" } else { "Not as expected" });
+        if test.passed() {
+            out.line(format!("   {}", safe(&test.expected)));
+        } else {
+            explanation(&mut out, &test);
+        }
+    }
+    Ok(code)
 }
 
-fn ranked(out: &mut Output, catalog: &Catalog, ranking: &ranked::Ranking) {
+/// Whether the request finds what was expected, and if not, what would change that.
+fn expected(
+    snapshot: &Snapshot,
+    options: &TryOutOptions,
+    path: &str,
+) -> Result<ExplainedTest, Failure> {
+    let place = TestPlace { file: "--expect".to_owned(), line: 1, column: 1 };
+    let test = RoutingTest {
+        request: options.request.clone(),
+        expect: Some(match path {
+            "none" => ExpectedSkill::Nothing,
+            _ => ExpectedSkill::Named(path.to_owned()),
+        }),
+        not: None,
+        within: 1,
+        at: Position { line: 1, column: 1 },
+    };
+    let test = ResolvedTest::resolve(test, &snapshot.catalog)
+        .map_err(|error| Failure::usage(format!("--expect: {}", error.message), error.hint))?;
+    let routes = snapshot.routes();
+    let judged = test.judge(&routes);
+    let tests = [(test, judged)];
+    let edit = smallest_edit(0, &tests, &routes, |skill| body(snapshot, skill));
+    let [(test, judged)] = tests;
+    Ok(ExplainedTest::new(snapshot, place, test, judged, edit))
+}
+
+fn ranked(out: &mut Output, snapshot: &Snapshot, ranking: &ranked::Ranking, siblings: &Siblings) {
+    let catalog = &snapshot.catalog;
     out.line(bold(&format!("Ranked search: {} found", counted(ranking.total, "skill"))));
     if !ranking.hits.is_empty() {
         out.line(dim(if ranking.confident {
@@ -59,7 +126,17 @@ fn ranked(out: &mut Output, catalog: &Catalog, ranking: &ranked::Ranking) {
             "several match about equally well"
         }));
     }
-    for (place, hit) in ranking.hits.iter().enumerate() {
+    let labels = |places: &[usize]| {
+        let hits = places.iter().filter_map(|place| ranking.hits.get(*place));
+        hits.map(|hit| safe(&label(catalog, hit))).collect::<Vec<_>>().join(", ")
+    };
+    let mut first = None;
+    for sibling in siblings.members() {
+        let place = sibling.place;
+        let Some(hit) = ranking.hits.get(place) else { continue };
+        if sibling.is_first {
+            first = Some(place);
+        }
         out.line("");
         let label = safe(&label(catalog, hit));
         out.line(format!("{}. {}  {}", place + 1, bold(&label), dim(&format!("{:.3}", hit.score))));
@@ -70,6 +147,43 @@ fn ranked(out: &mut Output, catalog: &Catalog, ranking: &ranked::Ranking) {
         out.line(format!("   matched: {}", safe(&hit.matched_terms.join(", "))));
         if let Some(clause) = clause(catalog, hit) {
             out.line(format!("   best clause: {}", fitted(&clause, out.width.saturating_sub(16))));
+        }
+        let learned = learned_from(snapshot, hit);
+        if learned > 0 {
+            out.line(format!("   learned from: {}", counted(learned, "request")));
+        }
+        if !sibling.is_first {
+            out.line(format!("   sibling of: {}", labels(first.as_slice())));
+        }
+        if let Some(differs_by) = &sibling.differs_by {
+            let width = out.width.saturating_sub(15);
+            out.line(format!("   differs by: {}", fitted(differs_by, width)));
+        }
+        if !sibling.duplicates.is_empty() {
+            out.line(format!("   nearly the same: {}", labels(&sibling.duplicates)));
+        }
+    }
+}
+
+/// Adds to each hit whose sibling it is, what tells it apart, and which others say nearly the same.
+fn add_siblings(
+    hits: &mut [Value],
+    catalog: &Catalog,
+    ranking: &ranked::Ranking,
+    siblings: &Siblings,
+) {
+    let label = |place: usize| ranking.hits.get(place).map(|hit| label(catalog, hit));
+    let mut first = 0;
+    for sibling in siblings.members() {
+        if sibling.is_first {
+            first = sibling.place;
+        }
+        let same: Vec<_> = sibling.duplicates.iter().filter_map(|place| label(*place)).collect();
+        if let Some(Value::Object(hit)) = hits.get_mut(sibling.place) {
+            let leader = if sibling.is_first { None } else { label(first) };
+            hit.insert("sibling_of".to_owned(), json!(leader));
+            hit.insert("differs_by".to_owned(), json!(sibling.differs_by));
+            hit.insert("nearly_the_same".to_owned(), json!(same));
         }
     }
 }
@@ -138,7 +252,14 @@ fn clause(catalog: &Catalog, hit: &ranked::SearchHit) -> Option<String> {
     clause_of(catalog.skill(SkillId::at(hit.entry))?, hit.clause?)
 }
 
-fn hit_json(catalog: &Catalog, hit: &ranked::SearchHit) -> Value {
+/// How many past requests the skill of a hit was loaded for, where that counts.
+fn learned_from(snapshot: &Snapshot, hit: &ranked::SearchHit) -> usize {
+    let skill = snapshot.catalog.skill(SkillId::at(hit.entry));
+    skill.map_or(0, |skill| snapshot.learned_from(skill))
+}
+
+fn hit_json(snapshot: &Snapshot, hit: &ranked::SearchHit) -> Value {
+    let catalog = &snapshot.catalog;
     json!({
         "skill": label(catalog, hit),
         "score": hit.score,
@@ -147,5 +268,6 @@ fn hit_json(catalog: &Catalog, hit: &ranked::SearchHit) -> Value {
         "clauses": hit.clauses,
         "matched_terms": hit.matched_terms,
         "clause": clause(catalog, hit),
+        "learned_from": learned_from(snapshot, hit),
     })
 }

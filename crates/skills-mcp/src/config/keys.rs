@@ -55,6 +55,13 @@ pub const KEYS: &[ConfigKey] = &[
         "what `get_skill` offers where no keyword matches: the first five of a search (`candidates`), or nothing (`none`)",
     ),
     key(
+        "matching.learn",
+        ValueKind::Flag,
+        "true",
+        ContentPolicy::Free,
+        "whether the ranked search of this machine learns from requests that skills were loaded for; needs `analytics.enabled` and `analytics.context: full`",
+    ),
+    key(
         "content.max_tokens",
         ValueKind::Count(200, 1_000_000),
         "8000",

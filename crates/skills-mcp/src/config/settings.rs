@@ -10,10 +10,12 @@ use super::{layer::SettingOrigin, layers::ResolvedValue, value::ConfigValue};
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// `matching.*`, but for `matching.fallback`
+    /// `matching.*`, but for `matching.fallback` and `matching.learn`
     pub matching: Matching,
     /// `matching.fallback`: whether `get_skill` offers what a search finds where no keyword matches.
     pub offers_candidates: bool,
+    /// `matching.learn`: whether past requests count in the ranked search.
+    pub learns: bool,
     /// `content.*`
     pub content: ContentSettings,
     /// `assets.*`
@@ -148,6 +150,7 @@ impl Settings {
                 ambiguity_threshold: values.share("matching.ambiguity_threshold"),
             },
             offers_candidates: values.text("matching.fallback") == "candidates",
+            learns: values.flag("matching.learn"),
             content: ContentSettings { max_tokens: values.size("content.max_tokens") },
             assets: AssetSettings {
                 max_size_bytes: values.size("assets.max_size_bytes"),

@@ -84,7 +84,8 @@ impl Refresher {
                 None => Unindexed { bodies, ..Unindexed::all(&catalog) },
             },
         };
-        let index = Index::new(unindexed);
+        let learned = before.and_then(|before| before.index.learned.clone());
+        let index = Index::new(unindexed, learned);
         let snapshot = Snapshot { catalog, router, config: resolved, roots, consent, index };
         if is_ready && delta.numbers.len() <= MAX_INDEXED_AT_ONCE {
             snapshot.ranked();

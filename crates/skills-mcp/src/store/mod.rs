@@ -9,6 +9,7 @@ mod build;
 mod cache;
 mod debounce;
 mod index;
+mod learned;
 mod plugins;
 mod publisher;
 mod refresher;
@@ -31,7 +32,9 @@ use std::{
 
 pub use cache::{Cache, CachedSearch, CachedSkill};
 pub use debounce::Debouncer;
+use index::Index;
 pub use index::clause_of;
+pub use learned::LearnedRequests;
 use plugins::LivePlugins;
 use publisher::{Publisher, UNWATCHED_SCAN_INTERVAL};
 use refresher::{RefreshRequest, RefreshScope, Refresher, Respond};

@@ -95,6 +95,19 @@ pub enum ContentError {
     Refused(DiskError),
 }
 
+impl ContentError {
+    fn of(error: DiskError) -> Self {
+        match error {
+            DiskError::NotFound => Self::Missing,
+            DiskError::TooLarge { bytes, limit } => Self::TooLarge { bytes, limit },
+            error @ (DiskError::NotRegular
+            | DiskError::Link(_)
+            | DiskError::NotSkill
+            | DiskError::Io(_)) => Self::Refused(error),
+        }
+    }
+}
+
 impl Snapshot {
     /// The settings.
     pub fn settings(&self) -> &Settings {
@@ -147,14 +160,7 @@ impl Snapshot {
     ) -> Result<Vec<u8>, ContentError> {
         let source = self.roots.get(skill.source);
         let root = source.and_then(|source| source.root.as_ref()).ok_or(ContentError::Missing)?;
-        root.read(path, limit).map_err(|error| match error {
-            DiskError::NotFound => ContentError::Missing,
-            DiskError::TooLarge { bytes, limit } => ContentError::TooLarge { bytes, limit },
-            error @ (DiskError::NotRegular
-            | DiskError::Link(_)
-            | DiskError::NotSkill
-            | DiskError::Io(_)) => ContentError::Refused(error),
-        })
+        root.read(path, limit).map_err(ContentError::of)
     }
 
     /// How many changes were seen in the sources so far, of any file in them.
@@ -271,6 +277,18 @@ impl Snapshot {
             .ok()?;
         let index = usize::try_from(line).ok()?.checked_sub(1)?;
         text.lines().nth(index).map(|line| line.trim_start_matches('\u{feff}').to_owned())
+    }
+
+    /// The bytes of a file in the folder of a source.
+    pub fn source_file(
+        &self,
+        number: usize,
+        file: &str,
+        limit: usize,
+    ) -> Result<Vec<u8>, ContentError> {
+        let root = self.roots.get(number).and_then(|source| source.root.as_ref());
+        let path = RelPath::parse(file).map_err(|_| ContentError::Missing)?;
+        root.ok_or(ContentError::Missing)?.read(&path, limit).map_err(ContentError::of)
     }
 
     /// Where a source is.

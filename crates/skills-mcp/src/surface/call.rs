@@ -105,15 +105,20 @@ impl Call {
         context: Option<&str>,
         hit: Option<&KeywordHit>,
     ) -> VersionedEvent {
+        let (was_ambiguous, offered_for) = self.session.chose(&skill.identity);
+        let shown_for = self.session.was_shown(&skill.identity);
+        let was_shown = shown_for.is_some();
+        // A skill that is loaded by its name after a search or an offer is loaded for that request.
+        let before = || offered_for.or(shown_for).map(|request| request.to_string());
         Event::SkillServed(SkillServed {
-            context: context.map(str::to_owned),
+            context: context.map(str::to_owned).or_else(before),
             skill_path: skill.identity.to_string(),
             score: hit.map(|hit| hit.score.rounded()),
             matched_keywords: hit.map(|hit| hit.matched.clone()).unwrap_or_default(),
-            was_ambiguous: self.session.chose(&skill.identity),
+            was_ambiguous,
             inherited_from: ancestors.iter().map(|above| above.identity.to_string()).collect(),
             content_length_tokens: tokens as u64,
-            was_shown: self.session.was_shown(&skill.identity),
+            was_shown,
         })
         .about(self.snapshot.version(skill))
     }

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod call;
+mod candidates;
 mod dispatch;
 mod first_request;
 mod get_asset;
@@ -22,6 +23,7 @@ mod registry;
 mod report_usage;
 mod run_script;
 mod session;
+mod siblings;
 mod skill;
 #[cfg(feature = "usage")]
 mod skill_stats;
@@ -44,6 +46,7 @@ pub use registry::{AdvertisedTool, Registry};
 pub use run_script::AUDIT;
 use serde_json::{Map, Value, ser::Formatter};
 pub use session::Session;
+pub use siblings::{Sibling, Siblings};
 pub use tool_list::ToolList;
 
 /// Every tool there is, by tool set, in the order they are listed.

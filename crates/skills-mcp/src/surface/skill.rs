@@ -186,12 +186,12 @@ fn cut(asked: &str) -> String {
 
 fn ambiguous(call: &Call, asked: &str, skills: &[&Skill]) -> Event {
     let candidates: Vec<String> = skills.iter().map(|skill| skill.identity.to_string()).collect();
-    call.session.offered(&candidates);
+    call.session.offered(&candidates, None);
     Event::Ambiguous(Ambiguous { context: Some(cut(asked)), candidates })
 }
 
 fn no_match(call: &Call, asked: &str) -> Event {
-    call.session.offered(&[]);
+    call.session.offered(&[], None);
     let catalog = &call.snapshot.catalog;
     let nearest = catalog.near_labels(asked).into_iter().next();
     // Events name a skill by its identity, whichever tool was called.

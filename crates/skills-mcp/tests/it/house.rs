@@ -58,6 +58,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "recorder",
             "archive",
             "report",
+            "learning",
             "outlook",
             "telemetry",
             "web",

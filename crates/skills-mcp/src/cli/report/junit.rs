@@ -1,4 +1,4 @@
-//! JUnit's XML, which most build servers read: suites of test cases, each passed, failed or skipped.
+//! `JUnit`'s XML, which most build servers read: suites of test cases, each passed, failed or skipped.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Reports for programs: GitHub annotations, JUnit, SARIF and JSON, each from the same [`Annotation`]s. A file a format.
+//! Reports for programs: GitHub annotations, `JUnit`, SARIF and JSON, each from the same [`Annotation`]s. A file a format.
 //!
 //! Every function here returns text; `output` prints it. Not here: what a person reads on a terminal, and what is reported.
 

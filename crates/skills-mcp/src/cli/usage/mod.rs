@@ -2,6 +2,7 @@
 
 mod collect;
 mod dashboard;
+mod learn;
 mod stats;
 
 use std::process::ExitCode;
@@ -12,6 +13,9 @@ use super::{Context, Failure};
 pub(super) enum UsageCommand {
     /// Report which skills were used, which helped and which searches found nothing
     Stats(stats::StatsOptions),
+    /// Propose words for skills' front matter, from what was asked and loaded before
+    #[command(display_order = 12)]
+    Learn(learn::LearnOptions),
     /// Serve the report of `stats` as a web page
     #[command(display_order = 13)]
     Dashboard(dashboard::DashboardOptions),
@@ -29,6 +33,7 @@ impl UsageCommand {
     pub(super) fn run(&self, context: &Context) -> Result<ExitCode, Failure> {
         match self {
             Self::Stats(options) => stats::run(context, options),
+            Self::Learn(options) => learn::run(context, options),
             Self::Dashboard(options) => dashboard::run(context, options),
             Self::Collect(options) => collect::run(context, options),
         }

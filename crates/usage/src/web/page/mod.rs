@@ -6,6 +6,7 @@
 
 mod format;
 mod overview;
+mod proposals;
 mod shown;
 mod skill;
 mod svg;
@@ -79,6 +80,7 @@ pub fn pages(pages: Pages, guard: Arc<HttpGuard>) -> Router {
         .route("/", get(first))
         .route("/all", get(all))
         .route("/skill", get(one))
+        .route("/proposals", get(proposed))
         .route("/v1/stats", get(stats))
         .route("/style.css", get(async || typed("text/css; charset=utf-8", STYLE)))
         .route("/icon.svg", get(async || typed("image/svg+xml", ICON)))
@@ -194,6 +196,12 @@ async fn one(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>
         };
         page(skill::skill(&data))
     });
+    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days))
+}
+
+async fn proposed(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
+    let days = asked.days();
+    let made = maker.made(days, None, move |data| page(proposals::proposals(data, days)));
     made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days))
 }
 
