@@ -12,6 +12,7 @@ use super::{
     Context, Failure, NO_SOURCE, Output, finding,
     output::{bold, counted, dim, safe},
     trust::{self, Asking},
+    version,
 };
 use crate::{
     clients::KnownClient,
@@ -138,6 +139,7 @@ impl Examined {
         json!({
             "healthy": self.healthy(),
             "version": env!("CARGO_PKG_VERSION"),
+            "commit": version::commit(),
             "sources": self.there().into_iter().map(source).collect::<Vec<_>>(),
             "watching": self.store.watching().ok(),
             "counts": counts(snapshot),
@@ -155,7 +157,7 @@ impl Examined {
 
     fn print(&self, out: &mut Output) {
         let snapshot = &self.refreshed.snapshot;
-        out.line(format!("{} {}", bold("skills-mcp"), env!("CARGO_PKG_VERSION")));
+        out.line(format!("{} {}", bold("skills-mcp"), version::VERSION));
         out.heading("Sources");
         if !self.store.sources().iter().any(Directory::is_there) {
             out.line(format!("  none; {NO_SOURCE}"));

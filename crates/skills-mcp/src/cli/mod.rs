@@ -3,6 +3,7 @@
 //! Standard output is data, standard error is talk. Exit codes: 0 done, 1 findings, 2 usage or configuration,
 //! 3 environment, 70 our bug.
 
+mod completions;
 mod config;
 mod demo;
 mod doctor;
@@ -13,6 +14,7 @@ mod hook;
 mod list;
 mod lock_file;
 mod log;
+mod man;
 mod mcp_server;
 mod memory;
 mod opened;
@@ -28,6 +30,7 @@ mod trust;
 mod try_out;
 #[cfg(feature = "usage")]
 mod usage;
+mod version;
 mod why;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
@@ -55,7 +58,7 @@ use crate::{
 
 /// Serves skills to AI coding agents over MCP
 #[derive(Parser)]
-#[command(version, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(version = version::VERSION, max_term_width = 100, after_help = AFTER_HELP)]
 struct Arguments {
     #[command(flatten)]
     shared: Shared,
@@ -161,6 +164,11 @@ enum Command {
     Demo(demo::DemoOptions),
     /// Serve a project's bundles through skills.list and skills.search
     McpServer(mcp_server::McpServerOptions),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsOptions),
+    /// Print the manual page
+    #[command(hide = true)]
+    Man,
 }
 
 /// Runs the program of this name with the process's own arguments.
@@ -173,19 +181,21 @@ pub fn run(program: &'static str) -> ExitCode {
         return code;
     }
     signals::outlive_file_size_limit();
-    let command = Arguments::command().name(program).bin_name(program);
-    let arguments =
-        match command.try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches)) {
-            Ok(arguments) => arguments,
-            Err(error) if error.use_stderr() && hook::is_hook(std::env::args_os()) => {
-                return ExitCode::SUCCESS;
-            }
-            Err(error) => {
-                let _ = error.print();
-                return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
-            }
-        };
-    let context = Context { environment: Environment::read(), shared: arguments.shared };
+    let program = version::called_name(std::env::args_os().next()).unwrap_or(program);
+    let arguments = match command_line(program)
+        .try_get_matches()
+        .and_then(|matches| Arguments::from_arg_matches(&matches))
+    {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() && hook::is_hook(std::env::args_os()) => {
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let context = Context { program, environment: Environment::read(), shared: arguments.shared };
     match context.run(arguments.command.unwrap_or(Command::Serve)) {
         Ok(code) => code,
         Err(_) if hook::is_hook(std::env::args_os()) => ExitCode::SUCCESS,
@@ -193,9 +203,15 @@ pub fn run(program: &'static str) -> ExitCode {
     }
 }
 
+/// The command line of the program of this name.
+fn command_line(program: &'static str) -> clap::Command {
+    Arguments::command().name(program).bin_name(program)
+}
+
 /// What every command starts from.
 #[derive(Clone)]
 struct Context {
+    program: &'static str,
     environment: Environment,
     shared: Shared,
 }
@@ -230,6 +246,8 @@ impl Context {
             Command::Sync(options) => sync::run(self, &options),
             Command::Status(options) => status::run(self, &options),
             Command::Demo(options) => demo::run(&options),
+            Command::Completions(options) => completions::run(self, &options),
+            Command::Man => man::run(self),
             #[cfg(feature = "usage")]
             Command::Usage(command) => command.run(self),
         }

@@ -134,7 +134,7 @@ fn asked_for(
             "name it as `skills-mcp doctor` does, or by its folder or URL",
         ));
     };
-    let other = Context { environment: context.environment.clone(), shared };
+    let other = Context { shared, ..context.clone() };
     let store = other.opened()?.store;
     let asking = all(&store, None);
     Ok((store, asking))

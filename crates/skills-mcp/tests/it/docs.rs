@@ -260,7 +260,10 @@ fn every_command_that_documents_show_runs() {
     for command in shown {
         let words = words(command.split(" #").next().unwrap());
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-            ["cargo", "run", "--release", "--", rest @ ..] | ["skills-mcp", rest @ ..] => {
+            ["cargo", "run", "--release", "--", rest @ ..]
+            | ["npx", "-y", "@skills-mcp/server", rest @ ..]
+            | ["uvx", "skills-mcp-server", rest @ ..]
+            | ["skills-mcp", rest @ ..] => {
                 printed(&home, &command, rest);
                 ran += 1;
             }

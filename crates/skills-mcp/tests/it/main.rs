@@ -41,6 +41,7 @@ mod names;
 mod notify;
 #[cfg(feature = "otel")]
 mod otel;
+mod packages;
 mod planted;
 mod plugins_live;
 mod processes;

@@ -10,6 +10,7 @@
 )]
 
 mod cluster;
+mod packages;
 mod page;
 mod postgres;
 #[path = "../it/recount.rs"]
