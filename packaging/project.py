@@ -4,6 +4,7 @@ Not here: what a package looks like inside (npm/, wheel/, mcpb/, archive/, regis
 """
 
 import argparse
+import json
 import re
 import struct
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # The scope and the name under which the project itself publishes; a team gives its own.
 NPM_SCOPE = "@skills-mcp"
+NPM_NAME = f"{NPM_SCOPE}/server"
 PYPI_NAME = "skills-mcp-server"
 LICENSES = ["LICENSE-MIT", "LICENSE-APACHE"]
 
@@ -88,11 +90,12 @@ class Project:
         found = re.fullmatch(r"https://github\.com/([\w.-]+)/([\w.-]+)", self.repository)
         return found and f"io.github.{found[1]}/{found[2]}"
 
-    def about(self, npm: str, pypi: str) -> str:
-        """The page that registries show of a package. The MCP registry looks in it for the server's name."""
+    def about(self, command: str, *arguments: str) -> str:
+        """The page that a registry shows of a package that this command runs. The MCP registry looks in it for the server's name."""
         text = (ROOT / "packaging/about.md").read_text("utf-8")
-        values = {"NPM": npm, "PYPI": pypi, "REPOSITORY": self.repository}
-        text = re.sub(r"\b(NPM|PYPI|REPOSITORY)\b", lambda found: values[found[0]], text)
+        entry = json.dumps({"command": command, "args": arguments})
+        values = {"RUN": " ".join([command, *arguments]), "ENTRY": entry, "REPOSITORY": self.repository}
+        text = re.sub(r"\b(RUN|ENTRY|REPOSITORY)\b", lambda found: values[found[0]], text)
         return f"{text}\nmcp-name: {self.mcp_name}\n" if self.mcp_name else text
 
 

@@ -26,8 +26,10 @@ fn repository() -> PathBuf {
 fn launcher(home: &Home, platforms: &[&str], installed: Option<&str>) -> PathBuf {
     let modules = home.path().join("node_modules");
     let package = |name: &str| format!("@skills-mcp/{name}");
-    let optional: serde_json::Map<String, Value> =
-        platforms.iter().map(|label| (package(&format!("server-{label}")), json!("1.0.0"))).collect();
+    let optional: serde_json::Map<String, Value> = platforms
+        .iter()
+        .map(|label| (package(&format!("server-{label}")), json!("1.0.0")))
+        .collect();
     let manifest = json!({"name": package("server"), "optionalDependencies": optional});
     let folder = modules.join(package("server"));
     home.write("node_modules/@skills-mcp/server/package.json", manifest.to_string());
@@ -195,9 +197,8 @@ fn the_mcp_registry_gets_packages_and_variables_that_exist() {
     // What the registry's schema of 2025-12-11 demands.
     assert!(field("$schema").ends_with("/2025-12-11/server.schema.json"));
     let (owner, name) = field("name").split_once('/').unwrap();
-    let allowed = |part: &str| {
-        part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'))
-    };
+    let allowed =
+        |part: &str| part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
     assert!(owner.starts_with("io.github.") && allowed(owner) && allowed(name), "{text}");
     assert!((1..=100).contains(&field("description").len()), "{text}");
     let packages = server.get("packages").and_then(Value::as_array).unwrap();

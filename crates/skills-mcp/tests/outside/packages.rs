@@ -16,7 +16,9 @@ fn npm_pip_bundles_and_archives_install_a_server_that_answers() {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{out}{err}");
-    for way in ["npm, from the files", "pip, from the file", "MCPB bundle", "archive of the release"] {
+    for way in
+        ["npm, from the files", "pip, from the file", "MCPB bundle", "archive of the release"]
+    {
         let row = out.lines().find(|line| line.starts_with(way)).unwrap_or_default();
         assert!(row.contains("healthy"), "{way}: {out}");
     }
