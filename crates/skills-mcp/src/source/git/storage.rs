@@ -175,6 +175,8 @@ pub(super) fn create(path: &Path, executable: bool) -> io::Result<File> {
     // A generation is read-only.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, if executable { 0o555 } else { 0o444 });
+    #[cfg(not(unix))]
+    let _ = executable;
     options.open(path)
 }
 
