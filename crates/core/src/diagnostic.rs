@@ -31,28 +31,38 @@ impl Severity {
 }
 
 macro_rules! codes {
-    ($($variant:ident $severity:ident $name:literal $meaning:literal;)+) => {
+    (
+        $($variant:ident $severity:ident $name:literal $meaning:literal;)+
+        => lints:
+        $($lint:ident $lint_severity:ident $lint_name:literal $lint_meaning:literal;)+
+    ) => {
         /// Every kind of finding. The names are stable: scripts and documents may rely on them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum Code { $(#[doc = $meaning] $variant),+ }
+        pub enum Code { $(#[doc = $meaning] $variant,)+ $(#[doc = $lint_meaning] $lint),+ }
 
         impl Code {
             /// All codes, in the order of the table.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+ $(Self::$lint),+];
+
+            /// Those that only a check looks for: serving neither computes nor logs them.
+            pub const LINTS: &'static [Self] = &[$(Self::$lint),+];
 
             /// The stable name.
             pub fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name),+ }
+                match self { $(Self::$variant => $name,)+ $(Self::$lint => $lint_name),+ }
             }
 
             /// How much it costs.
             pub fn severity(self) -> Severity {
-                match self { $(Self::$variant => Severity::$severity),+ }
+                match self {
+                    $(Self::$variant => Severity::$severity,)+
+                    $(Self::$lint => Severity::$lint_severity),+
+                }
             }
 
             /// What it means, in one sentence.
             pub fn meaning(self) -> &'static str {
-                match self { $(Self::$variant => $meaning),+ }
+                match self { $(Self::$variant => $meaning,)+ $(Self::$lint => $lint_meaning),+ }
             }
         }
     };
@@ -93,6 +103,7 @@ codes! {
     FileNameTwice         Warning "file-name-twice"         "two files of a folder are both called `SKILL.md`, but for their case";
     InvisibleCharacters   Warning "invisible-characters"    "the text holds characters that a reader cannot see";
     AllowedToolsForm      Info    "allowed-tools-form"      "`allowed-tools` is not words with blanks between them";
+    NotConforming         Info    "not-conforming"          "a bundle does not conform to Agent Skills, so that tools and prompts serve it, and resources and the Skills extension do not";
     ForgedHeading         Warning "forged-heading"          "a line of the text looks like the heading of another skill's section";
     NameTaken             Warning "name-taken"              "another bundle of the source has the name, and this one is found under its folder";
     BundleShadowed        Warning "bundle-shadowed"         "a bundle of the same name in an earlier directory is served instead";
@@ -101,9 +112,50 @@ codes! {
     ConfigInvalid         Warning "config-invalid"          "a configuration value in the content is invalid and counts as left out; one under `scripts` turns scripts off";
     ConfigRefused         Warning "config-refused"          "content may not set this key, or not to this value";
     ConfigWaiting         Warning "config-waiting"          "content asks for a setting that waits for the operator's consent (`skills-mcp trust`)";
+    => lints:
+    KeywordsFew           Warning "keywords-few"            "a skill has fewer than three keywords, so a single word of a request decides";
+    KeywordRepeated       Warning "keyword-repeated"        "a keyword is listed twice, and counts twice";
+    KeywordsNeverDecide   Warning "keywords-never-decide"   "another skill has all keywords of this one and scores as high, so this one is never the only match";
+    FieldMisspelled       Warning "field-misspelled"        "a field is not known and is named almost like one that is";
+    FieldUnknown          Info    "field-unknown"           "a field that neither the server nor the Agent Skills format knows is ignored";
+    FieldNonstandard      Info    "field-nonstandard"       "a field of a bundle is outside the Agent Skills format, whose validator refuses it";
+    FieldForm             Info    "field-form"              "a field does not have the form that the Agent Skills format gives it";
+    DescriptionLong       Warning "description-long"        "the description is longer than the Agent Skills format allows or a client shows";
+    DescriptionDuplicate  Warning "description-duplicate"   "two skills have the same description, so nothing tells an agent which to load";
+    DescriptionConfusable Warning "description-confusable"  "two skills have almost the same description";
+    ScriptNotRunnable     Warning "script-not-runnable"     "a script is for the server, which runs no script with this extension";
+    FileUndeclared        Warning "file-undeclared"         "a file in a resource folder is not declared, so agents cannot read it";
+    FileUnreferenced      Info    "file-unreferenced"       "no text of the bundle names this file, so agents do not know of it";
+    LinkBroken            Warning "link-broken"             "a link of the text leads to a file that does not exist";
+    TextLong              Info    "text-long"               "the text is longer than the Agent Skills format advises";
+    TextCut               Warning "text-cut"                "the text alone is over `content.max_tokens`, so agents receive it cut";
+    SecretLikely          Warning "secret-likely"           "the text holds what looks like a password, token or private key";
 }
 
 impl Code {
+    /// The code of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.name() == name)
+    }
+
+    /// The nearest name to one that does not exist.
+    pub fn near(name: &str) -> Option<&'static str> {
+        let distance = |other: &&str| strsim::osa_distance(name, other);
+        let names = Self::ALL.iter().map(|code| code.name());
+        names.min_by_key(distance).filter(|near| distance(near) * 3 <= near.len())
+    }
+
+    /// Whether something that the author wrote has no effect, though the file may be served.
+    pub fn drops_content(self) -> bool {
+        let dropping = [
+            Self::FieldInvalid,
+            Self::DeclarationInvalid,
+            Self::DeclarationEscapes,
+            Self::ConfigInvalid,
+        ];
+        self.severity() == Severity::Error || dropping.contains(&self)
+    }
+
     /// Whether a file with such a finding gives no skill.
     pub fn refuses(self) -> bool {
         let but_errors = [

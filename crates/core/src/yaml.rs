@@ -24,6 +24,23 @@ pub struct YamlNode {
     pub value: YamlValue,
     /// Where it starts, in the text that was parsed.
     pub at: Position,
+    /// Whether a tag (`!!int`, `!x`) stands before it. Tags never act here, but they may for other readers.
+    pub tagged: bool,
+}
+
+/// A scalar as the core schema of YAML 1.2 reads it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum CoreScalar<'a> {
+    /// `null`, `~` or nothing.
+    Null,
+    /// `true` or `false`.
+    Boolean(bool),
+    /// A whole number that a double holds exactly.
+    Integer(i64),
+    /// Any other number; infinite for `.inf`, not a number for `.nan`.
+    Float(f64),
+    /// Anything else, and everything in quotes.
+    Text(&'a str),
 }
 
 /// What a node holds.
@@ -49,6 +66,8 @@ pub struct YamlEntry {
     pub key: String,
     /// Where the key starts.
     pub at: Position,
+    /// Whether the key is text to every reader: not `1`, `true` or `~`, and without a tag.
+    pub is_text: bool,
     /// The value.
     pub value: YamlNode,
 }
@@ -66,7 +85,8 @@ pub struct YamlError {
 
 impl YamlNode {
     fn empty(at: Position) -> Self {
-        Self { value: YamlValue::Scalar { text: String::new(), plain: true }, at }
+        let value = YamlValue::Scalar { text: String::new(), plain: true };
+        Self { value, at, tagged: false }
     }
 
     /// The text of a scalar that is not null.
@@ -97,6 +117,15 @@ impl YamlNode {
         let numeric =
             text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'));
         text.parse().ok().filter(|number: &f64| numeric && number.is_finite())
+    }
+
+    /// The value of a scalar in the core schema; none for a list or a map.
+    pub fn core(&self) -> Option<CoreScalar<'_>> {
+        match &self.value {
+            YamlValue::Scalar { text, plain: false } => Some(CoreScalar::Text(text)),
+            YamlValue::Scalar { text, plain: true } => Some(core_scalar(text)),
+            YamlValue::Sequence(_) | YamlValue::Mapping(_) => None,
+        }
     }
 
     /// The items of a sequence.
@@ -168,6 +197,63 @@ impl YamlNode {
     }
 }
 
+/// The largest whole number up to which a double holds every one.
+const MAX_EXACT_INTEGER: i64 = 1 << 53;
+
+/// A plain scalar in the core schema.
+fn core_scalar(text: &str) -> CoreScalar<'_> {
+    let all =
+        |digits: &str, is: fn(&u8) -> bool| !digits.is_empty() && digits.bytes().all(|b| is(&b));
+    let based = |prefix: &str, radix: u32, is: fn(&u8) -> bool| {
+        let digits = text.strip_prefix(prefix).filter(|digits| all(digits, is))?;
+        let value = digits.chars().filter_map(|c| c.to_digit(radix));
+        Some(value.fold(0.0, |sum, digit| sum * f64::from(radix) + f64::from(digit)))
+    };
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return CoreScalar::Null,
+        "true" | "True" | "TRUE" => return CoreScalar::Boolean(true),
+        "false" | "False" | "FALSE" => return CoreScalar::Boolean(false),
+        ".nan" | ".NaN" | ".NAN" => return CoreScalar::Float(f64::NAN),
+        _ if matches!(unsigned, ".inf" | ".Inf" | ".INF") => {
+            let is_negative = text.starts_with('-');
+            return CoreScalar::Float(if is_negative { f64::NEG_INFINITY } else { f64::INFINITY });
+        }
+        _ => {}
+    }
+    let octal = based("0o", 8, |byte| matches!(byte, b'0'..=b'7'));
+    let hexadecimal = || based("0x", 16, u8::is_ascii_hexdigit);
+    let decimal = || is_decimal(unsigned).then(|| text.parse::<f64>().ok()).flatten();
+    let Some(number) = octal.or_else(hexadecimal).or_else(decimal) else {
+        return CoreScalar::Text(text);
+    };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "checked: whole and small"
+    )]
+    if number.fract() == 0.0 && number.abs() <= MAX_EXACT_INTEGER as f64 {
+        CoreScalar::Integer(number as i64)
+    } else {
+        CoreScalar::Float(number)
+    }
+}
+
+/// Digits with at most one point and at most one exponent, and a digit before the exponent.
+fn is_decimal(unsigned: &str) -> bool {
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (unsigned, None),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let exponent = exponent.map(|power| power.strip_prefix(['-', '+']).unwrap_or(power));
+    digits(whole)
+        && digits(fraction)
+        && !(whole.is_empty() && fraction.is_empty())
+        && exponent.is_none_or(|power| !power.is_empty() && digits(power))
+}
+
 /// Parses one document. An empty text is an empty (null) node.
 pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
     parse_below(text, 0)
@@ -175,11 +261,20 @@ pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
 
 /// Parses one document that has this many lines above it in its file; positions are the file's.
 pub(crate) fn parse_below(text: &str, lines_above: u32) -> Result<YamlNode, YamlError> {
+    parse_bounded(text, lines_above, MAX_NODES)
+}
+
+/// Parses a document of at most this many values, for a file that is a long list.
+pub(crate) fn parse_long(text: &str, max_nodes: usize) -> Result<YamlNode, YamlError> {
+    parse_bounded(text, 0, max_nodes)
+}
+
+fn parse_bounded(text: &str, lines_above: u32, max_nodes: usize) -> Result<YamlNode, YamlError> {
     let place = |line: usize, col: usize| Position {
         line: count(line) + lines_above,
         column: count(col + 1),
     };
-    let mut builder = TreeBuilder::default();
+    let mut builder = TreeBuilder { max_nodes, ..TreeBuilder::default() };
     let mut documents = 0;
     let mut events = Parser::new_from_str(text);
     while let Some(event) = events.next_event() {
@@ -197,15 +292,18 @@ pub(crate) fn parse_below(text: &str, lines_above: u32) -> Result<YamlNode, Yaml
                 }
             }
             Event::Scalar(text, style, anchor, tag) => {
-                let plain = style == ScalarStyle::Plain && tag.is_none();
+                let tagged = tag.is_some();
+                let plain = style == ScalarStyle::Plain && !tagged;
                 let value = YamlValue::Scalar { text: text.into_owned(), plain };
-                builder.place(YamlNode { value, at }, anchor)?;
+                builder.place(YamlNode { value, at, tagged }, anchor)?;
             }
-            Event::SequenceStart(anchor, _) => {
-                builder.open(YamlValue::Sequence(Vec::new()), anchor, at)?;
+            Event::SequenceStart(anchor, tag) => {
+                let value = YamlValue::Sequence(Vec::new());
+                builder.open(YamlNode { value, at, tagged: tag.is_some() }, anchor)?;
             }
-            Event::MappingStart(anchor, _) => {
-                builder.open(YamlValue::Mapping(Vec::new()), anchor, at)?;
+            Event::MappingStart(anchor, tag) => {
+                let value = YamlValue::Mapping(Vec::new());
+                builder.open(YamlNode { value, at, tagged: tag.is_some() }, anchor)?;
             }
             Event::SequenceEnd | Event::MappingEnd => builder.close()?,
             Event::Alias(anchor) => builder.alias(anchor, at)?,
@@ -222,22 +320,23 @@ struct TreeBuilder {
     root: Option<YamlNode>,
     anchors: HashMap<usize, YamlNode>,
     nodes: usize,
+    max_nodes: usize,
     aliased_bytes: usize,
 }
 
 struct OpenCollection {
     node: YamlNode,
     anchor: usize,
-    /// A mapping's key that waits for its value.
-    key: Option<(String, Position)>,
+    /// A mapping's key that waits for its value, and whether it is text to every reader.
+    key: Option<(String, Position, bool)>,
 }
 
 impl TreeBuilder {
-    fn open(&mut self, value: YamlValue, anchor: usize, at: Position) -> Result<(), YamlError> {
+    fn open(&mut self, node: YamlNode, anchor: usize) -> Result<(), YamlError> {
         if self.open.len() >= MAX_DEPTH {
-            return refuse(at, format!("nested deeper than {MAX_DEPTH} levels"));
+            return refuse(node.at, format!("nested deeper than {MAX_DEPTH} levels"));
         }
-        self.open.push(OpenCollection { node: YamlNode { value, at }, anchor, key: None });
+        self.open.push(OpenCollection { node, anchor, key: None });
         Ok(())
     }
 
@@ -260,15 +359,16 @@ impl TreeBuilder {
         if self.aliased_bytes > MAX_ALIASED_BYTES {
             return refuse(at, "more than 64 KiB of text through aliases");
         }
-        let copy = YamlNode { value: target.value.clone(), at };
+        let copy = YamlNode { value: target.value.clone(), at, tagged: target.tagged };
         self.place(copy, 0)
     }
 
     /// Puts a finished node where it belongs: a key, a value, an item, or the root.
     fn place(&mut self, node: YamlNode, anchor: usize) -> Result<(), YamlError> {
         self.nodes += 1;
-        if self.nodes > MAX_NODES {
-            return refuse(node.at, format!("more than {MAX_NODES} values, aliases expanded"));
+        if self.nodes > self.max_nodes {
+            let message = format!("more than {} values, aliases expanded", self.max_nodes);
+            return refuse(node.at, message);
         }
         if anchor != 0 {
             self.anchors.insert(anchor, node.clone());
@@ -280,7 +380,9 @@ impl TreeBuilder {
         match &mut parent.node.value {
             YamlValue::Sequence(items) => items.push(node),
             YamlValue::Mapping(entries) => match parent.key.take() {
-                Some((key, at)) => entries.push(YamlEntry { key, at, value: node }),
+                Some((key, at, is_text)) => {
+                    entries.push(YamlEntry { key, at, is_text, value: node });
+                }
                 None => parent.key = Some(key(node, entries)?),
             },
             YamlValue::Scalar { .. } => {}
@@ -289,7 +391,8 @@ impl TreeBuilder {
     }
 }
 
-fn key(node: YamlNode, entries: &[YamlEntry]) -> Result<(String, Position), YamlError> {
+fn key(node: YamlNode, entries: &[YamlEntry]) -> Result<(String, Position, bool), YamlError> {
+    let is_text = !node.tagged && matches!(node.core(), Some(CoreScalar::Text(_)));
     let YamlValue::Scalar { text, .. } = node.value else {
         return fail(node.at, "a key must be text");
     };
@@ -297,7 +400,7 @@ fn key(node: YamlNode, entries: &[YamlEntry]) -> Result<(String, Position), Yaml
         Some(first) => {
             refuse(node.at, format!("duplicate key `{text}`, first on line {}", first.at.line))
         }
-        None => Ok((text, node.at)),
+        None => Ok((text, node.at, is_text)),
     }
 }
 
@@ -350,6 +453,72 @@ mod tests {
             (Some(-1.5), None, None)
         );
         assert_eq!((get("g").number(), get("h").number()), (None, None));
+    }
+
+    // EXT-3
+    #[test]
+    fn scalars_are_what_the_core_schema_says() {
+        let scalars = |yaml: &str| -> Vec<String> {
+            let node = parse(yaml).unwrap();
+            let values = node.entries().unwrap().iter().map(|entry| entry.value.core().unwrap());
+            values.map(|value| format!("{value:?}")).collect()
+        };
+        let yaml = "a: 014\nb: 0o14\nc: 0x1F\nd: +5\ne: 1.10\nf: .5\ng: 5.\nh: 1e3\ni: 12345678901234567890\n";
+        assert_eq!(
+            scalars(yaml),
+            [
+                "Integer(14)",
+                "Integer(12)",
+                "Integer(31)",
+                "Integer(5)",
+                "Float(1.1)",
+                "Float(0.5)",
+                "Integer(5)",
+                "Integer(1000)",
+                "Float(1.2345678901234567e19)"
+            ]
+        );
+        for text in [
+            "yes",
+            "on",
+            "1:30",
+            "2026-01-02",
+            "-0x1F",
+            "0b1",
+            "1_000",
+            "1e",
+            ".",
+            "e5",
+            "+",
+            "inf",
+            "0o",
+            "'5'",
+            "!!str 5",
+        ] {
+            let node = parse(&format!("a: {text}\n")).unwrap();
+            let value = node.get("a").unwrap().core().unwrap();
+            assert!(matches!(value, CoreScalar::Text(_)), "{text}: {value:?}");
+        }
+        assert_eq!(
+            scalars("a:\nb: ~\nc: Null\nd: TRUE\n"),
+            ["Null", "Null", "Null", "Boolean(true)"]
+        );
+        assert_eq!(scalars("a: -.Inf\nb: .NaN\n"), ["Float(-inf)", "Float(NaN)"]);
+    }
+
+    #[test]
+    fn a_key_that_others_do_not_read_as_text_and_a_tag_are_known() {
+        let node = parse("1: a\n'2': b\ntrue: c\nx: !!int '3'\ny: !z [1]\n").unwrap();
+        let known: Vec<(bool, bool)> = node
+            .entries()
+            .unwrap()
+            .iter()
+            .map(|entry| (entry.is_text, entry.value.tagged))
+            .collect();
+        assert_eq!(
+            known,
+            [(false, false), (true, false), (false, false), (true, true), (true, true)]
+        );
     }
 
     #[test]

@@ -19,9 +19,27 @@ const MAX_CONNECTIONS: usize = 1_024;
 /// A proxy in front of the server is one address, and has far fewer requests that are not answered yet.
 const MAX_CONNECTIONS_OF_ADDRESS: usize = 256;
 
+/// How many connections may be open.
+#[derive(Debug, Clone, Copy)]
+pub struct ConnectionLimits {
+    /// In all.
+    pub total: usize,
+    /// Of one address.
+    pub of_address: usize,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self { total: MAX_CONNECTIONS, of_address: MAX_CONNECTIONS_OF_ADDRESS }
+    }
+}
+
 /// Every open connection, in the order in which they came.
 #[derive(Debug, Default)]
-pub(crate) struct Connections(Mutex<OpenConnections>);
+pub(crate) struct Connections {
+    open: Mutex<OpenConnections>,
+    limits: ConnectionLimits,
+}
 
 #[derive(Debug, Default)]
 struct OpenConnections {
@@ -54,16 +72,19 @@ pub(crate) struct ConnectionSlot {
 pub(crate) struct RequestInProgress(Arc<ConnectionStatus>);
 
 impl Connections {
+    pub(crate) fn new(limits: ConnectionLimits) -> Self {
+        Self { open: Mutex::default(), limits }
+    }
+
     /// A slot for a connection from this address. None where all the others, of that address or in all, are being answered.
     pub(crate) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<ConnectionSlot> {
         let network = network(address);
         let mut open = self.open();
         let of_network = |status: &ConnectionStatus| status.network == network;
-        if open.all.values().filter(|status| of_network(status)).count()
-            >= MAX_CONNECTIONS_OF_ADDRESS
-        {
+        let of_address = open.all.values().filter(|status| of_network(status)).count();
+        if of_address >= self.limits.of_address {
             open.displace(of_network)?;
-        } else if open.all.len() >= MAX_CONNECTIONS {
+        } else if open.all.len() >= self.limits.total {
             open.displace(|_| true)?;
         }
         let status = Arc::new(ConnectionStatus {
@@ -84,7 +105,7 @@ impl Connections {
     }
 
     fn open(&self) -> MutexGuard<'_, OpenConnections> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -128,7 +149,7 @@ impl Drop for RequestInProgress {
 }
 
 /// What counts as one address: of IPv6 the first half, since a machine has all of the other half.
-fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
         address @ IpAddr::V4(_) => address,
@@ -149,7 +170,7 @@ mod tests {
 
     #[test]
     fn e13_one_address_has_its_share_and_loses_what_it_keeps_waiting() {
-        let connections = Arc::new(Connections::default());
+        let connections = Arc::new(Connections::new(ConnectionLimits::default()));
         let mut slots: Vec<ConnectionSlot> = (0..MAX_CONNECTIONS_OF_ADDRESS)
             .map(|_| connections.admit(address(1)).unwrap())
             .collect();
@@ -175,7 +196,7 @@ mod tests {
 
     #[test]
     fn e13_all_addresses_together_have_a_bound_and_half_an_address_counts_for_ipv6() {
-        let connections = Arc::new(Connections::default());
+        let connections = Arc::new(Connections::new(ConnectionLimits::default()));
         let slots: Vec<ConnectionSlot> = (0..2 * MAX_CONNECTIONS)
             .map(|number| connections.admit(address(number)).unwrap())
             .collect();

@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 /// A shorter token can be guessed.
-const MIN_TOKEN_CHARS: usize = 16;
+pub(crate) const MIN_TOKEN_CHARS: usize = 16;
 const SESSION_LIFETIME: Duration = Duration::from_hours(12);
 /// The oldest session ends where there would be more.
 const MAX_SESSIONS: usize = 1_000;
@@ -29,7 +29,7 @@ const SESSION_COOKIE: &str = "skills_session";
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-type TokenDigest = [u8; 32];
+pub(crate) type TokenDigest = [u8; 32];
 
 /// The tokens that a guard lets in; without any it asks for none.
 #[derive(Default)]
@@ -108,7 +108,7 @@ pub struct HttpGuard {
     listen: IpAddr,
     hosts: Vec<String>,
     tokens: AccessTokens,
-    sessions: Mutex<VecDeque<(TokenDigest, Instant)>>,
+    sessions: BrowserSessions<()>,
 }
 
 impl HttpGuard {
@@ -122,7 +122,19 @@ impl HttpGuard {
             return Err(GuardError::Open(listen));
         }
         let hosts = hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
-        Ok(Self { listen: listen.ip().to_canonical(), hosts, tokens, sessions: Mutex::default() })
+        Ok(Self {
+            listen: listen.ip().to_canonical(),
+            hosts,
+            tokens,
+            sessions: BrowserSessions::default(),
+        })
+    }
+
+    /// The guard of a server that checks by itself who sends a request: this one checks host and origin only.
+    pub fn of_host(listen: SocketAddr, hosts: &[String]) -> Self {
+        let hosts = hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
+        let (tokens, sessions) = (AccessTokens::default(), BrowserSessions::default());
+        Self { listen: listen.ip().to_canonical(), hosts, tokens, sessions }
     }
 
     /// Checks host, origin and token.
@@ -131,7 +143,7 @@ impl HttpGuard {
         let bearer = single(headers, &AUTHORIZATION).and_then(|value| value.split_once(' '));
         let bearer = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         let token = bearer.is_some_and(|(_, token)| self.tokens.contain(token.trim()));
-        if token || self.tokens.0.is_empty() || self.has_session(headers) {
+        if token || self.tokens.0.is_empty() || self.sessions.find(headers).is_some() {
             return Ok(());
         }
         Err(GuardRefusal::Token)
@@ -166,33 +178,7 @@ impl HttpGuard {
         if !self.tokens.contain(token.trim()) {
             return Err(GuardRefusal::Token);
         }
-        let value = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.retain(|(_, since)| since.elapsed() < SESSION_LIFETIME);
-        if sessions.len() >= MAX_SESSIONS {
-            sessions.pop_front();
-        }
-        sessions.push_back((digest(&value), Instant::now()));
-        drop(sessions);
-        let encrypted = single(headers, &ORIGIN).is_some_and(|origin| origin.starts_with("https:"));
-        let secure = if encrypted { "; Secure" } else { "" };
-        let seconds = SESSION_LIFETIME.as_secs();
-        Ok(format!(
-            "{SESSION_COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}"
-        ))
-    }
-
-    fn has_session(&self, headers: &HeaderMap) -> bool {
-        let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut cookies = cookies.flat_map(|line| line.split(';'));
-        let value = cookies.find_map(|cookie| {
-            let (name, value) = cookie.trim().split_once('=')?;
-            (name == SESSION_COOKIE).then(|| digest(value))
-        });
-        let Some(value) = value else { return false };
-        let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let live = sessions.iter().filter(|(_, since)| since.elapsed() < SESSION_LIFETIME);
-        live.fold(false, |found, (known, _)| is_same(known, &value) | found)
+        Ok(self.sessions.open(headers, ()))
     }
 
     /// Whether this server is this host. No page can make an address lead elsewhere, as it can a name; so a server that
@@ -209,6 +195,60 @@ impl HttpGuard {
     }
 }
 
+/// Browsers that brought a token once and are known by a cookie from then on, each with what is remembered of it.
+pub struct BrowserSessions<T>(Mutex<VecDeque<(TokenDigest, Instant, T)>>);
+
+impl<T> Default for BrowserSessions<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> std::fmt::Debug for BrowserSessions<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("BrowserSessions")
+    }
+}
+
+impl<T: Clone> BrowserSessions<T> {
+    /// Opens a session for the browser that sent these headers: returns its cookie.
+    pub fn open(&self, headers: &HeaderMap, remembered: T) -> String {
+        let value = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
+        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.retain(|(_, since, _)| since.elapsed() < SESSION_LIFETIME);
+        if sessions.len() >= MAX_SESSIONS {
+            sessions.pop_front();
+        }
+        sessions.push_back((digest(&value), Instant::now(), remembered));
+        drop(sessions);
+        let encrypted = single(headers, &ORIGIN).is_some_and(|origin| origin.starts_with("https:"));
+        let secure = if encrypted { "; Secure" } else { "" };
+        let seconds = SESSION_LIFETIME.as_secs();
+        format!(
+            "{SESSION_COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}"
+        )
+    }
+
+    /// What is remembered of the browser that sent these headers.
+    pub fn find(&self, headers: &HeaderMap) -> Option<T> {
+        let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut cookies = cookies.flat_map(|line| line.split(';'));
+        let value = cookies.find_map(|cookie| {
+            let (name, value) = cookie.trim().split_once('=')?;
+            (name == SESSION_COOKIE).then(|| digest(value))
+        })?;
+        let sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let live = sessions.iter().filter(|(_, since, _)| since.elapsed() < SESSION_LIFETIME);
+        let mut found = None;
+        for (known, _, remembered) in live {
+            if is_same(known, &value) {
+                found = Some(remembered.clone());
+            }
+        }
+        found
+    }
+}
+
 /// Whether the browser says that a page elsewhere sent the request. A user may follow a link from there; a form that such
 /// a page sends is a navigation too, but no link.
 fn is_from_elsewhere(method: &Method, headers: &HeaderMap) -> bool {
@@ -220,7 +260,7 @@ fn is_from_elsewhere(method: &Method, headers: &HeaderMap) -> bool {
 }
 
 /// A header that is there exactly once.
-fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+pub(crate) fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;
     if values.next().is_some() { None } else { value.to_str().ok() }
@@ -234,11 +274,11 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-fn digest(text: &str) -> TokenDigest {
+pub(crate) fn digest(text: &str) -> TokenDigest {
     Sha256::digest(text.as_bytes()).into()
 }
 
-fn is_same(one: &TokenDigest, other: &TokenDigest) -> bool {
+pub(crate) fn is_same(one: &TokenDigest, other: &TokenDigest) -> bool {
     one.iter().zip(other).fold(0, |differing, (one, other)| differing | (one ^ other)) == 0
 }
 

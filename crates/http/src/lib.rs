@@ -15,8 +15,26 @@ pub mod client;
 #[cfg(feature = "server")]
 pub mod guard;
 
+#[cfg(feature = "authorization")]
+pub mod bearer;
+
+#[cfg(feature = "authorization")]
+mod signatures;
+
+#[cfg(feature = "authorization")]
+pub mod issuer;
+
+#[cfg(feature = "authorization")]
+pub mod webhook;
+
 #[cfg(feature = "server")]
 mod connections;
+
+#[cfg(feature = "server")]
+pub mod rate;
+
+#[cfg(feature = "server")]
+mod slow;
 
 #[cfg(feature = "server")]
 pub mod serving;

@@ -2,7 +2,7 @@
 //!
 //! On a stop, requests that are being answered are answered. Not here: what is answered.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -28,9 +28,11 @@ use tokio::{
     time::{sleep, timeout},
 };
 
+pub use crate::connections::ConnectionLimits;
 use crate::{
     connections::{ConnectionSlot, Connections},
     guard::{GuardRefusal, HttpGuard},
+    slow::TimedStream,
 };
 
 /// Requests answered at once, besides those of [`ReservedRoute`]s; one more is refused with 503.
@@ -114,11 +116,11 @@ struct RequestLimits {
 }
 
 impl RequestLimits {
-    fn new(reserved: &[ReservedRoute]) -> Self {
+    fn new(max_requests: usize, reserved: &[ReservedRoute]) -> Self {
         let limit = |route: &ReservedRoute| (route.path, Semaphore::new(route.max_requests));
         Self {
             reserved: reserved.iter().map(limit).collect(),
-            others: Semaphore::new(MAX_REQUESTS),
+            others: Semaphore::new(max_requests),
         }
     }
 
@@ -143,6 +145,28 @@ async fn add_headers(request: Request, next: Next) -> Response {
     response
 }
 
+/// What a server bears.
+#[derive(Debug, Clone, Copy)]
+pub struct ServingLimits<'a> {
+    /// Requests answered at once, besides those of reserved routes.
+    pub max_requests: usize,
+    /// Paths with limits of their own.
+    pub reserved: &'a [ReservedRoute],
+    /// Open connections.
+    pub connections: ConnectionLimits,
+    /// A connection whose next head takes longer ends; so does one that is idle for as long.
+    pub head_timeout: Duration,
+    /// A connection that is older ends once its request is answered.
+    pub max_connection_age: Duration,
+}
+
+/// A client that takes nothing of an answer for so long is cut off.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Where a request comes from, among its extensions.
+#[derive(Debug, Clone, Copy)]
+pub struct PeerAddress(pub IpAddr);
+
 /// Serves these routes until `stop` is done, and then answers what is being answered.
 pub async fn serve(
     listener: TcpListener,
@@ -150,9 +174,27 @@ pub async fn serve(
     reserved: &[ReservedRoute],
     stop: impl Future<Output = ()>,
 ) {
-    let limits = Arc::new(RequestLimits::new(reserved));
+    let limits = ServingLimits {
+        max_requests: MAX_REQUESTS,
+        reserved,
+        connections: ConnectionLimits::default(),
+        head_timeout: HEAD_TIMEOUT,
+        max_connection_age: MAX_CONNECTION_AGE,
+    };
+    serve_within(listener, routes, &limits, stop).await;
+}
+
+/// The same within these limits.
+pub async fn serve_within(
+    listener: TcpListener,
+    routes: Router,
+    limits: &ServingLimits<'_>,
+    stop: impl Future<Output = ()>,
+) {
+    let times = ConnectionTimes { head: limits.head_timeout, age: limits.max_connection_age };
+    let connections = Arc::new(Connections::new(limits.connections));
+    let limits = Arc::new(RequestLimits::new(limits.max_requests, limits.reserved));
     let routes = routes.layer(from_fn_with_state(limits, limit)).layer(from_fn(add_headers));
-    let connections = Arc::new(Connections::default());
     let (stopping, _) = watch::channel(false);
     let mut open = JoinSet::new();
     tokio::pin!(stop);
@@ -162,7 +204,8 @@ pub async fn serve(
             accepted = listener.accept() => match accepted {
                 // A connection without a slot is closed.
                 Ok((stream, from)) => if let Some(slot) = connections.admit(from.ip()) {
-                    open.spawn(serve_connection(stream, routes.clone(), stopping.subscribe(), slot));
+                    let stopping = stopping.subscribe();
+                    open.spawn(serve_connection(stream, from.ip(), routes.clone(), stopping, slot, times));
                 },
                 // Out of descriptors, most likely.
                 Err(error) => {
@@ -179,15 +222,24 @@ pub async fn serve(
     let _ = timeout(SHUTDOWN_TIMEOUT, async { while open.join_next().await.is_some() {} }).await;
 }
 
+#[derive(Clone, Copy)]
+struct ConnectionTimes {
+    head: Duration,
+    age: Duration,
+}
+
 async fn serve_connection(
     stream: TcpStream,
+    from: IpAddr,
     routes: Router,
     mut stopping: watch::Receiver<bool>,
     slot: ConnectionSlot,
+    times: ConnectionTimes,
 ) {
     let _ = stream.set_nodelay(true);
     let routes = TowerToHyperService::new(routes);
-    let service = service_fn(|request| {
+    let service = service_fn(|mut request: hyper::Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(PeerAddress(from));
         let (in_progress, answer) = (slot.start_request(), routes.call(request));
         async move {
             let _in_progress = in_progress;
@@ -196,9 +248,9 @@ async fn serve_connection(
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
+        .header_read_timeout(times.head)
         .max_header_size(MAX_HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(TimedStream::new(stream, WRITE_TIMEOUT)), service);
     tokio::pin!(connection);
     tokio::select! {
         // A client that broke it off knows that it did.
@@ -206,7 +258,7 @@ async fn serve_connection(
         () = slot.displaced() => {}
         () = async {
             // Either ends the connection.
-            let _ = timeout(MAX_CONNECTION_AGE, stopping.wait_for(|stopping| *stopping)).await;
+            let _ = timeout(times.age, stopping.wait_for(|stopping| *stopping)).await;
         } => {
             connection.as_mut().graceful_shutdown();
             let _ = timeout(SHUTDOWN_TIMEOUT, connection).await;

@@ -30,6 +30,9 @@ pub mod usage;
 
 pub mod surface;
 
+#[cfg(feature = "browse")]
+pub mod browse;
+
 pub mod transport;
 
 pub mod cli;

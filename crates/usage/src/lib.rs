@@ -36,6 +36,9 @@ pub mod archive;
 pub mod report;
 
 #[cfg(feature = "full")]
+pub mod learning;
+
+#[cfg(feature = "full")]
 pub mod outlook;
 
 pub mod telemetry;

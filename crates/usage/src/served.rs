@@ -2,7 +2,10 @@
 
 use std::{fmt, pin::Pin, sync::Arc, time::Duration};
 
-use skills_core::catalog::{Catalog, Skill};
+use skills_core::{
+    catalog::{Catalog, Skill},
+    route::authoring::Routes,
+};
 
 /// The catalog that is served, as it changes.
 pub trait ServedCatalog: fmt::Debug + Send + Sync {
@@ -23,6 +26,9 @@ pub type FreshSnapshot = Pin<Box<dyn Future<Output = Arc<dyn CatalogSnapshot>> +
 pub trait CatalogSnapshot: Send + Sync {
     /// The catalog.
     fn catalog(&self) -> &Catalog;
+
+    /// What requests find in it.
+    fn routes(&self) -> Routes<'_>;
 
     /// Where a skill comes from.
     fn origin(&self, skill: &Skill) -> SkillOrigin;

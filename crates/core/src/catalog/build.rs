@@ -12,10 +12,11 @@ use std::{
 use super::{
     Catalog, Delta, FileEntry, Origin, Presence, Scope, Skill, SkillId, SkillKind, SkillPath,
     Source, SourceScan, SourceUpdate,
-    layout::{Role, RoleAssignment},
+    layout::{BUNDLE_FILE, Role, RoleAssignment},
     lookup::NameHash,
     name::bundle_name,
     precedence::NameHolders,
+    published::unpublishable,
     skill::{ById, ByPlace, NameStatus},
     source::SourceFile,
 };
@@ -150,7 +151,7 @@ impl Catalog {
         self.by_place.extend(skills.iter().map(|skill| ByPlace(Arc::clone(skill))));
     }
 
-    fn count(&mut self, skill: &Skill, up: bool) {
+    pub(super) fn count(&mut self, skill: &Skill, up: bool) {
         let one = usize::from(skill.name_status.served);
         let bundle = one * usize::from(skill.kind == SkillKind::Bundle);
         let moved = |count: usize, by: usize| if up { count + by } else { count - by };
@@ -159,7 +160,7 @@ impl Catalog {
     }
 
     /// Resolves which skill has which name, where that may have changed; returns the skills for which it did.
-    fn resolve_names(&mut self, changed: &[Arc<Skill>]) -> Vec<SkillId> {
+    pub(super) fn resolve_names(&mut self, changed: &[Arc<Skill>]) -> Vec<SkillId> {
         let mut holders = NameHolders::default();
         let affected: Vec<SkillId> = if changed.len() * 4 > self.by_id.len() {
             self.by_id.iter().map(|skill| skill.0.id).collect()
@@ -270,17 +271,19 @@ fn hold(
     files
 }
 
-/// The tree skills to which these folders belong: the presence of their files may have changed.
+/// The skills to which these folders belong: the presence of their files may have changed, or how much a bundle holds.
 fn owners(held: &Sorted<Arc<SourceFile>>, folders: &[RelPath]) -> BTreeSet<RelPath> {
     let mut owners = BTreeSet::new();
+    let has_role = |file: &RelPath, role: Role| {
+        held.find(|held| held.file.cmp(file)).is_some_and(|held| held.role == Some(role))
+    };
     for folder in folders {
         let mut above = folder.clone();
+        let bundle = folder.child(BUNDLE_FILE).ok();
+        owners.extend(bundle.filter(|file| has_role(file, Role::Bundle)));
         while !above.is_root() {
             let owner = above.folder().child(&format!("{}.md", above.name()));
-            owners.extend(owner.ok().filter(|file| {
-                held.find(|held| held.file.cmp(file))
-                    .is_some_and(|held| held.role == Some(Role::Tree))
-            }));
+            owners.extend(owner.ok().filter(|file| has_role(file, Role::Tree)));
             above = above.folder();
         }
     }
@@ -336,6 +339,7 @@ fn tree(
         content,
         asset_presence,
         script_presence,
+        conforming: true,
         notes,
         name_status: NameStatus::default(),
     })
@@ -344,6 +348,8 @@ fn tree(
 fn bundle(source: &Source, number: usize, file: &RelPath, content: Arc<SkillDocument>) -> Skill {
     let folder = file.folder();
     let (name, note) = bundle_name(source, file, &content);
+    let conforms = content.fields.conforming && note.is_none() && file.name() == BUNDLE_FILE;
+    let excess = source.root.folder(&folder).filter(|_| conforms).and_then(unpublishable);
     let name = one_line(&name);
     let path = SkillPath::of_bundle(&folder, &name);
     let wanted: Arc<str> = match &source.origin {
@@ -366,7 +372,8 @@ fn bundle(source: &Source, number: usize, file: &RelPath, content: Arc<SkillDocu
         content,
         asset_presence: Vec::new(),
         script_presence: Vec::new(),
-        notes: note.into_iter().collect(),
+        conforming: conforms && excess.is_none(),
+        notes: note.into_iter().chain(excess).collect(),
         name_status: NameStatus::default(),
     }
 }

@@ -56,6 +56,14 @@ impl Stamp {
 }
 
 impl FileEntry {
+    /// Its size when it was listed; zero for what is never opened.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Self::Regular { bytes, .. } => bytes,
+            Self::Special => 0,
+        }
+    }
+
     /// Whether the content is certainly the same.
     pub fn is_same(self, other: Self) -> bool {
         match (self, other) {

@@ -270,7 +270,7 @@ fn side_by_side<'a, T>(
 }
 
 /// What the file of a bundle is called.
-const BUNDLE_FILE: &str = "SKILL.md";
+pub(super) const BUNDLE_FILE: &str = "SKILL.md";
 
 fn is_bundle_file(name: &str) -> bool {
     name.eq_ignore_ascii_case(BUNDLE_FILE)

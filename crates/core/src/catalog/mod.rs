@@ -4,6 +4,7 @@
 //! the same. Building never fails. Not here: how files were found (the sources), which
 //! skill fits a request (route), what an agent receives (resolve).
 
+mod access;
 mod build;
 mod delta;
 mod folder;
@@ -12,6 +13,7 @@ mod lookup;
 mod name;
 mod path;
 mod precedence;
+mod published;
 mod scan;
 mod skill;
 mod source;
@@ -21,11 +23,13 @@ mod update;
 
 use std::sync::Arc;
 
+pub use access::Access;
 pub use delta::Delta;
 pub use folder::{FileEntry, Folder, FolderItem, Stamp};
 pub use layout::Scope;
 pub use lookup::NameMatch;
 pub use path::SkillPath;
+pub use published::{MAX_PUBLISHED_BYTES, MAX_PUBLISHED_FILES};
 pub use scan::{Origin, SourceScan};
 pub use skill::{Presence, ShadowedCopy, Skill, SkillId, SkillKind};
 pub use source::Source;
@@ -51,6 +55,8 @@ pub struct Catalog {
     free: Vec<SkillId>,
     served: usize,
     bundles: usize,
+    /// Whether it holds only what one caller may see.
+    limited: bool,
 }
 
 impl Catalog {

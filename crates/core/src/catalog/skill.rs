@@ -90,6 +90,8 @@ pub struct Skill {
     pub(super) content: Arc<SkillDocument>,
     pub(super) asset_presence: Vec<Presence>,
     pub(super) script_presence: Vec<Presence>,
+    /// Whether it, or what is rendered of it, conforms to Agent Skills with all its files.
+    pub(super) conforming: bool,
     /// Findings about its name and its declared files.
     pub(super) notes: Vec<Finding>,
     pub(super) name_status: NameStatus,
@@ -123,6 +125,11 @@ impl Skill {
     /// Its front matter.
     pub fn fields(&self) -> &Fields {
         &self.content.fields
+    }
+
+    /// Its content, shared by every catalog in which its file is the same.
+    pub fn content(&self) -> &Arc<SkillDocument> {
+        &self.content
     }
 
     /// Its file.

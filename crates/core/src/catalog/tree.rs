@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{Catalog, Origin, Skill, SkillKind};
+use super::{Catalog, Origin, Skill, SkillKind, Source};
 
 /// A folder or a skill. A folder's own skill is its `_index`, the root's is `_root`.
 #[derive(Debug)]
@@ -30,7 +30,8 @@ impl Catalog {
         let mut roots = self.roots();
         if roots.len() > 1 {
             // An agent's directory without skills gets no branch.
-            let mut named = self.sources.iter().map(|source| source.origin == Origin::Named);
+            let mut named =
+                self.visible_sources().map(|(_, source)| source.origin == Origin::Named);
             roots.retain(|root| named.next() == Some(true) || root.count() > 0);
             return TreeNode {
                 name: "root",
@@ -67,7 +68,8 @@ impl Catalog {
     /// A source's root by the source's name, or one of its folders by `source:folder`.
     fn in_source(&self, requested: &str) -> Option<TreeNode<'_>> {
         let (name, folder) = requested.split_once(':').unwrap_or((requested, ""));
-        let source = self.sources.iter().position(|source| source.name.to_lowercase() == name)?;
+        let source =
+            self.visible_sources().position(|(_, source)| source.name.to_lowercase() == name)?;
         let root = self.roots().into_iter().nth(source)?;
         if folder.is_empty() {
             Some(root)
@@ -78,10 +80,10 @@ impl Catalog {
 
     /// Each source's root, first-named first.
     fn roots(&self) -> Vec<TreeNode<'_>> {
-        let only = self.sources.len() == 1;
+        let only = self.visible_sources().count() == 1;
         let mut roots = Vec::with_capacity(self.sources.len());
         let mut claimed = HashSet::new();
-        for (index, source) in self.sources.iter().enumerate() {
+        for (index, source) in self.visible_sources() {
             let source = &*source.name;
             let mut labels = FolderLabels { source, claimed: &mut claimed };
             let name = if only { "root" } else { source };
@@ -92,6 +94,10 @@ impl Catalog {
             roots.push(root);
         }
         roots
+    }
+
+    fn visible_sources(&self) -> impl Iterator<Item = (usize, &Source)> {
+        self.sources.iter().enumerate().filter(|(number, _)| self.is_visible(*number))
     }
 
     fn branch(&self, source: usize) -> Branch<'_> {

@@ -11,7 +11,7 @@ use super::{
     keywords,
 };
 use crate::{
-    diagnostic::{Code, Finding, is_invisible},
+    diagnostic::{Code, Finding, is_invisible, one_line},
     yaml::YamlNode,
 };
 
@@ -43,10 +43,18 @@ pub struct Fields {
     pub assets: Vec<AssetDeclaration>,
     /// Declared scripts, in their order.
     pub scripts: Vec<ScriptDeclaration>,
+    /// Whether a bundle's front matter conforms to Agent Skills, but for its name's relation to the folder.
+    pub conforming: bool,
+    /// Whether people may call it by name (`user-invocable`).
+    pub user_invocable: bool,
+    /// What it takes when it is called by name (`argument-hint`).
+    pub argument_hint: Option<Box<str>>,
 }
 
 /// A priority counts up to this, above and below zero: a tenth of a score, which breaks ties and decides nothing alone.
 pub const MAX_PRIORITY: f64 = 100.0;
+/// A longer hint is cut.
+const MAX_ARGUMENT_HINT_CHARS: usize = 200;
 
 /// Reads the fields; `None` where a required one is missing, which the findings then say.
 pub(super) fn read(
@@ -65,10 +73,11 @@ fn bundle(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<Fields> {
         tools.items().is_some() || tools.text().is_some_and(|text| text.contains(','))
     }) {
         let message = "`allowed-tools` is a list or has commas; other clients read words with blanks between them";
-        findings.push(
-            Finding::new(Code::AllowedToolsForm, tools.at, message)
-                .hint("write `allowed-tools: Read Grep`"),
-        );
+        let hint = match tools_as_words(tools) {
+            Some(words) => format!("write `allowed-tools: {words}`"),
+            None => "write the tools' names with blanks between them".to_owned(),
+        };
+        findings.push(Finding::new(Code::AllowedToolsForm, tools.at, message).hint(hint));
     }
     let description = required_text(front, "description", findings)?;
     Some(Fields {
@@ -80,7 +89,39 @@ fn bundle(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<Fields> {
         priority: priority(front, findings),
         assets: Vec::new(),
         scripts: Vec::new(),
+        conforming: false,
+        user_invocable: user_invocable(front, findings),
+        argument_hint: argument_hint(front),
     })
+}
+
+fn user_invocable(front: &YamlNode, findings: &mut Vec<Finding>) -> bool {
+    or_default(front, "user-invocable", "true or false", YamlNode::boolean, true, findings)
+}
+
+/// The hint on one line. Authors write `[file]` without quotes, which is a list.
+fn argument_hint(front: &YamlNode) -> Option<Box<str>> {
+    let node = front.get("argument-hint")?;
+    let text = match node.items() {
+        Some(items) => {
+            let words: Vec<&str> = items.iter().filter_map(YamlNode::text).collect();
+            format!("[{}]", words.join(", "))
+        }
+        None => one_line(node.text()?),
+    };
+    let hint: String = text.chars().take(MAX_ARGUMENT_HINT_CHARS).collect();
+    (!hint.is_empty()).then(|| hint.into())
+}
+
+/// The tools of a list or of a text with commas as words, where each is one.
+pub(super) fn tools_as_words(tools: &YamlNode) -> Option<String> {
+    let names: Vec<&str> = match tools.items() {
+        Some(items) => items.iter().map(YamlNode::text).collect::<Option<_>>()?,
+        None => tools.text()?.split(',').collect(),
+    };
+    let names: Vec<&str> = names.into_iter().map(str::trim).collect();
+    let is_word = |name: &&str| !name.is_empty() && !name.contains([' ', '\t', '\n', ',', '#']);
+    names.iter().all(is_word).then(|| names.join(" "))
 }
 
 /// The name as it is written, where it is one line of visible text.
@@ -122,6 +163,9 @@ fn tree(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<Fields> {
         priority: priority(front, findings),
         assets: declarations::assets(front, findings),
         scripts: declarations::scripts(front, findings),
+        conforming: false,
+        user_invocable: user_invocable(front, findings),
+        argument_hint: argument_hint(front),
     })
 }
 

@@ -4,8 +4,11 @@
 //! is not kept: of ten thousand skills an agent reads a few, and each can be read again and checked by its digest. Not
 //! here: a file's path, the files beside it and its parent, which the catalog knows.
 
+mod conformity;
 mod declarations;
+mod field_table;
 mod fields;
+mod fix;
 pub(crate) mod headings;
 mod keywords;
 mod repair;
@@ -20,7 +23,12 @@ use sha2::{Digest as _, Sha256};
 pub use declarations::{
     Argument, AssetDeclaration, AssetKind, Execution, ScriptDeclaration, is_variable_name,
 };
+pub use field_table::{
+    ARGUMENT_FIELDS, ASSET_FIELDS, CLIENT_FIELDS, FIELDS, FieldKind, FieldRule, FieldUse,
+    SCRIPT_FIELDS, fields_of, near_field,
+};
 pub use fields::{Dialect, Fields, MAX_PRIORITY};
+pub use fix::fixed;
 pub use split::MAX_FRONT_MATTER_BYTES;
 
 use crate::{
@@ -30,6 +38,12 @@ use crate::{
 
 /// SHA-256 of a file's bytes.
 pub type ContentDigest = [u8; 32];
+
+/// The front matter of a bundle that conforms, as its author wrote it: no line is repaired.
+pub fn written_front_matter(text: &str) -> Option<YamlNode> {
+    let front = text.get(split::split(text).ok()?.front)?;
+    yaml::parse(front).ok().filter(|front| front.entries().is_some())
+}
 
 /// What is known of a file's text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +90,17 @@ impl SkillText {
         self.whole
     }
 
+    /// The front matter, with the lines around it.
+    pub fn front_matter(&self) -> &str {
+        self.whole.get(..self.body.start).unwrap_or_default().trim()
+    }
+
+    /// How many lines of the file come before the body's first.
+    pub fn lines_above_body(&self) -> u32 {
+        let above = self.whole.get(..self.body.start).unwrap_or_default();
+        u32::try_from(above.matches('\n').count()).unwrap_or(u32::MAX)
+    }
+
     /// What follows the front matter, without blank lines around it.
     pub fn body(&self) -> &str {
         self.whole.get(self.body.clone()).unwrap_or_default()
@@ -120,7 +145,10 @@ impl Parsed {
         let draft = decode(bytes).and_then(|text| read(text, dialect, &mut findings));
         let draft = draft.map_err(|finding| findings.push(finding)).ok();
         let read = draft.and_then(|ParsedDraft { text, body, front }| {
-            let fields = fields::read(&front, dialect, &mut findings)?;
+            let mut fields = fields::read(&front, dialect, &mut findings)?;
+            if dialect == Dialect::Bundle {
+                fields.conforming = conformity::check(&front, &text, &mut findings);
+            }
             findings.extend(hidden_characters(&text));
             findings.extend(forged_heading(&text));
             let has_name = front.get("name").is_some();
@@ -147,6 +175,11 @@ impl Parsed {
     pub fn unread(finding: Finding) -> Self {
         Self { skill: None, findings: vec![finding] }
     }
+}
+
+/// The front matter of a text as a skill of this layout has it, repaired where need be; positions are the file's.
+pub fn front_matter(text: &str, dialect: Dialect) -> Option<YamlNode> {
+    read(text.to_owned(), dialect, &mut Vec::new()).ok().map(|draft| draft.front)
 }
 
 /// Characters that a reader does not see and a model does. They are served, since the bytes are the author's, with a
@@ -191,6 +224,24 @@ fn decode(bytes: Vec<u8>) -> Result<String, Finding> {
         Finding::new(Code::NotUtf8, at, format!("not UTF-8 text (byte {valid})"))
             .hint("save the file as UTF-8")
     })
+}
+
+/// What follows the front matter of a text, without blank lines around it; the whole text where it has none.
+pub fn body_of(text: &str) -> &str {
+    split::split(text).ok().and_then(|split| text.get(split.body)).unwrap_or(text)
+}
+
+/// The value of one front matter field as it is written, with its place in the file, for readers that need a field which no
+/// agent does. None where the front matter does not have it or is not YAML.
+pub fn front_matter_field(text: &str, key: &str) -> Option<YamlNode> {
+    let split = split::split(text).ok()?;
+    let front = text.get(split.front)?;
+    let is_written = front
+        .lines()
+        .any(|line| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':')));
+    // Most files do not have it, and parsing takes longer than looking.
+    let front = is_written.then(|| yaml::parse_below(front, split.line_offset).ok()).flatten()?;
+    front.get(key).cloned()
 }
 
 /// Splits and parses. A front matter that is not YAML is repaired line by line; of a bundle whose front matter cannot be

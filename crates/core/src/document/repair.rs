@@ -18,6 +18,7 @@ pub(super) fn repair_lines(front: &str) -> Option<String> {
         front.split_whitespace().filter_map(|word| word.strip_prefix('&')).collect();
     for line in front.split_inclusive('\n') {
         let content = line.trim_end_matches(['\n', '\r']);
+        let line_end = line.get(content.len()..).unwrap_or("\n");
         let untabbed = untab(content);
         let text = untabbed.as_deref().unwrap_or(content);
         let indent = text.len() - text.trim_start_matches(' ').len();
@@ -33,7 +34,7 @@ pub(super) fn repair_lines(front: &str) -> Option<String> {
             repaired.push_str(text);
         }
         changed |= untabbed.is_some();
-        repaired.push('\n');
+        repaired.push_str(line_end);
     }
     changed.then_some(repaired)
 }

@@ -89,16 +89,31 @@ impl Router {
                 added.put(&next, skill);
             }
         }
+        next.add(added);
+        next
+    }
+
+    fn add(&mut self, mut added: NewKeywords) {
         for keyword in added.known.into_values() {
-            if next.has(&keyword) {
+            if self.has(&keyword) {
                 continue;
             }
-            *next.lengths.entry(keyword.chars().count()).or_default() += 1;
+            *self.lengths.entry(keyword.chars().count()).or_default() += 1;
             added.trigrams.extend(trigrams_of(&keyword));
         }
-        next.trigrams.extend(added.trigrams);
-        next.listed.extend(added.listed);
-        next.entries.extend(added.entries);
+        self.trigrams.extend(added.trigrams);
+        self.listed.extend(added.listed);
+        self.entries.extend(added.entries);
+    }
+
+    /// The index as if a skill had these keywords. Answers still spell matched keywords as the catalog has them.
+    #[must_use]
+    pub(super) fn with_keywords(&self, skill: &Skill, keywords: &[String]) -> Self {
+        let mut next = self.clone();
+        next.remove(skill.id);
+        let mut added = NewKeywords::default();
+        added.put_keywords(&next, skill.id, keywords, skill.fields().priority);
+        next.add(added);
         next
     }
 
@@ -245,12 +260,16 @@ struct NewKeywords {
 impl NewKeywords {
     fn put(&mut self, router: &Router, skill: &Skill) {
         let fields = skill.fields();
-        if fields.keywords.is_empty() {
+        self.put_keywords(router, skill.id, &fields.keywords, fields.priority);
+    }
+
+    fn put_keywords(&mut self, router: &Router, skill: SkillId, words: &[String], priority: f64) {
+        if words.is_empty() {
             return;
         }
         let keywords: Box<[Arc<str>]> =
-            fields.keywords.iter().map(|word| self.keyword(router, word.to_lowercase())).collect();
-        let entry = Arc::new(KeywordEntry { skill: skill.id, keywords, priority: fields.priority });
+            words.iter().map(|word| self.keyword(router, word.to_lowercase())).collect();
+        let entry = Arc::new(KeywordEntry { skill, keywords, priority });
         let listed = |keyword: &Arc<str>| KeywordPosting {
             keyword: Arc::clone(keyword),
             entry: Arc::clone(&entry),

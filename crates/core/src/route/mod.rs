@@ -3,12 +3,15 @@
 //! Deterministic, free of side effects, bounded. In: a catalog and a request's text. Out: a [`RouteVerdict`]. Not
 //! here: how a verdict is worded for an agent (surface), what the chosen skill says (resolve).
 
+pub mod authoring;
+mod catalog_search;
 mod excerpt;
 mod index;
 mod keyword;
 pub mod ranked;
 mod verdict;
 
+pub use catalog_search::{clauses, search, search_text};
 pub use excerpt::excerpt;
 pub use index::Router;
 pub use keyword::matches;

@@ -10,6 +10,7 @@
 )]
 
 mod catalog;
+mod check;
 mod document;
 mod estimate;
 mod incremental;

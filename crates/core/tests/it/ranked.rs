@@ -499,3 +499,75 @@ proptest! {
         prop_assert_eq!(index.search(&name, 1).total, 1);
     }
 }
+
+mod families {
+    use skills_core::route::ranked::Family;
+
+    use super::*;
+
+    const COPY: [(&str, &str, &str); 5] = [
+        ("copy-writing", "Write marketing copy for a landing page, headlines, pricing, value", ""),
+        ("copy-editing", "Edit marketing copy for a landing page, headlines, pricing, proof", ""),
+        (
+            "copy-writing-pro",
+            "Write marketing copy for a landing page, headlines, pricing, value",
+            "",
+        ),
+        ("deploy", "Ship containers to the cluster", ""),
+        ("kubernetes", "Operate pods", "marketing copy"),
+    ];
+
+    fn places(families: &[Family]) -> Vec<Vec<(usize, Vec<usize>)>> {
+        let member = |member: &skills_core::route::ranked::FamilyMember| {
+            (member.place, member.duplicates.clone())
+        };
+        families.iter().map(|family| family.members.iter().map(member).collect()).collect()
+    }
+
+    // FAMILY-1
+    #[test]
+    fn siblings_stand_together_and_near_duplicates_in_one() {
+        let index = ranked(&COPY);
+        let families = index.families(&[3, 0, 4, 1, 2]);
+        assert_eq!(
+            places(&families),
+            [vec![(0, vec![])], vec![(1, vec![4]), (3, vec![])], vec![(2, vec![])]]
+        );
+        let clause = |skill: usize, number: usize| {
+            let (name, description, body) = COPY[skill];
+            SearchText { name, description, body, clauses: &[] }.clause(number)
+        };
+        let telling = |skill: usize, member: usize| {
+            let telling = &families[1].members[member].telling;
+            telling.iter().filter_map(|number| clause(skill, *number)).collect::<Vec<_>>()
+        };
+        assert_eq!(telling(0, 0), ["value", "Write marketing copy for a landing page"]);
+        assert_eq!(telling(1, 1), ["proof", "Edit marketing copy for a landing page"]);
+        assert!(families[0].members[0].telling.is_empty(), "alone, there is nothing to tell apart");
+    }
+
+    #[test]
+    fn fresh_skills_are_in_the_same_families_as_indexed_ones() {
+        let built = ranked(&COPY);
+        let (name, description, body) = COPY[1];
+        let fresh = ranked(&[COPY[0], ("x", "y", ""), COPY[2], COPY[3], COPY[4]])
+            .with([(1, Some(entry(name, description, body, &[])))]);
+        let all = [0, 1, 2, 3, 4, 9];
+        assert_eq!(fresh.families(&all), built.families(&all));
+    }
+
+    proptest! {
+        #[test]
+        fn every_hit_is_in_one_family(texts in prop::collection::vec("[a-d ,]{0,16}", 0..12)) {
+            let index = RankedIndex::new(texts.iter().map(|text| Some(entry("x", text, "", &[]))));
+            let all: Vec<usize> = (0..texts.len()).collect();
+            let families = index.families(&all);
+            let members = families.iter().flat_map(|family| &family.members);
+            let mut seen: Vec<usize> = members
+                .flat_map(|member| member.duplicates.iter().copied().chain([member.place]))
+                .collect();
+            seen.sort_unstable();
+            prop_assert_eq!(seen, all);
+        }
+    }
+}

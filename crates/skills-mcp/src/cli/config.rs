@@ -97,6 +97,6 @@ pub(super) fn plain(value: &ConfigValue) -> Json {
         ConfigValue::Count(count) => json!(count),
         ConfigValue::Text(text) => json!(without_userinfo(text)),
         ConfigValue::Words(words) => json!(words),
-        ConfigValue::Commands(commands) => json!(commands),
+        ConfigValue::Commands(pairs) | ConfigValue::Rules(pairs) => json!(pairs),
     }
 }

@@ -3,15 +3,20 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     process::ExitCode,
+    sync::Arc,
 };
 
 use serde_json::{Value, json};
-use skills_core::diagnostic::{Diagnostic, Severity};
+use skills_core::{
+    catalog::Skill,
+    diagnostic::{Code, Diagnostic, Severity},
+};
 
 use super::{
     Context, Failure, NO_SOURCE, Output, finding,
     output::{bold, counted, dim, safe},
     trust::{self, Asking},
+    version,
 };
 use crate::{
     clients::KnownClient,
@@ -27,6 +32,9 @@ use crate::{
     transport::{Client, ClientError, Era, Tried},
     usage::outlook,
 };
+
+/// So many diagnostics are shown, the worst first; the rest is a number.
+const MAX_SHOWN_DIAGNOSTICS: usize = 20;
 
 #[derive(clap::Args)]
 pub(super) struct DoctorOptions {
@@ -95,7 +103,10 @@ struct Examined {
 
 impl Examined {
     fn healthy(&self) -> bool {
-        self.refreshed.snapshot.count(Severity::Error) == 0 && self.tried.iter().all(Result::is_ok)
+        let diagnostics = self.refreshed.snapshot.diagnostics();
+        // A field or a declaration that has no effect is as wrong as a file that is not served.
+        let drops = diagnostics.iter().any(|found| found.finding.code.drops_content());
+        !drops && self.tried.iter().all(Result::is_ok)
     }
 
     /// The sources there are, by number; agents' directories that are missing are not worth a line.
@@ -138,6 +149,7 @@ impl Examined {
         json!({
             "healthy": self.healthy(),
             "version": env!("CARGO_PKG_VERSION"),
+            "commit": version::commit(),
             "sources": self.there().into_iter().map(source).collect::<Vec<_>>(),
             "watching": self.store.watching().ok(),
             "counts": counts(snapshot),
@@ -155,7 +167,7 @@ impl Examined {
 
     fn print(&self, out: &mut Output) {
         let snapshot = &self.refreshed.snapshot;
-        out.line(format!("{} {}", bold("skills-mcp"), env!("CARGO_PKG_VERSION")));
+        out.line(format!("{} {}", bold("skills-mcp"), version::VERSION));
         out.heading("Sources");
         if !self.store.sources().iter().any(Directory::is_there) {
             out.line(format!("  none; {NO_SOURCE}"));
@@ -245,20 +257,27 @@ fn presented(choice: ClientChoice) -> String {
     }
 }
 
-/// What became of the bundles that were found, and how often each diagnostic was made.
+/// What became of the files that were found, and how often each diagnostic was made.
 fn counts(snapshot: &Snapshot) -> Value {
     let catalog = &snapshot.catalog;
     let bundles = catalog.bundles();
     let merged = catalog.shadowed().iter().filter(|copy| copy.identical).count();
-    let is_bundle = |file: &str| {
-        file.rsplit('/').next().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"))
+    let sources = catalog.sources();
+    let of_skill = |skill: &'_ Skill| {
+        Some((Arc::clone(&sources.get(skill.source)?.name), skill.file.to_string()))
     };
+    let served: BTreeSet<(Arc<str>, String)> = catalog.skills().filter_map(of_skill).collect();
+    // Markdown without front matter is no skill that was skipped, and a skill may be served without a file that it declares.
     let refused = |found: &&Diagnostic| {
-        found.finding.code.severity() == Severity::Error && is_bundle(&found.file)
+        let code = found.finding.code;
+        code.refuses()
+            && code != Code::FrontMatterMissing
+            && !found.file.is_empty()
+            && !served.contains(&(Arc::clone(&found.source), found.file.clone()))
     };
     let diagnostics = snapshot.diagnostics();
-    let skipped: BTreeSet<&str> =
-        diagnostics.iter().filter(refused).map(|found| found.file.as_str()).collect();
+    let skipped: BTreeSet<(&str, &str)> =
+        diagnostics.iter().filter(refused).map(|found| (&*found.source, &*found.file)).collect();
     let mut codes: BTreeMap<&str, usize> = BTreeMap::new();
     for diagnostic in &diagnostics {
         *codes.entry(diagnostic.finding.code.name()).or_default() += 1;
@@ -297,8 +316,15 @@ fn content(out: &mut Output, snapshot: &Snapshot) {
     let summary: Vec<String> =
         counts.iter().map(|(severity, name)| counted(snapshot.count(*severity), name)).collect();
     out.line(format!("  {}", summary.join(", ")));
-    for diagnostic in &snapshot.diagnostics() {
+    let mut diagnostics = snapshot.diagnostics();
+    diagnostics.sort_by_key(|found| found.finding.code.severity());
+    for diagnostic in diagnostics.iter().take(MAX_SHOWN_DIAGNOSTICS) {
         finding::print(out, snapshot, diagnostic);
+    }
+    if let Some(more) =
+        diagnostics.len().checked_sub(MAX_SHOWN_DIAGNOSTICS).filter(|more| *more > 0)
+    {
+        out.line(format!("  … and {more} more; `skills-mcp check --all` lists all of them"));
     }
 }
 

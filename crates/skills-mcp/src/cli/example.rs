@@ -31,6 +31,7 @@ files![
     "skills/deploy/docker/assets/Dockerfile.template",
     "skills/deploy/docker/assets/docker-compose.example.yaml",
     "skills/deploy/docker/scripts/setup-docker.sh",
+    "skills/routing.yaml",
     "skills/ui/_index.md",
     "skills/ui/react/_index.md",
     "skills/ui/react/_index/assets/component-base.tsx.template",

@@ -55,6 +55,12 @@ impl Failure {
         }
     }
 
+    /// What is wrong.
+    #[cfg(feature = "http")]
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Says it on standard error.
     #[expect(
         clippy::print_stderr,

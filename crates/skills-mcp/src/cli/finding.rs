@@ -1,6 +1,6 @@
 //! A diagnostic on a terminal: the place, the message, the line itself with a mark, and the way out.
 
-use skills_core::diagnostic::Diagnostic;
+use skills_core::diagnostic::{Code, Diagnostic};
 
 use super::{
     Output,
@@ -8,11 +8,23 @@ use super::{
 };
 use crate::store::Snapshot;
 
-/// Prints one diagnostic.
+/// Prints one diagnostic with the whole path of its file.
 pub(super) fn print(out: &mut Output, snapshot: &Snapshot, diagnostic: &Diagnostic) {
+    print_below(out, &snapshot.described(diagnostic), snapshot, diagnostic);
+}
+
+/// Prints one diagnostic below a head of the caller's: place, level, code and message.
+pub(super) fn print_below(
+    out: &mut Output,
+    head: &str,
+    snapshot: &Snapshot,
+    diagnostic: &Diagnostic,
+) {
     let finding = &diagnostic.finding;
-    out.line(format!("  {}", safe(&snapshot.described(diagnostic))));
+    out.line(format!("  {}", safe(head)));
+    // A line with a secret in it does not go to a log.
     if finding.at.line > 0
+        && finding.code != Code::SecretLikely
         && let Some(line) = snapshot.line(&diagnostic.source, &diagnostic.file, finding.at.line)
     {
         let number = finding.at.line.to_string();

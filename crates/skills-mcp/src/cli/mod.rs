@@ -3,6 +3,10 @@
 //! Standard output is data, standard error is talk. Exit codes: 0 done, 1 findings, 2 usage or configuration,
 //! 3 environment, 70 our bug.
 
+mod ask;
+mod authoring;
+mod check;
+mod completions;
 mod config;
 mod demo;
 mod doctor;
@@ -13,29 +17,40 @@ mod hook;
 mod list;
 mod lock_file;
 mod log;
+mod man;
 mod mcp_server;
 mod memory;
 mod opened;
 mod output;
+mod report;
 mod run;
+mod schema;
 mod serve;
+#[cfg(feature = "http")]
+mod serve_http;
+mod shared;
 mod show;
 mod signals;
 mod status;
 mod sync;
+mod test;
 mod tools;
 mod trust;
 mod try_out;
 #[cfg(feature = "usage")]
 mod usage;
+mod version;
 mod why;
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
+use std::{process::ExitCode, sync::Arc};
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+pub use check::diagnostics_page;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use failure::Failure;
 use opened::Opened;
 use output::Output;
+pub use schema::SchemaFile;
+use shared::Shared;
 
 use crate::{
     clients::KnownClient,
@@ -49,13 +64,13 @@ use crate::{
         installed,
     },
     store::{Cause, Store},
-    surface::{Budget, ClientChoice, ListingStyle, ServerProfile, ToolSets},
+    surface::{Budget, ClientChoice, ServerProfile, ToolSets},
     usage::history,
 };
 
 /// Serves skills to AI coding agents over MCP
 #[derive(Parser)]
-#[command(version, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(version = version::VERSION, max_term_width = 100, after_help = AFTER_HELP)]
 struct Arguments {
     #[command(flatten)]
     shared: Shared,
@@ -66,74 +81,18 @@ struct Arguments {
 const AFTER_HELP: &str = "Without a command, skills-mcp serves MCP on standard input and output, so \
     {\"command\": \"skills-mcp\"} is a whole client entry.\nTry: skills-mcp demo";
 
-#[derive(Args, Clone, Debug)]
-struct Shared {
-    /// Serve this skills directory; may be given several times [env: `SKILLS_DIR`]
-    #[arg(long = "dir", value_name = "PATH", global = true)]
-    directories: Vec<PathBuf>,
-    /// Serve this git repository; may be given several times [env: `SKILLS_REPO`]
-    #[arg(long = "repo", value_name = "URL[#BRANCH|@COMMIT]", global = true)]
-    repositories: Vec<String>,
-    /// Set a configuration key, such as `matching.min_score=0.3`
-    #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
-    settings: Vec<String>,
-    /// Tool sets to offer: tree, skill, flat (comma-separated) or all [env: `SKILLS_TOOLS`]
-    #[arg(long = "tools", value_name = "SETS", global = true)]
-    tools: Option<String>,
-    /// How the `skill` tool lists the skills [default: as fits the client, else xml]
-    #[arg(long = "listing", value_enum, value_name = "STYLE", global = true)]
-    listing: Option<ListingStyle>,
-    /// How many tokens the tool list may cost: a number, 0 for no list of skills, or `unlimited` [default: as fits the client,
-    /// else 2000]
-    #[arg(long = "listing-budget", value_name = "TOKENS", global = true)]
-    listing_budget: Option<String>,
-    /// Present the server as fits this client, whatever the client calls itself; `none` for a client that is not known
-    #[arg(long = "client", value_name = "CLIENT", global = true)]
-    client: Option<String>,
-    /// Leave out the directories that this client loads by itself: claude-code, codex, cursor, …
-    /// (an unknown name prints all of them)
-    #[arg(long = "native", value_name = "CLIENT", global = true)]
-    native: Option<String>,
-    /// Do not serve the agents' directories and plugins
-    #[arg(long = "no-default-dirs", global = true)]
-    no_default_dirs: bool,
-    /// Log to standard error at this level: error, warn, info, debug or trace [env: `SKILLS_LOG`]
-    #[arg(long = "log", value_name = "LEVEL", global = true)]
-    log: Option<String>,
-}
-
-impl Shared {
-    /// The same flags, for a server of our own to be started with.
-    fn repeated(&self) -> Vec<String> {
-        let mut flags = Vec::new();
-        let mut flag = |name: &str, value: &str| flags.extend([name.to_owned(), value.to_owned()]);
-        self.directories.iter().for_each(|path| flag("--dir", &path.to_string_lossy()));
-        self.repositories.iter().for_each(|url| flag("--repo", url));
-        self.settings.iter().for_each(|setting| flag("--set", setting));
-        self.tools.iter().for_each(|tools| flag("--tools", tools));
-        self.native.iter().for_each(|client| flag("--native", client));
-        self.client.iter().for_each(|client| flag("--client", client));
-        self.listing_budget.iter().for_each(|budget| flag("--listing-budget", budget));
-        if let Some(style) = self.listing {
-            flag("--listing", if style == ListingStyle::List { "list" } else { "xml" });
-        }
-        if self.no_default_dirs {
-            flags.push("--no-default-dirs".to_owned());
-        }
-        flags
-    }
-}
-
 #[derive(Subcommand)]
 enum Command {
-    /// Serve MCP on standard input and output (the default)
-    Serve,
+    /// Serve MCP on standard input and output (the default), or over HTTP
+    Serve(serve::ServeOptions),
     /// Draw the tree of skills
     List(list::ListOptions),
     /// Show what an agent receives with a skill
     Show(show::ShowOptions),
     /// Search as an agent would, and show what decided
     Try(try_out::TryOutOptions),
+    /// Run the routing tests: whether requests find the skills they should
+    Test(test::TestOptions),
     /// Show what a client's model sees of this server before it calls a tool, and what that costs
     Tools(tools::ToolsOptions),
     /// Name the skill that fits a prompt, for a client's prompt hook
@@ -146,6 +105,10 @@ enum Command {
     Config(config::ConfigOptions),
     /// Check sources, content, settings and the protocol
     Doctor(doctor::DoctorOptions),
+    /// Check skills as their author: what is wrong, where, and how to correct it
+    Check(check::CheckOptions),
+    /// Print the JSON Schema of a file, for editors and other programs
+    Schema(schema::SchemaOptions),
     /// Show the settings that each source asks for, and agree to them
     Trust(trust::TrustOptions),
     /// Fetch the repositories now
@@ -161,6 +124,13 @@ enum Command {
     Demo(demo::DemoOptions),
     /// Serve a project's bundles through skills.list and skills.search
     McpServer(mcp_server::McpServerOptions),
+    #[command(flatten)]
+    Authoring(authoring::AuthoringCommand),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsOptions),
+    /// Print the manual page
+    #[command(hide = true)]
+    Man,
 }
 
 /// Runs the program of this name with the process's own arguments.
@@ -173,29 +143,39 @@ pub fn run(program: &'static str) -> ExitCode {
         return code;
     }
     signals::outlive_file_size_limit();
-    let command = Arguments::command().name(program).bin_name(program);
-    let arguments =
-        match command.try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches)) {
-            Ok(arguments) => arguments,
-            Err(error) if error.use_stderr() && hook::is_hook(std::env::args_os()) => {
-                return ExitCode::SUCCESS;
-            }
-            Err(error) => {
-                let _ = error.print();
-                return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
-            }
-        };
-    let context = Context { environment: Environment::read(), shared: arguments.shared };
-    match context.run(arguments.command.unwrap_or(Command::Serve)) {
+    let program = version::called_name(std::env::args_os().next()).unwrap_or(program);
+    let arguments = match command_line(program)
+        .try_get_matches()
+        .and_then(|matches| Arguments::from_arg_matches(&matches))
+    {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() && hook::is_hook(std::env::args_os()) => {
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let context = Context { program, environment: Environment::read(), shared: arguments.shared };
+    match context
+        .run(arguments.command.unwrap_or_else(|| Command::Serve(serve::ServeOptions::default())))
+    {
         Ok(code) => code,
         Err(_) if hook::is_hook(std::env::args_os()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
 }
 
+/// The command line of the program of this name.
+fn command_line(program: &'static str) -> clap::Command {
+    Arguments::command().name(program).bin_name(program)
+}
+
 /// What every command starts from.
 #[derive(Clone)]
 struct Context {
+    program: &'static str,
     environment: Environment,
     shared: Shared,
 }
@@ -203,22 +183,24 @@ struct Context {
 impl Context {
     fn run(&self, command: Command) -> Result<ExitCode, Failure> {
         let level = self.shared.log.as_deref().or_else(|| self.environment.get("SKILLS_LOG"));
-        let serving = matches!(command, Command::Serve | Command::McpServer(_));
+        let serving = matches!(command, Command::Serve(_) | Command::McpServer(_));
         #[cfg(feature = "usage")]
         let serving = serving || matches!(&command, Command::Usage(command) if command.serves());
         let quiet = matches!(command, Command::Hook(_)) && level.is_none();
         if !quiet {
             log::start(level, if serving { log::SERVING } else { log::OTHERWISE })?;
         }
-        if matches!(command, Command::Serve | Command::McpServer(_)) {
+        let on_streams = matches!(&command, Command::Serve(options) if options.is_on_streams());
+        if on_streams || matches!(command, Command::McpServer(_)) {
             // Before the first thread is started.
             skills_memory::limit_pools();
         }
         match command {
-            Command::Serve => serve::run(self),
+            Command::Serve(options) => serve::run(self, &options),
             Command::List(options) => list::run(self, &options),
             Command::Show(options) => show::run(self, &options),
             Command::Try(options) => try_out::run(self, &options),
+            Command::Test(options) => test::run(self, &options),
             Command::Tools(options) => tools::run(self, &options),
             Command::Hook(options) => hook::run(self, &options),
             Command::Run(options) => run::run(self, &options),
@@ -226,10 +208,18 @@ impl Context {
             Command::McpServer(options) => mcp_server::run(self, &options),
             Command::Config(options) => config::run(self, &options),
             Command::Doctor(options) => doctor::run(self, &options),
+            Command::Check(options) => check::run(self, &options),
+            Command::Schema(options) => {
+                schema::run(&options);
+                Ok(ExitCode::SUCCESS)
+            }
             Command::Trust(options) => trust::run(self, &options),
             Command::Sync(options) => sync::run(self, &options),
             Command::Status(options) => status::run(self, &options),
             Command::Demo(options) => demo::run(&options),
+            Command::Authoring(command) => command.run(self),
+            Command::Completions(options) => completions::run(self, &options),
+            Command::Man => man::run(self),
             #[cfg(feature = "usage")]
             Command::Usage(command) => command.run(self),
         }

@@ -3,9 +3,12 @@
 //! What content says is escaped on its way to a terminal. JSON has the same characters as `\u` escapes, so that it means
 //! exactly what it says and shows nothing that it does not.
 
-use std::io::{BufRead as _, IsTerminal as _, Write as _, stderr, stdin, stdout};
+use std::io::{IsTerminal as _, Write as _, stderr, stdout};
 
 use skills_core::{catalog::Skill, diagnostic::is_invisible};
+
+/// Longer lines of prose are hard to read, however wide the terminal is.
+const MAX_SENTENCE_WIDTH: usize = 100;
 
 /// Where a command prints.
 pub(super) struct Output {
@@ -25,6 +28,19 @@ impl Output {
     /// One line. A reader who has gone away is no error of ours.
     pub(super) fn line(&mut self, text: impl AsRef<str>) {
         let _ = writeln!(self.stream, "{}", text.as_ref());
+    }
+
+    /// A sentence, in lines that are broken between words and begin with this indentation.
+    pub(super) fn sentence(&mut self, indent: &str, text: &str) {
+        let width = self.width.min(MAX_SENTENCE_WIDTH).saturating_sub(indent.len());
+        for line in wrapped(&safe(text), width) {
+            self.line(format!("{indent}{line}"));
+        }
+    }
+
+    /// A text that an answer follows on the same line.
+    pub(super) fn prompt(&mut self, text: &str) {
+        let _ = write!(self.stream, "{text}").and_then(|()| self.stream.flush());
     }
 
     /// A value as one line of JSON.
@@ -59,17 +75,6 @@ pub(super) fn passed_on(out: &str, err: &str, about: &str) {
 #[cfg(feature = "usage")]
 pub(super) fn aside(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
-}
-
-/// Asks a person for a yes; without a terminal the answer is no, and nothing is asked.
-pub(super) fn confirmed(question: &str) -> bool {
-    if !stdin().is_terminal() || !stdout().is_terminal() {
-        return false;
-    }
-    let _ = write!(stdout(), "{question} [y/N] ").and_then(|()| stdout().flush());
-    let mut line = String::new();
-    let read = stdin().lock().read_line(&mut line);
-    read.is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
 }
 
 /// Emphasised.
@@ -124,6 +129,21 @@ pub(super) fn fitted(text: &str, width: usize) -> String {
     format!("{}…", cut.trim_end())
 }
 
+/// The text in lines of at most this many characters, broken between words.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// `functions (browserbase-functions)`: what is shown of a skill, and what else leads to it.
 pub(super) fn with_other_name(shown: &str, skill: Option<&Skill>) -> String {
     match skill.and_then(|skill| skill.other_name(shown)) {
@@ -156,6 +176,13 @@ mod tests {
             shown.contains("\\u202e") && shown.contains("\\udb40\\udc41") && shown.contains('é')
         );
         assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), json);
+    }
+
+    #[test]
+    fn a_text_is_broken_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("incomprehensible", 7), ["incomprehensible"]);
+        assert_eq!(wrapped("", 7), Vec::<String>::new());
     }
 
     #[test]

@@ -12,8 +12,8 @@ use super::{
 use crate::{
     paths::exists,
     script::{
-        NetworkAccess, Plan, RunRequest, Runs, WorkingDirectory, authorize, check_scripts_enabled,
-        protect_process,
+        NetworkAccess, Plan, RunRequest, Runs, WorkIn, WorkingDirectory, authorize,
+        check_scripts_enabled, protect_process,
     },
 };
 
@@ -110,7 +110,8 @@ fn explain(
     check_scripts_enabled(snapshot).map_err(|denied| Failure::finding(denied.message))?;
     let skill = opened.skill(&options.path)?;
     let cwd = options.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
-    let request = RunRequest { file: &options.script, arguments, cwd: cwd.as_deref() };
+    let work_in = WorkIn::Local(cwd.as_deref());
+    let request = RunRequest { file: &options.script, arguments, work_in };
     let plan = authorize(snapshot, runs.host(), skill, &request)
         .map_err(|denied| Failure::finding(denied.message).with_hint(AGENTS_ANSWER))?;
     let facts = facts(&runs, &plan);

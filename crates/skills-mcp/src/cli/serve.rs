@@ -1,4 +1,4 @@
-//! `serve`: MCP on standard input and output.
+//! `serve`: MCP on standard input and output, or over HTTP (`serve_http`).
 
 use std::{
     io::{IsTerminal as _, stdin},
@@ -16,7 +16,35 @@ use crate::{
     usage::Recording,
 };
 
-pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(super) struct ServeOptions {
+    #[cfg(feature = "http")]
+    #[command(flatten)]
+    http: super::serve_http::HttpOptions,
+}
+
+impl ServeOptions {
+    /// Whether one client on the standard streams is served.
+    #[cfg(feature = "http")]
+    pub(super) fn is_on_streams(&self) -> bool {
+        !self.http.is_chosen()
+    }
+
+    /// Without HTTP there is nothing else.
+    #[cfg(not(feature = "http"))]
+    #[expect(clippy::unused_self, reason = "with HTTP the options decide")]
+    pub(super) fn is_on_streams(&self) -> bool {
+        true
+    }
+}
+
+pub(super) fn run(context: &Context, options: &ServeOptions) -> Result<ExitCode, Failure> {
+    #[cfg(feature = "http")]
+    if !options.is_on_streams() {
+        return super::serve_http::run(context, &options.http);
+    }
+    #[cfg(not(feature = "http"))]
+    let _ = options;
     let store = context.serving_store()?;
     let profile = context.profile()?;
     serve(context, store, profile)
@@ -36,19 +64,8 @@ pub(super) fn serve(
     store: Store,
     profile: ServerProfile,
 ) -> Result<ExitCode, Failure> {
-    script::protect_process();
     let store = Arc::new(store);
-    let sources = store.sources();
-    let there = || sources.iter().filter(|source| source.is_there());
-    for source in there() {
-        let url = source.repository().map(|repository| repository.remote().to_string());
-        tracing::info!(source = &**source.name(), path = %source.path().display(), url, "serving");
-    }
-    if !profile.named && there().next().is_none() {
-        tracing::warn!(
-            "no source is named and no agent's directory is there, so there are no skills: {NO_SOURCE}"
-        );
-    }
+    prepare(&store, &profile);
     if stdin().is_terminal() {
         tracing::info!(
             "waiting for an MCP client on standard input; Ctrl-C ends it, `skills-mcp demo` shows what it does"
@@ -61,11 +78,7 @@ pub(super) fn serve(
         .enable_all()
         .build()?;
     let (ended, when) = runtime.block_on(async {
-        tokio::spawn(keep(Arc::clone(&store)));
-        tokio::spawn(keep_synced(Arc::clone(&store)));
-        tokio::spawn(memory::keep_small(Arc::clone(&store)));
-        tokio::task::spawn_blocking(sweep);
-        recording.spawn();
+        spawn_tasks(&store, &recording);
         let runs = Runs::new(&context.environment);
         let (sink, telemetry) = (recording.sink(), recording.telemetry());
         let dispatcher = Dispatcher::new(Arc::clone(&store), profile, runs, sink, telemetry);
@@ -77,6 +90,31 @@ pub(super) fn serve(
     // A read of standard input may still block a thread, and nothing is left to wait for.
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prepares this process, and says what is served.
+pub(super) fn prepare(store: &Store, profile: &ServerProfile) {
+    script::protect_process();
+    let sources = store.sources();
+    let there = || sources.iter().filter(|source| source.is_there());
+    for source in there() {
+        let url = source.repository().map(|repository| repository.remote().to_string());
+        tracing::info!(source = &**source.name(), path = %source.path().display(), url, "serving");
+    }
+    if !profile.named && there().next().is_none() {
+        tracing::warn!(
+            "no source is named and no agent's directory is there, so there are no skills: {NO_SOURCE}"
+        );
+    }
+}
+
+/// Starts what runs beside the calls.
+pub(super) fn spawn_tasks(store: &Arc<Store>, recording: &Recording) {
+    tokio::spawn(keep(Arc::clone(store)));
+    tokio::spawn(keep_synced(Arc::clone(store)));
+    tokio::spawn(memory::keep_small(Arc::clone(store)));
+    tokio::task::spawn_blocking(sweep);
+    recording.spawn();
 }
 
 /// Removes what earlier runs of scripts left, and says what stays.

@@ -10,8 +10,9 @@ use serde_json::{Value as Json, json};
 
 use super::{
     Context, Failure, Output,
+    ask::confirmed,
     config::plain,
-    output::{bold, confirmed, dim, safe},
+    output::{bold, dim, safe},
 };
 use crate::{
     config::{
@@ -134,7 +135,7 @@ fn asked_for(
             "name it as `skills-mcp doctor` does, or by its folder or URL",
         ));
     };
-    let other = Context { environment: context.environment.clone(), shared };
+    let other = Context { shared, ..context.clone() };
     let store = other.opened()?.store;
     let asking = all(&store, None);
     Ok((store, asking))

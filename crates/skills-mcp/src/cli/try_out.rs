@@ -2,17 +2,22 @@
 
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use skills_core::{
-    catalog::{Catalog, Skill, SkillId},
-    route::{KeywordHit, RouteVerdict, ranked},
+    diagnostic::Position,
+    route::authoring::{ExpectedSkill, ResolvedTest, RoutingTest, smallest_edit},
 };
 
 use super::{
     Context, Failure, Output,
     output::{bold, counted, dim, fitted, safe},
+    test::{ExplainedTest, TestPlace, body, explanation},
 };
-use crate::store::clause_of;
+use crate::{
+    store::Snapshot,
+    surface::{ExplainedRoute, ExplainedSearch},
+    usage::learn_now,
+};
 
 #[derive(clap::Args)]
 pub(super) struct TryOutOptions {
@@ -21,131 +26,135 @@ pub(super) struct TryOutOptions {
     /// How many candidates to show
     #[arg(long, default_value_t = 5)]
     limit: usize,
+    /// The path of the skill that the request should find; exits with 1 if it does not
+    #[arg(long, value_name = "PATH|none")]
+    expect: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(context: &Context, options: &TryOutOptions) -> Result<ExitCode, Failure> {
-    let snapshot = context.opened()?.snapshot;
-    let catalog = &snapshot.catalog;
-    let ranking = snapshot.search(&options.request, options.limit);
-    let verdict = snapshot.route(&options.request);
-    let keywords = Keywords::of(catalog, &options.request, &verdict);
+    let opened = context.opened()?;
+    learn_now(&context.environment, &opened.store);
+    let snapshot = opened.store.known().unwrap_or(opened.snapshot);
+    let expected = options.expect.as_deref().map(|path| expected(&snapshot, options, path));
+    let expected = expected.transpose()?;
+    let passed = expected.as_ref().is_none_or(ExplainedTest::passed);
+    let code = if passed { ExitCode::SUCCESS } else { ExitCode::from(1) };
+    let search = ExplainedSearch::of(&snapshot, &options.request, options.limit);
     let mut out = Output::new();
     if options.json {
-        let hits: Vec<Value> = ranking.hits.iter().map(|hit| hit_json(catalog, hit)).collect();
-        let shown = json!({
-            "request": options.request,
-            "total": ranking.total,
-            "confident": ranking.confident,
-            "hits": hits,
-            "get_skill": keywords.json(catalog),
-        });
+        let mut shown = json!(search);
+        if let (Some(test), Some(shown)) = (expected, shown.as_object_mut()) {
+            let expected = json!({
+                "skill": test.expected,
+                "passed": test.passed(),
+                "failure": test.failure,
+                "change": test.change,
+            });
+            shown.insert("expected".to_owned(), expected);
+        }
         out.json(&shown);
-        return Ok(ExitCode::SUCCESS);
+        return Ok(code);
     }
-    ranked(&mut out, catalog, &ranking);
-    keywords.print(&mut out, catalog);
-    Ok(ExitCode::SUCCESS)
+    ranked(&mut out, &search);
+    keywords(&mut out, &search.get_skill);
+    if let Some(test) = expected {
+        out.heading(if test.passed() { "As expected" } else { "Not as expected" });
+        if test.passed() {
+            out.line(format!("   {}", safe(&test.expected)));
+        } else {
+            explanation(&mut out, &test);
+        }
+    }
+    Ok(code)
 }
 
-fn ranked(out: &mut Output, catalog: &Catalog, ranking: &ranked::Ranking) {
-    out.line(bold(&format!("Ranked search: {} found", counted(ranking.total, "skill"))));
-    if !ranking.hits.is_empty() {
-        out.line(dim(if ranking.confident {
+/// Whether the request finds what was expected, and if not, what would change that.
+fn expected(
+    snapshot: &Snapshot,
+    options: &TryOutOptions,
+    path: &str,
+) -> Result<ExplainedTest, Failure> {
+    let place = TestPlace { file: "--expect".to_owned(), line: 1, column: 1 };
+    let test = RoutingTest {
+        request: options.request.clone(),
+        expect: Some(match path {
+            "none" => ExpectedSkill::Nothing,
+            _ => ExpectedSkill::Named(path.to_owned()),
+        }),
+        not: None,
+        within: 1,
+        at: Position { line: 1, column: 1 },
+    };
+    let test = ResolvedTest::resolve(test, &snapshot.catalog)
+        .map_err(|error| Failure::usage(format!("--expect: {}", error.message), error.hint))?;
+    let routes = snapshot.routes();
+    let judged = test.judge(&routes);
+    let tests = [(test, judged)];
+    let edit = smallest_edit(0, &tests, &routes, |skill| body(snapshot, skill));
+    let [(test, judged)] = tests;
+    Ok(ExplainedTest::new(snapshot, place, test, judged, edit))
+}
+
+fn ranked(out: &mut Output, search: &ExplainedSearch<'_>) {
+    out.line(bold(&format!("Ranked search: {} found", counted(search.total, "skill"))));
+    if !search.hits.is_empty() {
+        out.line(dim(if search.confident {
             "the first stands out"
         } else {
             "several match about equally well"
         }));
     }
-    for (place, hit) in ranking.hits.iter().enumerate() {
+    for place in search.shown_places() {
+        let Some(hit) = search.hits.get(place) else { continue };
         out.line("");
-        let label = safe(&label(catalog, hit));
+        let label = safe(hit.skill);
         out.line(format!("{}. {}  {}", place + 1, bold(&label), dim(&format!("{:.3}", hit.score))));
         out.line(format!(
             "   words {:.3} + name {:.3} + clauses {:.3}",
-            hit.bm25, hit.name, hit.clauses
+            hit.words, hit.name, hit.clauses
         ));
         out.line(format!("   matched: {}", safe(&hit.matched_terms.join(", "))));
-        if let Some(clause) = clause(catalog, hit) {
-            out.line(format!("   best clause: {}", fitted(&clause, out.width.saturating_sub(16))));
+        if let Some(clause) = &hit.clause {
+            out.line(format!("   best clause: {}", fitted(clause, out.width.saturating_sub(16))));
+        }
+        if hit.learned_from > 0 {
+            out.line(format!("   learned from: {}", counted(hit.learned_from, "request")));
+        }
+        if let Some(leader) = hit.sibling_of {
+            out.line(format!("   sibling of: {}", safe(leader)));
+        }
+        if let Some(differs_by) = &hit.differs_by {
+            let width = out.width.saturating_sub(15);
+            out.line(format!("   differs by: {}", fitted(differs_by, width)));
+        }
+        if !hit.nearly_the_same.is_empty() {
+            let same = hit.nearly_the_same.join(", ");
+            out.line(format!("   nearly the same: {}", safe(&same)));
         }
     }
 }
 
 /// What `get_skill` makes of the request.
-struct Keywords<'a> {
-    /// The skill whose path the request is; then keywords do not decide.
-    at_path: Option<&'a Skill>,
-    verdict: &'static str,
-    hits: &'a [KeywordHit],
-}
-
-impl<'a> Keywords<'a> {
-    fn of(catalog: &'a Catalog, request: &str, verdict: &'a RouteVerdict) -> Self {
-        let (verdict, hits) = match verdict {
-            RouteVerdict::NoMatch { closest } => ("no_match", closest.as_slice()),
-            RouteVerdict::Match(hit) => ("match", std::slice::from_ref(hit)),
-            RouteVerdict::Ambiguous(hits) => ("ambiguous", hits.as_slice()),
-        };
-        Self { at_path: catalog.at_path(request), verdict, hits }
+fn keywords(out: &mut Output, route: &ExplainedRoute<'_>) {
+    out.heading("Keyword formula (get_skill)");
+    if let Some(path) = route.path {
+        let path = safe(path);
+        out.line(format!(
+            "   the request is the path of {path}, so get_skill loads it whatever follows"
+        ));
     }
-
-    fn print(&self, out: &mut Output, catalog: &Catalog) {
-        out.heading("Keyword formula (get_skill)");
-        if let Some(skill) = self.at_path {
-            let path = safe(&skill.identity);
-            out.line(format!(
-                "   the request is the path of {path}, so get_skill loads it whatever follows"
-            ));
-        }
-        match (self.verdict, self.hits) {
-            ("no_match", []) => out.line("   no keyword matches"),
-            ("no_match", _) => out.line("   nothing reaches matching.min_score; the closest:"),
-            ("ambiguous", _) => out.line("   ambiguous, the scores are too close:"),
-            _ => {}
-        }
-        for hit in self.hits {
-            let name = catalog.skill(hit.skill).map(|skill| safe(&skill.identity));
-            let name = name.unwrap_or_default();
-            let matched = dim(&safe(&hit.matched.join(", ")));
-            out.line(format!("   {name}  {}  {matched}", hit.score.rounded()));
-        }
+    match (route.keywords, &*route.candidates) {
+        ("no_match", []) => out.line("   no keyword matches"),
+        ("no_match", _) => out.line("   nothing reaches matching.min_score; the closest:"),
+        ("ambiguous", _) => out.line("   ambiguous, the scores are too close:"),
+        _ => {}
     }
-
-    fn json(&self, catalog: &Catalog) -> Value {
-        let hit = |hit: &KeywordHit| {
-            json!({
-                "skill_path": catalog.skill(hit.skill).map(|skill| skill.identity.to_string()),
-                "score": hit.score.rounded(),
-                "matched_keywords": hit.matched,
-            })
-        };
-        json!({
-            "path": self.at_path.map(|skill| skill.identity.to_string()),
-            "keywords": self.verdict,
-            "candidates": self.hits.iter().map(hit).collect::<Vec<_>>(),
-        })
+    for candidate in &route.candidates {
+        let name = safe(candidate.skill_path);
+        let matched = dim(&safe(&candidate.matched_keywords.join(", ")));
+        out.line(format!("   {name}  {}  {matched}", candidate.score));
     }
-}
-
-fn label(catalog: &Catalog, hit: &ranked::SearchHit) -> String {
-    catalog.skill(SkillId::at(hit.entry)).map(|skill| skill.label.to_string()).unwrap_or_default()
-}
-
-fn clause(catalog: &Catalog, hit: &ranked::SearchHit) -> Option<String> {
-    clause_of(catalog.skill(SkillId::at(hit.entry))?, hit.clause?)
-}
-
-fn hit_json(catalog: &Catalog, hit: &ranked::SearchHit) -> Value {
-    json!({
-        "skill": label(catalog, hit),
-        "score": hit.score,
-        "words": hit.bm25,
-        "name": hit.name,
-        "clauses": hit.clauses,
-        "matched_terms": hit.matched_terms,
-        "clause": clause(catalog, hit),
-    })
 }

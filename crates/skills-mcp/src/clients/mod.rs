@@ -3,8 +3,10 @@
 //! Adding a client is adding a row to the table. Not here: reading directories (source), and how a server presents itself to a
 //! client (surface).
 
+mod entry;
 mod table;
 
+pub use entry::{EntryFormat, ServerEntry};
 pub use table::CLIENTS;
 
 /// A program that speaks MCP, loads skills from directories itself, or both.
@@ -22,10 +24,23 @@ pub struct KnownClient {
     pub user: &'static [&'static str],
     /// Whether it loads Claude Code's plugins.
     pub claude_plugins: bool,
+    /// Where its configuration names MCP servers; none where that is not known, or is set in its windows only.
+    pub entry: Option<ServerEntry>,
     /// What it does with a server's texts; none where that is not known.
     pub handling: Option<Handling>,
     /// How a program that it runs when its user submits a prompt answers; none where it runs none.
     pub hook: Option<HookFormat>,
+    /// How much of a skill's description it takes where it loads the skill itself; none where that is not known.
+    pub own_listing: Option<Fact<OwnListing>>,
+}
+
+/// How much of a skill's description a client takes where it loads the skill itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnListing {
+    /// So many characters; it cuts the rest.
+    Cut(usize),
+    /// So many characters; it does not load a skill with more.
+    Refused(usize),
 }
 
 /// How a prompt hook's answer is written.

@@ -3,7 +3,10 @@
 //! A row lists only the directories that the client is known to load: a directory too many hides skills, one too few merely
 //! shows them twice. Every value of a client's handling says how it is known; `scripts/clients` measures again.
 
-use super::{Fact, FactSource, Handling, HookFormat, KnownClient, StructuredUse, ToolSight};
+use super::{
+    EntryFormat, Fact, FactSource, Handling, HookFormat, KnownClient, OwnListing, ServerEntry,
+    StructuredUse, ToolSight,
+};
 
 const AGENTS: &str = ".agents/skills";
 const CLAUDE: &str = ".claude/skills";
@@ -25,6 +28,7 @@ const QWEN_NATIVE: &[&str] = &[".qwen/skills", AGENTS];
 /// Every client there is.
 pub const CLIENTS: &[KnownClient] = &[
     KnownClient {
+        entry: Some(entry(".mcp.json", EntryFormat::McpServers)),
         reported: &["claude-code"],
         claude_plugins: true,
         handling: Some(Handling {
@@ -38,9 +42,11 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CAREFUL
         }),
         hook: PROMPT_SUBMIT,
+        own_listing: Some(documented(OwnListing::Cut(1_536))),
         ..row("claude-code", "Claude Code", &[CLAUDE], &[CLAUDE])
     },
     KnownClient {
+        entry: Some(entry(".codex/config.toml", EntryFormat::Toml)),
         reported: &["codex-mcp-client"],
         handling: Some(Handling {
             // In code mode; else 48,000.
@@ -48,6 +54,7 @@ pub const CLIENTS: &[KnownClient] = &[
             ..CODEX_HANDLING
         }),
         hook: PROMPT_SUBMIT,
+        own_listing: Some(documented(OwnListing::Refused(1_024))),
         ..row("codex", "Codex", CODEX_NATIVE, CODEX_NATIVE)
     },
     KnownClient {
@@ -64,6 +71,7 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("codex-code-mode", "Codex in code mode", CODEX_NATIVE, CODEX_NATIVE)
     },
     KnownClient {
+        entry: Some(entry(".mcp.json", EntryFormat::McpServers)),
         reported: &["copilot-cli", "github-copilot-developer"],
         handling: Some(Handling {
             first_request: measured(ToolSight::Whole),
@@ -79,6 +87,7 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("copilot", "GitHub Copilot CLI", COPILOT_PROJECT, COPILOT_USER)
     },
     KnownClient {
+        entry: Some(entry(".vscode/mcp.json", EntryFormat::Servers)),
         reported: &["visual studio code", "visual studio code - insiders"],
         handling: Some(Handling {
             // With some models; with the others whole.
@@ -94,11 +103,13 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("vscode", "VS Code", COPILOT_PROJECT, VSCODE_USER)
     },
     KnownClient {
+        entry: Some(entry(".cursor/mcp.json", EntryFormat::McpServers)),
         reported: &["cursor-vscode", "cursor"],
         handling: Some(Handling { first_request: documented(ToolSight::Name), ..CAREFUL }),
         ..row("cursor", "Cursor", CURSOR_PROJECT, CURSOR_USER)
     },
     KnownClient {
+        entry: Some(entry("claude_desktop_config.json", EntryFormat::McpServers)),
         reported: &["claude-ai"],
         handling: Some(Handling {
             first_request: documented(ToolSight::Name),
@@ -110,6 +121,7 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("claude-desktop", "Claude Desktop", &[], &[])
     },
     KnownClient {
+        entry: Some(entry(".gemini/settings.json", EntryFormat::McpServers)),
         reported: &["gemini-cli-mcp-client"],
         handling: Some(Handling {
             first_request: measured(ToolSight::Whole),
@@ -124,6 +136,7 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("gemini", "Gemini CLI", &[".gemini/skills", AGENTS], &[".gemini/skills", AGENTS])
     },
     KnownClient {
+        entry: Some(entry("opencode.json", EntryFormat::Mcp)),
         reported: &["opencode"],
         handling: Some(Handling {
             first_request: measured(ToolSight::Whole),
@@ -139,6 +152,7 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("opencode", "OpenCode", OPENCODE_PROJECT, OPENCODE_USER)
     },
     KnownClient {
+        entry: Some(entry(".goose/config.yaml", EntryFormat::Extensions)),
         reported: &["goose", "goose-desktop", "goose-cli"],
         handling: Some(Handling {
             first_request: documented(ToolSight::Whole),
@@ -169,6 +183,7 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("cline", "Cline", &[AGENTS], &[AGENTS])
     },
     KnownClient {
+        entry: Some(entry(".zed/settings.json", EntryFormat::ContextServers)),
         reported: &["zed"],
         handling: Some(Handling {
             first_request: documented(ToolSight::Whole),
@@ -194,11 +209,15 @@ pub const CLIENTS: &[KnownClient] = &[
     },
     row("kilo", "Kilo Code", &[AGENTS], &[".kilo/skills"]),
     KnownClient {
+        entry: Some(entry("~/.codeium/windsurf/mcp_config.json", EntryFormat::McpServers)),
         reported: &["windsurf-client", "windsurf"],
         handling: Some(Handling { first_request: assumed(ToolSight::Whole), ..CAREFUL }),
         ..row("windsurf", "Windsurf", &[".windsurf/skills", AGENTS], WINDSURF_USER)
     },
-    row("kiro", "Kiro", &[".kiro/skills"], &[".kiro/skills"]),
+    KnownClient {
+        entry: Some(entry(".kiro/settings/mcp.json", EntryFormat::McpServers)),
+        ..row("kiro", "Kiro", &[".kiro/skills"], &[".kiro/skills"])
+    },
     row("roo", "Roo Code", &[".roo/skills"], &[".roo/skills"]),
     KnownClient {
         reported: &["continue-cli-client"],
@@ -215,6 +234,7 @@ pub const CLIENTS: &[KnownClient] = &[
     },
     row("junie", "Junie", &[".junie/skills"], &[".junie/skills"]),
     KnownClient {
+        entry: Some(entry(".qwen/settings.json", EntryFormat::McpServers)),
         // The name that the user gave the server follows.
         reported: &["qwen-cli-mcp-client*"],
         handling: Some(Handling {
@@ -296,7 +316,13 @@ const fn row(
         project,
         user,
         claude_plugins: false,
+        entry: None,
         handling: None,
         hook: None,
+        own_listing: None,
     }
+}
+
+const fn entry(file: &'static str, format: EntryFormat) -> ServerEntry {
+    ServerEntry { file, format }
 }

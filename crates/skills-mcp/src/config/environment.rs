@@ -45,6 +45,14 @@ pub const VARIABLES: &[Variable] = &[
         "COLLECT_TOKEN",
         "token that `collect` and `dashboard` require of their clients; several, separated by commas, while one replaces another",
     ),
+    secret_variable(
+        "SKILLS_HTTP_TOKENS",
+        "tokens that `serve --http` requires of its clients: `NAME = TOKEN [LIMIT …]`, several separated by semicolons",
+    ),
+    secret_variable(
+        "SKILLS_WEBHOOK_SECRET",
+        "secret of the webhook of `serve --http`, as the git host has it",
+    ),
     secret_variable("DATABASE_URL", "address of the PostgreSQL database, for `--store postgres`"),
     Variable {
         sets: &[("refresh.enabled", Some("true")), ("refresh.interval_minutes", None)],

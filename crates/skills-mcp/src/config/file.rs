@@ -31,6 +31,19 @@ fn read_at_most(path: &Path, max: u64, too_large: &'static str) -> io::Result<St
     if read as u64 > max { Err(io::Error::other(too_large)) } else { Ok(text) }
 }
 
+/// The text of a file that holds secrets: a regular file that only its owner may read.
+pub fn read_secret(path: &Path) -> io::Result<String> {
+    let found = fs::metadata(path)?;
+    if !found.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    #[cfg(unix)]
+    if std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o077 != 0 {
+        return Err(io::Error::other("other users of this machine may read it; chmod 600 it"));
+    }
+    read_at_most(path, MAX_CONFIG_BYTES, "larger than 256 KiB")
+}
+
 /// A larger record is refused.
 const MAX_RECORD_BYTES: u64 = 4 * 1024 * 1024;
 /// How long to wait for another process that is replacing the same record.
@@ -46,7 +59,7 @@ pub struct FileStamp {
 }
 
 /// The state of a file; none where there is no file.
-pub(super) fn file_stamp(path: &Path) -> Option<FileStamp> {
+pub fn file_stamp(path: &Path) -> Option<FileStamp> {
     let found = fs::metadata(path).ok()?;
     #[cfg(unix)]
     let number = std::os::unix::fs::MetadataExt::ino(&found);

@@ -55,6 +55,13 @@ pub const KEYS: &[ConfigKey] = &[
         "what `get_skill` offers where no keyword matches: the first five of a search (`candidates`), or nothing (`none`)",
     ),
     key(
+        "matching.learn",
+        ValueKind::Flag,
+        "true",
+        ContentPolicy::Free,
+        "whether the ranked search of this machine learns from requests that skills were loaded for; needs `analytics.enabled` and `analytics.context: full`",
+    ),
+    key(
         "content.max_tokens",
         ValueKind::Count(200, 1_000_000),
         "8000",
@@ -259,6 +266,13 @@ pub const KEYS: &[ConfigKey] = &[
         ContentPolicy::Operator,
         "whether agents are offered skill_stats, which reports from the history",
     ),
+    key(
+        "check.rules",
+        ValueKind::Rules,
+        "{}",
+        ContentPolicy::Free,
+        "what `skills-mcp check` makes of a diagnostic: a map of codes to `off`, `note`, `warning` or `error`",
+    ),
 ];
 
 const fn key(
@@ -285,12 +299,16 @@ impl ConfigKey {
 
     /// Reads a value, or says what is expected.
     pub fn read(&self, node: &YamlNode) -> Result<ConfigValue, String> {
-        self.kind.read(node).ok_or_else(|| self.kind.expected())
+        self.kind.read(node).ok_or_else(|| self.kind.expected_for(node))
     }
 
     /// Reads a value written in a variable or a flag, where text needs no quotes.
     pub fn read_text(&self, text: &str) -> Result<ConfigValue, String> {
-        self.kind.read_text(text).ok_or_else(|| self.kind.expected())
+        let expected = || {
+            yaml::parse(text)
+                .map_or_else(|_| self.kind.expected(), |node| self.kind.expected_for(&node))
+        };
+        self.kind.read_text(text).ok_or_else(expected)
     }
 
     /// Whether one value only narrows what another allows.
@@ -350,6 +368,8 @@ mod tests {
             read("scripts.roots", "[~/work]"),
             Ok(ConfigValue::Words(vec!["~/work".into()]))
         );
+        let near = read("check.rules", "{keyword-few: off}").unwrap_err();
+        assert!(near.contains("did you mean `keywords-few`?"), "{near}");
         assert_eq!(
             read("scripts.env", "[API_TOKEN]"),
             Ok(ConfigValue::Words(vec!["API_TOKEN".into()]))
@@ -374,6 +394,8 @@ mod tests {
             ("scripts.env", "[PATH]"),
             ("scripts.env", "[A=B]"),
             ("analytics.context", "some"),
+            ("check.rules", "{keywords-few: never}"),
+            ("check.rules", "[keywords-few]"),
             ("analytics.server_id", "a\nb"),
             ("analytics.server_id", &"x".repeat(65)),
         ] {

@@ -1,6 +1,9 @@
 //! [`ValueKind`]: which values a key accepts, and how they are read from YAML, a variable or a flag.
 
+use std::collections::BTreeMap;
+
 use skills_core::{
+    diagnostic::Code,
     document::is_variable_name,
     yaml::{self, YamlNode},
 };
@@ -39,6 +42,8 @@ pub enum ValueKind {
     Folders,
     /// A list of names of environment variables that a script may be given.
     Variables,
+    /// Code of a diagnostic → level.
+    Rules,
 }
 
 impl ValueKind {
@@ -55,7 +60,8 @@ impl ValueKind {
             | Self::Commands
             | Self::Word(_)
             | Self::Folders
-            | Self::Variables => yaml::parse(text).ok().and_then(|node| self.read(&node)),
+            | Self::Variables
+            | Self::Rules => yaml::parse(text).ok().and_then(|node| self.read(&node)),
         }
     }
 
@@ -80,6 +86,7 @@ impl ValueKind {
             Self::Extensions => words(node, extension),
             Self::Folders => words(node, folder),
             Self::Variables => words(node, variable),
+            Self::Rules => rules(node).map(ConfigValue::Rules),
             Self::Word(known) => node
                 .text()
                 .filter(|word| known.contains(word))
@@ -143,6 +150,22 @@ impl ValueKind {
             Self::Word(known) => format!("one of {}", known.join(", ")),
             Self::Folders => "a list of folders such as [/srv/work, ~/projects]".to_owned(),
             Self::Variables => "a list of variables such as [API_TOKEN], without those of this server and of the loader".to_owned(),
+            Self::Rules => format!("a map of codes to {}", RULE_LEVELS.join(", ")),
+        }
+    }
+
+    /// The same, with what is wrong in this value where that can be said.
+    pub(super) fn expected_for(self, node: &YamlNode) -> String {
+        let entries = node.entries().filter(|_| matches!(self, Self::Rules)).unwrap_or_default();
+        let unknown = entries.iter().find(|entry| Code::named(&entry.key).is_none());
+        match unknown.map(|entry| (&entry.key, Code::near(&entry.key))) {
+            Some((code, Some(near))) => {
+                format!("{}; there is no code `{code}`, did you mean `{near}`?", self.expected())
+            }
+            Some((code, None)) => {
+                format!("{}; there is no code `{code}`", self.expected())
+            }
+            None => self.expected(),
         }
     }
 }
@@ -156,6 +179,18 @@ fn is_own_history(text: &str) -> bool {
         && name.strip_suffix(".jsonl").is_some()
         && !name.starts_with(['.', '~'])
         && !name.starts_with("analytics-")
+}
+
+/// The levels of a rule.
+const RULE_LEVELS: &[&str] = &["off", "note", "warning", "error"];
+
+fn rules(node: &YamlNode) -> Option<BTreeMap<String, String>> {
+    let rule = |entry: &yaml::YamlEntry| {
+        let code = Code::named(&entry.key)?;
+        let level = entry.value.text().filter(|level| RULE_LEVELS.contains(level))?;
+        Some((code.name().to_owned(), level.to_owned()))
+    };
+    node.entries()?.iter().map(rule).collect()
 }
 
 fn words(node: &YamlNode, read: impl Fn(&str) -> Option<String>) -> Option<ConfigValue> {

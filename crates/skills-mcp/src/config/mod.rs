@@ -23,15 +23,15 @@ pub use consent_file::{ConsentFile, ConsentRecord};
 pub use content::{ContentConfig, ServedContent};
 pub use environment::{Environment, VARIABLES, Variable, inherited, secret};
 pub use error::ConfigError;
-pub use file::{FileStamp, read_optional};
+pub use file::{FileStamp, file_stamp, read_optional, read_secret};
 pub(crate) use file::{create_private_folder, private};
 pub use keys::{ConfigKey, KEYS};
 pub use kind::ValueKind;
 pub use layer::{Layer, Setting, SettingOrigin};
 pub use layers::{ConfigLayers, ResolvedConfig};
 pub use settings::{
-    AssetSettings, ContentSettings, GitSettings, RefreshSettings, SandboxMode, ScriptSettings,
-    Settings,
+    AssetSettings, CheckSettings, ContentSettings, GitSettings, RefreshSettings, SandboxMode,
+    ScriptSettings, Settings,
 };
 pub use skills_usage::settings::Analytics;
 pub use sources::{NamedDirectory, NamedRepository, NamedSources, named_sources};

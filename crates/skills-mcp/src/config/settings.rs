@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use skills_core::route::Matching;
+use skills_core::{
+    diagnostic::{Code, Severity},
+    route::Matching,
+};
 use skills_usage::{event::KeptContext, settings::Analytics};
 
 use super::{layer::SettingOrigin, layers::ResolvedValue, value::ConfigValue};
@@ -10,10 +13,12 @@ use super::{layer::SettingOrigin, layers::ResolvedValue, value::ConfigValue};
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// `matching.*`, but for `matching.fallback`
+    /// `matching.*`, but for `matching.fallback` and `matching.learn`
     pub matching: Matching,
     /// `matching.fallback`: whether `get_skill` offers what a search finds where no keyword matches.
     pub offers_candidates: bool,
+    /// `matching.learn`: whether past requests count in the ranked search.
+    pub learns: bool,
     /// `content.*`
     pub content: ContentSettings,
     /// `assets.*`
@@ -28,6 +33,15 @@ pub struct Settings {
     pub git: GitSettings,
     /// `analytics.*`
     pub analytics: Analytics,
+    /// `check.*`
+    pub check: CheckSettings,
+}
+
+/// `check.*`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckSettings {
+    /// What a check makes of a code, where that is not its own severity; none where it is left out.
+    pub rules: BTreeMap<Code, Option<Severity>>,
 }
 
 /// `content.*`
@@ -148,6 +162,7 @@ impl Settings {
                 ambiguity_threshold: values.share("matching.ambiguity_threshold"),
             },
             offers_candidates: values.text("matching.fallback") == "candidates",
+            learns: values.flag("matching.learn"),
             content: ContentSettings { max_tokens: values.size("content.max_tokens") },
             assets: AssetSettings {
                 max_size_bytes: values.size("assets.max_size_bytes"),
@@ -191,6 +206,7 @@ impl Settings {
                 interval_seconds: values.count("analytics.interval_seconds"),
                 tool: values.flag("analytics.tool"),
             },
+            check: CheckSettings { rules: values.rules("check.rules") },
         }
     }
 }
@@ -249,6 +265,18 @@ impl Values<'_> {
         } else {
             Vec::new()
         }
+    }
+
+    fn rules(&self, name: &str) -> BTreeMap<Code, Option<Severity>> {
+        let Some(ConfigValue::Rules(rules)) = self.get(name) else { return BTreeMap::new() };
+        let level = |word: &str| match word {
+            "off" => None,
+            "note" => Some(Severity::Info),
+            "warning" => Some(Severity::Warning),
+            _ => Some(Severity::Error),
+        };
+        let rules = rules.iter();
+        rules.filter_map(|(code, word)| Some((Code::named(code)?, level(word)))).collect()
     }
 
     fn commands(&self, name: &str) -> BTreeMap<String, String> {

@@ -19,6 +19,8 @@ pub enum ConfigValue {
     Words(Vec<String>),
     /// Extension → command.
     Commands(BTreeMap<String, String>),
+    /// Code of a diagnostic → level.
+    Rules(BTreeMap<String, String>),
 }
 
 impl ConfigValue {
@@ -43,6 +45,9 @@ impl ConfigValue {
             (Self::Commands(below), Self::Commands(above)) => {
                 Self::Commands(below.clone().into_iter().chain(above).collect())
             }
+            (Self::Rules(below), Self::Rules(above)) => {
+                Self::Rules(below.clone().into_iter().chain(above).collect())
+            }
             (_, value) => value,
         }
     }
@@ -55,8 +60,8 @@ impl ConfigValue {
             Self::Count(count) => Json::from(*count),
             Self::Text(text) => Json::from(text.as_str()),
             Self::Words(words) => Json::from(words.clone()),
-            Self::Commands(commands) => Json::Object(
-                commands
+            Self::Commands(pairs) | Self::Rules(pairs) => Json::Object(
+                pairs
                     .iter()
                     .map(|(key, value)| (key.clone(), Json::from(value.as_str())))
                     .collect(),
@@ -84,11 +89,9 @@ impl fmt::Display for ConfigValue {
             Self::Text(text) if text.is_empty() => f.write_str("\"\""),
             Self::Text(text) => f.write_str(&without_userinfo(text)),
             Self::Words(words) => write!(f, "[{}]", words.join(", ")),
-            Self::Commands(commands) => {
-                let pairs: Vec<String> = commands
-                    .iter()
-                    .map(|(extension, command)| format!("{extension}: {command}"))
-                    .collect();
+            Self::Commands(pairs) | Self::Rules(pairs) => {
+                let pairs: Vec<String> =
+                    pairs.iter().map(|(name, value)| format!("{name}: {value}")).collect();
                 write!(f, "{{{}}}", pairs.join(", "))
             }
         }

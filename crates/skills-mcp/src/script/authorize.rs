@@ -39,8 +39,17 @@ pub(crate) struct RunRequest<'a> {
     pub(crate) file: &'a str,
     /// Arguments by name.
     pub(crate) arguments: &'a BTreeMap<String, String>,
-    /// The working directory that the caller asks for.
-    pub(crate) cwd: Option<&'a str>,
+    /// Where it is to work.
+    pub(crate) work_in: WorkIn<'a>,
+}
+
+/// Where a script is to work.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum WorkIn<'a> {
+    /// In this folder of the machine, or in the server's start directory.
+    Local(Option<&'a str>),
+    /// In a private folder, for this reason.
+    Private(&'static str),
 }
 
 /// Whether a script may use the network.
@@ -179,7 +188,12 @@ pub(crate) fn authorize<'a>(
     };
     let network = NetworkAccess::of(script, scripts);
     let (passed, withheld) = passed_variables(script, scripts);
-    let directory = host.working_directory(request.cwd, &scripts.roots, &source_folders(snapshot));
+    let directory = match request.work_in {
+        WorkIn::Local(cwd) => {
+            host.working_directory(cwd, &scripts.roots, &source_folders(snapshot))
+        }
+        WorkIn::Private(why) => Ok(WorkingDirectory::Private(why.to_owned())),
+    };
     let is_online = network == NetworkAccess::Open;
     let project = project_tools(directory.as_ref().ok(), scripts.sandbox, is_online, &passed);
     let writable = host.writable(&scripts.roots);

@@ -33,7 +33,7 @@ mod workspace;
 use std::{ffi::OsStr, process::ExitCode};
 
 pub(crate) use authorize::{
-    Denied, NetworkAccess, Plan, RunRequest, authorize, check_scripts_enabled,
+    Denied, NetworkAccess, Plan, RunRequest, WorkIn, authorize, check_scripts_enabled,
 };
 pub(crate) use host::WorkingDirectory;
 pub(crate) use outcome::{Ending, RunOutcome};

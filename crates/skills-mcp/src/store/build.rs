@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use skills_core::{
-    catalog::{Catalog, Delta},
+    catalog::{Access, Catalog, Delta},
     diagnostic::{Code, Diagnostic, Finding},
     relpath::RelPath,
 };
@@ -70,6 +70,7 @@ impl Refresher {
             remote: scanned.is_remote(),
             commit: scanned.commit().cloned(),
             changes: scanned.changes(),
+            repository: source.repository().cloned(),
         };
         let roots = self.sources.iter().zip(&self.scanned).zip(configs).map(root).collect();
         let ready = before.and_then(|before| before.ready_index());
@@ -84,8 +85,10 @@ impl Refresher {
                 None => Unindexed { bodies, ..Unindexed::all(&catalog) },
             },
         };
-        let index = Index::new(unindexed);
-        let snapshot = Snapshot { catalog, router, config: resolved, roots, consent, index };
+        let learned = before.and_then(|before| before.index.learned.clone());
+        let index = Index::new(unindexed, learned);
+        let (config, access) = (resolved, Access::All);
+        let snapshot = Snapshot { catalog, router, config, roots, consent, index, access };
         if is_ready && delta.numbers.len() <= MAX_INDEXED_AT_ONCE {
             snapshot.ranked();
         }

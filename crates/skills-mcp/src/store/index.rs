@@ -5,12 +5,17 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use skills_core::{
-    catalog::{Catalog, Skill, SkillId, SkillKind},
+    catalog::{Catalog, Skill, SkillId},
     document::{ContentDigest, SkillText},
-    route::ranked::{self, RankedIndex, Ranking, SearchEntry, Tokenizer},
+    route::{
+        authoring::Routes,
+        clauses,
+        ranked::{self, Family, RankedIndex, Ranking, SearchEntry, Tokenizer},
+        search, search_text,
+    },
 };
 
-use super::{Snapshot, Store, refresher::RefreshRequest};
+use super::{LearnedRequests, Snapshot, Store, refresher::RefreshRequest};
 use crate::source::{Bodies, Slab, map};
 
 /// An index that is ready stays ready if at most so many skills have changed: a call may be waiting.
@@ -24,6 +29,10 @@ pub(super) struct Index {
     ranked: OnceLock<RankedIndex>,
     /// Taken when the index is made.
     unindexed: Mutex<Option<Unindexed>>,
+    /// What skills were loaded for before, where that counts.
+    pub(super) learned: Option<Arc<LearnedRequests>>,
+    /// The index with that.
+    pub(super) with_learned: OnceLock<RankedIndex>,
 }
 
 /// What an index is made of.
@@ -40,8 +49,13 @@ pub(super) struct Unindexed {
 }
 
 impl Index {
-    pub(super) fn new(unindexed: Unindexed) -> Self {
-        Self { ranked: OnceLock::new(), unindexed: Mutex::new(Some(unindexed)) }
+    pub(super) fn new(unindexed: Unindexed, learned: Option<Arc<LearnedRequests>>) -> Self {
+        Self {
+            ranked: OnceLock::new(),
+            unindexed: Mutex::new(Some(unindexed)),
+            learned,
+            with_learned: OnceLock::new(),
+        }
     }
 
     fn take_unindexed(&self) -> Option<Unindexed> {
@@ -97,13 +111,23 @@ impl Store {
 impl Snapshot {
     /// The skills that a request most likely means.
     pub fn search(&self, query: &str, limit: usize) -> Ranking {
-        let mut ranking = self.ranked().search(query, limit);
-        let place = |hit: &ranked::SearchHit| {
-            let skill = self.catalog.skill(SkillId::at(hit.entry));
-            skill.map(|skill| (skill.source, skill.kind, skill.path.as_str()))
-        };
-        order_ties(&mut ranking, place);
-        ranking
+        search(&self.catalog, self.searched(), query, limit)
+    }
+
+    /// What requests find here by what authors wrote, to be tried with changes.
+    pub fn routes(&self) -> Routes<'_> {
+        let matching = self.settings().matching;
+        Routes::new(&self.catalog, self.router.clone(), self.ranked().clone(), matching)
+    }
+
+    /// Puts hits, best first, into families: those that say much the same, and what tells each apart.
+    pub fn families(&self, entries: &[usize]) -> Vec<Family> {
+        self.ranked().families(entries)
+    }
+
+    /// The same where every one of them is shown.
+    pub fn whole_families(&self, entries: &[usize]) -> Vec<Family> {
+        self.ranked().whole_families(entries)
     }
 
     /// Whether the ranked index is ready.
@@ -125,16 +149,18 @@ impl Snapshot {
 
     /// The same snapshot with an index that was made over an earlier one.
     pub(super) fn indexed_by(&self, ranked: &RankedIndex, over: &Self) -> Self {
-        let Self { catalog, router, config, roots, consent, index } = self;
+        let Self { catalog, router, config, roots, consent, index, access } = self;
         let bodies = index.take_unindexed().map(|unindexed| unindexed.bodies).unwrap_or_default();
         let changed = catalog.changed_since(&over.catalog).into_iter().collect();
+        let unindexed = Unindexed { base: ranked.clone(), changed, bodies, exact: false };
         let next = Self {
             catalog: catalog.clone(),
             router: router.clone(),
             config: Arc::clone(config),
             roots: roots.clone(),
             consent: *consent,
-            index: Index::new(Unindexed { base: ranked.clone(), changed, bodies, exact: false }),
+            index: Index::new(unindexed, index.learned.clone()),
+            access: access.clone(),
         };
         next.ranked();
         next
@@ -196,7 +222,7 @@ impl Snapshot {
         let skill = self.catalog.skill(number)?;
         let clauses = clauses(skill);
         Some(Arc::new(SearchEntry::read(
-            &ranked::SearchText { body, ..offered(skill, &clauses) },
+            &ranked::SearchText { body, ..search_text(skill, &clauses) },
             tokenizer,
         )))
     }
@@ -224,27 +250,7 @@ impl Unread {
     }
 }
 
-/// Numbers are given as skills come; what is as good as another goes by its place.
-pub(super) fn order_ties<P: Ord>(ranking: &mut Ranking, place: impl Fn(&ranked::SearchHit) -> P) {
-    ranking.hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b))));
-}
-
 /// The clause of a skill that a search found it by.
 pub fn clause_of(skill: &Skill, number: usize) -> Option<String> {
-    offered(skill, &clauses(skill)).clause(number).map(str::to_owned)
-}
-
-fn clauses(skill: &Skill) -> Vec<String> {
-    let fields = skill.fields();
-    fields.phrases.iter().chain(&fields.keywords).cloned().collect()
-}
-
-/// What a skill offers to be found by, beside its text.
-fn offered<'a>(skill: &'a Skill, clauses: &'a [String]) -> ranked::SearchText<'a> {
-    let fields = skill.fields();
-    let name = match skill.kind {
-        SkillKind::Bundle => fields.name.as_deref().unwrap_or(skill.path.name()),
-        SkillKind::Tree => &skill.identity,
-    };
-    ranked::SearchText { name, description: &fields.description, body: "", clauses }
+    search_text(skill, &clauses(skill)).clause(number).map(str::to_owned)
 }

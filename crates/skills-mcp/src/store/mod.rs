@@ -9,6 +9,8 @@ mod build;
 mod cache;
 mod debounce;
 mod index;
+mod learned;
+mod limited;
 mod plugins;
 mod publisher;
 mod refresher;
@@ -31,7 +33,10 @@ use std::{
 
 pub use cache::{Cache, CachedSearch, CachedSkill};
 pub use debounce::Debouncer;
+use index::Index;
 pub use index::clause_of;
+pub use learned::LearnedRequests;
+use limited::LimitedSnapshots;
 use plugins::LivePlugins;
 use publisher::{Publisher, UNWATCHED_SCAN_INTERVAL};
 use refresher::{RefreshRequest, RefreshScope, Refresher, Respond};
@@ -69,6 +74,8 @@ pub struct Store {
     /// How many calls asked for a snapshot. Every so many wake those who wait on it.
     calls: watch::Sender<u64>,
     syncing: SyncProgress,
+    /// What callers see that may see some of the skills.
+    limited: LimitedSnapshots,
     /// Where what is known is kept for the next process.
     cache: Option<Cache>,
 }
@@ -136,6 +143,7 @@ impl Store {
             late: AtomicU64::new(0),
             calls: watch::Sender::new(0),
             syncing: SyncProgress::default(),
+            limited: LimitedSnapshots::default(),
             cache: None,
         };
         (store, refresher)

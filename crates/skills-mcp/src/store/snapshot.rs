@@ -7,7 +7,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 use skills_core::{
-    catalog::{Catalog, Folder, Origin, Skill, SkillKind, Stamp},
+    catalog::{Access, Catalog, Folder, Origin, Skill, SkillKind, Stamp},
     diagnostic::{Diagnostic, escaped},
     digest::hex,
     document::{Dialect, Parsed, SkillText},
@@ -20,7 +20,10 @@ use super::index::Index;
 use crate::{
     config::{FileStamp, ResolvedConfig, Settings},
     event::SkillVersion,
-    source::{Directory, DiskError, FileIdentity, MAX_SKILL_BYTES, Root, ScannedSource},
+    source::{
+        Directory, DiskError, FileIdentity, MAX_SKILL_BYTES, Root, ScannedSource,
+        git::{Repository, ServedCommit},
+    },
 };
 
 /// Larger files have no digest.
@@ -53,6 +56,8 @@ pub struct Snapshot {
     /// Which state of the record of consent the settings are of.
     pub(super) consent: Option<FileStamp>,
     pub(super) index: Index,
+    /// Which skills its catalog may hold.
+    pub(super) access: Access,
 }
 
 /// Where a source's files are.
@@ -71,6 +76,8 @@ pub(super) struct SourceRoot {
     pub(super) commit: Option<Arc<str>>,
     /// How many changes were seen below it.
     pub(super) changes: u64,
+    /// The repository it comes from.
+    pub(super) repository: Option<Arc<Repository>>,
 }
 
 /// Why a file of a skill could not be served.
@@ -95,10 +102,28 @@ pub enum ContentError {
     Refused(DiskError),
 }
 
+impl ContentError {
+    fn of(error: DiskError) -> Self {
+        match error {
+            DiskError::NotFound => Self::Missing,
+            DiskError::TooLarge { bytes, limit } => Self::TooLarge { bytes, limit },
+            error @ (DiskError::NotRegular
+            | DiskError::Link(_)
+            | DiskError::NotSkill
+            | DiskError::Io(_)) => Self::Refused(error),
+        }
+    }
+}
+
 impl Snapshot {
     /// The settings.
     pub fn settings(&self) -> &Settings {
         &self.config.settings
+    }
+
+    /// Which skills its caller may see.
+    pub fn access(&self) -> &Access {
+        &self.access
     }
 
     /// Which state of a skill this is.
@@ -108,6 +133,21 @@ impl Snapshot {
             digest: Some(format!("sha256:{}", hex(skill.document().digest()))),
             commit: source.and_then(|source| source.commit.as_deref()).map(str::to_owned),
         }
+    }
+
+    /// When a skill's file was last modified, in seconds since 1970 began. Of a repository's files that says nothing.
+    pub fn modified(&self, skill: &Skill) -> Option<i64> {
+        let source = self.roots.get(skill.source).filter(|source| source.commit.is_none())?;
+        source.root.as_ref()?.modified(&skill.file)
+    }
+
+    /// Of a repository's skill: the commit that is served, and earlier ones that were served on this machine where the file
+    /// differs; newest first.
+    pub fn history(&self, skill: &Skill) -> Vec<ServedCommit> {
+        let source = self.roots.get(skill.source);
+        let known =
+            source.and_then(|source| source.repository.as_ref().zip(source.commit.as_ref()));
+        known.map_or_else(Vec::new, |(repository, commit)| repository.history(commit, &skill.file))
     }
 
     /// The bytes of a file in a skill's resource folder.
@@ -147,14 +187,7 @@ impl Snapshot {
     ) -> Result<Vec<u8>, ContentError> {
         let source = self.roots.get(skill.source);
         let root = source.and_then(|source| source.root.as_ref()).ok_or(ContentError::Missing)?;
-        root.read(path, limit).map_err(|error| match error {
-            DiskError::NotFound => ContentError::Missing,
-            DiskError::TooLarge { bytes, limit } => ContentError::TooLarge { bytes, limit },
-            error @ (DiskError::NotRegular
-            | DiskError::Link(_)
-            | DiskError::NotSkill
-            | DiskError::Io(_)) => ContentError::Refused(error),
-        })
+        root.read(path, limit).map_err(ContentError::of)
     }
 
     /// How many changes were seen in the sources so far, of any file in them.
@@ -265,12 +298,29 @@ impl Snapshot {
 
     /// One line of a file that a diagnostic speaks of, where it can still be read.
     pub fn line(&self, source: &str, file: &str, line: u32) -> Option<String> {
-        let number = self.catalog.sources().iter().position(|known| &*known.name == source)?;
-        let root = self.roots.get(number)?.root.as_ref()?;
-        let text = String::from_utf8(root.read(&RelPath::parse(file).ok()?, MAX_SHOWN_BYTES).ok()?)
-            .ok()?;
+        let text = self.file_text(source, file)?;
         let index = usize::try_from(line).ok()?.checked_sub(1)?;
         text.lines().nth(index).map(|line| line.trim_start_matches('\u{feff}').to_owned())
+    }
+
+    /// The text of a file that a diagnostic speaks of, where it can still be read.
+    pub fn file_text(&self, source: &str, file: &str) -> Option<String> {
+        let number = self.catalog.sources().iter().position(|known| &*known.name == source)?;
+        let root = self.roots.get(number)?.root.as_ref()?;
+        let bytes = root.read(&RelPath::parse(file).ok()?, MAX_SHOWN_BYTES).ok()?;
+        String::from_utf8(bytes).ok()
+    }
+
+    /// The bytes of a file in the folder of a source.
+    pub fn source_file(
+        &self,
+        number: usize,
+        file: &str,
+        limit: usize,
+    ) -> Result<Vec<u8>, ContentError> {
+        let root = self.roots.get(number).and_then(|source| source.root.as_ref());
+        let path = RelPath::parse(file).map_err(|_| ContentError::Missing)?;
+        root.ok_or(ContentError::Missing)?.read(&path, limit).map_err(ContentError::of)
     }
 
     /// Where a source is.

@@ -9,7 +9,7 @@ use skills_core::{
     route::KeywordHit,
 };
 
-use super::{Refusal, ServerProfile, Session};
+use super::{Refusal, ServerProfile, Session, published::PublishedSkills};
 use crate::{
     event::{Event, Sink, SkillServed, VersionedEvent},
     script::{Caller, Runs},
@@ -26,6 +26,8 @@ pub struct Call {
     pub snapshot: Arc<Snapshot>,
     /// For the one tool that refreshes.
     pub store: Arc<Store>,
+    /// For the addresses of published skills.
+    pub(super) published: Arc<PublishedSkills>,
     /// Where events go.
     pub sink: Sink,
     /// What this client did before.
@@ -45,6 +47,12 @@ impl Call {
     /// The catalog.
     pub(super) fn catalog(&self) -> &Catalog {
         &self.snapshot.catalog
+    }
+
+    /// The address of a skill's folder, where the skill is published.
+    pub(super) fn address(&self, skill: &Skill) -> Option<String> {
+        let addresses = self.published.addresses(&self.snapshot);
+        addresses.of(skill.id).map(|published| published.root.to_string())
     }
 
     /// The skill of this name, or a refusal with the full names of those that share it, else with near names.
@@ -105,15 +113,20 @@ impl Call {
         context: Option<&str>,
         hit: Option<&KeywordHit>,
     ) -> VersionedEvent {
+        let (was_ambiguous, offered_for) = self.session.chose(&skill.identity);
+        let shown_for = self.session.was_shown(&skill.identity);
+        let was_shown = shown_for.is_some();
+        // A skill that is loaded by its name after a search or an offer is loaded for that request.
+        let before = || offered_for.or(shown_for).map(|request| request.to_string());
         Event::SkillServed(SkillServed {
-            context: context.map(str::to_owned),
+            context: context.map(str::to_owned).or_else(before),
             skill_path: skill.identity.to_string(),
             score: hit.map(|hit| hit.score.rounded()),
             matched_keywords: hit.map(|hit| hit.matched.clone()).unwrap_or_default(),
-            was_ambiguous: self.session.chose(&skill.identity),
+            was_ambiguous,
             inherited_from: ancestors.iter().map(|above| above.identity.to_string()).collect(),
             content_length_tokens: tokens as u64,
-            was_shown: self.session.was_shown(&skill.identity),
+            was_shown,
         })
         .about(self.snapshot.version(skill))
     }

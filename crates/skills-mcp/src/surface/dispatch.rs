@@ -7,18 +7,21 @@
 use std::{
     borrow::Cow,
     fmt,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
 use arc_swap::ArcSwapOption;
 use serde_json::{Map, Value};
-use skills_core::diagnostic::escaped;
+use skills_core::{catalog::Access, diagnostic::escaped};
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
+use tokio_util::sync::CancellationToken;
+
 use super::{
-    AdvertisedTool, Blocking, Call, Refusal, Registry, Reply, ServerProfile, Session, ToolList,
+    AdvertisedTool, Blocking, Call, CallCounts, Publication, Refusal, Registry, Reply,
+    ServerProfile, Session, ToolList, published::PublishedSkills,
 };
 use crate::{
     clients::CLIENTS,
@@ -50,6 +53,8 @@ pub struct ToolRequest<'a> {
     pub client: &'a (dyn Fn() -> Option<(String, String)> + Sync),
     /// Who waits for the answer.
     pub caller: Caller,
+    /// Which skills the client may see.
+    pub access: Access,
     /// When the request came.
     pub received: Instant,
 }
@@ -58,8 +63,8 @@ impl<'a> ToolRequest<'a> {
     /// A request of this process itself.
     pub fn new(tool: &'a str, arguments: Map<String, Value>) -> Self {
         let received = Instant::now();
-        let caller = Caller::default();
-        Self { tool, arguments, client_name: None, client: &|| None, caller, received }
+        let (caller, access) = (Caller::default(), Access::All);
+        Self { tool, arguments, client_name: None, client: &|| None, caller, access, received }
     }
 }
 
@@ -69,12 +74,57 @@ impl fmt::Debug for ToolRequest<'_> {
     }
 }
 
+/// Where events go.
+#[derive(Debug, Clone)]
+pub struct EventSinks {
+    recorder: Sink,
+    telemetry: Telemetry,
+}
+
+impl EventSinks {
+    /// Where the events of one request go: to the recorder where analytics are on, else to telemetry alone. `client` gives
+    /// the client's name and version.
+    pub fn for_request(
+        &self,
+        snapshot: &Snapshot,
+        what: &str,
+        client: impl FnOnce() -> Option<(String, String)>,
+        received: Instant,
+    ) -> Sink {
+        let analytics = &snapshot.settings().analytics;
+        let sink = if analytics.enabled { self.recorder.clone() } else { self.telemetry.sink() };
+        sink.for_call(|| {
+            let client = client();
+            let client = client.as_ref().map(|(name, version)| (&**name, &**version));
+            CallContext::new(what, client, received, analytics.context)
+        })
+    }
+}
+
+/// How often something was tried over snapshots in which a file was being written.
+#[derive(Debug)]
+struct StaleTries {
+    started: Instant,
+    count: usize,
+}
+
+impl StaleTries {
+    fn new() -> Self {
+        Self { started: Instant::now(), count: 0 }
+    }
+
+    fn is_last(&self) -> bool {
+        self.count == MAX_STALE_RETRIES
+            || (self.count > 0 && self.started.elapsed() > STALE_RETRY_TIME)
+    }
+}
+
 /// Calls tools for one connection.
 #[derive(Debug)]
 pub struct Dispatcher {
     store: Arc<Store>,
-    sink: Sink,
-    telemetry: Telemetry,
+    sinks: EventSinks,
+    published: Arc<PublishedSkills>,
     session: Arc<Session>,
     profile: ServerProfile,
     /// The tools as each client of the table sees them, by its place in the table.
@@ -86,6 +136,7 @@ pub struct Dispatcher {
     long_reads: Semaphore,
     /// The snapshot that clients have seen: the first one a call was answered from, until a notifier puts a later one here.
     seen: ArcSwapOption<Snapshot>,
+    counts: CallCounts,
 }
 
 impl Dispatcher {
@@ -99,8 +150,8 @@ impl Dispatcher {
     ) -> Self {
         Self {
             store,
-            sink,
-            telemetry,
+            sinks: EventSinks { recorder: sink, telemetry },
+            published: Arc::default(),
             session: Arc::default(),
             known: CLIENTS.iter().map(|_| OnceLock::new()).collect(),
             others: OnceLock::new(),
@@ -109,6 +160,7 @@ impl Dispatcher {
             running: Semaphore::new(MAX_RUNNING_CALLS),
             long_reads: Semaphore::new(MAX_LONG_READS),
             seen: ArcSwapOption::empty(),
+            counts: CallCounts::default(),
         }
     }
 
@@ -133,7 +185,47 @@ impl Dispatcher {
 
     /// The telemetry of this connection.
     pub fn telemetry(&self) -> &Telemetry {
-        &self.telemetry
+        &self.sinks.telemetry
+    }
+
+    /// Where events go.
+    pub fn sinks(&self) -> EventSinks {
+        self.sinks.clone()
+    }
+
+    /// The published skills over a snapshot, as they are now.
+    pub fn published_over(&self, snapshot: &Arc<Snapshot>) -> Publication {
+        self.published.over(Arc::clone(snapshot), true, CancellationToken::new())
+    }
+
+    /// Answers a request about published skills, on a thread that may read much; once more where a file that the answer needs is
+    /// being written.
+    pub async fn publication<T: Send + 'static>(
+        &self,
+        access: &Access,
+        cancelled: &CancellationToken,
+        answer: impl Fn(&Publication) -> Result<T, Refusal> + Send + Sync + 'static,
+    ) -> Result<T, Refusal> {
+        let closed = |error: tokio::sync::AcquireError| Refusal::Internal(error.to_string());
+        let _turn = self.running.acquire().await.map_err(closed)?;
+        let answer = Arc::new(answer);
+        let mut tries = StaleTries::new();
+        loop {
+            let snapshot = self.snapshot(access).await;
+            let is_last = tries.is_last();
+            let _reading = self.long_reads.acquire().await.map_err(closed)?;
+            let (published, answer) = (Arc::clone(&self.published), Arc::clone(&answer));
+            let cancelled = cancelled.clone();
+            let work =
+                telemetry::in_span(move || answer(&published.over(snapshot, is_last, cancelled)));
+            let panicked = |_| Err(Refusal::Internal("the answer failed: a panic".to_owned()));
+            let answered = spawn_blocking(work).await.unwrap_or_else(panicked);
+            if !matches!(answered, Err(Refusal::Stale(_))) || is_last {
+                return answered;
+            }
+            tries.count += 1;
+            self.wait_for_writer().await;
+        }
     }
 
     /// The tool lists over a snapshot of all clients that asked for something. A digest of them is the same for two snapshots
@@ -143,11 +235,22 @@ impl Dispatcher {
         asked.map(|registry| registry.tool_list(snapshot)).collect()
     }
 
-    /// A snapshot with every change that was on disk when the request came, to answer a client from.
-    pub async fn snapshot(&self) -> Arc<Snapshot> {
+    /// A snapshot with every change that was on disk when the request came, to answer a client from: with only the skills that
+    /// the client may see. Nothing that is answered from it needs to check that again.
+    pub async fn snapshot(&self, access: &Access) -> Arc<Snapshot> {
         let snapshot = self.store.fresh().await;
         self.mark_seen(&snapshot);
-        snapshot
+        self.limited(snapshot, access).await
+    }
+
+    /// What a client with this access sees of a snapshot.
+    pub async fn limited(&self, snapshot: Arc<Snapshot>, access: &Access) -> Arc<Snapshot> {
+        if let Some(known) = self.store.known_limited(&snapshot, access) {
+            return known;
+        }
+        let (store, access) = (Arc::clone(&self.store), access.clone());
+        let made = spawn_blocking(move || store.limited(&snapshot, &access));
+        made.await.unwrap_or_else(|panicked| resume_unwind(panicked.into_panic()))
     }
 
     /// Remembers the first snapshot that clients see, so that whatever follows it is compared with it, however soon.
@@ -163,26 +266,36 @@ impl Dispatcher {
         self.seen.swap(Some(Arc::clone(snapshot)))
     }
 
+    /// How many calls were answered, and how quickly.
+    pub fn counts(&self) -> &CallCounts {
+        &self.counts
+    }
+
     /// Answers one call.
     pub async fn call(&self, request: ToolRequest<'_>) -> Result<Reply, Refusal> {
+        let (tool, received) = (request.tool, request.received);
+        let reply = self.answer(request).await;
+        self.counts.count(tool, &reply, received.elapsed());
+        reply
+    }
+
+    async fn answer(&self, request: ToolRequest<'_>) -> Result<Reply, Refusal> {
         let registry = self.registry(request.client_name.as_deref());
         let closed = |error: tokio::sync::AcquireError| Refusal::Internal(error.to_string());
         let _turn = self.running.acquire().await.map_err(closed)?;
-        let started = Instant::now();
-        let mut tries = 0;
+        let mut tries = StaleTries::new();
         loop {
-            let snapshot = self.snapshot().await;
+            let snapshot = self.snapshot(&request.access).await;
             let Some(tool) = registry.find(request.tool, &snapshot) else {
                 let names = registry.tool_list(&snapshot).names().join(", ");
                 let message = format!("unknown tool '{:.200}'; there are {names}", request.tool);
                 return Err(Refusal::Params(message));
             };
-            let last_try =
-                tries == MAX_STALE_RETRIES || (tries > 0 && started.elapsed() > STALE_RETRY_TIME);
+            let last_try = tries.is_last();
             let call = self.context(&request, registry, tool, snapshot, last_try);
             let reply = self.run(tool, call, request.arguments.clone()).await;
             if matches!(reply, Err(Refusal::Stale(_))) && !last_try {
-                tries += 1;
+                tries.count += 1;
                 self.wait_for_writer().await;
                 continue;
             }
@@ -220,10 +333,16 @@ impl Dispatcher {
         last_try: bool,
     ) -> Call {
         Call {
-            sink: self.sink(request, tool, &snapshot),
+            sink: self.sinks.for_request(
+                &snapshot,
+                tool.tool.name,
+                request.client,
+                request.received,
+            ),
             snapshot,
             store: Arc::clone(&self.store),
-            session: Arc::clone(&self.session),
+            published: Arc::clone(&self.published),
+            session: self.session(registry),
             profile: Arc::clone(&registry.profile),
             runs: Arc::clone(&self.runs),
             caller: request.caller.clone(),
@@ -231,15 +350,10 @@ impl Dispatcher {
         }
     }
 
-    /// Where the events of one call go: to the recorder where analytics are on, else to telemetry alone.
-    fn sink(&self, request: &ToolRequest<'_>, tool: &AdvertisedTool, snapshot: &Snapshot) -> Sink {
-        let analytics = &snapshot.settings().analytics;
-        let sink = if analytics.enabled { self.sink.clone() } else { self.telemetry.sink() };
-        sink.for_call(|| {
-            let client = (request.client)();
-            let client = client.as_ref().map(|(name, version)| (&**name, &**version));
-            CallContext::new(tool.tool.name, client, request.received, analytics.context)
-        })
+    /// What is remembered of the caller. Calls over HTTP have no caller that could be recognized.
+    fn session(&self, registry: &Registry) -> Arc<Session> {
+        let is_remote = registry.profile.remote.is_some();
+        if is_remote { Arc::default() } else { Arc::clone(&self.session) }
     }
 
     /// Runs a tool: short calls where they stand, so that they cost no change of threads; the others on a thread of the

@@ -4,17 +4,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skills_core::{
-    catalog::{Skill, SkillId},
+    catalog::Skill,
     document::{Argument, AssetDeclaration, ScriptDeclaration},
     resolve::is_binary,
-    route::{KeywordHit, RouteVerdict, ranked::SearchHit},
+    route::{KeywordHit, RouteVerdict},
 };
 
-use super::{Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments, listing::clipped};
-use crate::{
-    event::{Ambiguous, Event, NoMatch},
-    store::ContentError,
+use super::{
+    Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments,
+    candidates::{ambiguous, no_match, skill_of},
 };
+use crate::store::ContentError;
 
 pub(super) const TOOL: Tool = Tool {
     name: "get_skill",
@@ -53,50 +53,6 @@ struct GetSkillInput {
     #[schemars(with = "usize", range(min = 1, max = 1_000_000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from_line: Option<usize>,
-}
-
-#[derive(Serialize)]
-struct Nothing<'a> {
-    no_match: bool,
-    message: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    closest_candidate: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    closest_score: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    closest_by: Option<&'static str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    candidates: Vec<OfferedSkill<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
-}
-
-/// A skill that a search found where no keyword decided.
-#[derive(Serialize)]
-struct OfferedSkill<'a> {
-    skill_path: &'a str,
-    description: String,
-    score: f64,
-    by: &'static str,
-}
-
-#[derive(Serialize)]
-struct Several<'a> {
-    ambiguous: bool,
-    candidates: Vec<Candidate<'a>>,
-    message: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Candidate<'a> {
-    skill_path: &'a str,
-    score: f64,
-    description: &'a str,
-    matched_keywords: &'a [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -207,98 +163,6 @@ fn route(call: &Call, context: &str, extent: Extent) -> Result<Reply, Refusal> {
             serve(call, skill, How::Keywords(&hit), Some(context), extent)
         }
     }
-}
-
-fn skill_of<'a>(call: &'a Call, hit: &KeywordHit) -> Result<&'a Skill, Refusal> {
-    call.snapshot
-        .catalog
-        .skill(hit.skill)
-        .ok_or_else(|| Refusal::Internal("the router names a skill that is not there".to_owned()))
-}
-
-/// At most so many skills are offered where no keyword decides.
-const MAX_OFFERED: usize = 5;
-
-fn no_match(call: &Call, context: &str, closest: Option<&KeywordHit>) -> Result<Reply, Refusal> {
-    let by_formula = closest
-        .map(|hit| Ok::<_, Refusal>((&*skill_of(call, hit)?.identity, hit.base.rounded())))
-        .transpose()?;
-    // Where no keyword matches, the ranked search may still know what was meant.
-    let candidates = offered(call, context);
-    // Its formula score is then zero.
-    let first = candidates.first().map(|first| (first.skill_path, 0.0));
-    let ranked = if by_formula.is_none() { first } else { None };
-    let closest = by_formula.or(ranked);
-    let offers = call.snapshot.settings().offers_candidates;
-    let candidates = if offers { candidates } else { Vec::new() };
-    call.sink.record(|| {
-        let paths: Vec<String> =
-            candidates.iter().map(|candidate| candidate.skill_path.to_owned()).collect();
-        call.session.offered(&paths);
-        Event::NoMatch(NoMatch {
-            context: Some(context.to_owned()),
-            closest_candidate: closest.map(|(path, _)| path.to_owned()),
-            closest_score: closest.map(|(_, score)| score),
-        })
-    });
-    Reply::json(&Nothing {
-        no_match: true,
-        message: "No skill matches the given context.",
-        closest_candidate: closest.map(|(path, _)| path),
-        closest_score: closest.map(|(_, score)| score),
-        closest_by: ranked.map(|_| "ranked"),
-        next: candidates.first().map(|first| next(first.skill_path)),
-        candidates,
-    })
-}
-
-/// What a search finds, best first.
-fn offered<'a>(call: &'a Call, context: &str) -> Vec<OfferedSkill<'a>> {
-    let hits = call.snapshot.search(context, MAX_OFFERED).hits.into_iter();
-    let offered = |hit: SearchHit| {
-        let skill = call.snapshot.catalog.skill(SkillId::at(hit.entry))?;
-        Some(OfferedSkill {
-            skill_path: &skill.identity,
-            description: clipped(&skill.fields().description),
-            score: (hit.score * 1e4).round() / 1e4,
-            by: "ranked",
-        })
-    };
-    hits.filter_map(offered).collect()
-}
-
-/// The call that loads a candidate.
-fn next(path: &str) -> String {
-    format!(
-        "If a candidate fits the task, load it: {} {{\"skill_path\": \"{path}\"}}. If none does, go on without a skill.",
-        TOOL.name
-    )
-}
-
-fn ambiguous(call: &Call, context: &str, hits: &[KeywordHit]) -> Result<Reply, Refusal> {
-    // Other clients get what GET-3 says and nothing else.
-    let is_known = call.profile.client.is_some();
-    let mut candidates = Vec::with_capacity(hits.len());
-    for hit in hits {
-        let skill = skill_of(call, hit)?;
-        candidates.push(Candidate {
-            skill_path: &skill.identity,
-            score: hit.score.rounded(),
-            description: &skill.fields().description,
-            matched_keywords: &hit.matched,
-            by: is_known.then_some("keywords"),
-        });
-    }
-    call.sink.record(|| {
-        let paths = candidates.iter().map(|candidate| candidate.skill_path.to_owned());
-        let candidates: Vec<String> = paths.collect();
-        call.session.offered(&candidates);
-        Event::Ambiguous(Ambiguous { context: Some(context.to_owned()), candidates })
-    });
-    let message = "Multiple skills match. Specify your need or pick a skill_path.";
-    let first = candidates.first().filter(|_| is_known);
-    let next = first.map(|first| next(first.skill_path));
-    Reply::json(&Several { ambiguous: true, candidates, message, next })
 }
 
 fn serve(

@@ -1,4 +1,5 @@
-//! What an agent sees of the catalog: tools, their schemas and their words. One tool, one file.
+//! What an agent sees of the catalog: tools, their schemas and their words, one tool, one file; and skills as resources, as prompts
+//! and through the Skills extension, over what is `published`.
 //!
 //! A tool is data and one function; lists, schemas, snapshots and docs derive from the table. A call goes one way:
 //! [`Dispatcher::call`] looks the tool up in the [`Registry`], the [`AdvertisedTool`] checks the arguments against its schema, and
@@ -7,7 +8,13 @@
 
 mod arguments;
 mod call;
+mod call_counts;
+mod candidates;
+mod completion;
+mod cursor;
 mod dispatch;
+mod explained;
+mod extension;
 mod first_request;
 mod get_asset;
 mod get_skill;
@@ -16,12 +23,16 @@ mod instructions;
 mod list_skills;
 mod listing;
 mod profile;
+mod prompts;
+mod published;
 mod refresh_skills;
 mod refusal;
 mod registry;
 mod report_usage;
+mod resources;
 mod run_script;
 mod session;
+mod siblings;
 mod skill;
 #[cfg(feature = "usage")]
 mod skill_stats;
@@ -33,17 +44,26 @@ mod tool_list;
 use std::{fmt, io};
 
 pub use call::Call;
-pub use dispatch::{Dispatcher, ToolRequest};
+pub use call_counts::{CallCounts, CallOutcome, ToolCounts};
+pub use completion::Completions;
+pub use dispatch::{Dispatcher, EventSinks, ToolRequest};
+pub use explained::{ExplainedHit, ExplainedRoute, ExplainedSearch};
+pub use extension::{EXTENSION, EXTENSION_METHODS, answer};
 pub use first_request::{FirstRequest, ShownTool};
 pub use hint::{HintedSkill, hint};
 pub use profile::{
-    Budget, ClientChoice, ListingStyle, Match, NotifyOn, ServerProfile, ToolSet, ToolSets,
+    Budget, ClientChoice, ListingStyle, Match, NotifyOn, RemoteClients, ServerProfile, Surfaces,
+    ToolSet, ToolSets,
 };
+pub use prompts::{ListedPrompt, PROMPT_ARGUMENT};
+pub use published::{FileBytes, FileContent, Publication};
 pub use refusal::Refusal;
 pub use registry::{AdvertisedTool, Registry};
+pub use resources::{ListedResource, RESOURCE_FORMS, ResourceForm};
 pub use run_script::AUDIT;
 use serde_json::{Map, Value, ser::Formatter};
 pub use session::Session;
+pub use siblings::{Sibling, Siblings};
 pub use tool_list::ToolList;
 
 /// Every tool there is, by tool set, in the order they are listed.

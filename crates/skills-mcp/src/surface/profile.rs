@@ -5,7 +5,7 @@ use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
 use skills_core::catalog::{Origin, Source};
 
-use super::{Tool, get_skill, skill};
+use super::{Tool, get_skill, run_script, skill};
 use crate::{
     clients::{Handling, KnownClient},
     config::Environment,
@@ -119,6 +119,15 @@ pub enum Match {
     Ranked,
 }
 
+/// Which parts of MCP skills are served through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surfaces {
+    /// Tools, resources, prompts, completion and the Skills extension.
+    All,
+    /// Tools, as the contract of `sk mcp-server` says (SK-3).
+    ToolsAlone,
+}
+
 /// What a client is notified of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotifyOn {
@@ -135,6 +144,13 @@ pub enum ClientChoice {
     Reported,
     /// This one, whatever it calls itself; none is one that is not in the table.
     Fixed(Option<&'static KnownClient>),
+}
+
+/// What clients on other machines may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemoteClients {
+    /// Whether they may have scripts run.
+    pub may_run_scripts: bool,
 }
 
 /// How the server presents itself to clients.
@@ -158,6 +174,8 @@ pub struct ServerProfile {
     pub page: Option<usize>,
     /// Where the server was started. Paths in flat answers are relative to the start directory, where they are below it.
     pub environment: Arc<Environment>,
+    /// Which parts of MCP skills are served through.
+    pub surfaces: Surfaces,
     /// What clients are notified of.
     pub notify_on: NotifyOn,
     /// The history that `skill_stats` reports on; none, where the operator does not offer it.
@@ -173,6 +191,8 @@ pub struct ServerProfile {
     pub client: Option<&'static KnownClient>,
     /// The directories that this client loads itself.
     pub native: Vec<PathBuf>,
+    /// Where clients are on other machines: paths of this one mean nothing to them.
+    pub remote: Option<RemoteClients>,
 }
 
 /// How a skill that a search found is loaded.
@@ -225,6 +245,7 @@ impl ServerProfile {
             matching: Match::Ranked,
             page: Some(50),
             environment,
+            surfaces: Surfaces::All,
             notify_on: NotifyOn::Lists,
             history: None,
             answer_chars: DEFAULT_ANSWER_CHARS,
@@ -232,6 +253,7 @@ impl ServerProfile {
             client_choice: ClientChoice::Reported,
             client: None,
             native: Vec::new(),
+            remote: None,
         }
     }
 
@@ -243,6 +265,7 @@ impl ServerProfile {
             dotted: true,
             matching: Match::All,
             page: None,
+            surfaces: Surfaces::ToolsAlone,
             notify_on: NotifyOn::Files,
             structured: true,
             ..Self::skills_mcp(true, environment)
@@ -261,7 +284,9 @@ impl ServerProfile {
     /// The same profile for this client.
     #[must_use]
     pub fn for_client(&self, client: Option<&'static KnownClient>) -> Self {
-        let native = client.map(|client| client.directories(&self.environment)).unwrap_or_default();
+        // What a client on another machine loads itself is not known.
+        let local = client.filter(|_| self.remote.is_none());
+        let native = local.map(|client| client.directories(&self.environment)).unwrap_or_default();
         Self { client, native, ..self.clone() }
     }
 
@@ -316,11 +341,17 @@ impl ServerProfile {
     /// Whether this tool set is offered over this catalog.
     pub(super) fn offers(&self, tool_set: ToolSet, snapshot: &Snapshot) -> bool {
         match tool_set {
-            ToolSet::Maintainer => self.history.is_some(),
+            // Statistics are of all skills.
+            ToolSet::Maintainer => self.history.is_some() && !snapshot.is_limited(),
             ToolSet::Tree | ToolSet::Skill | ToolSet::Flat => {
                 self.tool_sets.offers(tool_set, snapshot, self.named)
             }
         }
+    }
+
+    /// Whether a tool is in the list of those that its tool set has.
+    pub(super) fn advertises(&self, tool: &Tool) -> bool {
+        tool.name != run_script::NAME || self.remote.is_none_or(|remote| remote.may_run_scripts)
     }
 
     /// How a skill that a search found is loaded.
@@ -339,7 +370,9 @@ impl ServerProfile {
 
     /// Which sources the client loads itself, by their numbers.
     pub(super) fn native_sources(&self, snapshot: &Snapshot) -> Vec<bool> {
-        let Some(client) = self.client else { return Vec::new() };
+        let Some(client) = self.client.filter(|_| self.remote.is_none()) else {
+            return Vec::new();
+        };
         let is_native = |(number, source): (usize, &Source)| {
             let of_plugin = client.claude_plugins && matches!(source.origin, Origin::Plugin(_));
             of_plugin || self.native.contains(&real_path_or_same(&snapshot.source_path(number)))

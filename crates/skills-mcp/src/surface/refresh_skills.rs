@@ -37,10 +37,16 @@ pub(super) const TOOL: Tool = Tool {
 #[schemars(deny_unknown_fields)]
 struct RefreshSkillsInput {}
 
+/// What clients on other machines read of a failure: its cause names addresses and paths of this one.
+const REMOTE_FAILURE: &str = "Not every source could be read again; what was read before is still served. The server's log says why.";
+
 /// A client is not kept waiting longer than this.
 const SYNC_WAIT_TIMEOUT: Duration = Duration::from_mins(1);
 
 fn run(call: &Call, _: Map<String, Value>) -> Result<Reply, Refusal> {
+    if call.snapshot.is_limited() {
+        return limited(call);
+    }
     if call.store.repositories().next().is_some() {
         return from_git(call);
     }
@@ -58,6 +64,8 @@ fn run(call: &Call, _: Map<String, Value>) -> Result<Reply, Refusal> {
     });
     let message = if success {
         "Reindexed from local directory (no git sync configured).".to_owned()
+    } else if call.profile.remote.is_some() {
+        REMOTE_FAILURE.to_owned()
     } else {
         refreshed.failures.join(" ")
     };
@@ -67,6 +75,17 @@ fn run(call: &Call, _: Map<String, Value>) -> Result<Reply, Refusal> {
         "skills_reindexed": skills_reindexed,
         "message": message,
     }))
+}
+
+/// For a client that may see some of the skills: how many there are for it, and nothing of sources.
+fn limited(call: &Call) -> Result<Reply, Refusal> {
+    if call.store.repositories().next().is_some() {
+        // Whatever it came to: that is for those who may see everything.
+        drop(synced(call));
+    }
+    let refreshed = call.store.refresh(Cause::Asked).snapshot;
+    let seen = call.store.limited(&refreshed, call.snapshot.access());
+    Reply::json(&json!({"success": true, "skills_reindexed": seen.catalog.len()}))
 }
 
 /// Syncs, then refreshes everything.
@@ -99,7 +118,10 @@ fn from_git(call: &Call) -> Result<Reply, Refusal> {
         files_changed: outcomes.iter().map(changed).sum(),
         skills_reindexed: refreshed.snapshot.catalog.len(),
         last_sync: outcomes.iter().find_map(|outcome| outcome.repository.state().last_sync()),
-        message: (!troubles.is_empty()).then(|| troubles.join(" ")),
+        message: (!troubles.is_empty()).then(|| match call.profile.remote {
+            None => troubles.join(" "),
+            Some(_) => REMOTE_FAILURE.to_owned(),
+        }),
         sources: (outcomes.len() > 1).then(|| {
             let commit = |outcome: &Outcome| {
                 (outcome.repository.name().to_string(), json!(outcome.repository.commit()))

@@ -13,6 +13,9 @@ use super::{
 };
 use crate::store::Snapshot;
 
+/// So many tool lists are kept, for clients that see different skills.
+const MAX_TOOL_LISTS: usize = 64;
+
 /// The tools of a server profile.
 ///
 /// A call needs only its tool, whatever the number of skills. The tool list describes every skill, so it is made when a client
@@ -23,8 +26,8 @@ pub struct Registry {
     pub profile: Arc<ServerProfile>,
     /// Every tool in this profile's words, before any listing of skills.
     pub(super) tools: Vec<Arc<AdvertisedTool>>,
-    /// The tool list that was made last, and over which snapshot.
-    latest: Mutex<Option<(Weak<Snapshot>, Arc<ToolList>)>>,
+    /// The tool lists that were made last, and over which snapshots: clients may see different ones.
+    latest: Mutex<Vec<(Weak<Snapshot>, Arc<ToolList>)>>,
 }
 
 impl Registry {
@@ -56,16 +59,18 @@ impl Registry {
     /// The tool list over a snapshot.
     pub fn tool_list(&self, snapshot: &Arc<Snapshot>) -> Arc<ToolList> {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*latest {
-            Some((over, list)) if std::ptr::eq(over.as_ptr(), Arc::as_ptr(snapshot)) => {
-                Arc::clone(list)
-            }
-            _ => {
-                let list = Arc::new(ToolList::new(self, snapshot));
-                *latest = Some((Arc::downgrade(snapshot), Arc::clone(&list)));
-                list
-            }
+        let is_over =
+            |(over, _): &&(Weak<Snapshot>, _)| std::ptr::eq(over.as_ptr(), Arc::as_ptr(snapshot));
+        if let Some((_, list)) = latest.iter().find(is_over) {
+            return Arc::clone(list);
         }
+        let list = Arc::new(ToolList::new(self, snapshot));
+        latest.retain(|(over, _)| over.strong_count() > 0);
+        if latest.len() >= MAX_TOOL_LISTS {
+            latest.remove(0);
+        }
+        latest.push((Arc::downgrade(snapshot), Arc::clone(&list)));
+        list
     }
 }
 
@@ -124,7 +129,7 @@ impl AdvertisedTool {
         arguments: Map<String, Value>,
     ) -> Result<Reply, Refusal> {
         arguments::check(&self.name, &self.input, &arguments)?;
-        match call.store.first_sync(&call.snapshot) {
+        match first_sync(call) {
             Some(message) if self.tool.name != refresh_skills::NAME => {
                 Err(match self.tool.tool_set {
                     ToolSet::Tree => Refusal::Tool(message),
@@ -157,4 +162,16 @@ impl AdvertisedTool {
         }
         shown
     }
+}
+
+/// What there is to say instead of an answer, while nothing has come of any repository yet. A client that may see some of
+/// the skills learns nothing of repositories, and one on another machine nothing of where they are.
+fn first_sync(call: &Call) -> Option<String> {
+    let message = call.store.first_sync(&call.snapshot)?;
+    if call.snapshot.is_limited() {
+        return None;
+    }
+    let is_remote = call.profile.remote.is_some();
+    let instead = "There are no skills yet: the first sync of a repository is not done. Try again in a few seconds.";
+    Some(if is_remote { instead.to_owned() } else { message })
 }

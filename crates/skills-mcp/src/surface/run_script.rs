@@ -17,12 +17,16 @@ use crate::{
     config::SandboxMode,
     event::{Event, ScriptExecuted},
     script::{
-        Denied, Ending, Plan, RunError, RunOutcome, RunRequest, authorize, check_scripts_enabled,
+        Denied, Ending, Plan, RunError, RunOutcome, RunRequest, WorkIn, authorize,
+        check_scripts_enabled,
     },
 };
 
+/// Its name.
+pub(super) const NAME: &str = "run_script";
+
 pub(super) const TOOL: Tool = Tool {
-    name: "run_script",
+    name: NAME,
     tool_set: ToolSet::Tree,
     title: "Run a script",
     description: "Run a skill's script on the server; only those get_skill lists with execution: server. Fetch the others with get_asset and run them yourself.",
@@ -89,6 +93,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         audit.refused(&denied);
         Refusal::Tool(denied.message)
     };
+    check_remote(call).map_err(refused)?;
     check_scripts_enabled(&call.snapshot).map_err(refused)?;
     let skill = call.skill(&input.skill_path).inspect_err(|refusal| {
         if let Refusal::Tool(message) = refusal {
@@ -96,7 +101,18 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
             audit.refused(&Denied { message: message.clone(), execution });
         }
     })?;
-    let request = RunRequest { file: &input.file, arguments: &given, cwd: input.cwd.as_deref() };
+    let work_in = match (call.profile.remote, &input.cwd) {
+        (None, cwd) => WorkIn::Local(cwd.as_deref()),
+        (Some(_), None) => WorkIn::Private("the client is on another machine"),
+        (Some(_), Some(_)) => {
+            let message = "Over HTTP a script runs in a private folder that is empty at its start, never in a 'cwd' that the client names. Leave 'cwd' out, or fetch the script with get_asset and run it yourself.";
+            return Err(refused(Denied {
+                message: message.to_owned(),
+                execution: Execution::Server,
+            }));
+        }
+    };
+    let request = RunRequest { file: &input.file, arguments: &given, work_in };
     let plan = authorize(&call.snapshot, call.runs.host(), skill, &request).map_err(refused)?;
     let started = || audit.started(skill, &plan);
     let ran = call.runs.run(&call.snapshot, &plan, &call.caller, &started);
@@ -113,6 +129,15 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     audit.ran(skill, &plan, &outcome);
     let note = (!notes.is_empty()).then(|| notes.join(" "));
     Reply::json(&answer(skill, &plan, &outcome, note))
+}
+
+/// Clients on other machines have no script run unless the operator allows it.
+fn check_remote(call: &Call) -> Result<(), Denied> {
+    if call.profile.remote.is_none_or(|remote| remote.may_run_scripts) {
+        return Ok(());
+    }
+    let message = "This server runs no scripts for clients over HTTP (the operator allows them with --allow-scripts). Fetch the script with get_asset and run it yourself.";
+    Err(Denied { message: message.to_owned(), execution: Execution::Server })
 }
 
 /// The arguments as texts, which is all a variable can hold.

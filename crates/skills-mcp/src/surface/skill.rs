@@ -186,12 +186,12 @@ fn cut(asked: &str) -> String {
 
 fn ambiguous(call: &Call, asked: &str, skills: &[&Skill]) -> Event {
     let candidates: Vec<String> = skills.iter().map(|skill| skill.identity.to_string()).collect();
-    call.session.offered(&candidates);
+    call.session.offered(&candidates, None);
     Event::Ambiguous(Ambiguous { context: Some(cut(asked)), candidates })
 }
 
 fn no_match(call: &Call, asked: &str) -> Event {
-    call.session.offered(&[]);
+    call.session.offered(&[], None);
     let catalog = &call.snapshot.catalog;
     let nearest = catalog.near_labels(asked).into_iter().next();
     // Events name a skill by its identity, whichever tool was called.
@@ -207,7 +207,10 @@ fn no_match(call: &Call, asked: &str) -> Event {
 }
 
 fn load(call: &Call, skill: &Skill, from_line: usize) -> Result<Reply, Refusal> {
-    let base = call.snapshot.place(skill);
+    let base = match call.profile.remote {
+        None => call.snapshot.place(skill),
+        Some(_) => remote_base(call, skill),
+    };
     let (content, inherited_from) = match skill.kind {
         SkillKind::Bundle => (bundle(call, skill, from_line)?, Vec::new()),
         SkillKind::Tree => tree(call, skill, from_line)?,
@@ -217,6 +220,23 @@ fn load(call: &Call, skill: &Skill, from_line: usize) -> Result<Reply, Refusal> 
         call.skill_served(skill, &inherited_from, tokens, None, None)
     });
     Ok(Reply::text(format!("Loading: {}\nBase directory: {base}\n\n{content}", skill.label)))
+}
+
+/// The base directory for a client on another machine, and how its files are read.
+fn remote_base(call: &Call, skill: &Skill) -> String {
+    let tool = call.profile.offers(ToolSet::Tree, &call.snapshot);
+    let tool = tool.then(|| format!("get_asset and skill_path \"{}\"", skill.identity));
+    match (call.address(skill), tool) {
+        (Some(folder), Some(tool)) => format!(
+            "{folder}\nFiles in it are on the server: read one as {folder}/FILE with resources/read, or with {tool}."
+        ),
+        (Some(folder), None) => format!(
+            "{folder}\nFiles in it are on the server: read one as {folder}/FILE with resources/read."
+        ),
+        (None, Some(tool)) => format!("on the server\nFiles in it are read with {tool}."),
+        // A bundle that does not conform to Agent Skills; a diagnostic says why.
+        (None, None) => "on the server\nFiles in it cannot be read from here.".to_owned(),
+    }
 }
 
 /// A bundle's file: its own bytes, or as many of its lines as are known to reach the model.
@@ -241,8 +261,9 @@ fn tree<'a>(
     let assets = resolved.inherited_assets.iter().map(|a| (a.from, &a.declaration.file));
     let scripts = resolved.inherited_scripts.iter().map(|s| (s.from, &s.declaration.file));
     let mut files: Vec<String> = own.map(|file| format!("- {file}")).collect();
-    files.extend(assets.chain(scripts).map(|(from, file)| {
-        format!("- {file} (from {}: {})", from.identity, snapshot.path_of(from, file))
+    files.extend(assets.chain(scripts).map(|(from, file)| match call.profile.remote {
+        None => format!("- {file} (from {}: {})", from.identity, snapshot.path_of(from, file)),
+        Some(_) => format!("- {file} (from {})", from.identity),
     }));
     let mut text = resolved.content.text;
     if !files.is_empty() {

@@ -8,13 +8,15 @@ use serde_json::{Map, Value, json};
 use skills_core::{
     catalog::{Skill, SkillId},
     document::SkillText,
+    estimate,
     route::{excerpt, ranked},
 };
 
 use super::{
     Blocking, Call, Match, Refusal, Reply, ServerProfile, Tool, ToolSet, arguments,
-    listing::{clipped, one_line},
+    listing::{clipped, one_line, shortened_to},
     profile::Loader,
+    siblings::Siblings,
     summary::{Summary, haystack},
 };
 use crate::{
@@ -94,6 +96,12 @@ pub(super) fn word_arguments(profile: &ServerProfile, input: &mut Map<String, Va
     }
 }
 
+/// So much of the query is repeated in the text.
+const QUERY_CHARS: usize = 200;
+/// The same for a known client, whose model has just written it.
+const KNOWN_CLIENT_QUERY_CHARS: usize = 60;
+/// What tells a sibling apart is about this long.
+const SIBLING_CHARS: usize = 100;
 /// Longer queries are refused.
 const MAX_QUERY_CHARS: usize = skills_core::route::MAX_REQUEST_CHARS;
 
@@ -117,6 +125,9 @@ struct SkillsSearchOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     confident: Option<bool>,
     results: Vec<Hit>,
+    /// The results by what they say, where the text shows them so.
+    #[serde(skip)]
+    siblings: Option<Siblings>,
 }
 
 #[derive(Serialize)]
@@ -134,6 +145,16 @@ struct Hit {
 }
 
 impl Hit {
+    /// What it is loaded by. Without a tool that loads it, a skill is read from its file.
+    fn name(&self, call: &Call) -> String {
+        one_line(&match call.profile.loader() {
+            Loader::File if call.profile.client.is_some() => {
+                format!("{} ({})", self.summary.name(), self.summary.file())
+            }
+            Loader::File | Loader::Skill | Loader::GetSkill => self.summary.name().to_owned(),
+        })
+    }
+
     /// What the skill was found by, in a line.
     fn explanation(&self) -> Option<String> {
         let terms = self.matched_terms.as_ref()?.join(", ");
@@ -174,45 +195,105 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     Ok(reply)
 }
 
-/// The hits in words: how many, how to load one, and a line for each.
+/// The hits in words: how many, how to load one, and what each is for.
 fn worded(call: &Call, output: &SkillsSearchOutput, explain: bool) -> String {
-    let several =
-        if output.confident == Some(false) { "; several fit about as well, choose" } else { "" };
-    let (shown, total, query) = (output.results.len(), output.total, one_line(&output.query));
-    let mut head = format!("{shown} of {total} skills for '{query:.200}'{several}");
-    let (loader, is_known) = (call.profile.loader(), call.profile.client.is_some());
-    if shown > 0 && is_known {
-        head = format!("{head}. {}", loader.sentence(&call.profile));
+    if let Some(siblings) = &output.siblings {
+        return worded_by_family(call, output, siblings, explain);
     }
-    let mut lines = vec![head];
+    let mut lines = vec![head(call, output)];
     for hit in &output.results {
         let ranked = output.confident.is_some();
         let about = if ranked { hit.summary.description() } else { hit.excerpt.as_str() };
+        let is_known = call.profile.client.is_some();
         let about = if is_known { clipped(about) } else { one_line(about) };
-        // Without a tool that loads it, a skill is read from its file.
-        let name = match loader {
-            Loader::File if is_known => format!("{} ({})", hit.summary.name(), hit.summary.file()),
-            Loader::File | Loader::Skill | Loader::GetSkill => hit.summary.name().to_owned(),
-        };
-        lines.push(format!("- {}: {about}", one_line(&name)));
+        lines.push(format!("- {}: {about}", hit.name(call)));
         if explain {
             lines.extend(hit.explanation());
         }
     }
-    if output.results.is_empty() && output.confident.is_none() {
-        lines.push("Every word must occur; try fewer words, or match: \"ranked\".".to_owned());
-    }
-    if output.results.is_empty() && output.confident.is_some() && is_known {
-        lines.push(
-            "No skill has any of these words; try others, or go on without a skill.".to_owned(),
-        );
-    }
+    lines.extend(found_nothing(call, output));
     lines.join("\n")
+}
+
+/// The text of ten hits costs at most so many tokens.
+const MAX_TEXT_TOKENS: usize = 450;
+/// Descriptions are shortened to the first of these numbers of characters with which the text is within its limit.
+const DESCRIPTION_CHARS: [usize; 8] = [200, 160, 130, 100, 80, 60, 40, 20];
+
+/// The same, each family together, in few tokens: descriptions are shorter where there are many hits.
+fn worded_by_family(
+    call: &Call,
+    output: &SkillsSearchOutput,
+    siblings: &Siblings,
+    explain: bool,
+) -> String {
+    let mut head = head(call, output);
+    if siblings.has_families() {
+        head.push_str(" Indented: like the one above, but for what it says.");
+    }
+    let max_tokens = MAX_TEXT_TOKENS * output.limit.max(10) / 10;
+    let mut text = String::new();
+    for max_chars in DESCRIPTION_CHARS {
+        let mut lines = vec![head.clone()];
+        for member in siblings.members() {
+            let Some(hit) = output.results.get(member.place) else { continue };
+            let indent = if member.is_first { "" } else { "  " };
+            let about = match member.differs_by.as_deref().filter(|_| !member.is_first) {
+                Some(differs_by) => shortened_to(differs_by, max_chars.min(SIBLING_CHARS)),
+                None => shortened_to(&one_line(hit.summary.description()), max_chars),
+            };
+            let same = member.duplicates.iter().filter_map(|place| output.results.get(*place));
+            let same: Vec<String> = same.map(|hit| hit.name(call)).collect();
+            let same = if same.is_empty() {
+                String::new()
+            } else {
+                format!(" (nearly the same: {})", same.join(", "))
+            };
+            lines.push(format!("{indent}- {}: {about}{same}", hit.name(call)));
+            if explain {
+                lines.extend(hit.explanation());
+            }
+        }
+        lines.extend(found_nothing(call, output));
+        text = lines.join("\n");
+        // An explanation that was asked for is not cut.
+        if explain || estimate::tokens(&text) <= max_tokens {
+            break;
+        }
+    }
+    text
+}
+
+/// How many were found, and how to load one.
+fn head(call: &Call, output: &SkillsSearchOutput) -> String {
+    let several =
+        if output.confident == Some(false) { "; several fit about as well, choose" } else { "" };
+    let (shown, total, query) = (output.results.len(), output.total, one_line(&output.query));
+    let is_known = call.profile.client.is_some();
+    let query_chars = if is_known { KNOWN_CLIENT_QUERY_CHARS } else { QUERY_CHARS };
+    let head = format!("{shown} of {total} skills for '{query:.query_chars$}'{several}");
+    if shown > 0 && is_known {
+        format!("{head}. {}", call.profile.loader().sentence(&call.profile))
+    } else {
+        head
+    }
+}
+
+fn found_nothing(call: &Call, output: &SkillsSearchOutput) -> Option<String> {
+    let is_known = call.profile.client.is_some();
+    match output.confident {
+        _ if !output.results.is_empty() => None,
+        None => Some("Every word must occur; try fewer words, or match: \"ranked\".".to_owned()),
+        Some(_) if is_known => Some(
+            "No skill has any of these words; try others, or go on without a skill.".to_owned(),
+        ),
+        Some(_) => None,
+    }
 }
 
 fn searched(call: &Call, output: SkillsSearchOutput) -> Event {
     let shown = || output.results.iter().map(|hit| &hit.identity);
-    call.session.showed(shown());
+    call.session.showed(&output.query, shown());
     Event::SkillSearched(SkillSearched {
         shown: shown().map(ToString::to_string).collect(),
         total: output.total as u64,
@@ -254,12 +335,16 @@ fn all(call: &Call, input: SkillsSearchInput) -> SkillsSearchOutput {
         limit: input.limit,
         confident: None,
         results,
+        siblings: None,
         query: input.query,
     }
 }
 
 fn ranked(call: &Call, input: SkillsSearchInput) -> SkillsSearchOutput {
     let ranking = call.snapshot.search(&input.query, input.limit);
+    // A client that is not known gets a line for each hit, as FLAT-7 says.
+    let is_known = call.profile.client.is_some();
+    let siblings = is_known.then(|| Siblings::of_hits(&call.snapshot, &ranking.hits));
     let hit = |hit: ranked::SearchHit| {
         let skill = call.snapshot.catalog.skill(SkillId::at(hit.entry))?;
         let terms: Vec<&str> = hit.matched_terms.iter().map(String::as_str).collect();
@@ -283,6 +368,7 @@ fn ranked(call: &Call, input: SkillsSearchInput) -> SkillsSearchOutput {
         limit: input.limit,
         confident: Some(ranking.confident),
         results,
+        siblings,
         query: input.query,
     }
 }

@@ -38,8 +38,13 @@ impl Summary {
         };
         let offers = |tool_set| call.profile.offers(tool_set, &call.snapshot);
         let loads = offers(ToolSet::Skill) || offers(ToolSet::Tree);
-        let (skill_path, skill_file) =
-            call.snapshot.locate(skill, &call.profile.environment.directory);
+        let (skill_path, skill_file) = match call.profile.remote {
+            None => call.snapshot.locate(skill, &call.profile.environment.directory),
+            Some(_) => match call.address(skill) {
+                Some(folder) => (folder.clone(), format!("{folder}/SKILL.md")),
+                None => (skill.path.to_string(), skill.file.to_string()),
+            },
+        };
         Self {
             install_name,
             meta: Meta { name, description: skill.fields().description.clone() },

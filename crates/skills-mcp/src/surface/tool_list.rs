@@ -30,7 +30,7 @@ impl ToolList {
             let wanted = registry.tools.iter().filter(|advertised| wanted(advertised.tool));
             wanted.map(|advertised| AdvertisedTool::clone(advertised)).collect()
         };
-        let mut list = Self(tools(&|tool| offers(tool.tool_set)));
+        let mut list = Self(tools(&|tool| offers(tool.tool_set) && profile.advertises(tool)));
         if !offers(ToolSet::Skill) {
             return list;
         }

@@ -20,17 +20,21 @@ pub(super) fn result(answer: Result<Reply, Refusal>) -> Result<CallToolResult, E
         }
         Err(Refusal::Tool(message)) => Ok(failed(Refusal::text(&message))),
         Err(Refusal::Plain(message) | Refusal::Stale(message)) => Ok(failed(message)),
-        Err(refusal @ (Refusal::Params(_) | Refusal::Internal(_))) => Err(error(refusal)),
+        Err(refusal @ (Refusal::Params(_) | Refusal::NoResource(_) | Refusal::Internal(_))) => {
+            Err(error(refusal))
+        }
     }
 }
 
 /// A refusal as a JSON-RPC error.
 pub(super) fn error(refusal: Refusal) -> ErrorData {
     match refusal {
-        Refusal::Params(message)
-        | Refusal::Tool(message)
-        | Refusal::Plain(message)
-        | Refusal::Stale(message) => ErrorData::invalid_params(message, None),
+        Refusal::Params(message) | Refusal::Tool(message) | Refusal::Plain(message) => {
+            ErrorData::invalid_params(message, None)
+        }
+        // The SDK gives clients without a handshake the code of invalid parameters.
+        Refusal::NoResource(message) => ErrorData::resource_not_found(message, None),
+        Refusal::Stale(message) => ErrorData::internal_error(message, None),
         Refusal::Internal(message) => {
             tracing::error!("{message}");
             ErrorData::internal_error(message, None)

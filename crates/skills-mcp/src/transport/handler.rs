@@ -10,29 +10,32 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        CustomRequest, CustomResult, DiscoverResult, ErrorCode, Implementation,
-        InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
+        CustomRequest, CustomResult, DiscoverResult, ErrorCode, Extensions, GetPromptRequestParams,
+        GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        MetaObject, PaginatedRequestParams, PromptsCapability, ProtocolVersion,
         ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability, ServerCapabilities,
-        ServerConfig, SubscriptionFilter,
+        ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use serde_json::{Map, Value};
-use skills_core::diagnostic::escaped;
+use skills_core::{catalog::Access, diagnostic::escaped};
 use tokio::time::timeout;
 
-use super::{encode, notify::Notifier, progress::Progressing};
-use crate::surface::{Dispatcher, Refusal, Reply, ToolRequest};
+use super::{encode, notify::Notifier, progress::Progressing, subscription::MAX_SUBSCRIPTIONS};
+use crate::surface::{
+    Dispatcher, EXTENSION, EXTENSION_METHODS, Refusal, Reply, Surfaces, ToolRequest,
+};
 
 /// How long clients may keep what never changes while the server runs: its description, the list of resources.
 pub(super) const FIXED_TTL_MS: u64 = 60_000;
-/// How long clients may keep the list of tools, which says what skills there are. A change on disk is in the next answer,
-/// and must be for a client that keeps lists too.
-const TOOLS_TTL_MS: u64 = 0;
+/// How long clients may keep what says which skills there are, and what they say. A change on disk is in the next answer, and must
+/// be for a client that keeps answers too.
+pub(super) const LISTS_TTL_MS: u64 = 0;
 
 /// Where a request of the stateless era says who sends it.
-const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+pub(super) const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 /// A client of the table waits so long for instructions that say what there is; then it gets others.
 const FIRST_SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -65,9 +68,14 @@ impl Handler {
         Self { dispatcher, notifier }
     }
 
+    /// Whether skills are resources and prompts too, and the Skills extension is there.
+    pub(super) fn publishes(&self) -> bool {
+        self.dispatcher.profile().surfaces == Surfaces::All
+    }
+
     /// Whether there is anything to read but what tools say.
     pub(super) fn offers_resources(&self) -> bool {
-        self.dispatcher.profile().history.is_some()
+        self.publishes() || self.dispatcher.profile().history.is_some()
     }
 
     /// Decodes what came with a call, and has it answered; the client hears of progress meanwhile.
@@ -82,8 +90,9 @@ impl Handler {
         let progressing = Progressing::new(context);
         let caller = progressing.caller.clone();
         let client_name = client_name(context);
+        let access = access(context);
         let request =
-            ToolRequest { tool, arguments, client_name, client: &client, caller, received };
+            ToolRequest { tool, arguments, client_name, client: &client, caller, access, received };
         progressing.until(self.dispatcher.call(request)).await
     }
 }
@@ -92,7 +101,20 @@ impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities =
             ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
-        capabilities.resources = self.offers_resources().then(ResourcesCapability::default);
+        capabilities.resources = self.offers_resources().then(|| {
+            let mut resources = ResourcesCapability::default();
+            resources.subscribe = self.publishes().then_some(true);
+            resources.list_changed = self.publishes().then_some(true);
+            resources
+        });
+        if self.publishes() {
+            let mut prompts = PromptsCapability::default();
+            prompts.list_changed = Some(true);
+            capabilities.prompts = Some(prompts);
+            capabilities.completions = Some(JsonObject::new());
+            let settings = JsonObject::from_iter([("directoryRead".to_owned(), Value::Bool(true))]);
+            capabilities.extensions = Some([(EXTENSION.to_owned(), settings)].into());
+        }
         ServerConfig::new(capabilities)
             .with_server_info(self.implementation())
             .with_instructions(self.dispatcher.profile().instructions())
@@ -105,7 +127,8 @@ impl ServerHandler for Handler {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
-        result.instructions = Some(self.instructions(Some(&request.client_info.name)).await);
+        let (name, access) = (&request.client_info.name, access(&context));
+        result.instructions = Some(self.instructions(Some(name), &access).await);
         Ok(result)
     }
 
@@ -116,7 +139,7 @@ impl ServerHandler for Handler {
         let versions = self.supported_protocol_versions().into_owned();
         let name = client_name(&context);
         let mut info = self.get_info();
-        info.instructions = Some(self.instructions(name.as_deref()).await);
+        info.instructions = Some(self.instructions(name.as_deref(), &access(&context)).await);
         let mut result = DiscoverResult::from_server_info(versions, info);
         result.ttl_ms = FIXED_TTL_MS;
         result.cache_scope = CacheScope::Private;
@@ -135,10 +158,10 @@ impl ServerHandler for Handler {
             ));
         }
         let registry = self.dispatcher.registry(client_name(&context).as_deref());
-        let snapshot = self.dispatcher.snapshot().await;
+        let snapshot = self.dispatcher.snapshot(&access(&context)).await;
         let tools = registry.tool_list(&snapshot).0.iter().map(encode::tool).collect();
         let mut result = ListToolsResult::with_all_items(tools)
-            .with_ttl_ms(TOOLS_TTL_MS)
+            .with_ttl_ms(LISTS_TTL_MS)
             .with_cache_scope(CacheScope::Private);
         result.meta = self.server_meta(&context);
         Ok(result)
@@ -156,7 +179,8 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.notifier.initialized(context.peer);
+        let access = access_in(&context.extensions);
+        self.notifier.initialized(context.peer, access);
     }
 
     fn accepted_subscription_filter(
@@ -164,18 +188,26 @@ impl ServerHandler for Handler {
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
         // The SDK takes away what is not declared.
-        Some(requested.clone())
+        let mut accepted = requested.clone();
+        if let Some(uris) = &mut accepted.resource_subscriptions {
+            uris.truncate(MAX_SUBSCRIPTIONS);
+        }
+        Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.notifier.stream(context).await
+        let access = access(context.request_context());
+        self.notifier.stream(context, &access).await
     }
 
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        if self.publishes() && EXTENSION_METHODS.contains(&request.method.as_str()) {
+            return self.extension(request, &context).await;
+        }
         if CORE_METHODS.contains(&request.method.as_str()) {
             let message =
                 format!("{}: the parameters are missing or of the wrong type", request.method);
@@ -185,22 +217,35 @@ impl ServerHandler for Handler {
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
     }
 
-    // The SDK answers these with success by default. What is not declared is not there.
+    // What is not declared is not there, though the SDK answers some of these with success by default.
 
     async fn list_prompts(
         &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(not_offered("prompts/list"))
+        let mut result = self.prompts(request.and_then(|request| request.cursor), &context).await?;
+        result.meta = self.server_meta(&context);
+        Ok(result)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let mut result = self.prompt(request, &context).await?;
+        result.meta = self.server_meta(&context);
+        Ok(result.into())
     }
 
     async fn list_resources(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let mut result = self.resources()?;
+        let cursor = request.and_then(|request| request.cursor);
+        let mut result = self.resources(cursor, &context).await?;
         result.meta = self.server_meta(&context);
         Ok(result)
     }
@@ -210,30 +255,50 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let mut result = self.resource(&request.uri, &context).await?;
+        let mut result = self.resource(request.uri, &context).await?;
         result.meta = self.server_meta(&context);
         Ok(result.into())
     }
 
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(not_offered("resources/templates/list"))
+        let mut result = self.resource_templates(request.and_then(|request| request.cursor))?;
+        result.meta = self.server_meta(&context);
+        Ok(result)
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscribe_to(request.uri, &context).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.unsubscribe_from(&request.uri, &context)
     }
 
     async fn complete(
         &self,
-        _: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Err(not_offered("completion/complete"))
+        let mut result = self.completions(request, &context).await?;
+        result.meta = self.server_meta(&context);
+        Ok(result)
     }
 }
 
 pub(super) fn not_offered(method: &'static str) -> ErrorData {
-    let message = format!("{method} is not offered; this server has tools only");
+    let message = format!("{method} is not offered by this server");
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
@@ -246,10 +311,28 @@ fn client_name(context: &RequestContext<RoleServer>) -> Option<Cow<'_, str>> {
     }
 }
 
+/// Which skills the client of a request may see.
+pub(super) fn access(context: &RequestContext<RoleServer>) -> Access {
+    access_in(&context.extensions)
+}
+
+/// The same by what came with a request. On the standard streams nothing does, and their client sees everything.
+fn access_in(extensions: &Extensions) -> Access {
+    #[cfg(feature = "http")]
+    if let Some(parts) = extensions.get::<::http::request::Parts>() {
+        // What came over HTTP was authorized there; without that it sees nothing.
+        let authorized = parts.extensions.get::<Access>().cloned();
+        return authorized.unwrap_or_else(|| Access::only::<&str>([]));
+    }
+    #[cfg(not(feature = "http"))]
+    let _ = extensions;
+    Access::All
+}
+
 impl Handler {
     /// The instructions for a client that calls itself so. One of the table waits a moment for the first snapshot, because its
     /// instructions say what there is.
-    async fn instructions(&self, reported: Option<&str>) -> String {
+    async fn instructions(&self, reported: Option<&str>, access: &Access) -> String {
         let registry = self.dispatcher.registry(reported);
         let profile = &registry.profile;
         let reported = escaped(reported.unwrap_or("no name"));
@@ -259,7 +342,7 @@ impl Handler {
         };
         tracing::info!("client {reported:.200}: presented as to {}", client.name);
         match timeout(FIRST_SNAPSHOT_TIMEOUT, self.dispatcher.store().snapshot()).await {
-            Ok(snapshot) => registry.instructions(&snapshot),
+            Ok(snapshot) => registry.instructions(&self.dispatcher.limited(snapshot, access).await),
             Err(_) => profile.instructions(),
         }
     }
@@ -268,14 +351,18 @@ impl Handler {
         Implementation::new(self.dispatcher.profile().server, env!("CARGO_PKG_VERSION"))
     }
 
+    /// Who answers, on a result of the stateless era.
+    pub(super) fn modern_meta(&self) -> Option<MetaObject> {
+        let who = serde_json::to_value(self.implementation()).ok()?;
+        let meta = [("io.modelcontextprotocol/serverInfo".to_owned(), who)];
+        Some(MetaObject(meta.into_iter().collect()))
+    }
+
     /// Who answers, on every result of the stateless era, where no handshake has said it.
-    fn server_meta(&self, context: &RequestContext<RoleServer>) -> Option<MetaObject> {
+    pub(super) fn server_meta(&self, context: &RequestContext<RoleServer>) -> Option<MetaObject> {
         let modern = context
             .protocol_version()
             .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        let who = serde_json::to_value(self.implementation()).ok().filter(|_| modern)?;
-        Some(MetaObject(
-            [("io.modelcontextprotocol/serverInfo".to_owned(), who)].into_iter().collect(),
-        ))
+        if modern { self.modern_meta() } else { None }
     }
 }

@@ -264,10 +264,10 @@ async fn write<W: AsyncWrite + Unpin>(
     output.flush().await
 }
 
-type Problem = Box<(ErrorData, Option<RequestId>)>;
+pub(super) type Problem = Box<(ErrorData, Option<RequestId>)>;
 
 /// Reads one line: a message, nothing worth answering, or what to answer.
-fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Problem> {
+pub(super) fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Problem> {
     let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
     if line.is_empty() {
         return Ok(None);

@@ -6,19 +6,27 @@
 
 mod client;
 mod encode;
+mod extension;
 mod handler;
+#[cfg(feature = "http")]
+mod http;
 mod in_flight;
 mod lines;
+mod list;
 mod notify;
 mod overlong;
 mod progress;
+mod prompt;
 mod resource;
 mod shutdown;
 mod stdio;
+mod subscription;
 mod traced;
 
 pub use client::{Client, ClientError, Era, Tried};
 pub use handler::Handler;
+#[cfg(feature = "http")]
+pub use http::{Gate, GateSettings, MCP_PATH, serve_http};
 pub use lines::Lines;
 pub use shutdown::signal;
 pub use stdio::{Ended, serve};

@@ -1,28 +1,19 @@
-//! [`Notifier`]: notifies clients that a list they can ask for has changed.
+//! [`Notifier`]: notifies clients that a list which they asked for, or a resource that they subscribed to, has changed.
 //!
 //! One for a server. It waits for another snapshot, then until changes stop, and compares what the lists say before and
 //! after; only a difference is worth a notification. Clients with a handshake get it once they are initialized, later ones
-//! on their `subscriptions/listen` streams. Where no client listens nothing is compared. Not here: what brings changes
-//! about (the store).
+//! on their `subscriptions/listen` streams. Where no client listens nothing is compared. Not here: what a list says (`list`),
+//! which resources are subscribed to (`subscription`), what brings changes about (the store).
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     convert::Infallible,
     sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
-use rmcp::{
-    ErrorData, Peer, RoleServer,
-    model::{
-        CustomNotification, GetMeta as _, RequestId, ServerNotification, SubscriptionFilter,
-        ToolListChangedNotification,
-    },
-    service::SubscriptionContext,
-};
-use serde_json::json;
-use sha2::{Digest as _, Sha256};
-use skills_core::catalog::Delta;
+use rmcp::{ErrorData, Peer, RoleServer, model::ServerNotification, service::SubscriptionContext};
+use skills_core::catalog::{Access, Delta};
 use tokio::{
     sync::watch,
     task::{JoinSet, spawn_blocking},
@@ -30,6 +21,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::{
+    list::{List, updated},
+    subscription::{Subscriptions, WatchedResource},
+};
 use crate::{
     store::{Debouncer, Snapshot},
     surface::{Dispatcher, NotifyOn},
@@ -43,63 +38,25 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 /// So many streams may be open at once.
 const MAX_STREAMS: usize = 1_024;
 
-/// A list that clients can ask for and be notified of. What is served beside tools joins here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum List {
-    Tools,
-}
-
-impl List {
-    const ALL: [Self; 1] = [Self::Tools];
-
-    fn method(self) -> &'static str {
-        match self {
-            Self::Tools => "notifications/tools/list_changed",
-        }
-    }
-
-    fn wanted(self, filter: &SubscriptionFilter) -> bool {
-        match self {
-            Self::Tools => filter.tools_list_changed == Some(true),
-        }
-    }
-
-    /// The same for two snapshots only where clients that ask read the same.
-    fn digest(self, dispatcher: &Dispatcher, snapshot: &Arc<Snapshot>) -> [u8; 32] {
-        match self {
-            Self::Tools => {
-                let mut all = Sha256::new();
-                dispatcher.tool_lists(snapshot).iter().for_each(|list| all.update(list.digest()));
-                all.finalize().into()
-            }
-        }
-    }
-
-    fn notification(self, reason: Option<&str>, stream: Option<&RequestId>) -> ServerNotification {
-        let mut notification = match (self, reason) {
-            (Self::Tools, None) => ServerNotification::ToolListChangedNotification(
-                ToolListChangedNotification::default(),
-            ),
-            // The SDK's own have no place for a reason.
-            (_, Some(reason)) => ServerNotification::CustomNotification(CustomNotification::new(
-                self.method(),
-                Some(json!({"reason": reason})),
-            )),
-        };
-        if let Some(id) = stream {
-            notification.get_meta_mut().set_subscription_id(id.clone());
-        }
-        notification
-    }
-}
-
-/// How often each list has changed, and why the last time. A stream that missed one of two changes still learns which
-/// lists are not what they were.
+/// How often each list and each resource has changed for the clients of an access, and why the last time. A stream that missed
+/// one of two changes still learns what is not as it was.
 #[derive(Debug, Clone, Default)]
 struct Changes {
     times: BTreeMap<List, u64>,
+    updates: BTreeMap<Arc<str>, u64>,
     reason: Arc<str>,
 }
+
+/// What is not as it was for the clients of an access.
+#[derive(Debug, Default)]
+struct Differences {
+    lists: Vec<List>,
+    updated: Vec<Arc<str>>,
+    reason: String,
+}
+
+/// The changes for each access that a stream was opened with: a client is not notified of what it may not see.
+type ChangesByAccess = HashMap<Access, Changes>;
 
 /// What each list says over a snapshot.
 #[derive(Debug)]
@@ -109,15 +66,28 @@ struct ListDigests {
 }
 
 impl ListDigests {
-    fn new(dispatcher: &Dispatcher, snapshot: &Arc<Snapshot>) -> Self {
-        let digest = |list: List| (list, list.digest(dispatcher, snapshot));
-        let digests = List::ALL.into_iter().map(digest).collect();
+    /// What these lists say over what is seen of a snapshot.
+    fn new(
+        dispatcher: &Dispatcher,
+        snapshot: &Arc<Snapshot>,
+        seen: &Arc<Snapshot>,
+        lists: &BTreeSet<List>,
+    ) -> Self {
+        let digest = |list: &List| (*list, list.digest(dispatcher, seen));
+        let digests = lists.iter().map(digest).collect();
         Self { over: Arc::downgrade(snapshot), digests }
     }
 
     fn is_over(&self, snapshot: &Arc<Snapshot>) -> bool {
         std::ptr::eq(self.over.as_ptr(), Arc::as_ptr(snapshot))
     }
+}
+
+/// A client with a handshake, and what it may see.
+#[derive(Debug, Clone)]
+struct InitializedPeer {
+    access: Access,
+    peer: Peer<RoleServer>,
 }
 
 /// Notifies the clients of one server. Clones share everything.
@@ -127,12 +97,15 @@ pub(super) struct Notifier(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     dispatcher: Arc<Dispatcher>,
+    /// The lists that a client has asked for, or for whose changes a stream is open. No client has any other one.
+    listed: Mutex<BTreeSet<List>>,
+    subscriptions: Subscriptions,
     /// What the lists said when they were compared last.
-    compared: Mutex<Option<ListDigests>>,
+    compared: Mutex<HashMap<Access, ListDigests>>,
     /// Clients with a handshake that are initialized.
-    peers: Mutex<Vec<Peer<RoleServer>>>,
+    peers: Mutex<Vec<InitializedPeer>>,
     /// Every open stream holds a receiver.
-    changes: watch::Sender<Changes>,
+    changes: watch::Sender<ChangesByAccess>,
     closing: CancellationToken,
 }
 
@@ -140,6 +113,8 @@ impl Notifier {
     pub(super) fn new(dispatcher: Arc<Dispatcher>) -> Self {
         Self(Arc::new(Inner {
             dispatcher,
+            listed: Mutex::new(BTreeSet::from([List::Tools])),
+            subscriptions: Subscriptions::default(),
             compared: Mutex::default(),
             peers: Mutex::default(),
             changes: watch::Sender::default(),
@@ -148,45 +123,87 @@ impl Notifier {
     }
 
     /// Adds a client whose handshake is over. Only now may it be notified.
-    pub(super) fn initialized(&self, peer: Peer<RoleServer>) {
+    pub(super) fn initialized(&self, peer: Peer<RoleServer>, access: Access) {
         // A stray notification from a client without a handshake, which listens on streams or not at all.
         let Some(info) = peer.peer_info() else { return };
         let mut peers = self.peers();
         // A client that says it twice is notified once.
-        peers.retain(|other| other.peer_info().is_none_or(|known| !Arc::ptr_eq(&known, &info)));
-        peers.push(peer);
+        let is_same = |other: &Peer<RoleServer>| {
+            other.peer_info().is_some_and(|known| Arc::ptr_eq(&known, &info))
+        };
+        peers.retain(|other| !is_same(&other.peer));
+        peers.push(InitializedPeer { access, peer });
+    }
+
+    /// Notes that a client has this list, and is to be notified once it changes.
+    pub(super) fn was_listed(&self, list: List) {
+        self.0.listed.lock().unwrap_or_else(PoisonError::into_inner).insert(list);
+    }
+
+    /// Which resources clients subscribed to.
+    pub(super) fn subscriptions(&self) -> &Subscriptions {
+        &self.0.subscriptions
     }
 
     /// Serves one stream until its client cancels it, or the server closes.
-    pub(super) async fn stream(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+    pub(super) async fn stream(
+        &self,
+        context: SubscriptionContext,
+        access: &Access,
+    ) -> Result<(), ErrorData> {
+        self.0.changes.send_if_modified(|changes| {
+            changes.entry(access.clone()).or_default();
+            false
+        });
         let changes = self.0.changes.subscribe();
         if self.0.changes.receiver_count() > MAX_STREAMS {
             let message = format!("{MAX_STREAMS} streams are open already; close one first");
             return Err(ErrorData::invalid_request(message, None));
         }
+        let accepted = context.accepted();
+        List::ALL
+            .into_iter()
+            .filter(|list| *list != List::Skills && list.wanted(accepted))
+            .for_each(|list| self.was_listed(list));
+        let uris = accepted.resource_subscriptions.iter().flatten();
+        let _watched: Vec<WatchedResource> =
+            uris.map(|uri| self.0.subscriptions.watch(uri)).collect();
         // Ends though a notification is on its way: the SDK sends none any more once the connection closes.
         tokio::select! {
             () = context.cancelled() => {}
             () = self.0.closing.cancelled() => {}
-            () = self.forward(changes, &context) => {}
+            () = self.forward(changes, access, &context) => {}
         }
         Ok(())
     }
 
-    async fn forward(&self, mut changes: watch::Receiver<Changes>, context: &SubscriptionContext) {
-        let mut sent = changes.borrow_and_update().times.clone();
+    async fn forward(
+        &self,
+        mut changes: watch::Receiver<ChangesByAccess>,
+        access: &Access,
+        context: &SubscriptionContext,
+    ) {
+        let of_access =
+            |changes: &ChangesByAccess| changes.get(access).cloned().unwrap_or_default();
+        let mut sent = of_access(&changes.borrow_and_update());
         let request = context.request_context();
+        let accepted = context.accepted();
         while changes.changed().await.is_ok() {
-            let Changes { times, reason } = changes.borrow_and_update().clone();
-            let wanted =
-                |list: &List| times.get(list) != sent.get(list) && list.wanted(context.accepted());
-            for list in List::ALL.into_iter().filter(wanted) {
-                let notification = list.notification(self.shown(&reason), Some(&request.id));
+            let now = of_access(&changes.borrow_and_update());
+            let is_due =
+                |list: &List| now.times.get(list) != sent.times.get(list) && list.wanted(accepted);
+            let lists = List::ALL.into_iter().filter(is_due);
+            let lists =
+                lists.map(|list| list.notification(self.shown(&now.reason), Some(&request.id)));
+            let uris = accepted.resource_subscriptions.iter().flatten();
+            let uris = uris.filter(|uri| now.updates.get(&***uri) != sent.updates.get(&***uri));
+            let uris = uris.map(|uri| updated(uri, Some(&request.id)));
+            for notification in lists.chain(uris) {
                 if request.peer.send_notification(notification).await.is_err() {
                     return;
                 }
             }
-            sent = times;
+            sent = now;
         }
     }
 
@@ -222,35 +239,65 @@ impl Notifier {
         let before = dispatcher.replace_seen(&now);
         let another = before.filter(|before| !Arc::ptr_eq(before, &now));
         let Some(before) = another.filter(|_| self.has_listeners()) else { return };
-        let inner = Arc::clone(&self.0);
-        let compared = spawn_blocking(move || inner.compare(&before, &now)).await;
-        let Ok((lists, reason)) = compared else {
-            tracing::error!("comparing what clients see failed");
-            return;
-        };
-        if lists.is_empty() {
-            tracing::debug!(reason, "nothing a list shows has changed");
-            return;
+        for access in self.accesses() {
+            let (inner, compared) = (Arc::clone(&self.0), access.clone());
+            let (before, now) = (Arc::clone(&before), Arc::clone(&now));
+            let compared = spawn_blocking(move || inner.compare(&before, &now, &compared)).await;
+            let Ok(differences) = compared else {
+                tracing::error!("comparing what clients see failed");
+                return;
+            };
+            if differences.lists.is_empty() && differences.updated.is_empty() {
+                let reason = differences.reason;
+                tracing::debug!(reason, "nothing a list shows has changed");
+                continue;
+            }
+            self.notify(&access, differences).await;
         }
-        self.notify(&lists, reason).await;
     }
 
-    async fn notify(&self, lists: &[List], reason: String) {
-        let peers = std::mem::take(&mut *self.peers());
+    /// What the clients that listen may see, each once.
+    fn accesses(&self) -> HashSet<Access> {
+        if self.0.changes.receiver_count() == 0 {
+            self.0.changes.send_if_modified(|changes| {
+                changes.clear();
+                false
+            });
+        }
+        let peers: HashSet<Access> = self.peers().iter().map(|one| one.access.clone()).collect();
+        self.0.changes.borrow().keys().cloned().chain(peers).collect()
+    }
+
+    async fn notify(&self, access: &Access, differences: Differences) {
+        let Differences { lists, updated: uris, reason } = differences;
+        let is_meant = |one: &mut InitializedPeer| one.access == *access;
+        let peers: Vec<InitializedPeer> = self.peers().extract_if(.., is_meant).collect();
         let streams = self.0.changes.receiver_count();
-        let names: Vec<&str> = lists.iter().map(|list| list.method()).collect();
+        let mut names: Vec<&str> = lists.iter().map(|list| list.method()).collect();
+        names.extend((!uris.is_empty()).then_some("notifications/resources/updated"));
         tracing::info!(reason, clients = peers.len(), streams, "sent {}", names.join(", "));
         let mut sending = JoinSet::new();
-        for peer in peers {
-            let notifications: Vec<ServerNotification> =
-                lists.iter().map(|list| list.notification(self.shown(&reason), None)).collect();
-            sending.spawn(async move { send(&peer, notifications).await.then_some(peer) });
+        for listener in peers {
+            let lists = lists.iter().map(|list| list.notification(self.shown(&reason), None));
+            let own = self.0.subscriptions.of(&listener.peer);
+            let own = uris.iter().filter(|uri| own.contains(*uri)).map(|uri| updated(uri, None));
+            let notifications: Vec<ServerNotification> = lists.chain(own).collect();
+            sending.spawn(
+                async move { send(&listener.peer, notifications).await.then_some(listener) },
+            );
         }
-        self.0.changes.send_modify(|changes| {
+        self.0.changes.send_if_modified(|changes| {
+            let Some(changes) = changes.get_mut(access) else { return false };
             for list in lists {
-                *changes.times.entry(*list).or_default() += 1;
+                *changes.times.entry(list).or_default() += 1;
+            }
+            let watched = self.0.subscriptions.watched();
+            changes.updates.retain(|uri, _| watched.contains(uri));
+            for uri in uris {
+                *changes.updates.entry(uri).or_default() += 1;
             }
             changes.reason = reason.into();
+            true
         });
         while let Some(sent) = sending.join_next().await {
             // A client that cannot be reached has gone.
@@ -265,11 +312,11 @@ impl Notifier {
 
     fn has_listeners(&self) -> bool {
         let mut peers = self.peers();
-        peers.retain(|peer| !peer.is_transport_closed());
+        peers.retain(|listener| !listener.peer.is_transport_closed());
         !peers.is_empty() || self.0.changes.receiver_count() > 0
     }
 
-    fn peers(&self) -> std::sync::MutexGuard<'_, Vec<Peer<RoleServer>>> {
+    fn peers(&self) -> std::sync::MutexGuard<'_, Vec<InitializedPeer>> {
         self.0.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -285,19 +332,40 @@ async fn send(peer: &Peer<RoleServer>, notifications: Vec<ServerNotification>) -
 }
 
 impl Inner {
-    /// The lists that are not what they were, and why.
-    fn compare(&self, before: &Arc<Snapshot>, now: &Arc<Snapshot>) -> (Vec<List>, String) {
+    /// What is not as it was for clients with this access, and why.
+    fn compare(&self, before: &Arc<Snapshot>, now: &Arc<Snapshot>, access: &Access) -> Differences {
         let dispatcher = &*self.dispatcher;
-        let delta = Delta::between(&before.catalog, &now.catalog);
+        let (seen_before, seen_now) =
+            (before.limited_once(access), dispatcher.store().limited(now, access));
+        let delta = Delta::between(&seen_before.catalog, &seen_now.catalog);
+        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut compared = self.compared.lock().unwrap_or_else(PoisonError::into_inner);
-        let was = compared.take().filter(|compared| compared.is_over(before));
-        let was = was.unwrap_or_else(|| ListDigests::new(dispatcher, before));
-        let is = compared.insert(ListDigests::new(dispatcher, now));
-        let files = before.changes() != now.changes();
+        compared.retain(|_, digests| digests.is_over(before) || digests.is_over(now));
+        let was = compared.remove(access).filter(|compared| compared.is_over(before));
+        let was =
+            was.filter(|compared| listed.iter().all(|list| compared.digests.contains_key(list)));
+        let was =
+            was.unwrap_or_else(|| ListDigests::new(dispatcher, before, &seen_before, &listed));
+        let is = ListDigests::new(dispatcher, now, &seen_now, &listed);
+        let files = before.changes() != now.changes() && !access.is_limited();
         let by_file =
             dispatcher.profile().notify_on == NotifyOn::Files && (files || !delta.is_empty());
         let differs = |list: &List| was.digests.get(list) != is.digests.get(list) || by_file;
-        (List::ALL.into_iter().filter(differs).collect(), reason(&delta, files))
+        let mut lists: Vec<List> = listed.iter().copied().filter(differs).collect();
+        compared.insert(access.clone(), is);
+        // Both have the same notification.
+        if lists.contains(&List::Resources) {
+            lists.retain(|list| *list != List::Skills);
+        }
+        let watched = self.subscriptions.watched();
+        let updated = if watched.is_empty() {
+            Vec::new()
+        } else {
+            let before = dispatcher.published_over(&seen_before);
+            let now = dispatcher.published_over(&seen_now);
+            watched.into_iter().filter(|uri| now.is_updated(&before, uri)).collect()
+        };
+        Differences { lists, updated, reason: reason(&delta, files) }
     }
 }
 

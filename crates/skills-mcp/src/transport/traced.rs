@@ -10,7 +10,7 @@ use rmcp::{
 
 use super::{Handler, handler::CORE_METHODS};
 use crate::{
-    surface::TOOLS,
+    surface::{EXTENSION_METHODS, TOOLS},
     telemetry::{OTHER_LABEL, TracedOutcome, TracedRequest},
 };
 
@@ -71,7 +71,8 @@ impl Traced {
 fn method(request: &ClientRequest) -> &str {
     let written = request.method();
     let ours = !matches!(request, ClientRequest::CustomRequest(_));
-    if ours || CORE_METHODS.contains(&written) { written } else { OTHER_LABEL }
+    let known = CORE_METHODS.contains(&written) || EXTENSION_METHODS.contains(&written);
+    if ours || known { written } else { OTHER_LABEL }
 }
 
 fn tool(request: &ClientRequest) -> Option<&'static str> {

@@ -3,18 +3,24 @@
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use skills_usage::{
-    archive::lines::LineArchive, event::Sink, journal, recorder::Recorder, sender::TOKEN_VARIABLE,
-    settings::Analytics, telemetry::Telemetry,
+    archive::lines::{LineArchive, tail, tail_stamp},
+    event::{KeptContext, Sink},
+    journal,
+    learning::past_requests,
+    recorder::Recorder,
+    sender::TOKEN_VARIABLE,
+    settings::Analytics,
+    telemetry::Telemetry,
 };
 
 use super::served;
 use crate::{
-    config::{Environment, secret},
-    store::Store,
+    config::{Environment, Settings, secret},
+    store::{LearnedRequests, Store},
 };
 
 /// What happens to the events of one server.
@@ -24,6 +30,7 @@ pub struct Recording {
     recorder: Recorder,
     store: Arc<Store>,
     sink: Sink,
+    home: Option<PathBuf>,
 }
 
 impl Recording {
@@ -42,7 +49,7 @@ impl Recording {
             tracing::debug!(event = event(), "recorded");
             recording.take(recorded);
         });
-        Self { telemetry, recorder, store: Arc::clone(store), sink }
+        Self { telemetry, recorder, store: Arc::clone(store), sink, home: environment.home.clone() }
     }
 
     /// Where events go.
@@ -55,8 +62,10 @@ impl Recording {
         self.telemetry.clone()
     }
 
-    /// Starts the tasks beside the server: what other servers left unsent is sent, and the sender follows the settings.
+    /// Starts the tasks beside the server: what other servers left unsent is sent, the sender follows the settings, and the
+    /// search learns from the history.
     pub fn spawn(&self) {
+        tokio::spawn(keep_learning(Arc::clone(&self.store), self.home.clone()));
         tokio::spawn(send_left(Arc::clone(&self.store), self.recorder.clone()));
         tokio::spawn(follow_settings(Arc::clone(&self.store), self.recorder.clone()));
     }
@@ -85,6 +94,54 @@ async fn follow_settings(store: Arc<Store>, recorder: Recorder) {
     let mut generations = store.generations();
     while generations.changed().await.is_ok() {
         recorder.settings_changed();
+    }
+}
+
+/// How often a changed history is read.
+const LEARNING_INTERVAL: Duration = Duration::from_mins(1);
+
+/// Learns from the history, and from what is added to it, for as long as the settings say so.
+async fn keep_learning(store: Arc<Store>, home: Option<PathBuf>) {
+    let mut known: Option<(PathBuf, Option<u64>)> = None;
+    loop {
+        let settings = store.snapshot().await.settings().clone();
+        let file = learned_file(&settings, home.as_deref());
+        let found = file.map(|file| (file.clone(), tail_stamp(&file)));
+        if found != known {
+            let (store, file) = (Arc::clone(&store), found.as_ref().map(|(file, _)| file.clone()));
+            let _ = tokio::task::spawn_blocking(move || learn(&store, file.as_deref())).await;
+            known = found;
+        }
+        tokio::time::sleep(LEARNING_INTERVAL).await;
+    }
+}
+
+/// The history that a search learns from; none where it does not.
+fn learned_file(settings: &Settings, home: Option<&Path>) -> Option<PathBuf> {
+    let analytics = &settings.analytics;
+    let learns = settings.learns && analytics.enabled && analytics.context == KeptContext::Full;
+    journal::history(analytics, home).filter(|_| learns)
+}
+
+/// Learns from this history; forgets what was learned where there is none.
+fn learn(store: &Store, file: Option<&Path>) {
+    let events = match file.map(tail).transpose() {
+        Ok(events) => events.unwrap_or_default(),
+        Err(error) => {
+            tracing::warn!(%error, "the history cannot be read, so nothing is learned from it");
+            return;
+        }
+    };
+    let learned = LearnedRequests::of(&past_requests(&events)).map(Arc::new);
+    store.learn(learned.as_ref());
+}
+
+/// Has the store of a command learn what a server over it has learned.
+pub fn learn_now(environment: &Environment, store: &Store) {
+    let settings = store.known().map(|snapshot| snapshot.settings().clone());
+    let file = settings.and_then(|settings| learned_file(&settings, environment.home.as_deref()));
+    if file.is_some() {
+        learn(store, file.as_deref());
     }
 }
 

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use skills_core::{
     catalog::{Catalog, Skill},
     document::SkillText,
+    route::authoring::Routes,
 };
 use skills_usage::served::{CatalogSnapshot, FreshSnapshot, ServedCatalog, SkillOrigin};
 
@@ -51,6 +52,10 @@ impl ServedCatalog for ServedStore {
 impl CatalogSnapshot for ServedSnapshot {
     fn catalog(&self) -> &Catalog {
         &self.snapshot.catalog
+    }
+
+    fn routes(&self) -> Routes<'_> {
+        self.snapshot.routes()
     }
 
     fn origin(&self, skill: &Skill) -> SkillOrigin {

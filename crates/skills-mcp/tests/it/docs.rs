@@ -10,7 +10,8 @@ use std::{
 
 use skills_core::diagnostic::Code;
 use skills_mcp::{
-    clients::{CLIENTS, FactSource, StructuredUse, ToolSight},
+    cli::{SchemaFile, diagnostics_page},
+    clients::{CLIENTS, EntryFormat, FactSource, StructuredUse, ToolSight},
     config::{ContentPolicy, DECLARATIONS, KEYS, VARIABLES, ValueKind},
     surface::TOOLS,
 };
@@ -45,7 +46,8 @@ fn reference() -> String {
         writeln!(page, "| `{}` | {} |", variable.name, variable.about).unwrap();
     }
     page.push_str(&clients());
-    page.push_str("\n## Diagnostics\n\n| code | severity | meaning |\n|---|---|---|\n");
+    page.push_str(&entries());
+    page.push_str("\n## Diagnostics\n\n[Diagnostics](diagnostics.md) explains each one.\n\n| code | severity | meaning |\n|---|---|---|\n");
     for code in Code::ALL {
         writeln!(page, "| `{}` | {} | {} |", code.name(), code.severity().name(), code.meaning())
             .unwrap();
@@ -69,6 +71,33 @@ fn the_reference_is_what_the_tables_say() {
         reference(),
         "run UPDATE_DOCS=1 ./scripts/test"
     );
+}
+
+/// Compares a file of the repository with what the tables say, or writes it again.
+fn assert_made(path: &str, made: &str) {
+    let file = repository().join(path);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, made).unwrap();
+    }
+    let written = fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(written, made, "{path}: run UPDATE_DOCS=1 ./scripts/test");
+}
+
+#[test]
+fn diagnostics_are_explained_from_the_table() {
+    assert_made("docs/diagnostics.md", &diagnostics_page());
+}
+
+// CHECK-8
+#[test]
+fn schemas_are_what_the_tables_say() {
+    let home = Home::new();
+    for (name, file) in SchemaFile::ALL {
+        let printed = printed(&home, name, &["schema", name]);
+        assert_eq!(printed.trim_end(), file.printed());
+        assert_made(&format!("schema/{name}.schema.json"), &printed);
+    }
 }
 
 /// The table of clients, and how each value is known.
@@ -113,6 +142,27 @@ fn clients() -> String {
             yes(client.hook.is_some()),
         )
         .unwrap();
+    }
+    page
+}
+
+/// Where each client's configuration names MCP servers.
+fn entries() -> String {
+    let mut page = String::from(
+        "\n### Where an entry goes\n\nThe file in which a client looks for MCP servers, below the project or where `~` says so below the home folder. \
+         `skills-mcp init --team` writes a README with the whole entry for each of them.\n\n| client | file | form |\n|---|---|---|\n",
+    );
+    for client in CLIENTS {
+        let Some(entry) = client.entry else { continue };
+        let form = match entry.format {
+            EntryFormat::McpServers => "JSON, `mcpServers`",
+            EntryFormat::Servers => "JSON, `servers`",
+            EntryFormat::ContextServers => "JSON, `context_servers`",
+            EntryFormat::Mcp => "JSON, `mcp`",
+            EntryFormat::Toml => "TOML, `mcp_servers`",
+            EntryFormat::Extensions => "YAML, `extensions`",
+        };
+        writeln!(page, "| {} | `{}` | {form} |", client.name, entry.file).unwrap();
     }
     page
 }
@@ -260,7 +310,17 @@ fn every_command_that_documents_show_runs() {
     for command in shown {
         let words = words(command.split(" #").next().unwrap());
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-            ["cargo", "run", "--release", "--", rest @ ..] | ["skills-mcp", rest @ ..] => {
+            // What makes files makes them in a folder of this test, in the order of the pages.
+            ["skills-mcp", rest @ ..] if rest.iter().any(|word| ["init", "new"].contains(word)) => {
+                let (code, out, err) =
+                    run(server(&home).env_remove("SKILLS_DIR").current_dir(home.path()).args(rest));
+                assert_eq!((code, err.as_str()), (0, ""), "{command}: {out}");
+                ran += 1;
+            }
+            ["cargo", "run", "--release", "--", rest @ ..]
+            | ["npx", "-y", "@skills-mcp/server", rest @ ..]
+            | ["uvx", "skills-mcp-server", rest @ ..]
+            | ["skills-mcp", rest @ ..] => {
                 printed(&home, &command, rest);
                 ran += 1;
             }

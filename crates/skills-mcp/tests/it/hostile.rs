@@ -822,7 +822,7 @@ fn a_broken_configuration_in_content_stops_nothing_but_scripts() {
         let (exit, found) = diagnostics(&home);
         let file = home.path().join("config.yaml");
         assert_eq!(brief(&found), [format!("{} config-invalid", file.display())], "{shown}");
-        assert_eq!(exit, 0, "the skills are all right");
+        assert_eq!(exit, 1, "a file that does not count is worth an exit code");
         let (code, out, err) = run(server(&home).args(["config", "--json"]));
         assert_eq!(code, 0, "{err}");
         let settings = serde_json::from_str::<Value>(&out).unwrap()["settings"].clone();

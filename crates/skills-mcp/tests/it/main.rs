@@ -10,9 +10,13 @@
 
 mod agents;
 mod answers;
+mod authoring;
 mod backpressure;
+#[cfg(feature = "browse")]
+mod browse;
 mod budget;
 mod cache;
+mod check;
 mod checklist;
 mod cli;
 mod clients;
@@ -32,23 +36,30 @@ mod git_many;
 mod hook;
 mod hostile;
 mod house;
+#[cfg(feature = "http")]
+mod http;
 mod integrations;
 mod journal;
 mod layout;
+mod learning;
 mod link_targets;
 mod links;
 mod names;
 mod notify;
 #[cfg(feature = "otel")]
 mod otel;
+mod packages;
 mod planted;
 mod plugins_live;
 mod processes;
+mod published;
 mod recount;
 mod removal;
+mod routing;
 mod sandbox;
 mod scan_events;
 mod scripts;
+mod siblings;
 mod skill_lifecycle;
 mod skill_tool;
 mod stats;

@@ -115,16 +115,24 @@ fn tools() -> Value {
 #[test]
 fn both_eras_are_promised_to_be_told() {
     let home = Home::with(BUNDLES);
-    for command in [server(&home), sk(&home, &[])] {
+    let tools = json!({"tools": {"listChanged": true}});
+    let all = json!({
+        "extensions": {"io.modelcontextprotocol/skills": {"directoryRead": true}},
+        "completions": {},
+        "prompts": {"listChanged": true},
+        "resources": {"subscribe": true, "listChanged": true},
+        "tools": {"listChanged": true},
+    });
+    for (command, declared) in [(server(&home), &all), (sk(&home, &[]), &tools)] {
         let mut client = Client::modern(command);
         let answer = client.request("server/discover", json!({}));
-        assert_eq!(answer["result"]["capabilities"], json!({"tools": {"listChanged": true}}));
+        assert_eq!(answer["result"]["capabilities"], *declared);
     }
-    for command in [server(&home), sk(&home, &[])] {
+    for (command, declared) in [(server(&home), &all), (sk(&home, &[]), &tools)] {
         let mut client = Client::spawn(command);
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
         let answer = client.request("initialize", hello);
-        assert_eq!(answer["result"]["capabilities"], json!({"tools": {"listChanged": true}}));
+        assert_eq!(answer["result"]["capabilities"], *declared);
     }
 }
 
@@ -239,7 +247,8 @@ fn what_the_periodic_look_finds_is_told() {
 #[test]
 fn a_stream_is_told_first_what_it_will_be_told_and_then_only_that() {
     let home = Home::with(BUNDLES);
-    let mut client = modern(&home);
+    let mut client = Client::modern(sk(&home, &["--root", "skills"]));
+    offered(&mut client);
     let all = json!({
         "toolsListChanged": true,
         "promptsListChanged": true,
@@ -250,19 +259,17 @@ fn a_stream_is_told_first_what_it_will_be_told_and_then_only_that() {
     assert_acknowledged(&client.message(), id, &tools());
     assert_silence(&mut client);
     write(&home, "new", "Something new", "Do it.");
-    look(&mut client);
+    client.call("skills.list", &json!({}));
     let news = assert_told_once(&mut client);
     assert_eq!(news.pointer(SUBSCRIPTION), Some(&json!(id)));
-    assert_eq!(news["params"].as_object().unwrap().len(), 1, "{news}");
+    assert_eq!(news["params"].as_object().unwrap().len(), 2, "{news}");
 }
 
 #[test]
 fn a_stream_that_does_not_ask_for_tools_is_told_nothing() {
     let home = Home::with(BUNDLES);
     let mut client = modern(&home);
-    for filter in
-        [json!({}), json!({"promptsListChanged": true}), json!({"toolsListChanged": false})]
-    {
+    for filter in [json!({}), json!({"toolsListChanged": false})] {
         let id = listen(&mut client, &filter);
         assert_acknowledged(&client.message(), id, &json!({}));
     }

@@ -90,7 +90,8 @@ probe("packet socket", lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 
 probe("signal the server", lambda: os.kill(server, 0))
 probe("trace the server", lambda: must(libc.ptrace(0x4206, server, 0, 0)))
 probe("read the server's memory", lambda: call(310, server, 0, 0, 0, 0, 0))
-probe("own limits", lambda: (resource.setrlimit(resource.RLIMIT_CORE, (0, 0)), os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0)), os.sched_setaffinity(0, os.sched_getaffinity(0))))
+probe("own limits", lambda: (resource.setrlimit(resource.RLIMIT_CORE, (0, 0)), os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0))))
+probe("own processors", lambda: os.sched_setaffinity(0, os.sched_getaffinity(0)))
 probe("the server's limits", lambda: resource.prlimit(server, resource.RLIMIT_NOFILE))
 probe("its parent's limits", lambda: resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE))
 # These run without a sandbox and as root too, so none may change anything but the server of this very test: what could

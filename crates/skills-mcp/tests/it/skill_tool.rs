@@ -390,14 +390,19 @@ fn file_3_the_oddities_of_real_files_are_served_and_named() {
 
 /// Rarer ones: the folder, the text of its `SKILL.md`, whether it is served, and what is said.
 const RARE: [(&str, &str, bool, Option<&str>); 14] = [
-    ("blank", "\n\n---\nname: blank\ndescription: x\n---\n", true, None),
-    ("comment", "<!-- c -->\n---\nname: comment\ndescription: x\n---\n", true, None),
+    ("blank", "\n\n---\nname: blank\ndescription: x\n---\n", true, Some("not-conforming")),
+    (
+        "comment",
+        "<!-- c -->\n---\nname: comment\ndescription: x\n---\n",
+        true,
+        Some("not-conforming"),
+    ),
     ("bare", "---\nname: bare\ndescription: x\n---", true, None),
     (
         "extra",
         "---\nname: extra\ndescription: x\nmetadata: text\nuser-invokable: true\n---\n",
         true,
-        None,
+        Some("not-conforming"),
     ),
     ("open", "---\nname: open\ndescription: x\n\n# Text\n", true, Some("yaml-repaired")),
     ("alias", "---\nname: alias\ndescription: *bold* words\n---\n", true, Some("yaml-repaired")),
@@ -621,6 +626,8 @@ fn skill_8_the_performance_figures_hold_at_100_skills() {
         });
         (written.elapsed() < Duration::from_secs(4)).then_some(())
     });
-    let memory = crate::hostile::memory_kib(client.pid(), "VmRSS");
-    assert!(memory < MEMORY_KIB, "{memory} KiB");
+    // What the start and a burst of calls took is given back once the server is idle.
+    eventually("the server takes little memory", || {
+        (crate::hostile::memory_kib(client.pid(), "VmRSS") < MEMORY_KIB).then_some(())
+    });
 }

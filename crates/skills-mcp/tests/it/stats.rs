@@ -412,10 +412,11 @@ fn agents_are_offered_statistics_only_where_the_operator_says_so() {
     let same: Value = serde_json::from_str(contents["text"].as_str().unwrap()).unwrap();
     assert_eq!(same["skills"], said["skills"]);
     let unknown = with.request("resources/read", json!({"uri": "stats://others"}));
-    assert!(unknown["error"]["message"].as_str().unwrap().contains("stats://skills"), "{unknown}");
-    assert_eq!(without.request("resources/list", json!({}))["error"]["code"], -32601);
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    let listed = without.request("resources/list", json!({}))["result"]["resources"].to_string();
+    assert!(listed.contains("skill://") && !listed.contains("stats://"), "{listed:.500}");
     let read = without.request("resources/read", json!({"uri": "stats://skills"}));
-    assert_eq!(read["error"]["code"], -32601, "{read}");
+    assert_eq!(read["error"]["code"], -32602, "{read}");
     let one = with.call("skill_stats", &json!({"days": 7, "skill": skill_name(0)}));
     let said: Value = serde_json::from_str(&one.text).unwrap();
     assert_eq!(said["skills"].as_array().unwrap().len(), 1);

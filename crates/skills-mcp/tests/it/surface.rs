@@ -132,7 +132,7 @@ fn event_3_every_tool_records_its_event() {
             json!({"type": "no_match", "data": {"context": "nginx", "closest_candidate": null, "closest_score": null}}),
             json!({"type": "ambiguous", "data": {"context": "login session", "candidates": ["api/auth", "ui/react/auth"]}}),
             json!({"type": "skill_served", "data": {
-                "context": null, "skill_path": "ui/react/auth", "score": null, "matched_keywords": [],
+                "context": "login session", "skill_path": "ui/react/auth", "score": null, "matched_keywords": [],
                 "was_ambiguous": true, "inherited_from": chain, "content_length_tokens": "<tokens>",
             }}),
             json!({"type": "skill_served", "data": {

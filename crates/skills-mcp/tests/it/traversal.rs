@@ -302,7 +302,7 @@ fn f01_f04_declarations_that_lead_outside_are_diagnosed_and_not_served() {
         expected.insert(format!("s/{number}.md"), (spelling.clone(), [code, code]));
     }
     let (exit, found) = diagnostics(&home);
-    assert_eq!(exit, 0, "a declaration left out is a warning");
+    assert_eq!(exit, 1, "a declaration left out is worth an exit code");
     for (file, (spelling, codes)) in &expected {
         let of_file: Vec<&str> = found
             .iter()

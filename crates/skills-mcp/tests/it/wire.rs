@@ -541,29 +541,11 @@ fn p04_an_unknown_tool_is_malformed_and_the_message_names_those_there_are() {
 }
 
 #[test]
-fn p04_methods_that_are_unknown_or_not_declared_are_not_found() {
+fn p04_methods_that_are_unknown_are_not_found() {
     let home = Home::with(ROOT_TREE);
-    let completion = json!({"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a", "value": "b"}});
-    let methods = [
-        ("tools/unknown", json!({})),
-        ("get_skill", json!({})),
-        ("", json!({})),
-        ("prompts/list", json!({})),
-        ("prompts/get", json!({"name": "x"})),
-        ("resources/list", json!({})),
-        ("resources/read", json!({"uri": "file:///etc/passwd"})),
-        ("resources/templates/list", json!({})),
-        ("completion/complete", completion),
-    ];
-    let legacy = client(&home);
-    let mut modern = Client::modern(server(&home));
-    let declared = modern.request("server/discover", json!({}))["result"]["capabilities"].clone();
-    for capability in ["prompts", "resources", "completions"] {
-        assert!(declared.get(capability).is_none(), "{declared}");
-    }
-    for mut client in [legacy, modern] {
-        for (method, params) in &methods {
-            let answer = client.request(method, params.clone());
+    for mut client in [client(&home), Client::modern(server(&home))] {
+        for method in ["tools/unknown", "get_skill", "", "skills/unknown", "resources/unknown"] {
+            let answer = client.request(method, json!({}));
             assert_eq!(code(&answer), Some(-32601), "{method}: {answer}");
         }
         assert_eq!(tool_names(&client.request("tools/list", json!({}))), TOOLS);
@@ -641,6 +623,11 @@ fn varied() -> Vec<Value> {
     messages.extend((1..).zip(&calls).map(|(id, (tool, given))| tool_call(id, tool, given)));
     messages.push(request(100, "tools/list", &json!({})));
     messages.push(request(101, "no/such/method", &json!({})));
+    messages.push(request(103, "prompts/list", &json!({})));
+    messages.push(request(104, "prompts/get", &json!({"name": "api/auth"})));
+    messages.push(request(105, "resources/templates/list", &json!({})));
+    messages.push(request(106, "resources/read", &json!({"uri": "skill://none/SKILL.md"})));
+    messages.push(request(107, "skills/get", &json!({"uri": "skill://none/SKILL.md"})));
     messages.push(request(102, "server/discover", &json!({"_meta": meta(STATELESS)})));
     messages
 }

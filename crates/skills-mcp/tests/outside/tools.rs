@@ -9,7 +9,8 @@ use std::{
 
 /// A folder with the npm packages and the scripts that use them.
 pub(crate) static NODE: LazyLock<PathBuf> = LazyLock::new(|| {
-    let files = ["package.json", "package-lock.json", ".npmrc", "page.mjs", "sdk.mjs"];
+    let scripts = ["browser.mjs", "browse.mjs", "oidc.mjs", "page.mjs", "sdk.mjs"];
+    let files = [&["package.json", "package-lock.json", ".npmrc"][..], &scripts].concat();
     let folder = copied("node", &files);
     fetched(&folder, "package-lock.json", || {
         let mut npm = Command::new("npm");
@@ -19,9 +20,24 @@ pub(crate) static NODE: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
+/// A folder with MCP Inspector. Some of its packages are there for one platform only, so that no lock file suits `npm ci`
+/// everywhere.
+pub(crate) static INSPECTOR: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = copied("inspector", &["inspector.txt"]);
+    fetched(&folder, "inspector.txt", || {
+        let package = fs::read_to_string(folder.join("inspector.txt")).unwrap();
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund"]);
+        npm.args(["--ignore-scripts", "--prefix", ".", package.trim()]).current_dir(&folder);
+        run(&mut npm, "npm is installed: apt-get install npm");
+    });
+    folder
+});
+
 /// A folder with a Python that has the packages, in `env/bin`, and the scripts that use them.
 pub(crate) static PYTHON: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = copied("python", &["requirements.txt", "sdk.py"]);
+    let scripts = ["check.py", "sdk.py", "sign_in.py", "skills.py"];
+    let folder = copied("python", &[&["requirements.txt"][..], &scripts].concat());
     fetched(&folder, "requirements.txt", || {
         let mut venv = Command::new("python3");
         venv.args(["-m", "venv", "env"]).current_dir(&folder);

@@ -9,7 +9,7 @@ mod page;
 
 pub use collector::{Collector, keep_pruned};
 pub use login::login;
-pub use page::{Pages, pages};
+pub use page::{CatalogPages, Pages, behind_login, pages};
 use skills_http::serving::{MAX_REQUESTS, ReservedRoute};
 
 /// Slow pages keep out no events, no health check and no login.

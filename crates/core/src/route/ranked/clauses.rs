@@ -6,7 +6,7 @@
 use super::words::is_word;
 
 /// The clauses in order, trimmed; blank ones are left out.
-pub(super) fn clauses(text: &str) -> Vec<&str> {
+pub(in crate::route) fn clauses(text: &str) -> Vec<&str> {
     let mut clauses = Vec::new();
     let mut scan = Scan { text, no_marks_until: 0 };
     let (mut start, mut at) = (0, 0);

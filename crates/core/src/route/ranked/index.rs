@@ -11,6 +11,7 @@ use super::{
     base::Base,
     entry::SearchEntry,
     scale::{FieldScale, idf},
+    tokens::Tokenizer,
 };
 
 /// The index over many skills, by number.
@@ -132,6 +133,12 @@ impl RankedIndex {
             .iter()
             .map(|(number, fresh)| (*number, fresh.as_ref().map(|fresh| &*fresh.entry)));
         Self { base: Arc::new(self.base.merged(changes)), changes: BTreeMap::new() }
+    }
+
+    /// How many skills of the base have a word, in whatever form.
+    pub fn skills_with(&self, word: &str) -> usize {
+        let term = self.base.dictionary.find(Tokenizer::new().term([word]));
+        term.map_or(0, |term| self.base.dictionary.list(term).len() as usize)
     }
 
     /// How many skills it has.

@@ -9,10 +9,11 @@
 
 mod base;
 mod clause_weights;
-mod clauses;
+pub(in crate::route) mod clauses;
 mod counts;
 mod dictionary;
 mod entry;
+mod family;
 mod index;
 mod outlines;
 mod posting_list;
@@ -28,6 +29,7 @@ mod varint;
 mod words;
 
 pub use entry::{SearchEntry, SearchText};
+pub use family::{Family, FamilyMember};
 pub use index::RankedIndex;
 pub use search::{MatchStrength, Ranking, SearchHit};
 pub use suggestion::SUGGESTION_LIMIT;

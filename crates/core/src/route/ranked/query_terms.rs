@@ -3,7 +3,6 @@
 use super::{
     base::Base,
     clause_weights::ClauseWeights,
-    counts::TermCounts,
     index::{FreshEntry, RankedIndex},
     posting_list::PostingList,
     query::ParsedQuery,
@@ -15,6 +14,9 @@ use super::{
 /// BM25's k1: so many occurrences of a term, weighted by field, reach half of its largest possible impact.
 const BM25_SATURATION: f64 = 3.0;
 
+/// The weight of past requests: as much as a description's.
+const PAST_WEIGHT: f64 = 5.0;
+
 /// The terms of a query that at least one skill has.
 #[derive(Debug)]
 pub(super) struct QueryTerms<'a> {
@@ -22,7 +24,7 @@ pub(super) struct QueryTerms<'a> {
     /// In the query's order.
     wanted: Vec<QueryTerm<'a>>,
     /// The fresh skills that have any.
-    fresh: Vec<FreshMatch<'a>>,
+    fresh: Vec<FreshMatch>,
 }
 
 /// One term of a query.
@@ -45,11 +47,10 @@ struct QueryTerm<'a> {
 
 /// A fresh skill that has terms of the query.
 #[derive(Debug)]
-struct FreshMatch<'a> {
+struct FreshMatch {
     number: usize,
-    skill: &'a FreshEntry,
-    /// The query's numbers of the terms that it has.
-    found: Vec<(usize, TermCounts)>,
+    /// The query's numbers of the terms that it has, and the weighted frequency of each.
+    found: Vec<(usize, f64)>,
 }
 
 impl<'a> QueryTerms<'a> {
@@ -95,11 +96,11 @@ impl<'a> QueryTerms<'a> {
         for number in self.index.changes.keys() {
             sums.clear(*number);
         }
-        for FreshMatch { number, skill, found } in &self.fresh {
-            for (term, counts) in found {
+        for FreshMatch { number, found } in &self.fresh {
+            for (term, frequency) in found {
                 let at = self.wanted.partition_point(|wanted| wanted.number < *term);
                 if let Some(wanted) = self.wanted.get(at) {
-                    sums.add(*number, wanted.mask, wanted.impact(skill.scale.of(*counts)));
+                    sums.add(*number, wanted.mask, wanted.impact(*frequency));
                 }
             }
         }
@@ -139,17 +140,16 @@ impl<'a> QueryTerms<'a> {
 }
 
 /// The query's terms that a fresh skill has; `None` where it has none.
-fn match_fresh<'a>(
-    request: &ParsedQuery,
-    (number, skill): (usize, &'a FreshEntry),
-) -> Option<FreshMatch<'a>> {
+fn match_fresh(request: &ParsedQuery, (number, skill): (usize, &FreshEntry)) -> Option<FreshMatch> {
     let mut found = Vec::new();
     skill.entry.find(&request.ascending, |term, counts| {
-        if counts != TermCounts::NONE {
-            found.push((term, counts));
+        let past = request.terms.get(term).map_or(0.0, |(hash, _)| skill.entry.past(*hash));
+        let frequency = skill.scale.of(counts) + PAST_WEIGHT * past;
+        if frequency > 0.0 {
+            found.push((term, frequency));
         }
     });
-    (!found.is_empty()).then_some(FreshMatch { number, skill, found })
+    (!found.is_empty()).then_some(FreshMatch { number, found })
 }
 
 /// Assigns a bit to each term, to those with the longest lists where there are not enough.

@@ -32,6 +32,13 @@ pub struct Ranking {
     pub hits: Vec<SearchHit>,
 }
 
+impl Ranking {
+    /// Orders hits of the same score by their places: numbers are given as skills come.
+    pub fn order_ties<P: Ord>(&mut self, place: impl Fn(&SearchHit) -> P) {
+        self.hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b))));
+    }
+}
+
 /// The score of the first hit before it is compared with the others'.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MatchStrength {

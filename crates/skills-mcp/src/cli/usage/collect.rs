@@ -16,11 +16,13 @@ use skills_http::{
 };
 use skills_usage::{
     archive::{Address, Archive, ArchiveError, Keep},
-    web::{Collector, Pages, RESERVED, keep_pruned, login, pages},
+    web::{CatalogPages, Collector, Pages, RESERVED, behind_login, keep_pruned, login, pages},
 };
 use tokio::net::TcpListener;
 
+use super::counter::ArchiveCounter;
 use crate::{
+    browse::{self, Browser, WholeCatalog},
     cli::{Context, Failure, Output},
     config::secret,
     store::{Store, keep, keep_synced},
@@ -81,9 +83,21 @@ pub(super) fn run(context: &Context, options: &CollectOptions) -> Result<ExitCod
             tokio::spawn(keep(Arc::clone(store)));
             tokio::spawn(keep_synced(Arc::clone(store)));
         }
-        let shown = Pages { archive: Arc::clone(&archive), catalog: store.as_ref().map(served) };
+        let has_catalog = store.is_some();
+        let shown = Pages {
+            archive: Arc::clone(&archive),
+            catalog: store.as_ref().map(served),
+            catalog_pages: if has_catalog { CatalogPages::Beside } else { CatalogPages::Absent },
+        };
+        let counter = ArchiveCounter::new(Arc::clone(&archive), true);
         let collector = Collector::new(archive, Arc::clone(&guard));
-        let routes = collector.routes().merge(pages(shown, Arc::clone(&guard))).merge(login(guard));
+        let statistics = pages(shown, Arc::clone(&guard));
+        let mut routes = collector.routes().merge(statistics).merge(login(Arc::clone(&guard)));
+        if let Some(store) = &store {
+            let snapshots = Arc::new(WholeCatalog(Arc::clone(store)));
+            let browser = Browser { snapshots, counter: Some(Arc::new(counter)) };
+            routes = routes.merge(behind_login(browse::routes(browser), guard));
+        }
         let stop = async { tracing::info!("stopping: {}", stop.await) };
         serve(listener, routes, &RESERVED, stop).await;
         pruning.abort();

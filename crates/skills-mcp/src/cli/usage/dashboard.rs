@@ -1,4 +1,4 @@
-//! `dashboard`: the page of what happened, on this machine or in an archive.
+//! `dashboard`: the pages of the catalog, and of what happened on this machine or in an archive.
 
 #![expect(clippy::disallowed_methods, reason = "this command listens on a port")]
 
@@ -10,15 +10,17 @@ use skills_http::{
 };
 use skills_usage::{
     archive::Archive,
-    web::{Pages, RESERVED, login, pages},
+    web::{CatalogPages, Pages, RESERVED, behind_login, login, pages},
 };
 use tokio::net::TcpListener;
 
 use super::{
     collect::{archive_address, listen_address},
+    counter::ArchiveCounter,
     stats::history,
 };
 use crate::{
+    browse::{self, Browser, WholeCatalog},
     cli::{Context, Failure, Output},
     config::secret,
     source::Directory,
@@ -69,7 +71,8 @@ async fn show(
     let listen = listen_address(&options.listen)?;
     let tokens = AccessTokens::parse(&secret("COLLECT_TOKEN").unwrap_or_default())?;
     let guard = Arc::new(HttpGuard::new(listen, &options.hosts, tokens)?);
-    let archive = Arc::new(archive(context, options).await?);
+    let (archive, is_recorded) = archive(context, options).await?;
+    let archive = Arc::new(archive);
     let stop = transport::signal();
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         Failure::environment(format!("{listen}: {error}"))
@@ -82,18 +85,33 @@ async fn show(
     // The one line of output: it can be clicked on, and the parent process reads it.
     Output::new().line(format!("http://{}/", listener.local_addr()?));
     let _ = std::io::stdout().flush();
-    let shown = Pages { archive, catalog: store.as_ref().map(served) };
-    let routes = pages(shown, Arc::clone(&guard)).merge(login(guard));
+    let catalog_pages = match (&store, is_recorded) {
+        (None, _) => CatalogPages::Absent,
+        (Some(_), true) => CatalogPages::Beside,
+        (Some(_), false) => CatalogPages::BeforeNothing,
+    };
+    let counter = ArchiveCounter::new(Arc::clone(&archive), is_recorded);
+    let shown = Pages { archive, catalog: store.as_ref().map(served), catalog_pages };
+    let mut routes = pages(shown, Arc::clone(&guard)).merge(login(Arc::clone(&guard)));
+    if let Some(store) = store {
+        let snapshots = Arc::new(WholeCatalog(store));
+        let browser = Browser { snapshots, counter: Some(Arc::new(counter)) };
+        routes = routes.merge(behind_login(browse::routes(browser), guard));
+    }
     let stop = async { tracing::info!("stopping: {}", stop.await) };
     serve(listener, routes, &RESERVED, stop).await;
     Ok(())
 }
 
-async fn archive(context: &Context, options: &DashboardOptions) -> Result<Archive, Failure> {
+/// Where the events are, and whether there should be any: the operator named the place, or turned analytics on.
+async fn archive(
+    context: &Context,
+    options: &DashboardOptions,
+) -> Result<(Archive, bool), Failure> {
     if let Some(store) = &options.store {
-        return Ok(Archive::look(&archive_address(store)?).await?);
+        return Ok((Archive::look(&archive_address(store)?).await?, true));
     }
     let settings = context.layers()?.resolve(None).settings.analytics;
     let (archive, _) = history(context, options.file.as_deref(), &settings)?;
-    Ok(archive)
+    Ok((archive, settings.enabled || options.file.is_some()))
 }

@@ -1,7 +1,9 @@
 //! The commands of the feature `usage`: what was used, on the terminal and in a browser, and events of other servers.
 
 mod collect;
+mod counter;
 mod dashboard;
+mod learn;
 mod stats;
 
 use std::process::ExitCode;
@@ -12,7 +14,10 @@ use super::{Context, Failure};
 pub(super) enum UsageCommand {
     /// Report which skills were used, which helped and which searches found nothing
     Stats(stats::StatsOptions),
-    /// Serve the report of `stats` as a web page
+    /// Propose words for skills' front matter, from what was asked and loaded before
+    #[command(display_order = 12)]
+    Learn(learn::LearnOptions),
+    /// Serve web pages: the skills, what a search finds, and the report of `stats`
     #[command(display_order = 13)]
     Dashboard(dashboard::DashboardOptions),
     /// Receive events from many servers over HTTP, and report on them
@@ -29,6 +34,7 @@ impl UsageCommand {
     pub(super) fn run(&self, context: &Context) -> Result<ExitCode, Failure> {
         match self {
             Self::Stats(options) => stats::run(context, options),
+            Self::Learn(options) => learn::run(context, options),
             Self::Dashboard(options) => dashboard::run(context, options),
             Self::Collect(options) => collect::run(context, options),
         }

@@ -76,6 +76,10 @@ pub(crate) enum RunError {
     NotStarted(String),
     /// The supervisor was killed, or its answer is unreadable.
     #[error("was lost, and how far it came is unknown: {0}")]
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "there is no supervisor there")
+    )]
     Lost(String),
 }
 

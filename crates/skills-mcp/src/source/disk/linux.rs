@@ -78,6 +78,12 @@ impl Root {
         bytes_of(&file, limit)
     }
 
+    /// When a file was last modified, in seconds since 1970 began.
+    pub fn modified(&self, path: &RelPath) -> Option<i64> {
+        let file = self.resolve(path, READ).ok()?;
+        fstat(&file).ok().map(|found| found.st_mtime)
+    }
+
     /// The entries of a folder. The watch starts before they are read, so that no change is missed.
     pub(in crate::source) fn list(
         &self,

@@ -68,6 +68,14 @@ impl Root {
         bytes_of(&folder, &name, limit)
     }
 
+    /// When a file was last modified, in seconds since 1970 began.
+    pub fn modified(&self, path: &RelPath) -> Option<i64> {
+        let (folder, name) = self.resolve(path).ok()?;
+        let modified = folder.metadata(&name).ok()?.modified().ok()?.into_std();
+        let since = modified.duration_since(UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_secs()).ok()
+    }
+
     /// The entries of a folder.
     pub(in crate::source) fn list(
         &self,

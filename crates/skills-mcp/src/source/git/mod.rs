@@ -7,6 +7,7 @@ mod edits;
 mod error;
 mod failure;
 mod generation;
+mod history;
 mod lock;
 mod manifest;
 mod mirror;
@@ -31,6 +32,7 @@ use std::{
 use arc_swap::ArcSwapOption;
 pub use error::GitError;
 pub(crate) use generation::Generation;
+pub use history::ServedCommit;
 use lock::GenerationLease;
 use manifest::Manifest;
 pub(crate) use program::InstalledGit;
@@ -39,8 +41,8 @@ use storage::RepositoryStorage;
 pub(crate) use sync::SyncRequest;
 pub use sync::Synced;
 use thiserror::Error;
-use url::{Remote, Revision, UrlError, short_digest};
-pub(crate) use url::{is_branch, is_commit};
+pub(crate) use url::{Remote, is_branch, is_commit};
+use url::{Revision, UrlError, short_digest};
 
 use crate::{
     config::NamedRepository,

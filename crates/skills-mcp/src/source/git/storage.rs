@@ -20,7 +20,7 @@ use std::{
 use super::error::GitError;
 use crate::{
     clock,
-    paths::{is_folder, is_link, is_real_folder},
+    paths::{is_folder, is_real_folder},
     removal,
 };
 
@@ -175,6 +175,8 @@ pub(super) fn create(path: &Path, executable: bool) -> io::Result<File> {
     // A generation is read-only.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, if executable { 0o555 } else { 0o444 });
+    #[cfg(not(unix))]
+    let _ = executable;
     options.open(path)
 }
 
@@ -257,6 +259,8 @@ fn make_private(folder: &Path) -> Result<(), GitError> {
 #[cfg(target_os = "linux")]
 fn check_owner(folder: &Path, own: bool) -> Result<(), GitError> {
     use std::os::unix::fs::MetadataExt as _;
+
+    use crate::paths::is_link;
 
     let wrong = |why: &str| GitError::Storage { path: folder.to_owned(), why: why.to_owned() };
     if own && is_link(folder) {

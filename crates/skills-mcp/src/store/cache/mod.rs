@@ -168,9 +168,9 @@ impl CachedSearch {
     /// The skills that a request most likely means.
     pub fn search(&self, query: &str, limit: usize) -> Ranking {
         let mut ranking = self.index.search(query, limit);
-        let place =
-            |hit: &SearchHit| self.skill(hit).map(|skill| (skill.source, skill.kind, skill.path));
-        super::index::order_ties(&mut ranking, place);
+        ranking.order_ties(|hit: &SearchHit| {
+            self.skill(hit).map(|skill| (skill.source, skill.kind, skill.path))
+        });
         ranking
     }
 

@@ -7,6 +7,7 @@ mod chunk;
 mod counts;
 mod file;
 mod latest;
+mod tail;
 
 use std::{
     collections::HashSet,
@@ -24,6 +25,7 @@ use chunk::ReadPart;
 use counts::DailyCounts;
 use file::{HistoryFile, HistoryFileId};
 use latest::{EventSpot, LatestSpots};
+pub use tail::{tail, tail_stamp};
 
 use super::{ArchiveError, Evidence, Period, Story};
 use crate::event::RecordedEvent;

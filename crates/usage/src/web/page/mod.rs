@@ -1,12 +1,12 @@
 //! The page: HTML and SVG made here, from a [`UsageReport`] that is made for each request. It needs no script, no other
 //! host and no build step.
 //!
-//! Everything it shows was written by others, so every value passes [`shown::Shown`]. Not here: who may see it (`skills_http::guard`), what
+//! Everything it shows was written by others, so every value passes [`Shown`](skills_page::shown::Shown). Not here: who may see it (`skills_http::guard`), what
 //! the numbers mean (`report`).
 
 mod format;
 mod overview;
-mod shown;
+mod proposals;
 mod skill;
 mod svg;
 #[cfg(test)]
@@ -20,7 +20,7 @@ use axum::{
     extract::{Query, Request, State},
     http::{HeaderValue, StatusCode, header},
     middleware::{Next, from_fn_with_state},
-    response::{Html, IntoResponse, Response},
+    response::{Html, IntoResponse, Redirect, Response},
     routing::get,
 };
 use overview::ReportSection;
@@ -29,6 +29,7 @@ use skills_http::{
     guard::{GuardRefusal, HttpGuard},
     serving::{error, json, refused, unavailable},
 };
+use skills_page::frame::{Frame, ICON, ICON_ADDRESS, PageGroup, STYLE, STYLE_ADDRESS};
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
 use crate::{
@@ -50,8 +51,6 @@ const MAX_ROWS: usize = 1_000;
 const MAX_REPORTS: usize = 2;
 /// The next report waits no longer.
 const REPORT_SLOT_TIMEOUT: Duration = Duration::from_secs(10);
-const STYLE: &str = include_str!("../../../templates/style.css");
-const ICON: &str = include_str!("../../../templates/icon.svg");
 
 /// What pages are made from.
 #[derive(Debug)]
@@ -60,6 +59,28 @@ pub struct Pages {
     pub archive: Arc<Archive>,
     /// The skills that could have been served, where they are known.
     pub catalog: Option<Arc<dyn ServedCatalog>>,
+    /// Whether the same server has the pages of the catalog.
+    pub catalog_pages: CatalogPages,
+}
+
+/// Whether a server has the pages of the catalog beside these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CatalogPages {
+    /// It has not.
+    #[default]
+    Absent,
+    /// It has.
+    Beside,
+    /// It has, and they come first where there are no events.
+    BeforeNothing,
+}
+
+impl Pages {
+    /// What these pages lead to.
+    fn frame(&self) -> Frame {
+        let skills = self.catalog_pages != CatalogPages::Absent;
+        Frame { statistics: true, skills, here: None }.at(PageGroup::Statistics)
+    }
 }
 
 /// What an address asks for.
@@ -75,20 +96,26 @@ struct PageQuery {
 
 /// The pages under `/`, behind this guard.
 pub fn pages(pages: Pages, guard: Arc<HttpGuard>) -> Router {
-    Router::new()
+    let routes = Router::new()
         .route("/", get(first))
         .route("/all", get(all))
         .route("/skill", get(one))
+        .route("/proposals", get(proposed))
         .route("/v1/stats", get(stats))
-        .route("/style.css", get(async || typed("text/css; charset=utf-8", STYLE)))
-        .route("/icon.svg", get(async || typed("image/svg+xml", ICON)))
-        .with_state(Arc::new(PageMaker { pages, places: Semaphore::new(MAX_REPORTS) }))
-        .layer(from_fn_with_state(guard, check))
+        .route(STYLE_ADDRESS, get(async || typed("text/css; charset=utf-8", STYLE)))
+        .route(ICON_ADDRESS, get(async || typed("image/svg+xml", ICON)))
+        .with_state(Arc::new(PageMaker { pages, places: Semaphore::new(MAX_REPORTS) }));
+    behind_login(routes, guard)
+}
+
+/// Pages for people behind this guard: a browser without the token is asked for it.
+pub fn behind_login(routes: Router, guard: Arc<HttpGuard>) -> Router {
+    routes.layer(from_fn_with_state(guard, check))
 }
 
 /// A browser without the token is asked for it; how that page looks is no secret.
 async fn check(State(guard): State<Arc<HttpGuard>>, request: Request, next: Next) -> Response {
-    let looks = ["/style.css", "/icon.svg"].contains(&request.uri().path());
+    let looks = [STYLE_ADDRESS, ICON_ADDRESS].contains(&request.uri().path());
     let (method, headers) = (request.method(), request.headers());
     match if looks { guard.check_origin(method, headers) } else { guard.check(method, headers) } {
         Ok(()) => next.run(request).await,
@@ -99,8 +126,14 @@ async fn check(State(guard): State<Arc<HttpGuard>>, request: Request, next: Next
 
 /// Asks for the token; again, where the one that was brought is not it.
 pub(super) fn login(wrong: bool) -> Response {
-    let asked =
-        LoginPage { wrong, days: DEFAULT_DAYS, here: "/?", periods: &[], enough: MIN_OBSERVATIONS };
+    let asked = LoginPage {
+        frame: Frame::default(),
+        wrong,
+        days: DEFAULT_DAYS,
+        here: "/?",
+        periods: &[],
+        enough: MIN_OBSERVATIONS,
+    };
     (StatusCode::UNAUTHORIZED, page(asked.render())).into_response()
 }
 
@@ -110,8 +143,17 @@ fn typed(kind: &'static str, text: &'static str) -> Response {
 
 async fn first(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
     let days = asked.days();
-    let made = maker.made(days, None, move |data| page(overview::overview(&data.report, days)));
-    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days))
+    let frame = maker.pages.frame();
+    // An address with a period asks for the statistics, however few there are.
+    let may_lead_on =
+        asked.days.is_none() && maker.pages.catalog_pages == CatalogPages::BeforeNothing;
+    let made = maker.made(days, None, move |data| {
+        if may_lead_on && data.report.totals.events == 0 {
+            return Redirect::to(PageGroup::Skills.address()).into_response();
+        }
+        page(overview::overview(&data.report, days, frame))
+    });
+    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days, frame))
 }
 
 /// The same for programs, of any number of days.
@@ -167,21 +209,24 @@ fn shortened(report: &mut UsageReport) -> usize {
 
 async fn all(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
     let days = asked.days();
+    let frame = maker.pages.frame();
     let name = asked.of.unwrap_or_default();
     let Some(section) = ReportSection::of(&name) else {
         let message = "There is no such list. The overview leads to those there are.";
-        return error_page(StatusCode::NOT_FOUND, "No such list", message, days);
+        return error_page(StatusCode::NOT_FOUND, "No such list", message, days, frame);
     };
-    let made =
-        maker.made(days, None, move |data| page(overview::all(&data.report, section, &name, days)));
-    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days))
+    let made = maker.made(days, None, move |data| {
+        page(overview::all(&data.report, section, &name, days, frame))
+    });
+    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days, frame))
 }
 
 async fn one(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
     let days = asked.days();
+    let frame = maker.pages.frame();
     let Some(name) = asked.name.filter(|name| !name.is_empty()) else {
         let message = "The address names no skill. The overview leads to those there are.";
-        return error_page(StatusCode::NOT_FOUND, "No skill named", message, days);
+        return error_page(StatusCode::NOT_FOUND, "No skill named", message, days, frame);
     };
     let made = maker.made(days, Some(name.clone()), move |data| {
         let data = skill::SkillPageData {
@@ -191,10 +236,18 @@ async fn one(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>
             evidence: &data.evidence,
             story: &data.story,
             catalog: data.snapshot.as_deref(),
+            frame,
         };
         page(skill::skill(&data))
     });
-    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days))
+    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days, frame))
+}
+
+async fn proposed(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
+    let days = asked.days();
+    let frame = maker.pages.frame();
+    let made = maker.made(days, None, move |data| page(proposals::proposals(data, days, frame)));
+    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days, frame))
 }
 
 /// What one request looked at.
@@ -223,7 +276,7 @@ impl PageMaker {
         let place = timeout(REPORT_SLOT_TIMEOUT, self.places.acquire()).await;
         let _place =
             place.map_err(|_| PageUnavailable::Busy)?.map_err(|_| PageUnavailable::Busy)?;
-        let Pages { archive, catalog } = &self.pages;
+        let Pages { archive, catalog, .. } = &self.pages;
         let today = clock::today();
         let period = Period::last(days, today);
         let evidence = archive.evidence(period).await?;
@@ -269,7 +322,7 @@ impl PageUnavailable {
         }
     }
 
-    fn page(&self, days: u64) -> Response {
+    fn page(&self, days: u64, frame: Frame) -> Response {
         let (title, message) = match self {
             Self::Busy => ("Too many at once", "Others are being answered. Come again soon."),
             Self::Unread => (
@@ -277,7 +330,7 @@ impl PageUnavailable {
                 "The archive does not answer. The log of this server says why.",
             ),
         };
-        let mut response = error_page(StatusCode::SERVICE_UNAVAILABLE, title, message, days);
+        let mut response = error_page(StatusCode::SERVICE_UNAVAILABLE, title, message, days, frame);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         response
     }
@@ -294,6 +347,7 @@ impl PageQuery {
 #[derive(Template)]
 #[template(path = "login.html")]
 struct LoginPage<'a> {
+    frame: Frame,
     wrong: bool,
     days: u64,
     here: &'a str,
@@ -304,6 +358,7 @@ struct LoginPage<'a> {
 #[derive(Template)]
 #[template(path = "trouble.html")]
 struct ErrorPage<'a> {
+    frame: Frame,
     title: &'a str,
     message: &'a str,
     days: u64,
@@ -322,8 +377,15 @@ fn page(rendered: askama::Result<String>) -> Response {
     }
 }
 
-fn error_page(status: StatusCode, title: &str, message: &str, days: u64) -> Response {
-    let error_page =
-        ErrorPage { title, message, days, here: "/?", periods: &PERIODS, enough: MIN_OBSERVATIONS };
+fn error_page(status: StatusCode, title: &str, message: &str, days: u64, frame: Frame) -> Response {
+    let error_page = ErrorPage {
+        frame,
+        title,
+        message,
+        days,
+        here: "/?",
+        periods: &PERIODS,
+        enough: MIN_OBSERVATIONS,
+    };
     (status, page(error_page.render())).into_response()
 }

@@ -1,6 +1,7 @@
 //! The first view: a [`UsageReport`] on one page, and each of its lists on a page of its own.
 
 use askama::Template;
+use skills_page::frame::Frame;
 
 use super::{
     MAX_ROWS, PERIODS, format,
@@ -67,6 +68,7 @@ impl ReportSection {
 #[derive(Template)]
 #[template(path = "overview.html")]
 struct OverviewPage<'a> {
+    frame: Frame,
     report: &'a UsageReport,
     days: u64,
     here: &'a str,
@@ -83,7 +85,8 @@ struct OverviewPage<'a> {
 
 #[derive(Template)]
 #[template(path = "all.html")]
-struct ListPage<'a> {
+struct ReportListPage<'a> {
+    frame: Frame,
     section: ReportSection,
     report: &'a UsageReport,
     days: u64,
@@ -97,13 +100,14 @@ struct ListPage<'a> {
 }
 
 /// The first view.
-pub(super) fn overview(report: &UsageReport, days: u64) -> askama::Result<String> {
+pub(super) fn overview(report: &UsageReport, days: u64, frame: Frame) -> askama::Result<String> {
     let points: Vec<ChartPoint> = report
         .days
         .iter()
         .map(|day| ChartPoint { date: day.date.clone(), up: day.served, down: day.misses })
         .collect();
     let page = OverviewPage {
+        frame,
         report,
         days,
         here: "/?",
@@ -125,8 +129,10 @@ pub(super) fn all(
     section: ReportSection,
     name: &str,
     days: u64,
+    frame: Frame,
 ) -> askama::Result<String> {
-    let page = ListPage {
+    let page = ReportListPage {
+        frame,
         section,
         report,
         days,

@@ -5,6 +5,7 @@ use skills_core::{
     catalog::{Presence, Skill},
     digest::hex,
 };
+use skills_page::frame::Frame;
 
 use super::{
     PERIODS, format,
@@ -36,11 +37,13 @@ pub(super) struct SkillPageData<'a> {
     pub(super) evidence: &'a Evidence,
     pub(super) story: &'a Story,
     pub(super) catalog: Option<&'a dyn CatalogSnapshot>,
+    pub(super) frame: Frame,
 }
 
 #[derive(Template)]
 #[template(path = "skill.html")]
 struct SkillPage<'a> {
+    frame: Frame,
     name: &'a str,
     days: u64,
     here: &'a str,
@@ -67,6 +70,7 @@ enum KnownSkill {
 }
 
 struct SkillDescription {
+    identity: String,
     description: String,
     source: String,
     file: String,
@@ -111,6 +115,7 @@ pub(super) fn skill(data: &SkillPageData<'_>) -> askama::Result<String> {
     let (known, found) = known(data);
     let story = points(data);
     let page = SkillPage {
+        frame: data.frame,
         name,
         days: data.days,
         here: &format!("/skill?name={}&", format::query(name)),
@@ -140,6 +145,7 @@ fn known<'a>(data: &SkillPageData<'a>) -> (KnownSkill, Option<&'a Skill>) {
     };
     let origin = snapshot.origin(skill);
     let described = SkillDescription {
+        identity: skill.identity.to_string(),
         description: skill.fields().description.clone(),
         source: format!("{} ({})", origin.source, origin.location),
         file: skill.file.as_str().to_owned(),

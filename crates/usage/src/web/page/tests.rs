@@ -1,6 +1,7 @@
 //! What pages say of a fixed report, and that nothing that others wrote becomes part of their markup.
 
 use serde_json::{Value, json};
+use skills_page::frame::{Frame, PageGroup};
 
 use super::{
     overview::{ReportSection, all, overview},
@@ -15,6 +16,8 @@ use crate::{
 
 /// Markup, quotes, a change of direction, an escape sequence, an end of a comment.
 const HOSTILE: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(2)> \u{202e}evil\u{1b}[2J --> {{7*7}} </pre></title>";
+
+const FRAME: Frame = Frame { statistics: true, skills: true, here: Some(PageGroup::Statistics) };
 
 fn rate(n: u64, of: u64, shares: Option<[f64; 3]>) -> Value {
     let [share, low, high] = shares.map_or([None; 3], |shares| shares.map(Some));
@@ -104,10 +107,11 @@ fn pages(report: Value, events: &[Value], name: &str) -> Vec<String> {
         evidence: &evidence,
         story: &story,
         catalog: None,
+        frame: FRAME,
     };
-    let mut pages = vec![overview(&report, 7).unwrap(), skill(&told).unwrap()];
+    let mut pages = vec![overview(&report, 7, FRAME).unwrap(), skill(&told).unwrap()];
     for list in ["advice", "skills", "never", "misses", "patterns", "assets", "scripts", "health"] {
-        pages.push(all(&report, ReportSection::of(list).unwrap(), list, 7).unwrap());
+        pages.push(all(&report, ReportSection::of(list).unwrap(), list, 7, FRAME).unwrap());
     }
     pages
 }
@@ -209,7 +213,7 @@ fn pages_need_nothing_from_elsewhere_and_hold_no_styles_or_scripts() {
 #[test]
 fn an_empty_report_says_what_to_do() {
     let report = UsageReport::default();
-    let page = overview(&report, 30).unwrap();
+    let page = overview(&report, 30, FRAME).unwrap();
     assert!(page.contains("Nothing was counted in these days"), "{page}");
     assert!(page.contains("enabled: true"), "{page}");
     assert!(page.contains("--dir PATH"), "no catalog is known: {page}");

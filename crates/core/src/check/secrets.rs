@@ -1,0 +1,185 @@
+//! Lints of secrets: texts that have the shape of a token or a private key.
+//!
+//! A short list of shapes that hardly anything else has. What an author wrote in the place of a secret (`ghp_xxxx…`,
+//! `AKIAIOSFODNN7EXAMPLE`) has too few different characters or says so. A finding never repeats the secret.
+
+use super::CheckedSkill;
+use crate::{
+    diagnostic::{Code, Finding, Position},
+    relpath::RelPath,
+};
+
+/// The shape of one kind of token: a prefix and how many characters of a kind follow it at least.
+struct TokenShape {
+    what: &'static str,
+    prefix: &'static str,
+    min_chars: usize,
+    /// No longer run of such characters is this token; zero for any length.
+    max_chars: usize,
+}
+
+const SHAPES: &[TokenShape] = &[
+    shape("an AWS access key", "AKIA", 16, 16),
+    shape("an AWS access key", "ASIA", 16, 16),
+    shape("a GitHub token", "ghp_", 36, 0),
+    shape("a GitHub token", "gho_", 36, 0),
+    shape("a GitHub token", "ghu_", 36, 0),
+    shape("a GitHub token", "ghs_", 36, 0),
+    shape("a GitHub token", "ghr_", 36, 0),
+    shape("a GitHub token", "github_pat_", 50, 0),
+    shape("a GitLab token", "glpat-", 20, 0),
+    shape("an Anthropic key", "sk-ant-", 40, 0),
+    shape("an OpenAI key", "sk-proj-", 40, 0),
+    shape("an OpenAI key", "sk-svcacct-", 40, 0),
+    shape("a Google key", "AIza", 35, 35),
+    shape("a Slack token", "xoxb-", 24, 0),
+    shape("a Slack token", "xoxp-", 24, 0),
+    shape("a Slack token", "xapp-", 24, 0),
+    shape("a Stripe key", "sk_live_", 24, 0),
+    shape("a Stripe key", "rk_live_", 24, 0),
+    shape("an npm token", "npm_", 36, 36),
+    shape("a PyPI token", "pypi-AgEIcHlwaS5vcmc", 50, 0),
+    shape("a Hugging Face token", "hf_", 34, 34),
+    shape("a SendGrid key", "SG.", 60, 0),
+];
+
+const fn shape(
+    what: &'static str,
+    prefix: &'static str,
+    min_chars: usize,
+    max_chars: usize,
+) -> TokenShape {
+    TokenShape { what, prefix, min_chars, max_chars }
+}
+
+/// A real token has many different characters.
+const MIN_DISTINCT_CHARS: usize = 10;
+/// A key has several lines of data; fewer are an excerpt.
+const MIN_KEY_LINES: usize = 3;
+
+pub(super) fn lint(checked: &CheckedSkill<'_>) -> Vec<(RelPath, Finding)> {
+    let mut found = Vec::new();
+    found.extend(first(checked.text.whole()).map(|finding| (checked.skill.file.clone(), finding)));
+    for file in checked.files {
+        let Some(path) = checked.skill.resource(&file.path) else { continue };
+        found.extend(first(&file.text).map(|finding| (path, finding)));
+    }
+    found
+}
+
+/// The first likely secret of a text; the others are found once it is gone.
+fn first(text: &str) -> Option<Finding> {
+    let (what, at) = private_key(text).or_else(|| token(text))?;
+    let before = text.get(..at)?;
+    let line = u32::try_from(before.matches('\n').count() + 1).unwrap_or(u32::MAX);
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let column = u32::try_from(column).unwrap_or(u32::MAX);
+    Some(
+        Finding::new(Code::SecretLikely, Position { line, column }, format!("looks like {what}"))
+            .hint("take it out and revoke it: agents and everybody with this repository can read it; name an environment variable instead"),
+    )
+}
+
+fn token(text: &str) -> Option<(&'static str, usize)> {
+    let found = SHAPES.iter().filter_map(|shape| {
+        let starts = text.match_indices(shape.prefix).map(|(at, _)| at);
+        let mut starts = starts.filter(|at| is_token(text, *at, shape));
+        starts.next().map(|at| (shape.what, at))
+    });
+    found.min_by_key(|(_, at)| *at)
+}
+
+fn is_token(text: &str, at: usize, shape: &TokenShape) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let starts_word =
+        text.get(..at).is_some_and(|before| !before.ends_with(|c: char| c.is_ascii_alphanumeric()));
+    let rest = text.get(at + shape.prefix.len()..).unwrap_or_default();
+    let run: &str =
+        rest.split(|c: char| !is_part(c)).next().unwrap_or_default().trim_end_matches('.');
+    let length = run.len();
+    let fits = length >= shape.min_chars && (shape.max_chars == 0 || length <= shape.max_chars);
+    starts_word && fits && is_random(run)
+}
+
+/// Whether a run of characters was not typed by a person as a placeholder.
+fn is_random(run: &str) -> bool {
+    let lowered = run.to_ascii_lowercase();
+    let distinct: std::collections::HashSet<char> = run.chars().collect();
+    let says_so = [
+        "example",
+        "xxxx",
+        "your",
+        "abcdef",
+        "123456",
+        "placeholder",
+        "redacted",
+        "0000",
+        "fake",
+        "dummy",
+    ];
+    distinct.len() >= MIN_DISTINCT_CHARS
+        && run.contains(|c: char| c.is_ascii_digit())
+        && !says_so.iter().any(|word| lowered.contains(word))
+}
+
+/// A PEM block of a private key with data in it.
+fn private_key(text: &str) -> Option<(&'static str, usize)> {
+    for (at, _) in text.match_indices("-----BEGIN ") {
+        let rest = text.get(at..)?;
+        let head = rest.lines().next().unwrap_or_default().trim_end();
+        let is_key = head.ends_with("PRIVATE KEY-----");
+        let is_data = |line: &&str| {
+            line.trim().len() >= 40
+                && line
+                    .trim()
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '='))
+                && is_random(line.trim())
+        };
+        let data = rest.lines().skip(1).take_while(|line| !line.contains("-----END"));
+        if is_key && data.filter(is_data).count() >= MIN_KEY_LINES {
+            return Some(("a private key", at));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Made here, so that no scanner takes this file for one with secrets.
+    fn made(prefix: &str, length: usize) -> String {
+        let letters = "q7Rt2WmZ9xKpL4vNcB8sYdJh3FgTuA5e";
+        prefix.to_owned() + &letters.chars().cycle().take(length).collect::<String>()
+    }
+
+    #[test]
+    fn tokens_are_found_with_their_place_and_placeholders_are_not() {
+        for shape in SHAPES {
+            let text = format!("one\nset X={}\n", made(shape.prefix, shape.min_chars));
+            let finding = first(&text).unwrap_or_else(|| panic!("{}", shape.prefix));
+            assert_eq!(finding.at, Position { line: 2, column: 7 });
+            assert!(!finding.message.contains("q7Rt"), "{}", finding.message);
+        }
+        for text in [
+            "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+            "AKIAIOSFODNN7EXAMPLE",
+            "sk-ant-api03-your-key-goes-here-and-is-long-enough-0",
+            "ghp_short",
+            "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----",
+        ] {
+            assert_eq!(first(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_private_key_is_found_by_its_lines() {
+        let line = made("", 64);
+        let text = format!(
+            "x\n-----BEGIN RSA PRIVATE KEY-----\n{line}\n{line}\n{line}\n-----END RSA PRIVATE KEY-----\n"
+        );
+        let finding = first(&text).unwrap();
+        assert_eq!((finding.at.line, &*finding.message), (2, "looks like a private key"));
+    }
+}

@@ -1,0 +1,100 @@
+//! A search as an agent makes it, with why.
+
+use askama::Template;
+
+use crate::{format, frame::Frame};
+
+/// A skill that the ranked search found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RankedRow {
+    /// The skill.
+    pub identity: String,
+    /// What it says of itself.
+    pub about: String,
+    /// The sum of the three that follow.
+    pub score: f64,
+    /// For words anywhere in it.
+    pub words: f64,
+    /// For its name.
+    pub name: f64,
+    /// For clauses of its description.
+    pub clauses: f64,
+    /// The words of the request that occur in it.
+    pub terms: Vec<String>,
+    /// The clause that fits best.
+    pub clause: Option<String>,
+}
+
+/// A skill that the keyword formula names.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct KeywordRow {
+    /// The skill.
+    pub identity: String,
+    /// Its score.
+    pub score: f64,
+    /// Its keywords that matched.
+    pub keywords: Vec<String>,
+}
+
+/// What the keyword formula decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KeywordVerdict {
+    /// `get_skill` loads the one.
+    Match,
+    /// `get_skill` offers several.
+    Ambiguous,
+    /// None reaches the least score.
+    #[default]
+    NoMatch,
+}
+
+/// What a request finds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FoundSkills {
+    /// How many the ranked search found.
+    pub total: usize,
+    /// Whether the first stands out.
+    pub confident: bool,
+    /// The best of them.
+    pub ranked: Vec<RankedRow>,
+    /// The skill whose path the request is.
+    pub at_path: Option<String>,
+    /// What the keyword formula decides.
+    pub verdict: KeywordVerdict,
+    /// The skills that it decided among.
+    pub keywords: Vec<KeywordRow>,
+}
+
+/// The search.
+#[derive(Debug, Template)]
+#[template(path = "search.html")]
+pub struct SearchPage {
+    /// The head.
+    pub frame: Frame,
+    /// The request.
+    pub request: String,
+    /// What it finds; none where nothing was asked.
+    pub found: Option<FoundSkills>,
+}
+
+/// The most that the three parts of a score can be together.
+const MAX_RANKED_SCORE: f64 = 1.6;
+
+impl RankedRow {
+    /// Where the three parts of the score are on a track, each with its beginning and its length.
+    fn parts(&self) -> [(&'static str, String, String); 3] {
+        let at = |score: f64| format!("{:.1}%", (score / MAX_RANKED_SCORE).clamp(0.0, 1.0) * 100.0);
+        [
+            ("words", at(0.0), at(self.words)),
+            ("naming", at(self.words), at(self.name)),
+            ("clauses", at(self.words + self.name), at(self.clauses)),
+        ]
+    }
+}
+
+impl SearchPage {
+    /// The page.
+    pub fn html(&self) -> askama::Result<String> {
+        self.render()
+    }
+}

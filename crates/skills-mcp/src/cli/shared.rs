@@ -1,0 +1,66 @@
+//! The flags that every command takes: which skills there are, and how they are presented.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::surface::ListingStyle;
+
+/// The flags.
+#[derive(Args, Clone, Debug)]
+pub(super) struct Shared {
+    /// Serve this skills directory; may be given several times [env: `SKILLS_DIR`]
+    #[arg(long = "dir", value_name = "PATH", global = true)]
+    pub(super) directories: Vec<PathBuf>,
+    /// Serve this git repository; may be given several times [env: `SKILLS_REPO`]
+    #[arg(long = "repo", value_name = "URL[#BRANCH|@COMMIT]", global = true)]
+    pub(super) repositories: Vec<String>,
+    /// Set a configuration key, such as `matching.min_score=0.3`
+    #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
+    pub(super) settings: Vec<String>,
+    /// Tool sets to offer: tree, skill, flat (comma-separated) or all [env: `SKILLS_TOOLS`]
+    #[arg(long = "tools", value_name = "SETS", global = true)]
+    pub(super) tools: Option<String>,
+    /// How the `skill` tool lists the skills [default: as fits the client, else xml]
+    #[arg(long = "listing", value_enum, value_name = "STYLE", global = true)]
+    pub(super) listing: Option<ListingStyle>,
+    /// How many tokens the tool list may cost: a number, 0 for no list of skills, or `unlimited` [default: as fits the client,
+    /// else 2000]
+    #[arg(long = "listing-budget", value_name = "TOKENS", global = true)]
+    pub(super) listing_budget: Option<String>,
+    /// Present the server as fits this client, whatever the client calls itself; `none` for a client that is not known
+    #[arg(long = "client", value_name = "CLIENT", global = true)]
+    pub(super) client: Option<String>,
+    /// Leave out the directories that this client loads by itself: claude-code, codex, cursor, …
+    /// (an unknown name prints all of them)
+    #[arg(long = "native", value_name = "CLIENT", global = true)]
+    pub(super) native: Option<String>,
+    /// Do not serve the agents' directories and plugins
+    #[arg(long = "no-default-dirs", global = true)]
+    pub(super) no_default_dirs: bool,
+    /// Log to standard error at this level: error, warn, info, debug or trace [env: `SKILLS_LOG`]
+    #[arg(long = "log", value_name = "LEVEL", global = true)]
+    pub(super) log: Option<String>,
+}
+
+impl Shared {
+    /// The same flags, for a server of our own to be started with.
+    pub(super) fn repeated(&self) -> Vec<String> {
+        let mut flags = Vec::new();
+        let mut flag = |name: &str, value: &str| flags.extend([name.to_owned(), value.to_owned()]);
+        self.directories.iter().for_each(|path| flag("--dir", &path.to_string_lossy()));
+        self.repositories.iter().for_each(|url| flag("--repo", url));
+        self.settings.iter().for_each(|setting| flag("--set", setting));
+        self.tools.iter().for_each(|tools| flag("--tools", tools));
+        self.native.iter().for_each(|client| flag("--native", client));
+        self.client.iter().for_each(|client| flag("--client", client));
+        self.listing_budget.iter().for_each(|budget| flag("--listing-budget", budget));
+        if let Some(style) = self.listing {
+            flag("--listing", if style == ListingStyle::List { "list" } else { "xml" });
+        }
+        if self.no_default_dirs {
+            flags.push("--no-default-dirs".to_owned());
+        }
+        flags
+    }
+}

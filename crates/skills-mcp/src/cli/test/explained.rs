@@ -1,0 +1,185 @@
+//! [`ExplainedTest`]: a test in words: what was expected, what came first and by which words, and what would turn it.
+
+use skills_core::{
+    catalog::SkillId,
+    route::{
+        KeywordHit, RouteVerdict,
+        authoring::{ExpectedSkill, FoundBy, JudgedTest, ResolvedTest, SmallestEdit, TestFailure},
+    },
+};
+
+use super::collected::TestPlace;
+use crate::store::{Snapshot, clause_of};
+
+/// A test and its result, in words.
+pub(in crate::cli) struct ExplainedTest {
+    pub(super) place: TestPlace,
+    pub(super) test: ResolvedTest,
+    pub(super) judged: JudgedTest,
+    /// What was expected.
+    pub(in crate::cli) expected: String,
+    /// What comes first for an agent.
+    pub(in crate::cli) first: Option<String>,
+    /// What the keyword formula does.
+    pub(in crate::cli) formula: String,
+    /// What the ranked search does.
+    pub(in crate::cli) ranked: String,
+    /// Why it fails, in a sentence.
+    pub(in crate::cli) failure: Option<String>,
+    /// The smallest edit that makes it pass, in a sentence.
+    pub(in crate::cli) change: Option<String>,
+}
+
+impl ExplainedTest {
+    pub(in crate::cli) fn new(
+        snapshot: &Snapshot,
+        place: TestPlace,
+        test: ResolvedTest,
+        judged: JudgedTest,
+        edit: Option<SmallestEdit>,
+    ) -> Self {
+        let first = judged.routed.shown().first().map(|skill| identity(snapshot, *skill));
+        let failure = judged.failure.map(|failure| failed(snapshot, &test, failure));
+        let change = match (&failure, edit) {
+            (None, _) => None,
+            (Some(_), Some(edit)) => Some(change(snapshot, &edit)),
+            (Some(_), None) => Some(match test.expected {
+                Some(_) => "none of a keyword or two, or a trigger of up to eight words: the description has to say what the request asks for",
+                None => "no keyword alone: the skill that comes first has to say less about what the request asks for",
+            }.to_owned()),
+        };
+        Self {
+            expected: expected(&test),
+            first,
+            formula: formula(snapshot, &judged),
+            ranked: ranked(snapshot, &test, &judged),
+            failure,
+            change,
+            place,
+            test,
+            judged,
+        }
+    }
+
+    pub(in crate::cli) fn passed(&self) -> bool {
+        self.judged.failure.is_none()
+    }
+
+    /// The skill that was expected, and the one that came first instead.
+    pub(super) fn confused(&self) -> Option<(&str, &str)> {
+        let ExpectedSkill::Named(expected) = self.test.test.expect.as_ref()? else { return None };
+        let won = matches!(self.judged.failure?, TestFailure::Other(_) | TestFailure::Forbidden(_));
+        Some((expected, self.first.as_deref().filter(|first| won && *first != expected)?))
+    }
+
+    /// What the first skill was found by, for programs.
+    pub(super) fn found_by(&self) -> Option<&'static str> {
+        self.judged.found_by.map(|by| match by {
+            FoundBy::Path => "path",
+            FoundBy::Keywords => "keywords",
+            FoundBy::Candidates => "candidates",
+            FoundBy::Ranked => "ranked",
+        })
+    }
+}
+
+fn identity(snapshot: &Snapshot, skill: SkillId) -> String {
+    snapshot.catalog.skill(skill).map(|skill| skill.identity.to_string()).unwrap_or_default()
+}
+
+fn expected(test: &ResolvedTest) -> String {
+    let within = match test.test.within {
+        1 => String::new(),
+        within => format!(" among the first {within}"),
+    };
+    let not = test.test.not.as_ref().map(|not| format!("not {not} first"));
+    let skill = test.test.expect.as_ref().map(|expect| match expect {
+        ExpectedSkill::Named(path) => format!("{path}{within}"),
+        ExpectedSkill::Nothing => "no skill".to_owned(),
+    });
+    skill.into_iter().chain(not).collect::<Vec<_>>().join(", and ")
+}
+
+fn failed(snapshot: &Snapshot, test: &ResolvedTest, failure: TestFailure) -> String {
+    let wanted = expected(test);
+    match failure {
+        TestFailure::Other(won) => {
+            format!("expected {wanted}; {} comes first", identity(snapshot, won))
+        }
+        TestFailure::Undecided => {
+            format!(
+                "expected {wanted}; the keyword formula cannot decide between several (`within: 2` accepts that)"
+            )
+        }
+        TestFailure::Nothing => format!("expected {wanted}; nothing is found"),
+        TestFailure::Forbidden(won) => {
+            format!("expected {wanted}; {} does come first", identity(snapshot, won))
+        }
+        TestFailure::Unexpected(won) => {
+            format!("expected {wanted}; {} is found", identity(snapshot, won))
+        }
+    }
+}
+
+fn formula(snapshot: &Snapshot, judged: &JudgedTest) -> String {
+    let hit = |hit: &KeywordHit| {
+        let name = identity(snapshot, hit.skill);
+        format!("{name} (score {}, by {})", hit.score.rounded(), hit.matched.join(", "))
+    };
+    match &judged.routed.verdict {
+        _ if judged.routed.at_path.is_some() => "the request is the path of a skill".to_owned(),
+        RouteVerdict::Match(found) => format!("decides for {}", hit(found)),
+        RouteVerdict::Ambiguous(hits) => {
+            format!("undecided between {}", hits.iter().map(hit).collect::<Vec<_>>().join(", "))
+        }
+        RouteVerdict::NoMatch { closest: Some(found) } => {
+            format!("no match, closest {}", hit(found))
+        }
+        RouteVerdict::NoMatch { closest: None } => "no keyword matches".to_owned(),
+    }
+}
+
+fn ranked(snapshot: &Snapshot, test: &ResolvedTest, judged: &JudgedTest) -> String {
+    let Some(first) = judged.routed.ranking.hits.first() else {
+        return "no skill has a word of the request".to_owned();
+    };
+    let id = SkillId::at(first.entry);
+    let skill = snapshot.catalog.skill(id);
+    let clause = first.clause.and_then(|number| clause_of(skill?, number));
+    let clause = clause.map(|clause| format!(", clause “{clause}”")).unwrap_or_default();
+    let words = first.matched_terms.join(", ");
+    let sentence = format!("{} is first, by {words}{clause}", identity(snapshot, id));
+    match test.expected.filter(|expected| *expected != id) {
+        None => sentence,
+        Some(expected) => {
+            let place = match judged.routed.ranked_place(expected) {
+                Some(place) => format!("is number {place}"),
+                None if judged.routed.ranking.total > judged.routed.ranking.hits.len() => {
+                    format!("is not among the first {}", judged.routed.ranking.hits.len())
+                }
+                None => "has no word of it".to_owned(),
+            };
+            format!("{sentence}; {} {place}", identity(snapshot, expected))
+        }
+    }
+}
+
+fn change(snapshot: &Snapshot, SmallestEdit { edit, breaks }: &SmallestEdit) -> String {
+    let file = snapshot.catalog.skill(edit.skill).map(|skill| skill.file.as_str().to_owned());
+    let file = file.unwrap_or_default();
+    let quoted = |words: &[String]| {
+        words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+    };
+    let what = if let [_, ..] = edit.triggers.as_slice() {
+        format!("add {} to `triggers` of {file}", quoted(&edit.triggers))
+    } else if let [_, ..] = edit.keywords.as_slice() {
+        format!("add {} to `keywords` of {file}", quoted(&edit.keywords))
+    } else {
+        format!("take {} out of `keywords` of {file}", quoted(&edit.without_keywords))
+    };
+    match breaks.len() {
+        0 => format!("{what}; then it passes, and no other test breaks"),
+        1 => format!("{what}; then it passes, and 1 other test breaks"),
+        count => format!("{what}; then it passes, and {count} other tests break"),
+    }
+}

@@ -1,0 +1,61 @@
+//! Proposals for people.
+
+use super::{Proposed, ShownProposal};
+use crate::cli::{
+    Output,
+    output::{bold, counted, dim, fitted, safe},
+};
+
+/// So much of a request is shown.
+const MAX_SHOWN_CHARS: usize = 160;
+/// So many requests of a proposal are shown.
+const MAX_SHOWN_EXAMPLES: usize = 3;
+
+pub(super) fn print(out: &mut Output, proposed: &Proposed, days: u64) {
+    let requests = counted(proposed.requests, "request");
+    out.line(bold(&format!(
+        "{requests} of the last {}: {}",
+        counted(usize::try_from(days).unwrap_or(usize::MAX), "day"),
+        counted(proposed.shown.len(), "proposal")
+    )));
+    if proposed.requests == 0 {
+        out.line("   the history has no text of a request; `analytics.enabled: true` and `analytics.context: full` keep them");
+        return;
+    }
+    for (number, shown) in proposed.shown.iter().enumerate() {
+        proposal(out, number + 1, shown);
+    }
+    let (before, after) = (&proposed.set.before, &proposed.set.after);
+    out.line("");
+    out.line(format!(
+        "Of {} that loaded a skill: {} with that skill first now, {} with every edit; {} and {} with it among the first three.",
+        counted(before.requests, "different request"),
+        before.shown_first,
+        after.shown_first,
+        before.shown_third,
+        after.shown_third,
+    ));
+    if !proposed.patch.is_empty() {
+        out.line(dim("`skills-mcp learn --patch` prints the edits for `git apply`, `--markdown` a text for a pull request. Nothing was changed."));
+    }
+}
+
+fn proposal(out: &mut Output, number: usize, shown: &ShownProposal) {
+    out.line("");
+    out.line(format!("{number}. {}", bold(&safe(&shown.text.title))));
+    for line in &shown.text.lines {
+        out.line(format!("   - {}", fitted(line, MAX_SHOWN_CHARS)));
+    }
+    out.line(format!("   {}, such as", shown.text.because));
+    for request in shown.proposal.examples.iter().take(MAX_SHOWN_EXAMPLES) {
+        out.line(format!("     “{}”", fitted(request, MAX_SHOWN_CHARS)));
+    }
+    if let Some(effect) = &shown.text.effect {
+        let by_hand = if shown.is_patched {
+            ""
+        } else {
+            "; to be edited by hand: its lists cannot be extended in place"
+        };
+        out.line(format!("   {effect}{by_hand}"));
+    }
+}

@@ -1,0 +1,209 @@
+//! [`McpEndpoint`]: `/mcp`. Checks a request, reads its body within limits, and has it answered.
+
+use std::{future::poll_fn, pin::Pin, sync::Arc, time::Duration};
+
+use axum::{
+    body::{Body, HttpBody as _},
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, Method, StatusCode, header, request::Parts},
+    response::{IntoResponse as _, Response},
+};
+use rmcp::{
+    ErrorData,
+    model::{ClientJsonRpcMessage, ClientRequest, RequestId, ServerJsonRpcMessage},
+    transport::streamable_http_server::{
+        StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+    },
+};
+use skills_http::serving::{error, unavailable};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    direct,
+    gate::{AdmittedCaller, Gate},
+    in_progress::InProgress,
+    sessions::{self, Sessions},
+};
+use crate::transport::{Handler, lines};
+
+/// No request of ours needs more.
+const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+/// A body that takes longer to come is not waited for.
+const BODY_TIMEOUT: Duration = Duration::from_secs(20);
+/// A body of at most so many bytes is read at once: the number of connections bounds these.
+const SMALL_BODY_BYTES: usize = 16 * 1024;
+/// Larger bodies share this much memory, in units of this size. A request takes units as its bytes come, so that those who
+/// announce much and send little keep out no others.
+const BODY_UNIT_BYTES: usize = 64 * 1024;
+const MAX_BODY_UNITS: usize = 1_024;
+/// A request waits so long for others' bodies to be done with.
+const BODY_TURN_TIMEOUT: Duration = Duration::from_secs(5);
+
+const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// The place where MCP is answered.
+pub(super) struct McpEndpoint {
+    pub(super) handler: Handler,
+    pub(super) gate: Arc<Gate>,
+    pub(super) in_progress: InProgress,
+    pub(super) sessions: Sessions,
+    pub(super) manager: Arc<LocalSessionManager>,
+    sdk: StreamableHttpService<Handler, LocalSessionManager>,
+    bodies: Semaphore,
+    /// Ends every stream of the SDK.
+    closing: CancellationToken,
+}
+
+impl McpEndpoint {
+    pub(super) fn new(handler: Handler, gate: Arc<Gate>) -> Self {
+        let closing = CancellationToken::new();
+        // Hosts and origins are the gate's.
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .with_json_response(true)
+            .with_max_request_body_bytes(MAX_BODY_BYTES)
+            .with_cancellation_token(closing.clone());
+        let manager = Arc::new(sessions::manager());
+        let each = handler.clone();
+        let sdk =
+            StreamableHttpService::new(move || Ok(each.clone()), Arc::clone(&manager), config);
+        Self {
+            handler,
+            gate,
+            in_progress: InProgress::default(),
+            sessions: Sessions::default(),
+            manager,
+            sdk,
+            bodies: Semaphore::new(MAX_BODY_UNITS),
+            closing,
+        }
+    }
+
+    /// Ends what has no end of its own.
+    pub(super) fn close(&self) {
+        self.closing.cancel();
+    }
+
+    async fn post(
+        &self,
+        mut parts: Parts,
+        body: Body,
+        by: AdmittedCaller,
+    ) -> Result<Response, Response> {
+        let length = content_length(&parts.headers);
+        if length.is_some_and(|length| length > MAX_BODY_BYTES) {
+            return Err(too_large());
+        }
+        let (body, _units) = match timeout(BODY_TIMEOUT, self.read(body)).await {
+            Ok(read) => read?,
+            Err(_) => return Err(error(StatusCode::REQUEST_TIMEOUT, "the body took too long")),
+        };
+        if let Some(call) = direct::read(&parts.headers, &body) {
+            return Ok(direct::answer(&self.handler, call, by.access).await);
+        }
+        let message = match lines::read(&body) {
+            Ok(Some(message)) => message,
+            Ok(None) => return Ok(StatusCode::ACCEPTED.into_response()),
+            Err(problem) => {
+                let (error, id) = *problem;
+                return Err(json_rpc_error(StatusCode::BAD_REQUEST, error, id));
+            }
+        };
+        let opens = matches!(&message, ClientJsonRpcMessage::Request(request)
+            if matches!(request.request, ClientRequest::InitializeRequest(_)));
+        if opens && !self.sessions.have_room(&self.manager, by.principal.as_ref()).await {
+            return Err(unavailable("too many sessions are open"));
+        }
+        self.check_session(&parts.headers, &by).await?;
+        parts.extensions.insert(by.access);
+        let response = self.sdk(parts, Body::from(body)).await;
+        if let Some(id) = response.headers().get(&SESSION_HEADER).and_then(|id| id.to_str().ok()) {
+            self.sessions.opened(id, by.principal).await;
+        }
+        Ok(response)
+    }
+
+    /// A whole body, and its share of the memory for bodies.
+    async fn read(&self, mut body: Body) -> Result<(Vec<u8>, Vec<SemaphorePermit<'_>>), Response> {
+        let (mut whole, mut units) = (Vec::new(), Vec::new());
+        loop {
+            let frame = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
+            let bytes = match frame {
+                None => return Ok((whole, units)),
+                Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
+                Some(Err(_)) => return Err(error(StatusCode::BAD_REQUEST, "the body broke off")),
+            };
+            if whole.len() + bytes.len() > MAX_BODY_BYTES {
+                return Err(too_large());
+            }
+            whole.extend_from_slice(&bytes);
+            while whole.len() > SMALL_BODY_BYTES + units.len() * BODY_UNIT_BYTES {
+                let Ok(Ok(unit)) = timeout(BODY_TURN_TIMEOUT, self.bodies.acquire()).await else {
+                    return Err(unavailable("too many large requests at once"));
+                };
+                units.push(unit);
+            }
+        }
+    }
+
+    /// A session of another's is answered as one that never was.
+    async fn check_session(
+        &self,
+        headers: &HeaderMap,
+        by: &AdmittedCaller,
+    ) -> Result<(), Response> {
+        let Some(id) = headers.get(&SESSION_HEADER) else { return Ok(()) };
+        let id = id.to_str().unwrap_or_default();
+        if self.sessions.is_of(id, by.principal.as_ref()).await {
+            return Ok(());
+        }
+        Err(error(StatusCode::NOT_FOUND, "there is no such session; send initialize again"))
+    }
+
+    async fn sdk(&self, parts: Parts, body: Body) -> Response {
+        self.sdk.handle(Request::from_parts(parts, body)).await.map(Body::new)
+    }
+}
+
+/// Answers one request.
+pub(super) async fn answer(State(endpoint): State<Arc<McpEndpoint>>, request: Request) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let by = match endpoint.gate.admit(&parts).await {
+        Ok(by) => by,
+        Err(refused) => return refused,
+    };
+    if parts.method == Method::POST {
+        let one = endpoint.in_progress.begin();
+        let answered = endpoint.post(parts, body, by).await;
+        return one.until_sent(answered.unwrap_or_else(|refused| refused));
+    }
+    if let Err(refused) = endpoint.check_session(&parts.headers, &by).await {
+        return refused;
+    }
+    parts.extensions.insert(by.access);
+    endpoint.sdk(parts, body).await
+}
+
+fn content_length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+fn too_large() -> Response {
+    let reason = format!("the body is over {MAX_BODY_BYTES} bytes");
+    error(StatusCode::PAYLOAD_TOO_LARGE, &reason)
+}
+
+/// A JSON-RPC error as an answer of its own.
+fn json_rpc_error(status: StatusCode, error: ErrorData, id: Option<RequestId>) -> Response {
+    json_rpc(status, &ServerJsonRpcMessage::error(error, id))
+}
+
+/// A JSON-RPC message as an answer.
+pub(super) fn json_rpc(status: StatusCode, message: &ServerJsonRpcMessage) -> Response {
+    let text = serde_json::to_vec(message).unwrap_or_default();
+    (status, [(header::CONTENT_TYPE, "application/json")], text).into_response()
+}
