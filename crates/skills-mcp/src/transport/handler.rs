@@ -275,7 +275,7 @@ impl ServerHandler for Handler {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.subscribe_to(request.uri, &context).await
+        self.subscribe_to(&request.uri, &context)
     }
 
     async fn unsubscribe(

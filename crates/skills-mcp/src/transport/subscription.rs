@@ -7,14 +7,12 @@ use std::{
 
 use rmcp::{ErrorData, Peer, RoleServer, model::InitializeRequestParams, service::RequestContext};
 
-use super::{
-    encode,
-    handler::{Handler, access, not_offered},
-};
-use crate::surface::{Publication, Refusal};
+use super::handler::{Handler, not_offered};
 
 /// A client, or a stream, may subscribe to so many resources.
 pub(super) const MAX_SUBSCRIPTIONS: usize = 256;
+/// No published address is longer.
+const MAX_SUBSCRIBED_URI_BYTES: usize = 16 * 1024;
 
 /// Every subscription of a server's clients.
 #[derive(Debug, Default)]
@@ -114,25 +112,20 @@ impl Subscriptions {
 }
 
 impl Handler {
-    /// Subscribes a client with a handshake to a resource.
-    pub(super) async fn subscribe_to(
+    /// Subscribes a client with a handshake to a resource, which need not be there yet.
+    pub(super) fn subscribe_to(
         &self,
-        uri: String,
+        uri: &str,
         context: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if !self.publishes() {
             return Err(not_offered("resources/subscribe"));
         }
-        let wanted = uri.clone();
-        let check = move |skills: &Publication| {
-            let unknown = || Refusal::NoResource(skills.unknown(&wanted));
-            skills.has_file(&wanted).then_some(()).ok_or_else(unknown)
-        };
-        self.dispatcher
-            .publication(&access(context), &context.ct, check)
-            .await
-            .map_err(encode::error)?;
-        self.notifier.subscriptions().subscribe(&context.peer, &uri)
+        if uri.len() > MAX_SUBSCRIBED_URI_BYTES {
+            let message = format!("an address has at most {MAX_SUBSCRIBED_URI_BYTES} bytes");
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        self.notifier.subscriptions().subscribe(&context.peer, uri)
     }
 
     /// Ends a subscription; one that there is not has ended already.

@@ -163,11 +163,6 @@ impl Publication {
         Ok(FileContent { uri: address.uri(&path), mime_type, bytes })
     }
 
-    /// Whether there is a file at an address.
-    pub fn has_file(&self, uri: &str) -> bool {
-        self.listed(uri).is_some()
-    }
-
     /// Whether the file at an address came, went, or may say something else than before. No file is read.
     pub fn is_updated(&self, before: &Self, uri: &str) -> bool {
         match (before.listed(uri), self.listed(uri)) {
