@@ -344,6 +344,16 @@ fn page_1_ten_thousand_skills_fit_on_pages_of_a_bounded_size() {
     assert!(text(&page(&server, "/skills?view=list&page=100")).contains("Page 100 of 100"));
 }
 
+/// Waits until a commit that is made now is later than one that was made before.
+fn wait_for_another_second() {
+    let second = || {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        now.unwrap().as_secs()
+    };
+    let before = second();
+    eventually("another second", || (second() > before).then_some(()));
+}
+
 #[test]
 fn a_repositorys_skill_shows_the_commits_that_were_served_here() {
     let home = Home::new();
@@ -351,10 +361,12 @@ fn a_repositorys_skill_shows_the_commits_that_were_served_here() {
     let remote = Remote::with(&home, "team", first);
     let before = remote.git(&["rev-parse", "HEAD"]).trim().to_owned();
     synced(&home, &remote.url());
-    // The second changes another file only, the third this one.
+    // The second changes another file only, the third this one. Commits are ordered by their seconds.
+    wait_for_another_second();
     let second = remote
         .commit("//- skills/other.md\n---\nkeywords: [other]\ndescription: Other\n---\nOther.\n");
     synced(&home, &remote.url());
+    wait_for_another_second();
     let third = remote.commit(&first.replace("first", "third"));
     synced(&home, &remote.url());
     let mut command = follower(&home, &remote.url());
