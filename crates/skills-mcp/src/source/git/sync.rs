@@ -169,7 +169,8 @@ impl Repository {
             }
         };
         let moved = before.as_ref().is_none_or(|before| before.commit() != generation.commit());
-        next.fetched_at = state::now();
+        // What was pushed since the remote was asked is not fetched, and a request that came since must not count as served.
+        next.fetched_at = next.tried_at;
         if moved {
             next.changed_at = next.fetched_at;
             let text = format!("{}\n", generation.commit());
