@@ -2,16 +2,17 @@
 //!
 //! On a stop, requests that are being answered are answered. Not here: what is answered.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
     extract::{Request, State},
     http::{HeaderValue, StatusCode, header},
-    middleware::{Next, from_fn, from_fn_with_state},
+    middleware::{Next, from_fn_with_state},
     response::{IntoResponse as _, Response},
 };
 use hyper::{
+    body::Incoming,
     server::conn::http1,
     service::{Service as _, service_fn},
 };
@@ -130,19 +131,11 @@ impl RequestLimits {
     }
 }
 
-async fn limit(State(limits): State<Arc<RequestLimits>>, request: Request, next: Next) -> Response {
-    match limits.of(request.uri().path()).try_acquire() {
-        Ok(_permit) => next.run(request).await,
-        Err(_) => unavailable("too many requests at once"),
-    }
-}
-
-async fn add_headers(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
+/// Gives an answer the headers that it does not have.
+fn add_headers(response: &mut Response) {
     for (name, value) in HEADERS {
         response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
-    response
 }
 
 /// What a server bears.
@@ -194,7 +187,6 @@ pub async fn serve_within(
     let times = ConnectionTimes { head: limits.head_timeout, age: limits.max_connection_age };
     let connections = Arc::new(Connections::new(limits.connections));
     let limits = Arc::new(RequestLimits::new(limits.max_requests, limits.reserved));
-    let routes = routes.layer(from_fn_with_state(limits, limit)).layer(from_fn(add_headers));
     let (stopping, _) = watch::channel(false);
     let mut open = JoinSet::new();
     tokio::pin!(stop);
@@ -205,7 +197,9 @@ pub async fn serve_within(
                 // A connection without a slot is closed.
                 Ok((stream, from)) => if let Some(slot) = connections.admit(from.ip()) {
                     let stopping = stopping.subscribe();
-                    open.spawn(serve_connection(stream, from.ip(), routes.clone(), stopping, slot, times));
+                    let routes = TowerToHyperService::new(routes.clone());
+                    let served = ServedRoutes { routes, limits: Arc::clone(&limits) };
+                    open.spawn(serve_connection(stream, from.ip(), served, stopping, slot, times));
                 },
                 // Out of descriptors, most likely.
                 Err(error) => {
@@ -228,22 +222,42 @@ struct ConnectionTimes {
     age: Duration,
 }
 
+/// What is served on a connection.
+struct ServedRoutes {
+    routes: TowerToHyperService<Router>,
+    limits: Arc<RequestLimits>,
+}
+
+impl ServedRoutes {
+    /// Answers one request. No layer around the routes: each would be cloned and boxed for every request.
+    async fn answer(&self, request: hyper::Request<Incoming>) -> Response {
+        let mut response = match self.limits.of(request.uri().path()).try_acquire() {
+            Ok(_permit) => match self.routes.call(request).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            },
+            Err(_) => unavailable("too many requests at once"),
+        };
+        add_headers(&mut response);
+        response
+    }
+}
+
 async fn serve_connection(
     stream: TcpStream,
     from: IpAddr,
-    routes: Router,
+    served: ServedRoutes,
     mut stopping: watch::Receiver<bool>,
     slot: ConnectionSlot,
     times: ConnectionTimes,
 ) {
     let _ = stream.set_nodelay(true);
-    let routes = TowerToHyperService::new(routes);
-    let service = service_fn(|mut request: hyper::Request<hyper::body::Incoming>| {
+    let service = service_fn(|mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(PeerAddress(from));
-        let (in_progress, answer) = (slot.start_request(), routes.call(request));
+        let (in_progress, answer) = (slot.start_request(), served.answer(request));
         async move {
             let _in_progress = in_progress;
-            answer.await
+            Ok::<_, Infallible>(answer.await)
         }
     });
     let connection = http1::Builder::new()

@@ -1,7 +1,9 @@
 //! MCP over HTTP against a bare handler that returns the same bytes, with the same client (`wrk`) in the same run.
 //!
-//! `cargo bench -p skills-mcp-server --bench http [-- SKILLS] [--seconds N]` prints requests per second and percentiles of `skill` and
-//! `skills_search`; then what 200 busy connections beside 1,000 idle ones get, and the memory before and after 100,000 requests.
+//! `cargo bench -p skills-mcp-server --bench http [-- SKILLS] [--seconds N]` prints requests per second and percentiles of `skill`, once
+//! more against a handler that reads the skill's file for each request, of `skills_search` with 200 queries in turn, and with
+//! queries that are all different; then what 200 busy connections beside 1,000 idle ones get, and the memory before and after
+//! 100,000 requests.
 //! `SERVER=PATH` measures another build.
 
 #![expect(
@@ -24,6 +26,7 @@ mod corpus;
 use std::{
     fs,
     net::{SocketAddr, TcpStream},
+    path::PathBuf,
     process::Command,
     sync::{
         Arc,
@@ -39,6 +42,8 @@ use skills_testkit::{Listening, http_request};
 
 /// Different requests, sent in turn.
 const REQUESTS: usize = 200;
+/// So many that none is sent twice while its answer is remembered.
+const DIFFERENT_REQUESTS: usize = 20_000;
 const CONNECTIONS: usize = 32;
 const IDLE_CONNECTIONS: usize = 1_000;
 const BUSY_CONNECTIONS: usize = 200;
@@ -72,24 +77,34 @@ fn main() {
     let numbers = || (0..REQUESTS).map(|n| n * 7 % skills);
     let skill: Vec<Value> = numbers().map(|n| json!({"name": corpus::name(n)})).collect();
     let search: Vec<Value> = numbers().map(|n| json!({"query": corpus::request(n)})).collect();
-    let script = compare(&corpus, &server, "skill", &skill, seconds);
-    compare(&corpus, &server, "skills_search", &search, seconds);
+    let all_files = corpus.files();
+    let files: Vec<PathBuf> = numbers().map(|n| all_files[n].clone()).collect();
+    let different: Vec<Value> = (0..DIFFERENT_REQUESTS)
+        .map(|n| json!({"query": format!("{} {n}", corpus::request(n % skills))}))
+        .collect();
+    let script = compare(&corpus, &server, ["skill", "skill"], &skill, &[], seconds);
+    compare(&corpus, &server, ["skill", "… and a file"], &skill, &files, seconds);
+    compare(&corpus, &server, ["skills_search", "skills_search"], &search, &[], seconds);
+    compare(&corpus, &server, ["skills_search", "… different"], &different, &[], seconds);
     crowd(&server, &script, seconds);
     memory(&server, &script, seconds);
 }
 
-/// Measures calls of a tool against a bare handler with the same answers; the script that sends them.
+/// Measures calls of a tool against a bare handler with the same answers, which reads one of these files for each, if there are
+/// any; the script that sends them.
 fn compare(
     corpus: &Corpus,
     server: &Listening,
-    tool: &str,
+    [tool, row]: [&str; 2],
     arguments: &[Value],
+    files: &[PathBuf],
     seconds: u64,
 ) -> String {
     let script = corpus.home.path().join(format!("{tool}.lua"));
     fs::write(&script, lua(tool, arguments)).unwrap();
     let script = script.to_string_lossy().into_owned();
-    let bare = bare(arguments.iter().map(|one| ask(server, tool, one)).collect());
+    let asked = arguments.iter().take(REQUESTS);
+    let bare = bare(asked.map(|one| ask(server, tool, one)).collect(), files.to_vec());
     // In turns, so that whatever else the machine does meets both.
     let run = |address| load(address, &script, CONNECTIONS, seconds);
     let (first, ours) = (run(bare), run(server.address()));
@@ -97,7 +112,7 @@ fn compare(
     let bare = f64::midpoint(first.per_second, second.per_second);
     let own = f64::midpoint(ours.per_second, again.per_second);
     println!(
-        "{tool:<16}{bare:>12.0}{own:>12.0}{:>8.2}{:>10}{:>10}{:>10}{}{}",
+        "{row:<16}{bare:>12.0}{own:>12.0}{:>8.2}{:>10}{:>10}{:>10}{}{}",
         own / bare,
         again.p50,
         again.p99,
@@ -159,11 +174,15 @@ fn ask(server: &Listening, tool: &str, arguments: &Value) -> Bytes {
     Bytes::from(answer.body)
 }
 
-/// A server that returns these answers in turn, and does nothing else.
-fn bare(answers: Vec<Bytes>) -> SocketAddr {
+/// A server that returns these answers in turn, reads one of the files for each, if there are any, and does nothing else.
+fn bare(answers: Vec<Bytes>, files: Vec<PathBuf>) -> SocketAddr {
     let (answers, next) = (Arc::new(answers), Arc::new(AtomicUsize::new(0)));
     let handler = move |_: Bytes| {
-        let body = answers[next.fetch_add(1, Ordering::Relaxed) % answers.len()].clone();
+        let number = next.fetch_add(1, Ordering::Relaxed) % answers.len();
+        if let Some(file) = files.get(number) {
+            std::hint::black_box(fs::read(file).unwrap());
+        }
+        let body = answers[number].clone();
         async move { ([(header::CONTENT_TYPE, "application/json")], body).into_response() }
     };
     let (sender, address) = std::sync::mpsc::channel();

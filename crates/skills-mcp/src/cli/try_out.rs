@@ -43,6 +43,7 @@ pub(super) fn run(context: &Context, options: &TryOutOptions) -> Result<ExitCode
     let passed = expected.as_ref().is_none_or(ExplainedTest::passed);
     let code = if passed { ExitCode::SUCCESS } else { ExitCode::from(1) };
     let search = ExplainedSearch::of(&snapshot, &options.request, options.limit);
+    opened.store.save_index(&snapshot);
     let mut out = Output::new();
     if options.json {
         let mut shown = json!(search);

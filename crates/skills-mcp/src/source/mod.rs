@@ -25,7 +25,7 @@ pub use directory::{Directory, MAX_SKILL_BYTES, SourceError, read_skill};
 pub use disk::{DiskError, FileIdentity, LinkPolicy, Links, Root};
 pub(crate) use disk::{held_secrets, is_secret};
 pub use link_targets::LinkTargets;
-pub use parallel::map;
+pub use parallel::{both, map};
 pub use plugin_records::{PluginRecords, RecordStamps};
 pub use plugins::{Plugin, Plugins, installed};
 pub use scanned::{ScanScope, ScannedSource};

@@ -1,7 +1,8 @@
-//! The same work on many small items, on every core.
+//! Work on every core: the same on many small items, or two things at once.
 
 use std::{
     num::NonZero,
+    panic::resume_unwind,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
@@ -41,12 +42,25 @@ pub fn map<T: Sync, U: Send, S>(
         let mut parts = work();
         for other in others {
             // A thread that panics takes its caller with it, as if the caller had done the work.
-            parts.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            parts.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
         parts
     });
     parts.sort_unstable_by_key(|(first, _)| *first);
     parts.into_iter().flat_map(|(_, chunk)| chunk).collect()
+}
+
+/// Does both, the first on a thread of its own. If no thread can be started, one after the other.
+pub fn both<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
+    thread::scope(|scope| {
+        let other = thread::Builder::new().spawn_scoped(scope, &first).ok();
+        let second = second();
+        let first = match other {
+            Some(other) => other.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            None => first(),
+        };
+        (first, second)
+    })
 }
 
 #[cfg(test)]
@@ -63,5 +77,13 @@ mod tests {
                     .eq((0..count).map(|item| item * 2))
             );
         }
+    }
+
+    #[test]
+    fn both_are_done_at_the_same_time() {
+        let (send, receive) = std::sync::mpsc::channel();
+        let first = || send.send(1).is_ok();
+        // The second ends only after the first has begun.
+        assert_eq!(both(first, || receive.recv().ok()), (true, Some(1)));
     }
 }

@@ -2,7 +2,10 @@
 //!
 //! Not here: how it ranks (core), and when it is made (`schedule`).
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{
+    Arc, Mutex, OnceLock, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use skills_core::{
     catalog::{Catalog, Skill, SkillId},
@@ -16,11 +19,11 @@ use skills_core::{
 };
 
 use super::{LearnedRequests, Snapshot, Store, refresher::RefreshRequest};
-use crate::source::{Bodies, Slab, map};
+use crate::source::{Bodies, Slab, both, map};
 
 /// An index that is ready stays ready if at most so many skills have changed: a call may be waiting.
 pub(super) const MAX_INDEXED_AT_ONCE: usize = 256;
-/// More skills than that are added in so many parts, so that only the entries of one part are in memory.
+/// More skills than that are added in so many parts, so that only the entries of two parts are in memory.
 const INDEX_PARTS: usize = 5;
 
 /// The ranked index, or what it is to be made of.
@@ -29,6 +32,8 @@ pub(super) struct Index {
     ranked: OnceLock<RankedIndex>,
     /// Taken when the index is made.
     unindexed: Mutex<Option<Unindexed>>,
+    /// How many skills were read to make it.
+    read: AtomicUsize,
     /// What skills were loaded for before, where that counts.
     pub(super) learned: Option<Arc<LearnedRequests>>,
     /// The index with that.
@@ -53,6 +58,7 @@ impl Index {
         Self {
             ranked: OnceLock::new(),
             unindexed: Mutex::new(Some(unindexed)),
+            read: AtomicUsize::new(0),
             learned,
             with_learned: OnceLock::new(),
         }
@@ -106,6 +112,14 @@ impl Store {
             cache.save(&snapshot);
         }
     }
+
+    /// The same of a process that ends, where it had to read many skills: the next one need not.
+    pub fn save_index(&self, snapshot: &Snapshot) {
+        let has_read_many = snapshot.index.read.load(Ordering::Relaxed) > MAX_INDEXED_AT_ONCE;
+        if let Some(cache) = self.cache.as_ref().filter(|_| has_read_many) {
+            cache.save(snapshot);
+        }
+    }
 }
 
 impl Snapshot {
@@ -143,7 +157,9 @@ impl Snapshot {
     pub(super) fn ranked(&self) -> &RankedIndex {
         self.index.ranked.get_or_init(|| {
             let unindexed = self.index.take_unindexed();
-            self.indexed(unindexed.unwrap_or_else(|| Unindexed::all(&self.catalog)))
+            let unindexed = unindexed.unwrap_or_else(|| Unindexed::all(&self.catalog));
+            self.index.read.store(unindexed.changed.len(), Ordering::Relaxed);
+            self.indexed(unindexed)
         })
     }
 
@@ -168,7 +184,6 @@ impl Snapshot {
 
     fn indexed(&self, Unindexed { base, changed, bodies, exact }: Unindexed) -> RankedIndex {
         let exact = exact || base.is_empty() || changed.len() > MAX_INDEXED_AT_ONCE;
-        let mut ranked = base;
         let mut unread = Unread::default();
         let mut gone = Vec::new();
         for number in changed {
@@ -178,14 +193,8 @@ impl Snapshot {
             }
         }
         unread.0.sort_unstable();
-        ranked = ranked.with(gone);
-        let mut add = |entries| {
-            ranked = ranked.with(entries);
-            if exact {
-                ranked = ranked.merged();
-            }
-        };
-        // The last first, and each part is dropped when it is in the index.
+        let mut growing = GrowingIndex { ranked: base.with(gone), waiting: Vec::new(), exact };
+        // The last first, and each part is dropped when it is tokenized.
         let mut slabs = bodies.into_slabs();
         let part = slabs.len().div_ceil(INDEX_PARTS).max(1);
         let mut read = Vec::new();
@@ -196,20 +205,24 @@ impl Snapshot {
                 .flat_map(|(digest, body)| unread.of(digest).map(move |number| (number, body)))
                 .collect();
             read.extend(texts.iter().map(|(number, _)| *number));
-            add(map(&texts, Tokenizer::new, |tokenizer, (number, body)| {
-                (number.index(), self.entry(*number, body, tokenizer))
-            }));
+            growing.add(|| {
+                map(&texts, Tokenizer::new, |tokenizer, (number, body)| {
+                    (number.index(), self.entry(*number, body, tokenizer))
+                })
+            });
         }
         let unread = unread.without(read);
         for part in unread.chunks(unread.len().div_ceil(INDEX_PARTS).max(MAX_INDEXED_AT_ONCE)) {
-            add(map(part, Tokenizer::new, |tokenizer, number| {
-                // Without its text if that cannot be read now, until the watch reports it.
-                let text = self.catalog.skill(*number).and_then(|skill| self.text(skill).ok());
-                let body = text.as_ref().map(SkillText::body).unwrap_or_default();
-                (number.index(), self.entry(*number, body, tokenizer))
-            }));
+            growing.add(|| {
+                map(part, Tokenizer::new, |tokenizer, number| {
+                    // Without its text if that cannot be read now, until the watch reports it.
+                    let text = self.catalog.skill(*number).and_then(|skill| self.text(skill).ok());
+                    let body = text.as_ref().map(SkillText::body).unwrap_or_default();
+                    (number.index(), self.entry(*number, body, tokenizer))
+                })
+            });
         }
-        ranked
+        growing.grown()
     }
 
     /// A skill as the index takes it.
@@ -225,6 +238,34 @@ impl Snapshot {
             &ranked::SearchText { body, ..search_text(skill, &clauses) },
             tokenizer,
         )))
+    }
+}
+
+/// An index that grows part by part. A part is merged into it while the next one is read, since merging takes one core.
+struct GrowingIndex {
+    ranked: RankedIndex,
+    /// The part that is not merged yet.
+    waiting: Vec<(usize, Option<Arc<SearchEntry>>)>,
+    exact: bool,
+}
+
+impl GrowingIndex {
+    /// Adds the skills that `read` gives.
+    fn add(&mut self, read: impl FnOnce() -> Vec<(usize, Option<Arc<SearchEntry>>)>) {
+        if self.waiting.is_empty() {
+            self.waiting = read();
+        } else {
+            (self.ranked, self.waiting) = both(|| self.grown(), read);
+        }
+    }
+
+    /// The index with the part that is waiting.
+    fn grown(&self) -> RankedIndex {
+        if self.exact {
+            self.ranked.merged_with(&self.waiting)
+        } else {
+            self.ranked.with(self.waiting.iter().cloned())
+        }
     }
 }
 

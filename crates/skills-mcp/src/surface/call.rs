@@ -9,7 +9,9 @@ use skills_core::{
     route::KeywordHit,
 };
 
-use super::{Refusal, ServerProfile, Session, published::PublishedSkills};
+use super::{
+    Refusal, ServerProfile, Session, published::PublishedSkills, recent_searches::RecentSearches,
+};
 use crate::{
     event::{Event, Sink, SkillServed, VersionedEvent},
     script::{Caller, Runs},
@@ -28,6 +30,8 @@ pub struct Call {
     pub store: Arc<Store>,
     /// For the addresses of published skills.
     pub(super) published: Arc<PublishedSkills>,
+    /// Answers that may be given again, where several clients are served.
+    pub(super) recent_searches: Option<Arc<RecentSearches>>,
     /// Where events go.
     pub sink: Sink,
     /// What this client did before.

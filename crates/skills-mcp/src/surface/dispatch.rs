@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     AdvertisedTool, Blocking, Call, CallCounts, Publication, Refusal, Registry, Reply,
-    ServerProfile, Session, ToolList, published::PublishedSkills,
+    ServerProfile, Session, ToolList, published::PublishedSkills, recent_searches::RecentSearches,
 };
 use crate::{
     clients::CLIENTS,
@@ -125,6 +125,7 @@ pub struct Dispatcher {
     store: Arc<Store>,
     sinks: EventSinks,
     published: Arc<PublishedSkills>,
+    recent_searches: Arc<RecentSearches>,
     session: Arc<Session>,
     profile: ServerProfile,
     /// The tools as each client of the table sees them, by its place in the table.
@@ -152,6 +153,7 @@ impl Dispatcher {
             store,
             sinks: EventSinks { recorder: sink, telemetry },
             published: Arc::default(),
+            recent_searches: Arc::default(),
             session: Arc::default(),
             known: CLIENTS.iter().map(|_| OnceLock::new()).collect(),
             others: OnceLock::new(),
@@ -332,6 +334,7 @@ impl Dispatcher {
         snapshot: Arc<Snapshot>,
         last_try: bool,
     ) -> Call {
+        let is_remote = registry.profile.remote.is_some();
         Call {
             sink: self.sinks.for_request(
                 &snapshot,
@@ -342,6 +345,8 @@ impl Dispatcher {
             snapshot,
             store: Arc::clone(&self.store),
             published: Arc::clone(&self.published),
+            // One client does not search for the same again and again.
+            recent_searches: is_remote.then(|| Arc::clone(&self.recent_searches)),
             session: self.session(registry),
             profile: Arc::clone(&registry.profile),
             runs: Arc::clone(&self.runs),
@@ -438,7 +443,7 @@ mod tests {
             let ran = dispatcher.run(&advertised, call, Arguments::new()).await;
             match number {
                 0 | 1 => assert!(matches!(ran, Err(Refusal::Internal(_))), "{ran:?}"),
-                _ => assert_eq!(ran, Ok(Reply::text("still here"))),
+                _ => assert_eq!(ran.map(|reply| reply.text), Ok("still here".to_owned())),
             }
         }
     }

@@ -25,6 +25,7 @@ mod listing;
 mod profile;
 mod prompts;
 mod published;
+mod recent_searches;
 mod refresh_skills;
 mod refusal;
 mod registry;
@@ -41,7 +42,7 @@ mod skills_search;
 mod summary;
 mod tool_list;
 
-use std::{fmt, io};
+use std::{fmt, io, sync::Arc};
 
 pub use call::Call;
 pub use call_counts::{CallCounts, CallOutcome, ToolCounts};
@@ -61,7 +62,7 @@ pub use refusal::Refusal;
 pub use registry::{AdvertisedTool, Registry};
 pub use resources::{ListedResource, RESOURCE_FORMS, ResourceForm};
 pub use run_script::AUDIT;
-use serde_json::{Map, Value, ser::Formatter};
+use serde_json::{Map, Value, ser::Formatter, value::RawValue};
 pub use session::Session;
 pub use siblings::{Sibling, Siblings};
 pub use tool_list::ToolList;
@@ -143,12 +144,12 @@ impl Tool {
 }
 
 /// What a tool answers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Reply {
     /// One text block, enough to act on by itself.
     pub text: String,
     /// The same for programs, where the tool has an output schema.
-    pub structured: Option<Value>,
+    pub structured: Option<Arc<RawValue>>,
 }
 
 impl Reply {
@@ -172,7 +173,8 @@ impl Reply {
     /// A text for the model and the JSON for programs.
     fn structured(text: String, value: &impl serde::Serialize) -> Result<Self, Refusal> {
         let internal = |error: serde_json::Error| Refusal::Internal(error.to_string());
-        Ok(Self { text, structured: Some(serde_json::to_value(value).map_err(internal)?) })
+        let structured = serde_json::value::to_raw_value(value).map_err(internal)?;
+        Ok(Self { text, structured: Some(structured.into()) })
     }
 }
 

@@ -16,6 +16,7 @@ use super::{
     Blocking, Call, Match, Refusal, Reply, ServerProfile, Tool, ToolSet, arguments,
     listing::{clipped, one_line, shortened_to},
     profile::Loader,
+    recent_searches::{SearchAnswer, SearchKey},
     siblings::Siblings,
     summary::{Summary, haystack},
 };
@@ -180,19 +181,37 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         );
         return Err(Refusal::Plain(message));
     }
-    let explain = input.explain;
-    let output = match input.matching.unwrap_or(call.profile.matching) {
-        Match::All => all(call, input),
-        Match::Ranked => ranked(call, input),
+    let answer = match (input.matching.unwrap_or(call.profile.matching), &call.recent_searches) {
+        (Match::Ranked, Some(recent)) => {
+            let client = call.profile.client.map(|client| client.id);
+            let query = input.query.clone();
+            let key = SearchKey { client, query, limit: input.limit, explain: input.explain };
+            recent.find_or_make(&call.snapshot, key, || answer(call, input, ranked))?
+        }
+        (Match::Ranked, None) => Arc::new(answer(call, input, ranked)?),
+        (Match::All, _) => Arc::new(answer(call, input, all)?),
     };
+    call.sink.record(|| searched(call, &answer));
+    Ok(answer.reply.clone())
+}
+
+/// The answer that a way of searching gives.
+fn answer(
+    call: &Call,
+    input: SkillsSearchInput,
+    search: fn(&Call, SkillsSearchInput) -> SkillsSearchOutput,
+) -> Result<SearchAnswer, Refusal> {
+    let explain = input.explain;
+    let output = search(call, input);
     let text = worded(call, &output, explain);
     let reply = if call.profile.is_structured() {
         Reply::structured(text, &output)?
     } else {
         Reply::text(text)
     };
-    call.sink.record(|| searched(call, output));
-    Ok(reply)
+    let SkillsSearchOutput { query, total, confident, results, .. } = output;
+    let shown = results.into_iter().map(|hit| hit.identity).collect();
+    Ok(SearchAnswer { reply, query, shown, total, confident })
 }
 
 /// The hits in words: how many, how to load one, and what each is for.
@@ -291,14 +310,13 @@ fn found_nothing(call: &Call, output: &SkillsSearchOutput) -> Option<String> {
     }
 }
 
-fn searched(call: &Call, output: SkillsSearchOutput) -> Event {
-    let shown = || output.results.iter().map(|hit| &hit.identity);
-    call.session.showed(&output.query, shown());
+fn searched(call: &Call, answer: &SearchAnswer) -> Event {
+    call.session.showed(&answer.query, answer.shown.iter());
     Event::SkillSearched(SkillSearched {
-        shown: shown().map(ToString::to_string).collect(),
-        total: output.total as u64,
-        confident: output.confident,
-        context: Some(output.query),
+        shown: answer.shown.iter().map(ToString::to_string).collect(),
+        total: answer.total as u64,
+        confident: answer.confident,
+        context: Some(answer.query.clone()),
     })
 }
 

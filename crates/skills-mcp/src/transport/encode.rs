@@ -6,24 +6,43 @@ use rmcp::{
     ErrorData,
     model::{CallToolResult, ContentBlock, MetaObject, ToolAnnotations},
 };
+use serde_json::value::RawValue;
 
 use crate::surface::{AdvertisedTool, Refusal, Reply};
 
-/// The result of a call: what a model can act on is a tool result, the rest a JSON-RPC error.
-pub(super) fn result(answer: Result<Reply, Refusal>) -> Result<CallToolResult, ErrorData> {
-    let failed = |text: String| CallToolResult::error(vec![ContentBlock::text(text)]);
+/// What a tool result says.
+#[derive(Debug)]
+pub(super) struct ToolOutcome {
+    pub(super) text: String,
+    pub(super) structured: Option<Arc<RawValue>>,
+    pub(super) is_error: bool,
+}
+
+/// The outcome of a call: what a model can act on is a tool result, the rest a JSON-RPC error.
+pub(super) fn outcome(answer: Result<Reply, Refusal>) -> Result<ToolOutcome, ErrorData> {
+    let failed = |text| Ok(ToolOutcome { text, structured: None, is_error: true });
     match answer {
-        Ok(reply) => {
-            let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
-            result.structured_content = reply.structured;
-            Ok(result)
-        }
-        Err(Refusal::Tool(message)) => Ok(failed(Refusal::text(&message))),
-        Err(Refusal::Plain(message) | Refusal::Stale(message)) => Ok(failed(message)),
+        Ok(Reply { text, structured }) => Ok(ToolOutcome { text, structured, is_error: false }),
+        Err(Refusal::Tool(message)) => failed(Refusal::text(&message)),
+        Err(Refusal::Plain(message) | Refusal::Stale(message)) => failed(message),
         Err(refusal @ (Refusal::Params(_) | Refusal::NoResource(_) | Refusal::Internal(_))) => {
             Err(error(refusal))
         }
     }
+}
+
+/// The same as the SDK's type.
+pub(super) fn result(answer: Result<Reply, Refusal>) -> Result<CallToolResult, ErrorData> {
+    let ToolOutcome { text, structured, is_error } = outcome(answer)?;
+    let content = vec![ContentBlock::text(text)];
+    if is_error {
+        return Ok(CallToolResult::error(content));
+    }
+    let mut result = CallToolResult::success(content);
+    let invalid = |error: serde_json::Error| ErrorData::internal_error(error.to_string(), None);
+    let parsed = structured.map(|json| serde_json::from_str(json.get())).transpose();
+    result.structured_content = parsed.map_err(invalid)?;
+    Ok(result)
 }
 
 /// A refusal as a JSON-RPC error.

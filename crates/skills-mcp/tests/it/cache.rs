@@ -16,7 +16,7 @@ use skills_mcp::{
 };
 use skills_testkit::Home;
 
-use crate::support::{bundle, skill};
+use crate::support::{bundle, run, server, skill};
 
 /// Random sequences of changes, and skills of each at the start.
 const SEQUENCES: u64 = 1_000;
@@ -242,4 +242,24 @@ fn a_cache_of_other_sources_is_another_cache_and_old_ones_go() {
     assert_eq!(caches(), 16);
     assert_eq!(cached(&home), (fresh(&home), false));
     assert_eq!(caches(), 16);
+}
+
+#[test]
+fn a_command_that_read_many_skills_keeps_what_it_read_for_the_next_one() {
+    let home = Home::new();
+    for number in 0..300 {
+        let name = format!("skill-{number}");
+        let text = bundle(&name, &format!("Paint harbour number {number}."), "Text.");
+        home.write(&format!("skills/{name}/SKILL.md"), &text);
+    }
+    home.write("skills/routing.yaml", "- request: paint harbour 7\n  expect: skill-7\n");
+    std::thread::sleep(SETTLE_TIME);
+    let cache = store(&home, true);
+    let is_known = || cache.cache().unwrap().unchanged(&cache.sources()).is_some();
+    let test = || run(server(&home).args(["test", "--format", "json"]));
+    assert!(!is_known());
+    let first = test();
+    assert_eq!(first.0, 0, "{first:?}");
+    assert!(is_known());
+    assert_eq!(test(), first);
 }

@@ -74,6 +74,7 @@ pub(super) fn run(context: &Context, options: &TestOptions) -> Result<ExitCode, 
             }
         }
     }
+    opened.store.save_index(snapshot);
     Ok(if results.failed() == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 

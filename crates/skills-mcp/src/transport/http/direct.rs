@@ -2,7 +2,7 @@
 //!
 //! The SDK starts a task, a transport and channels for each request, which costs more than most calls. What is answered here is
 //! a `tools/call` that needs nothing of that: it asks for no progress, and its headers say what its body says. It is decoded
-//! into the same request, goes to the same dispatcher and is encoded by the same types; everything else, and whatever is
+//! into the same request, goes to the same dispatcher and is encoded member by member as the SDK does; everything else, and whatever is
 //! not exactly as expected, goes to the SDK. A test compares the answers of both.
 
 use std::{borrow::Cow, time::Instant};
@@ -11,9 +11,9 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::Response,
 };
-use rmcp::model::{ErrorCode, ProtocolVersion, RequestId, ServerJsonRpcMessage, ServerResult};
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use rmcp::model::{ErrorCode, ProtocolVersion, RequestId, ServerJsonRpcMessage};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, value::RawValue};
 use skills_core::catalog::Access;
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +21,11 @@ use super::endpoint::json_rpc;
 use crate::{
     script::Caller,
     surface::ToolRequest,
-    transport::{Handler, encode, handler::CLIENT_INFO},
+    transport::{
+        Handler,
+        encode::{self, ToolOutcome},
+        handler::CLIENT_INFO,
+    },
 };
 
 const METHOD: &str = "tools/call";
@@ -66,9 +70,7 @@ pub(super) fn read<'a>(headers: &HeaderMap, body: &'a [u8]) -> Option<DirectCall
         && call.method == METHOD
         && call.params.name == name
         && meta.get(PROTOCOL_VERSION).and_then(Value::as_str) == Some(modern.as_str())
-        && meta
-            .get(CLIENT_CAPABILITIES)
-            .is_some_and(|known| known.as_object().is_some_and(Map::is_empty))
+        && meta.get(CLIENT_CAPABILITIES).is_some_and(Value::is_object)
         && meta.keys().all(|key| PLAIN_META.contains(&key.as_str()));
     is_expected.then_some(call)
 }
@@ -85,7 +87,12 @@ fn accepts_both(accept: &str) -> bool {
 }
 
 /// Answers a call. One whose client breaks off is cancelled.
-pub(super) async fn answer(handler: &Handler, call: DirectCall<'_>, access: Access) -> Response {
+pub(super) async fn answer(
+    handler: &Handler,
+    call: DirectCall<'_>,
+    access: Access,
+    meta_of_server: Option<&RawValue>,
+) -> Response {
     let received = Instant::now();
     let DirectCall { id, params: DirectParams { name, arguments, meta }, .. } = call;
     let info = |key: &str| meta.get(CLIENT_INFO)?.get(key)?.as_str();
@@ -101,18 +108,60 @@ pub(super) async fn answer(handler: &Handler, call: DirectCall<'_>, access: Acce
         access,
         received,
     };
-    let result = encode::result(handler.dispatcher.call(request).await);
-    let (status, message) = match result {
-        Ok(mut result) => {
-            result.meta = handler.modern_meta();
-            let result = ServerResult::CallToolResult(result);
-            (StatusCode::OK, ServerJsonRpcMessage::response(result, id))
+    match encode::outcome(handler.dispatcher.call(request).await) {
+        Ok(outcome) => {
+            let response = DirectResponse::new(&id, &outcome, meta_of_server);
+            // Escaping adds little to most texts.
+            let structured = outcome.structured.as_ref().map_or(0, |json| json.get().len());
+            let bytes = outcome.text.len() + outcome.text.len() / 8 + structured + ENVELOPE_BYTES;
+            json_rpc(StatusCode::OK, &response, bytes)
         }
         Err(error) => {
             let is_unknown = error.code == ErrorCode::METHOD_NOT_FOUND;
             let status = if is_unknown { StatusCode::NOT_FOUND } else { StatusCode::OK };
-            (status, ServerJsonRpcMessage::error(error, Some(id)))
+            json_rpc(status, &ServerJsonRpcMessage::error(error, Some(id)), ENVELOPE_BYTES)
         }
-    };
-    json_rpc(status, &message)
+    }
+}
+
+/// An answer takes about so many bytes beside its text and its structured content.
+const ENVELOPE_BYTES: usize = 512;
+
+/// A tool result, member by member as the SDK writes it, but from what the answer already has in its hands.
+#[derive(Serialize)]
+struct DirectResponse<'a> {
+    jsonrpc: &'static str,
+    id: &'a RequestId,
+    result: DirectResult<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DirectResult<'a> {
+    result_type: &'static str,
+    content: [DirectText<'a>; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_content: Option<&'a RawValue>,
+    is_error: bool,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+struct DirectText<'a> {
+    r#type: &'static str,
+    text: &'a str,
+}
+
+impl<'a> DirectResponse<'a> {
+    fn new(id: &'a RequestId, outcome: &'a ToolOutcome, meta: Option<&'a RawValue>) -> Self {
+        let result = DirectResult {
+            result_type: "complete",
+            content: [DirectText { r#type: "text", text: &outcome.text }],
+            structured_content: outcome.structured.as_deref(),
+            is_error: outcome.is_error,
+            meta,
+        };
+        Self { jsonrpc: "2.0", id, result }
+    }
 }

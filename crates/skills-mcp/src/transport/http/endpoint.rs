@@ -15,6 +15,8 @@ use rmcp::{
         StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
     },
 };
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 use skills_http::serving::{error, unavailable};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
@@ -54,6 +56,8 @@ pub(super) struct McpEndpoint {
     pub(super) manager: Arc<LocalSessionManager>,
     sdk: StreamableHttpService<Handler, LocalSessionManager>,
     bodies: Semaphore,
+    /// Who answers, as every result of the stateless era says it.
+    meta_of_server: Option<Box<RawValue>>,
     /// Ends every stream of the SDK.
     closing: CancellationToken,
 }
@@ -71,6 +75,8 @@ impl McpEndpoint {
         let each = handler.clone();
         let sdk =
             StreamableHttpService::new(move || Ok(each.clone()), Arc::clone(&manager), config);
+        let meta = handler.modern_meta();
+        let meta_of_server = meta.and_then(|meta| to_raw_value(&meta).ok());
         Self {
             handler,
             gate,
@@ -79,6 +85,7 @@ impl McpEndpoint {
             manager,
             sdk,
             bodies: Semaphore::new(MAX_BODY_UNITS),
+            meta_of_server,
             closing,
         }
     }
@@ -103,7 +110,8 @@ impl McpEndpoint {
             Err(_) => return Err(error(StatusCode::REQUEST_TIMEOUT, "the body took too long")),
         };
         if let Some(call) = direct::read(&parts.headers, &body) {
-            return Ok(direct::answer(&self.handler, call, by.access).await);
+            let meta = self.meta_of_server.as_deref();
+            return Ok(direct::answer(&self.handler, call, by.access, meta).await);
         }
         let message = match lines::read(&body) {
             Ok(Some(message)) => message,
@@ -199,11 +207,14 @@ fn too_large() -> Response {
 
 /// A JSON-RPC error as an answer of its own.
 fn json_rpc_error(status: StatusCode, error: ErrorData, id: Option<RequestId>) -> Response {
-    json_rpc(status, &ServerJsonRpcMessage::error(error, id))
+    json_rpc(status, &ServerJsonRpcMessage::error(error, id), 0)
 }
 
-/// A JSON-RPC message as an answer.
-pub(super) fn json_rpc(status: StatusCode, message: &ServerJsonRpcMessage) -> Response {
-    let text = serde_json::to_vec(message).unwrap_or_default();
+/// A JSON-RPC message of about so many bytes as an answer.
+pub(super) fn json_rpc(status: StatusCode, message: &impl Serialize, bytes: usize) -> Response {
+    let mut text = Vec::with_capacity(bytes);
+    if serde_json::to_writer(&mut text, message).is_err() {
+        return error(StatusCode::INTERNAL_SERVER_ERROR, "the answer cannot be written as JSON");
+    }
     (status, [(header::CONTENT_TYPE, "application/json")], text).into_response()
 }
