@@ -68,6 +68,7 @@ impl Refresher {
             identity: scanned.identity(),
             config,
             remote: scanned.is_remote(),
+            of_project: source.is_of_project(),
             commit: scanned.commit().cloned(),
             changes: scanned.changes(),
             repository: source.repository().cloned(),

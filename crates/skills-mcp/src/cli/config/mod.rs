@@ -1,8 +1,12 @@
-//! `config`: every setting and where it comes from.
+//! `config`: every setting and where it comes from; one setting with `get`, `set` and `unset`.
+
+mod change;
 
 use std::process::ExitCode;
 
 use serde_json::{Map, Value as Json, json};
+
+use change::ConfigAction;
 
 use super::{
     Context, Failure, Output,
@@ -20,9 +24,14 @@ pub(super) struct ConfigOptions {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(subcommand)]
+    action: Option<ConfigAction>,
 }
 
 pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode, Failure> {
+    if let Some(action) = &options.action {
+        return change::run(context, action, options.json);
+    }
     let mut out = Output::new();
     let Opened { store, snapshot, .. } = context.opened()?;
     if options.json {
@@ -57,8 +66,13 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
         } else {
             bold(&safe(&origin.to_string()))
         };
-        out.line(format!("  {:widest$}  {}  {origin}", key.name, safe(&value.to_string())));
-        out.line(format!("  {:widest$}  {}", "", dim(key.about)));
+        row(
+            &mut out,
+            widest,
+            key.name,
+            &format!("{}  {origin}", safe(&value.to_string())),
+            key.about,
+        );
     }
     out.heading("Environment");
     for variable in VARIABLES {
@@ -71,13 +85,32 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
             Some(_) if variable.secret => "set, not shown".to_owned(),
             Some(value) => safe(&without_userinfo(value)),
         };
-        out.line(format!("  {:widest$}  {shown}", variable.name));
-        out.line(format!("  {:widest$}  {}", "", dim(variable.about)));
+        row(&mut out, widest, variable.name, &shown, variable.about);
     }
     for diagnostic in &snapshot.config.diagnostics {
         out.line(safe(&diagnostic.to_string()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// In a narrower terminal a key has a line of its own.
+const MIN_COLUMNS_WIDTH: usize = 72;
+
+/// A key or variable with its value, and what it is for.
+fn row(out: &mut Output, widest: usize, name: &str, value: &str, about: &str) {
+    if out.width < MIN_COLUMNS_WIDTH {
+        out.line(format!("  {name}"));
+        out.line(format!("    {value}"));
+        out.dimmed("    ", about);
+        return;
+    }
+    out.line(format!("  {name:widest$}  {value}"));
+    let indent = " ".repeat(widest + 4);
+    if out.width == usize::MAX {
+        out.line(format!("{indent}{}", dim(about)));
+    } else {
+        out.dimmed(&indent, about);
+    }
 }
 
 fn settings(snapshot: &Snapshot) -> Map<String, Json> {
