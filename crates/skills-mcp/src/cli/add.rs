@@ -48,12 +48,12 @@ pub(super) struct AddOptions {
 }
 
 /// The fields of an entry.
-type Fields = Vec<(&'static str, String)>;
+type EntryFields = Vec<(&'static str, String)>;
 
 /// What is added.
 struct Addition {
     source: NamedSource,
-    fields: Fields,
+    fields: EntryFields,
     /// How the words were taken, where they could mean something else.
     note: Option<String>,
 }
@@ -70,7 +70,7 @@ pub(super) fn run(context: &Context, options: &AddOptions) -> Result<ExitCode, F
         Some(what) => Some(Addition::of(context, options, &file, what)?),
         None => None,
     };
-    let mut entries: Vec<Fields> = Vec::new();
+    let mut entries: Vec<EntryFields> = Vec::new();
     let mut said: Vec<String> = Vec::new();
     if let Some(Addition { source, fields, note }) = &addition {
         said.extend(note.clone());
@@ -88,7 +88,9 @@ pub(super) fn run(context: &Context, options: &AddOptions) -> Result<ExitCode, F
     entries.extend(agents);
     said.extend(why);
     if entries.is_empty() {
-        said.iter().for_each(|sentence| out.sentence("", sentence));
+        for sentence in &said {
+            out.sentence("", sentence);
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let changed = file.text.with_sources(&entries).map_err(|error| file.refused(&error))?;
@@ -97,7 +99,9 @@ pub(super) fn run(context: &Context, options: &AddOptions) -> Result<ExitCode, F
     }
     file.print_change(&mut out, &changed);
     said.extend(hidden_by(environment));
-    said.iter().for_each(|sentence| out.sentence("", sentence));
+    for sentence in &said {
+        out.sentence("", sentence);
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -270,7 +274,7 @@ fn agents_entry(
     options: &AddOptions,
     file: &ConfigFile,
     adds_source: bool,
-) -> Result<(Option<Fields>, Option<String>), Failure> {
+) -> Result<(Option<EntryFields>, Option<String>), Failure> {
     let is_agents = |entry: &crate::config::ListedSource| entry.place == ListedPlace::Agents(true);
     if file.list.entries.iter().any(is_agents) {
         return Ok((None, None));

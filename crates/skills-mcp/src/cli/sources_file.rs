@@ -62,7 +62,7 @@ impl ConfigFile {
     }
 
     fn read(path: PathBuf, project: Option<PathBuf>, agreed: bool) -> Result<Self, Failure> {
-        let name = path.display();
+        let name = path.display().to_string();
         if project.is_some() && is_link(&path) {
             let message = format!("{name} is a symbolic link, which is not followed in a project");
             return Err(Failure::usage(message, "replace it by a file"));
@@ -72,8 +72,8 @@ impl ConfigFile {
         })?;
         let known = before.as_deref().unwrap_or_default();
         let text = ConfigText::read(known).map_err(|error| refused(&path, &error))?;
-        let list = SourceList::read(&name.to_string(), known)?;
-        Ok(Self { before, text, list, project, agreed, path })
+        let list = SourceList::read(&name, known)?;
+        Ok(Self { path, before, text, list, project, agreed })
     }
 
     /// Its folder, which relative paths in it begin in.
@@ -139,8 +139,12 @@ impl ConfigFile {
             let kept = lines.len().saturating_sub(end);
             lines.iter().take(kept).skip(start).map(|line| safe(line)).collect()
         };
-        part(&old).iter().for_each(|line| out.line(format!("- {line}")));
-        part(&new).iter().for_each(|line| out.line(format!("+ {line}")));
+        for line in part(&old) {
+            out.line(format!("- {line}"));
+        }
+        for line in part(&new) {
+            out.line(format!("+ {line}"));
+        }
     }
 }
 

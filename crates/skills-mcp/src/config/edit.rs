@@ -345,12 +345,11 @@ fn set(entries: &mut Vec<YamlEntry>, key: &str, value: Option<YamlNode>) {
         entries.retain(|entry| entry.key != key);
         return;
     };
-    match entries.iter_mut().find(|entry| entry.key == key) {
-        Some(entry) => entry.value = value,
-        None => {
-            let (key, at) = (key.to_owned(), Position::default());
-            entries.push(YamlEntry { key, at, is_text: true, value });
-        }
+    if let Some(entry) = entries.iter_mut().find(|entry| entry.key == key) {
+        entry.value = value;
+    } else {
+        let (key, at) = (key.to_owned(), Position::default());
+        entries.push(YamlEntry { key, at, is_text: true, value });
     }
 }
 

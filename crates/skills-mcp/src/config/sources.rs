@@ -163,7 +163,7 @@ fn user_lists(environment: &Environment) -> Result<Vec<ListFile>, ConfigError> {
 }
 
 /// An entry of a file on its way to a source.
-struct Candidate {
+struct SourceCandidate {
     place: ListedPlace,
     name: Option<String>,
     origin: String,
@@ -172,7 +172,7 @@ struct Candidate {
     project: Option<PathBuf>,
 }
 
-impl Candidate {
+impl SourceCandidate {
     /// The directory it names, absolute.
     fn directory(&self, environment: &Environment) -> Option<PathBuf> {
         let ListedPlace::Directory(path) = &self.place else { return None };
@@ -234,12 +234,12 @@ impl NamedSources {
     fn take(
         &mut self,
         environment: &Environment,
-        candidate: Candidate,
+        candidate: SourceCandidate,
         users: &[PathBuf],
         reserved: &[String],
     ) {
         let directory = candidate.directory(environment);
-        let Candidate { place, name, origin, folder, mut project } = candidate;
+        let SourceCandidate { place, name, origin, folder, mut project } = candidate;
         if let Some(path) = directory {
             let real = real_path_or_same(&path);
             if self.directories().any(|known| real_path_or_same(&known.path) == real) {
@@ -293,9 +293,9 @@ impl NamedSources {
     }
 }
 
-fn candidates_of(file: &Path, list: &SourceList, project: Option<&Path>) -> Vec<Candidate> {
+fn candidates_of(file: &Path, list: &SourceList, project: Option<&Path>) -> Vec<SourceCandidate> {
     let folder = file.parent().unwrap_or(file);
-    let candidate = |entry: &super::source_list::ListedSource| Candidate {
+    let candidate = |entry: &super::source_list::ListedSource| SourceCandidate {
         place: entry.place.clone(),
         name: entry.name.clone(),
         origin: format!("{}:{}", file.display(), entry.line),

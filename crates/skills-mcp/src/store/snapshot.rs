@@ -82,6 +82,27 @@ pub(super) struct SourceRoot {
     pub(super) repository: Option<Arc<Repository>>,
 }
 
+impl SourceRoot {
+    /// A source as a scan found it.
+    pub(super) fn of(
+        source: &Directory,
+        scanned: &ScannedSource,
+        config: [Option<Stamp>; 2],
+    ) -> Self {
+        Self {
+            path: scanned.place(source).to_owned(),
+            root: scanned.root().cloned(),
+            identity: scanned.identity(),
+            config,
+            remote: scanned.is_remote(),
+            of_project: source.is_of_project(),
+            commit: scanned.commit().cloned(),
+            changes: scanned.changes(),
+            repository: source.repository().cloned(),
+        }
+    }
+}
+
 /// Why a file of a skill could not be served.
 #[derive(Debug, Error)]
 pub enum ContentError {

@@ -12,7 +12,7 @@ use skills_testkit::{Client, Home, Remote};
 
 use crate::{
     sandbox::without_calls,
-    support::{agents, bundle, run, skill},
+    support::{agents, bundle, eventually, run, skill},
 };
 
 const USER_FILE: &str = ".config/skills-mcp/config.yaml";
@@ -47,12 +47,13 @@ fn failed(home: &Home, arguments: &[&str], with: i32) -> String {
 fn sources(home: &Home) -> Vec<Value> {
     let listed: Value =
         serde_json::from_str(&done(home, &["list", "--sources", "--json"])).unwrap();
-    listed["sources"].as_array().unwrap().clone()
+    listed.get("sources").and_then(Value::as_array).unwrap().clone()
 }
 
 /// The names of the sources, as `list --sources` has them.
 fn names(home: &Home) -> Vec<String> {
-    sources(home).iter().map(|source| source["name"].as_str().unwrap().to_owned()).collect()
+    let name = |source: &Value| source.get("name").and_then(Value::as_str).unwrap().to_owned();
+    sources(home).iter().map(name).collect()
 }
 
 fn text(home: &Home, file: &str) -> String {
@@ -94,6 +95,42 @@ fn a_server_and_every_command_read_the_users_file() {
     let mut with_variable = command(&home, &["list", "--sources"]);
     let (_, out, _) = run(with_variable.env("SKILLS_DIR", home.path().join("project/skills")));
     assert!(out.contains("SKILLS_DIR") && !out.contains("birds"), "{out}");
+}
+
+// SOURCE-10
+#[test]
+fn a_prompt_hook_and_doctor_see_what_the_files_name() {
+    let home = home();
+    let about = "Rotate the TLS certificates of the payment gateway with vault";
+    home.write("project/more/vault/SKILL.md", bundle("vault-rotate", about, "With care."));
+    home.write(USER_FILE, "sources:\n  - dir: ~/team/skills\n");
+    home.write(PROJECT_FILE, "sources:\n  - dir: more\n");
+    let prompt = json!({
+        "prompt": "please rotate the TLS certificates of the payment gateway",
+        "cwd": home.path().join("project/skills"),
+    });
+    home.write("prompt.json", prompt.to_string());
+    // Clients start hooks in folders of their own: where the project is, the prompt says.
+    let hooked = || {
+        let mut hook = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+        let input = fs::File::open(home.path().join("prompt.json")).unwrap();
+        let (code, out, err) = run(hook.args(["hook", "claude-code"]).stdin(input));
+        assert_eq!((code, err.as_str()), (0, ""));
+        out
+    };
+    assert_eq!(hooked(), "", "the project's file waits, and the hook says nothing of it");
+    done(&home, &["trust", "--yes"]);
+    let out = eventually("the hook speaks", || Some(hooked()).filter(|out| !out.is_empty()));
+    assert!(out.contains("vault-rotate"), "{out}");
+    let doctor: Value = serde_json::from_str(&done(&home, &["doctor", "--json"])).unwrap();
+    let found: Vec<&str> = doctor["sources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|source| source["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(found, ["more", "team"]);
+    assert!(doctor["protocol"].as_array().unwrap().iter().all(|tried| tried["ok"] == true));
 }
 
 // SOURCE-10, CONFIG-3

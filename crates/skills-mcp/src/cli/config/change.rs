@@ -78,10 +78,12 @@ fn get(context: &Context, key: &'static ConfigKey, as_json: bool) -> Result<Exit
         let origin = origin.to_string();
         out.json(&json!({"key": key.name, "value": plain(&value), "origin": origin}));
     } else {
-        out.line(match &value {
-            ConfigValue::Text(text) => safe(&without_userinfo(text)),
-            value => safe(&value.to_string()),
-        });
+        let shown = if let ConfigValue::Text(text) = &value {
+            without_userinfo(text)
+        } else {
+            value.to_string()
+        };
+        out.line(safe(&shown));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     config::{ConfigValue, PendingConsent, SettingOrigin, VARIABLES, without_userinfo},
     source::Directory,
-    store::Snapshot,
+    store::{Snapshot, Store},
 };
 
 #[derive(clap::Args)]
@@ -35,16 +35,7 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
     let mut out = Output::new();
     let Opened { store, snapshot, .. } = context.opened()?;
     if options.json {
-        let sources: Vec<Json> = store
-            .sources()
-            .iter()
-            .map(
-                |source| json!({"name": &**source.name(), "path": source.path().to_string_lossy()}),
-            )
-            .collect();
-        let waiting = |waiting: &PendingConsent| json!({"key": waiting.key.name, "asks": plain(&waiting.asked), "now": plain(&waiting.held)});
-        let waiting: Vec<Json> = snapshot.config.waiting.iter().map(waiting).collect();
-        out.json(&json!({"sources": sources, "settings": settings(&snapshot), "waiting": waiting}));
+        out.json(&json(&store, &snapshot));
         return Ok(ExitCode::SUCCESS);
     }
     out.line(bold("Sources"));
@@ -91,6 +82,14 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
         out.line(safe(&diagnostic.to_string()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn json(store: &Store, snapshot: &Snapshot) -> Json {
+    let source = |source: &Directory| json!({"name": &**source.name(), "path": source.path().to_string_lossy()});
+    let sources: Vec<Json> = store.sources().iter().map(source).collect();
+    let waiting = |waiting: &PendingConsent| json!({"key": waiting.key.name, "asks": plain(&waiting.asked), "now": plain(&waiting.held)});
+    let waiting: Vec<Json> = snapshot.config.waiting.iter().map(waiting).collect();
+    json!({"sources": sources, "settings": settings(snapshot), "waiting": waiting})
 }
 
 /// In a narrower terminal a key has a line of its own.

@@ -94,7 +94,8 @@ pub(super) fn run(context: &Context, options: &TrustOptions) -> Result<ExitCode,
     }
     if let Some(project) = &project {
         // After a yes it is shown as it is then.
-        if !options.json && !(options.yes && project.waits()) {
+        let will_agree = options.yes && project.waits();
+        if !options.json && !will_agree {
             project::print(&mut out, project);
         }
         if agreed_to_project(context, options, project)? {
