@@ -78,7 +78,12 @@ pub(super) fn run(context: &Context, options: &AddOptions) -> Result<ExitCode, F
             out.line(format!("{} is there already: {}", safe(&shown(source)), safe(&place)));
         } else {
             check_name(&file, options.name.as_deref())?;
-            let skills = counted(skills_of(context, source)?, "skill");
+            let nothing = note.as_ref().map_or_else(
+                || "nothing was written".to_owned(),
+                |note| format!("{note}, and nothing was written"),
+            );
+            let skills = skills_of(context, source).map_err(|failure| failure.also(&nothing))?;
+            let skills = counted(skills, "skill");
             entries.push(fields.clone());
             let verb = if options.dry_run { "would add" } else { "added" };
             out.line(format!("{verb} {}  {}", bold(&safe(&shown(source))), dim(&skills)));
@@ -124,7 +129,7 @@ impl Addition {
             }
             Self::directory(file, home, what, &path)?
         } else if let Some(url) = github_url(what, &environment.directory) {
-            let note = format!("{what} is taken as {url}");
+            let note = format!("no folder here is called {what}, so it is taken as {url}");
             Self { note: Some(note), ..Self::repository(options, &url)? }
         } else if what.contains(':') {
             Self::repository(options, what)?
@@ -264,8 +269,7 @@ fn skills_of(context: &Context, source: &NamedSource) -> Result<usize, Failure> 
             "skills are folders with a SKILL.md, or .md files with keywords; --branch names another branch".to_owned()
         }
     };
-    Err(Failure::finding(format!("{} has no skills, and was not added", shown(source)))
-        .with_hint(hint))
+    Err(Failure::finding(format!("{} has no skills", shown(source))).with_hint(hint))
 }
 
 /// `agents: true`, where it was asked for, or where this is the first source and the agents' directories hold skills.

@@ -57,9 +57,15 @@ impl Context {
         let mut directories = Vec::new();
         for source in &named.sources {
             directories.push(match source {
-                NamedSource::Directory(named) => {
-                    Directory::open(named, layers.trust)?.with_policy(&policy)
-                }
+                NamedSource::Directory(named) => match Directory::open(named, layers.trust) {
+                    Ok(directory) => directory.with_policy(&policy),
+                    // What is wrong with a project stops no command.
+                    Err(error) if named.project.is_some() => {
+                        tracing::warn!("{}: {error}; it is left out", named.origin);
+                        continue;
+                    }
+                    Err(error) => return Err(error.into()),
+                },
                 NamedSource::Repository(named) => {
                     let git = Arc::<InstalledGit>::clone(&git);
                     Directory::of_repository(Arc::new(Repository::open(named, home, branch, git)?))

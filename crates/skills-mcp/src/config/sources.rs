@@ -283,6 +283,10 @@ impl NamedSources {
             reserved.iter().any(|other| other == name)
                 || self.sources.iter().any(|source| source.name() == name)
         };
+        let base = match base {
+            base if self.agents && is_agents_name(base) => &format!("{base}-source"),
+            base => base,
+        };
         let mut name = base.to_owned();
         let mut number = 2;
         while is_taken(&name) {
@@ -291,6 +295,13 @@ impl NamedSources {
         }
         name
     }
+}
+
+/// Whether an agents' directory may be called this.
+fn is_agents_name(name: &str) -> bool {
+    let rest = name.strip_prefix("project-").or_else(|| name.strip_prefix("user-"));
+    let rest = rest.map(|rest| rest.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-'));
+    rest.is_some_and(|rest| matches!(rest, "agents" | "agent" | "claude"))
 }
 
 fn candidates_of(file: &Path, list: &SourceList, project: Option<&Path>) -> Vec<SourceCandidate> {
@@ -308,8 +319,11 @@ fn candidates_of(file: &Path, list: &SourceList, project: Option<&Path>) -> Vec<
 /// Why a project's file may not name this directory.
 fn outside(path: &Path, project: &Path) -> Option<String> {
     match real_path(path) {
+        Some(real) if is_folder(&real) && real.starts_with(project) => None,
+        Some(real) if !is_folder(&real) => {
+            Some(format!("{} is no directory, so it is left out", real.display()))
+        }
         None => Some(format!("there is no directory {}, so it is left out", path.display())),
-        Some(real) if real.starts_with(project) => None,
         Some(real) => Some(format!(
             "{} is outside of the project, so it is left out; `skills-mcp add {}` names it as your own",
             real.display(),

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use skills_testkit::{Client, Home, Remote};
 
 use crate::{
+    authoring::on_terminal,
     sandbox::without_calls,
     support::{agents, bundle, eventually, run, skill},
 };
@@ -210,16 +211,33 @@ fn a_yes_is_for_one_place_and_a_file_with_a_mistake_gets_none() {
     }
 }
 
+// SOURCE-11
+#[test]
+fn on_a_terminal_trust_asks_and_only_a_yes_counts() {
+    let home = home();
+    home.write(PROJECT_FILE, "sources:\n  - dir: skills\n");
+    let asked = |answer: &str| {
+        let ended = on_terminal(40, &command(&home, &["trust"]), &[("names? [y/N]", answer)]);
+        assert_eq!(ended["left"], json!([]), "{ended}");
+        ended["code"].clone()
+    };
+    assert_eq!(asked("\n"), 1);
+    assert!(!serves(&home, "otter").0);
+    assert_eq!(asked("y\n"), 0);
+    assert!(serves(&home, "otter").0);
+}
+
 // SOURCE-12
 #[test]
 fn a_projects_file_leads_to_nothing_outside_and_sets_nothing() {
     let home = home();
     home.write("secret/passwords.md", skill("passwords, secret, all", "Draws secrets", "hunter2"));
+    home.write("project/note", "no folder");
     symlink(home.path().join("secret"), home.path().join("project/link")).unwrap();
     symlink(home.path().join("secret"), home.path().join("project/skills/inner")).unwrap();
     home.write(
         PROJECT_FILE,
-        "sources:\n  - dir: ../secret\n  - dir: ~/secret\n  - dir: link\n  - dir: skills/../../secret\n  - dir: skills\nscripts:\n  sandbox: off\nanalytics:\n  enabled: true\n",
+        "sources:\n  - dir: ../secret\n  - dir: ~/secret\n  - dir: link\n  - dir: skills/../../secret\n  - dir: skills\n  - dir: note\nscripts:\n  sandbox: off\nanalytics:\n  enabled: true\n",
     );
     done(&home, &["trust", "--yes"]);
     assert_eq!(names(&home), ["project"], "what is inside of the project");
@@ -228,7 +246,7 @@ fn a_projects_file_leads_to_nothing_outside_and_sets_nothing() {
     assert!(reply.text.contains("otter") && !reply.text.contains("passwords"), "{}", reply.text);
     let (_, _, err) = run(&mut command(&home, &["config", "--json"]));
     assert_eq!(err.matches("is outside of the project").count(), 4, "{err}");
-    assert!(err.contains("yaml:7: `scripts` is not read from a project's file"), "{err}");
+    assert!(err.contains("yaml:8: `scripts` is not read from a project's file"), "{err}");
     assert!(err.contains("`analytics` is not read"), "{err}");
     assert_eq!(done(&home, &["config", "get", "scripts.sandbox"]), "auto\n");
 
@@ -270,11 +288,15 @@ fn project_sources_come_first_and_two_of_one_name_get_a_number() {
     let home = home();
     home.write("own/team/heron.md", skill("heron, gold", "Draws another heron", "Use gold."));
     home.write("project/team/heron.md", skill("heron, ink", "Draws a heron", "Use ink."));
-    home.write(USER_FILE, "sources:\n  - dir: ~/own/team\n  - agents: true\n");
+    home.write("own/user-claude/owl.md", skill("owl, night", "Draws an owl", "Use black."));
+    home.write(
+        USER_FILE,
+        "sources:\n  - dir: ~/own/team\n  - agents: true\n  - dir: ~/own/user-claude\n",
+    );
     home.write(PROJECT_FILE, "sources:\n  - dir: team\n");
     home.write(".claude/skills/fox/SKILL.md", bundle("fox", "Draws a fox", "Use red."));
     done(&home, &["trust", "--yes"]);
-    assert_eq!(names(&home), ["team", "team-2", "user-claude"]);
+    assert_eq!(names(&home), ["team", "team-2", "user-claude-source", "user-claude"]);
     let listed = sources(&home);
     assert!(listed[0]["origin"].as_str().unwrap().ends_with(".skills-mcp.yaml:2"), "{listed:?}");
     let shown = done(&home, &["show", "heron"]);
@@ -321,10 +343,11 @@ fn add_takes_nothing_away_and_writes_nothing_that_cannot_be_served() {
     home.write("empty/x", "");
     assert_eq!(names(&home), ["user-claude"]);
     let none = failed(&home, &["add", "../empty"], 1);
-    assert!(none.contains("has no skills, and was not added"), "{none}");
+    assert!(none.contains("has no skills"), "{none}");
     assert!(failed(&home, &["add", "../gone"], 2).contains("there is no folder"));
     assert!(failed(&home, &["add", "https://u:p@h.org/x"], 2).contains("a user name or password"));
     assert!(failed(&home, &["add", "../team/skills", "--name", "a:b"], 2).contains("--name"));
+    assert!(none.contains("nothing was written"), "{none}");
     assert!(!home.path().join(USER_FILE).exists());
     let out = done(&home, &["add", "../team/skills"]);
     assert!(out.contains("served as before"), "{out}");
@@ -420,6 +443,19 @@ fn c3_sync_locked_takes_the_repositories_that_the_lock_names() {
     let out = done(&home, &["sync", "--locked"]);
     assert!(out.contains("as skills.lock says") && out.contains("1 skill"), "{out}");
     assert!(failed(&home, &["sync"], 2).contains("no repository is named"));
+}
+
+#[test]
+fn c8_config_is_readable_in_forty_columns() {
+    let home = home();
+    let shown = on_terminal(40, &command(&home, &["config"]), &[]);
+    let shown = shown["shown"].as_str().unwrap().replace("\u{1b}[2m", "").replace("\u{1b}[0m", "");
+    let wide = |line: &&str| line.chars().count() > 40 && !line.contains('/');
+    assert_eq!(shown.lines().filter(wide).collect::<Vec<_>>(), Vec::<&str>::new());
+    assert!(
+        shown.contains("  matching.min_score\n    0.2\n    default\n    a skill must"),
+        "{shown}"
+    );
 }
 
 // CONFIG-9

@@ -40,14 +40,12 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
     }
     out.line(bold("Sources"));
     if !store.sources().iter().any(Directory::is_there) {
-        out.line(format!("  none; {}", super::NO_SOURCE));
+        out.sentence("  ", &format!("none; {}", super::NO_SOURCE));
     }
     for source in store.sources().iter().filter(|source| source.is_there()) {
-        out.line(format!(
-            "  {}  {}",
-            safe(source.name()),
-            safe(&source.path().display().to_string())
-        ));
+        let path = safe(&source.path().display().to_string());
+        let gap = if out.width < MIN_COLUMNS_WIDTH { "\n    " } else { "  " };
+        out.line(format!("  {}{gap}{path}", safe(source.name())));
     }
     out.heading("Settings");
     let widest = snapshot.config.values.iter().map(|(key, ..)| key.name.len()).max().unwrap_or(0);
@@ -57,13 +55,7 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
         } else {
             bold(&safe(&origin.to_string()))
         };
-        row(
-            &mut out,
-            widest,
-            key.name,
-            &format!("{}  {origin}", safe(&value.to_string())),
-            key.about,
-        );
+        row(&mut out, widest, key.name, (&value.to_string(), &origin), key.about);
     }
     out.heading("Environment");
     for variable in VARIABLES {
@@ -72,11 +64,11 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
             continue;
         }
         let shown = match context.environment.get(variable.name) {
-            None => dim("unset"),
+            None => "unset".to_owned(),
             Some(_) if variable.secret => "set, not shown".to_owned(),
-            Some(value) => safe(&without_userinfo(value)),
+            Some(value) => without_userinfo(value),
         };
-        row(&mut out, widest, variable.name, &shown, variable.about);
+        row(&mut out, widest, variable.name, (&shown, ""), variable.about);
     }
     for diagnostic in &snapshot.config.diagnostics {
         out.line(safe(&diagnostic.to_string()));
@@ -95,15 +87,19 @@ fn json(store: &Store, snapshot: &Snapshot) -> Json {
 /// In a narrower terminal a key has a line of its own.
 const MIN_COLUMNS_WIDTH: usize = 72;
 
-/// A key or variable with its value, and what it is for.
-fn row(out: &mut Output, widest: usize, name: &str, value: &str, about: &str) {
+/// A key or variable with its value and where that comes from, and what it is for.
+fn row(out: &mut Output, widest: usize, name: &str, (value, origin): (&str, &str), about: &str) {
     if out.width < MIN_COLUMNS_WIDTH {
         out.line(format!("  {name}"));
-        out.line(format!("    {value}"));
+        out.sentence("    ", value);
+        if !origin.is_empty() {
+            out.line(format!("    {origin}"));
+        }
         out.dimmed("    ", about);
         return;
     }
-    out.line(format!("  {name:widest$}  {value}"));
+    let origin = if origin.is_empty() { String::new() } else { format!("  {origin}") };
+    out.line(format!("  {name:widest$}  {}{origin}", safe(value)));
     let indent = " ".repeat(widest + 4);
     if out.width == usize::MAX {
         out.line(format!("{indent}{}", dim(about)));

@@ -110,7 +110,8 @@ pub(super) fn run(context: &Context, options: &TrustOptions) -> Result<ExitCode,
         asking = all(&store, wanted);
     }
     let waits = asking.iter().any(Asking::waits);
-    let code = u8::from(waits || project.as_ref().is_some_and(ProjectFile::waits));
+    let project_waits = !options.revoke && project.as_ref().is_some_and(ProjectFile::waits);
+    let code = u8::from(waits || project_waits);
     if options.json {
         let asking: Vec<Json> = asking.iter().map(Asking::json).collect();
         let project = project.as_ref().map(project::json);
