@@ -180,7 +180,12 @@ impl Addition {
         fields.extend(branch.map(|branch| ("branch", branch.to_owned())));
         fields.extend(commit.map(|commit| ("commit", commit.to_owned())));
         let (name, origin) = ("added".to_owned(), "add".into());
-        let source = NamedSource::Repository(NamedRepository { name, url: whole, origin });
+        let source = NamedSource::Repository(NamedRepository {
+            name,
+            url: whole,
+            origin,
+            of_project: false,
+        });
         Ok(Self { source, fields, note: None })
     }
 }

@@ -68,7 +68,9 @@ impl Context {
                 },
                 NamedSource::Repository(named) => {
                     let git = Arc::<InstalledGit>::clone(&git);
-                    Directory::of_repository(Arc::new(Repository::open(named, home, branch, git)?))
+                    let repository = Repository::open(named, home, branch, git)?;
+                    Directory::of_repository(Arc::new(repository))
+                        .named_by_project(named.of_project)
                 }
             });
         }

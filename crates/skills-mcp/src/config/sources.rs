@@ -37,6 +37,8 @@ pub struct NamedRepository {
     pub url: String,
     /// The variable, the flag or the line of a file, for messages.
     pub origin: Cow<'static, str>,
+    /// Whether only the project's file names it.
+    pub of_project: bool,
 }
 
 /// A source that the operator named.
@@ -172,7 +174,19 @@ struct SourceCandidate {
     project: Option<PathBuf>,
 }
 
+/// What the user names, wherever a project's file names it too.
+struct UsersPlaces {
+    directories: Vec<PathBuf>,
+    urls: Vec<String>,
+}
+
 impl SourceCandidate {
+    /// The address of the repository it names.
+    fn url(&self) -> Option<String> {
+        let ListedPlace::Repository(url) = &self.place else { return None };
+        Some(github_url(url, &self.folder).unwrap_or_else(|| url.clone()))
+    }
+
     /// The directory it names, absolute.
     fn directory(&self, environment: &Environment) -> Option<PathBuf> {
         let ListedPlace::Directory(path) = &self.place else { return None };
@@ -198,7 +212,12 @@ impl NamedSources {
     fn push_repository(&mut self, url: String, origin: &'static str) {
         let name = self.free(&name_of_url(&url), &[]);
         let origin = origin.into();
-        self.sources.push(NamedSource::Repository(NamedRepository { name, url, origin }));
+        self.sources.push(NamedSource::Repository(NamedRepository {
+            name,
+            url,
+            origin,
+            of_project: false,
+        }));
     }
 
     /// The sources of the project's file, if the operator agreed to it, then those of the user's files; each place once.
@@ -219,12 +238,14 @@ impl NamedSources {
             candidates.extend(candidates_of(file, list, None));
         }
         self.agents = candidates.iter().any(|one| one.place == ListedPlace::Agents(true));
-        let users: Vec<PathBuf> = candidates
-            .iter()
-            .filter(|one| one.project.is_none())
-            .filter_map(|one| one.directory(environment))
-            .map(|path| real_path_or_same(&path))
-            .collect();
+        let users = || candidates.iter().filter(|one| one.project.is_none());
+        let users = UsersPlaces {
+            directories: users()
+                .filter_map(|one| one.directory(environment))
+                .map(|path| real_path_or_same(&path))
+                .collect(),
+            urls: users().filter_map(SourceCandidate::url).collect(),
+        };
         let reserved: Vec<String> = candidates.iter().filter_map(|one| one.name.clone()).collect();
         for candidate in candidates {
             self.take(environment, candidate, &users, &reserved);
@@ -235,18 +256,18 @@ impl NamedSources {
         &mut self,
         environment: &Environment,
         candidate: SourceCandidate,
-        users: &[PathBuf],
+        users: &UsersPlaces,
         reserved: &[String],
     ) {
-        let directory = candidate.directory(environment);
-        let SourceCandidate { place, name, origin, folder, mut project } = candidate;
+        let (directory, url) = (candidate.directory(environment), candidate.url());
+        let SourceCandidate { name, origin, mut project, .. } = candidate;
         if let Some(path) = directory {
             let real = real_path_or_same(&path);
             if self.directories().any(|known| real_path_or_same(&known.path) == real) {
                 return;
             }
             // What the user names too is the user's.
-            project = project.filter(|_| !users.contains(&real));
+            project = project.filter(|_| !users.directories.contains(&real));
             if let Some(why) = project.as_deref().and_then(|root| outside(&path, root)) {
                 self.notices.push(format!("{origin}: {why}"));
                 return;
@@ -257,15 +278,20 @@ impl NamedSources {
             let origin = origin.into();
             let directory = NamedDirectory { name, path, origin, project };
             self.sources.push(NamedSource::Directory(directory));
-        } else if let ListedPlace::Repository(url) = place {
-            let url = github_url(&url, &folder).unwrap_or(url);
+        } else if let Some(url) = url {
             let is_same = |source: &NamedSource| matches!(source, NamedSource::Repository(known) if known.url == url);
             if self.sources.iter().any(is_same) {
                 return;
             }
             let name = self.chosen(name, &name_of_url(&url), reserved);
+            let of_project = project.is_some() && !users.urls.contains(&url);
             let origin = origin.into();
-            self.sources.push(NamedSource::Repository(NamedRepository { name, url, origin }));
+            self.sources.push(NamedSource::Repository(NamedRepository {
+                name,
+                url,
+                origin,
+                of_project,
+            }));
         }
     }
 

@@ -48,6 +48,8 @@ pub struct Directory {
     scope: Scope,
     /// The project that it must stay in, where only the project's file names it.
     project: Option<PathBuf>,
+    /// Whether only a project's file names it.
+    of_project: bool,
     /// Whether it may be missing.
     optional: bool,
     /// The repository whose current generation it is.
@@ -101,6 +103,7 @@ impl Directory {
                 let directory = Self {
                     consented: named.path.clone(),
                     project: named.project.clone(),
+                    of_project: named.project.is_some(),
                     ..Self::named(&named.name, path.clone(), links)
                 };
                 let closed = SourceError::Closed { path: path.clone(), error: DiskError::NotFound };
@@ -147,6 +150,7 @@ impl Directory {
             origin: Origin::Named,
             scope: Scope::All,
             project: None,
+            of_project: false,
             optional: false,
             repository: None,
         }
@@ -212,7 +216,7 @@ impl Directory {
         self.name == other.name
             && self.path == other.path
             && self.boundary == other.boundary
-            && self.project == other.project
+            && self.of_project == other.of_project
             && self.origin == other.origin
     }
 
@@ -228,7 +232,13 @@ impl Directory {
 
     /// Whether only a project's file names it: its scripts get no more than those of a repository.
     pub fn is_of_project(&self) -> bool {
-        self.project.is_some()
+        self.of_project
+    }
+
+    /// The same as a source that only a project's file names, where it is one.
+    #[must_use]
+    pub fn named_by_project(self, of_project: bool) -> Self {
+        Self { of_project, ..self }
     }
 
     /// Whether there is anything to scan.
@@ -311,7 +321,8 @@ impl Directory {
             }
             None => real_path(&self.consented)?.to_string_lossy().into_owned(),
         };
-        Some(ServedContent { identity, source: Arc::clone(&self.name), config: self.config() })
+        let (source, config) = (Arc::clone(&self.name), self.config());
+        Some(ServedContent { identity, source, config, of_project: self.of_project })
     }
 
     /// Its `config.yaml`.

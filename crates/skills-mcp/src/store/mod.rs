@@ -307,7 +307,12 @@ mod tests {
     async fn calls_wait_for_a_change_in_a_directory_and_not_for_what_a_sync_fetched() {
         let home = tempfile::tempdir().unwrap();
         let url = format!("file://{}", home.path().join("remote").display());
-        let named = NamedRepository { name: "team".into(), url, origin: "--repo".into() };
+        let named = NamedRepository {
+            name: "team".into(),
+            url,
+            origin: "--repo".into(),
+            of_project: false,
+        };
         let git = Arc::new(InstalledGit::default());
         let repository = Repository::open(&named, Some(home.path()), None, git).unwrap();
         let repository = Arc::new(repository);

@@ -39,6 +39,13 @@ fn done(home: &Home, arguments: &[&str]) -> String {
     out
 }
 
+/// What a command prints that ends with this code.
+fn done_with(home: &Home, arguments: &[&str], with: i32) -> String {
+    let (code, out, err) = run(&mut command(home, arguments));
+    assert_eq!(code, with, "{arguments:?}: {out}{err}");
+    out
+}
+
 fn failed(home: &Home, arguments: &[&str], with: i32) -> String {
     let (code, out, err) = run(&mut command(home, arguments));
     assert_eq!(code, with, "{arguments:?}: {out}{err}");
@@ -258,6 +265,32 @@ fn a_projects_file_leads_to_nothing_outside_and_sets_nothing() {
     assert_eq!(names(&home), Vec::<String>::new());
     home.write(USER_FILE, "sources:\n  - dir: ~/secret\n");
     assert_eq!(names(&home), ["secret"], "what the user names too is the user's");
+}
+
+// SOURCE-12, CONFIG-5
+#[test]
+fn what_a_projects_source_asks_for_waits_though_it_is_served_for_the_first_time() {
+    let home = home();
+    let asks = "analytics:\n  enabled: true\n  endpoint: https://events.example.org/x\nscripts:\n  timeout_seconds: 5\n";
+    let otter = skill("otter, river", "Draws an otter", "Wet fur.");
+    home.write("project/team/skills/otter.md", &otter);
+    home.write("project/team/config.yaml", asks);
+    let files = format!("//- config.yaml\n{asks}//- skills/otter.md\n{otter}");
+    let remote = Remote::with(&home, "otters", &files);
+    for entry in ["dir: team".to_owned(), format!("repo: {}", remote.url())] {
+        home.write(PROJECT_FILE, format!("sources:\n  - {entry}\n"));
+        let out = done_with(&home, &["trust", "--yes"], 1);
+        assert!(
+            out.contains("analytics.enabled") && out.contains("waits for your consent"),
+            "{out}"
+        );
+        assert!(serves(&home, "otter").0, "{entry}");
+        let get = |key: &str| done(&home, &["config", "get", key]);
+        assert_eq!(get("analytics.enabled"), "false\n", "{entry}");
+        assert_eq!(get("scripts.timeout_seconds"), "5\n", "what narrows applies");
+        done(&home, &["trust", "--yes"]);
+        assert_eq!(get("analytics.enabled"), "true\n", "{entry}");
+    }
 }
 
 // SOURCE-12

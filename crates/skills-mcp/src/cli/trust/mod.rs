@@ -50,6 +50,8 @@ pub(super) struct Asking {
     asked: Option<PinnedValues>,
     recorded: Result<Option<ConsentRecord>, String>,
     rows: Vec<Row>,
+    /// Whether only the project's file names it.
+    of_project: bool,
 }
 
 struct Row {
@@ -219,7 +221,8 @@ impl Asking {
         let recorded = store.consent().recorded(&served.identity);
         let rows = asked.iter().flat_map(|asked| rows(asked, &recorded, &config)).collect();
         let name = served.source.to_string();
-        Some(Self { name, identity: served.identity, asked, recorded, rows })
+        let (identity, of_project) = (served.identity, served.of_project);
+        Some(Self { name, identity, asked, recorded, rows, of_project })
     }
 
     fn is_called(&self, wanted: &str) -> bool {
@@ -246,6 +249,9 @@ impl Asking {
     /// Since when what is on record.
     fn standing(&self) -> String {
         match &self.recorded {
+            Ok(None) if self.of_project => {
+                "named by the project's file: what it asks for waits until you agree".to_owned()
+            }
             Ok(None) => "not served yet: what it asks for goes on record when it is".to_owned(),
             Ok(Some(known)) if known.agreed => {
                 format!("on record since {}: as you decided", known.since)
