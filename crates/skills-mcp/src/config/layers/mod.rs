@@ -139,11 +139,11 @@ impl ConfigLayers {
     /// The same, limited by the record of consent for the source.
     pub fn resolve_source(&self, served: Option<&ServedContent>) -> ResolvedConfig {
         let Some(served) = served else { return self.resolve(None) };
-        let consent = match self.consent.consent(&served.identity) {
-            // The operator did not name the source, so that serving it first is no consent.
-            Consent::First if served.of_project => Consent::Known(PinnedValues::default()),
-            consent => consent,
-        };
+        let mut consent = self.consent.consent(&served.identity);
+        // The operator did not name a project's source, so that serving it first is no consent.
+        if served.of_project && consent == Consent::First {
+            consent = Consent::Known(PinnedValues::default());
+        }
         let resolved = self.resolve_with(Some((served, &consent)));
         // Under strict trust content gets less than it asks for, which must not limit it later.
         if !self.records || self.trust == Trust::Strict {
