@@ -68,6 +68,18 @@ pub(crate) fn link_target(path: &Path) -> Option<PathBuf> {
     path.read_link().ok()
 }
 
+/// How many folders above the start directory are searched for the repository's root.
+const MAX_PROJECT_DEPTH: usize = 64;
+
+/// The folders of a project: from the start directory up to the repository's root; without a repository, the start
+/// directory alone.
+pub(crate) fn project_levels(start: &Path) -> Vec<PathBuf> {
+    let above: Vec<&Path> = start.ancestors().take(MAX_PROJECT_DEPTH).collect();
+    // A folder, or a file in a worktree or a submodule.
+    let root = above.iter().position(|folder| is_taken(&folder.join(".git")));
+    above.into_iter().take(root.unwrap_or(0) + 1).map(Path::to_path_buf).collect()
+}
+
 /// Whether a path leads to a file that may be executed.
 #[cfg(unix)]
 pub(crate) fn is_executable(path: &Path) -> bool {

@@ -43,7 +43,12 @@ fn snapshot(home: &Home, team: &str) -> Arc<Snapshot> {
     home.write(&format!("{team}/{team}/secret.md"), text);
     home.write(&format!("{team}/{team}/secret/a.txt"), team);
     home.write(&format!("{team}/{team}-broken.md"), "---\nkeywords: [a\n");
-    let named = NamedDirectory { name: team.into(), path: home.path().join(team), origin: "--dir" };
+    let named = NamedDirectory {
+        name: team.into(),
+        path: home.path().join(team),
+        origin: "--dir".into(),
+        project: None,
+    };
     let source = Directory::open(&named, Trust::default()).unwrap();
     Store::new(vec![source], ConfigLayers::default()).refresh(Cause::Start).snapshot
 }

@@ -46,6 +46,14 @@ impl Failure {
         self
     }
 
+    /// The same, with one more thing to know.
+    #[must_use]
+    pub(super) fn also(mut self, more: &str) -> Self {
+        self.hint =
+            Some(self.hint.map_or_else(|| more.to_owned(), |hint| format!("{hint}; {more}")));
+        self
+    }
+
     /// We are wrong.
     pub(super) fn bug(message: impl Into<String>) -> Self {
         Self {

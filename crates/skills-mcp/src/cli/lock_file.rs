@@ -15,6 +15,7 @@ use skills_core::{catalog::Skill, digest::hex};
 
 use super::Failure;
 use crate::{
+    config::NamedSources,
     source::{
         Directory,
         git::{Repository, is_commit},
@@ -80,6 +81,11 @@ impl LockFile {
         let file = folder.join(NAME);
         fs::write(&file, format!("{text}\n"))
             .map_err(|error| Failure::environment(format!("{}: {error}", file.display())))
+    }
+
+    /// The repositories it names, for where no other place names any.
+    pub(super) fn named(&self) -> NamedSources {
+        NamedSources::repositories(self.sources.iter().map(|locked| locked.source.as_str()), NAME)
     }
 
     /// The commits that these repositories are locked at, by the sources' names.

@@ -3,6 +3,7 @@
 //! Standard output is data, standard error is talk. Exit codes: 0 done, 1 findings, 2 usage or configuration,
 //! 3 environment, 70 our bug.
 
+mod add;
 mod ask;
 mod authoring;
 mod check;
@@ -22,6 +23,7 @@ mod mcp_server;
 mod memory;
 mod opened;
 mod output;
+mod remove;
 mod report;
 mod run;
 mod schema;
@@ -31,7 +33,9 @@ mod serve_http;
 mod shared;
 mod show;
 mod signals;
+mod sources_file;
 mod status;
+mod stores;
 mod sync;
 mod test;
 mod tools;
@@ -54,16 +58,11 @@ use shared::Shared;
 
 use crate::{
     clients::KnownClient,
-    config::{ConfigLayers, Environment, NamedSources, SettingOrigin, named_sources},
+    config::{ConfigLayers, Environment},
     paths::own_program,
     programs::{SearchPath, WritableFolders},
     removal, script,
-    source::{
-        Directory, LinkPolicy, PluginRecords, default_directories,
-        git::{InstalledGit, Repository},
-        installed,
-    },
-    store::{Cause, Store},
+    source::installed,
     surface::{Budget, ClientChoice, ServerProfile, ToolSets},
     usage::history,
 };
@@ -101,7 +100,7 @@ enum Command {
     Run(run::RunOptions),
     /// Show which copy of a skill is served, and which others it hides
     Why(why::WhyOptions),
-    /// Show every setting and where it comes from
+    /// Show every setting and where it comes from, or change one
     Config(config::ConfigOptions),
     /// Check sources, content, settings and the protocol
     Doctor(doctor::DoctorOptions),
@@ -111,6 +110,10 @@ enum Command {
     Schema(schema::SchemaOptions),
     /// Show the settings that each source asks for, and agree to them
     Trust(trust::TrustOptions),
+    /// Serve a folder or a git repository from now on: writes it into your configuration
+    Add(add::AddOptions),
+    /// Take a source out of your configuration
+    Remove(remove::RemoveOptions),
     /// Fetch the repositories now
     Sync(sync::SyncOptions),
     /// Show each repository's commit and what changed
@@ -157,7 +160,8 @@ pub fn run(program: &'static str) -> ExitCode {
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
-    let context = Context { program, environment: Environment::read(), shared: arguments.shared };
+    let (environment, shared) = (Environment::read(), arguments.shared);
+    let context = Context { program, environment, shared, quiet: false };
     match context
         .run(arguments.command.unwrap_or_else(|| Command::Serve(serve::ServeOptions::default())))
     {
@@ -178,6 +182,8 @@ struct Context {
     program: &'static str,
     environment: Environment,
     shared: Shared,
+    /// Whether what the operator should know of files that name sources is left out.
+    quiet: bool,
 }
 
 impl Context {
@@ -214,6 +220,8 @@ impl Context {
                 Ok(ExitCode::SUCCESS)
             }
             Command::Trust(options) => trust::run(self, &options),
+            Command::Add(options) => add::run(self, &options),
+            Command::Remove(options) => remove::run(self, &options),
             Command::Sync(options) => sync::run(self, &options),
             Command::Status(options) => status::run(self, &options),
             Command::Demo(options) => demo::run(&options),
@@ -247,76 +255,16 @@ impl Context {
                 own.display()
             ));
         }
-        if self.named().is_empty() && !self.shared.no_default_dirs {
+        let named = self.named()?;
+        let with_agents = named.is_empty() || named.agents;
+        warnings.extend(named.notices);
+        if with_agents && !self.shared.no_default_dirs {
             let disabled = installed(&self.environment).disabled;
             warnings.extend(
                 disabled.iter().map(|id| format!("plugin {id} is installed and not enabled")),
             );
         }
         Ok(warnings)
-    }
-
-    /// A store over the sources that are named, else over the agents' directories; it has not looked yet.
-    fn store(&self) -> Result<Store, Failure> {
-        self.store_with(self.layers()?)
-    }
-
-    /// The same for what serves: what a source says when it is first served goes on record.
-    fn serving_store(&self) -> Result<Store, Failure> {
-        self.store_with(self.layers()?.recording())
-    }
-
-    fn store_with(&self, layers: ConfigLayers) -> Result<Store, Failure> {
-        let named = self.named();
-        if named.is_empty() && !self.shared.no_default_dirs {
-            return self.agents(layers);
-        }
-        let directories: Result<Vec<Directory>, _> =
-            named.directories.iter().map(|source| Directory::open(source, layers.trust)).collect();
-        let policy = self.link_policy(&layers);
-        let mut directories: Vec<Directory> =
-            directories?.into_iter().map(|directory| directory.with_policy(&policy)).collect();
-        let config = layers.resolve(None);
-        let git = Arc::new(InstalledGit::new(&self.environment, &config.settings.scripts.roots));
-        // What the operator does not set the content may set.
-        let said = config
-            .values
-            .iter()
-            .any(|(key, _, origin)| key.name == "git.branch" && *origin != SettingOrigin::Default);
-        let branch = said.then_some(config.settings.git.branch.as_str());
-        for named in &named.repositories {
-            let home = self.environment.home.as_deref();
-            let git = Arc::<InstalledGit>::clone(&git);
-            let repository = Repository::open(named, home, branch, git)?;
-            directories.push(Directory::of_repository(Arc::new(repository)));
-        }
-        Ok(Store::cached(directories, None, layers, self.environment.home.as_deref()))
-    }
-
-    /// What the operator says of links out of their directory.
-    fn link_policy(&self, layers: &ConfigLayers) -> Arc<LinkPolicy> {
-        let allow = layers.resolve(None).settings.links.allow;
-        Arc::new(LinkPolicy::new(&allow, self.environment.home.as_deref()))
-    }
-
-    /// What the operator named.
-    fn named(&self) -> NamedSources {
-        named_sources(&self.environment, &self.shared.directories, &self.shared.repositories)
-    }
-
-    /// The agents' directories and plugins, less what a client loads by itself.
-    fn agents(&self, layers: ConfigLayers) -> Result<Store, Failure> {
-        let native = self.native()?;
-        let policy = self.link_policy(&layers);
-        let directories = default_directories(&self.environment, native)
-            .into_iter()
-            .map(|directory| Directory::agents(directory).with_policy(&policy))
-            .collect();
-        if native.is_some_and(|client| client.claude_plugins) {
-            return Ok(Store::cached(directories, None, layers, self.environment.home.as_deref()));
-        }
-        let records = PluginRecords::new(&self.environment);
-        Ok(Store::cached(directories, Some(records), layers, self.environment.home.as_deref()))
     }
 
     fn native(&self) -> Result<Option<&'static KnownClient>, Failure> {
@@ -335,15 +283,16 @@ impl Context {
 
     /// How the server presents itself to clients.
     fn profile(&self) -> Result<ServerProfile, Failure> {
-        let named = !self.named().is_empty();
+        let named = self.named()?;
         let environment = Arc::new(self.environment.clone());
-        let mut profile = ServerProfile::skills_mcp(named, environment);
+        let mut profile = ServerProfile::skills_mcp(!named.is_empty(), environment);
         profile.client_choice = self.client_choice()?;
         let tools = self.shared.tools.as_deref().or_else(|| self.environment.get("SKILLS_TOOLS"));
-        if let Some(tools) = tools {
-            profile.tool_sets = ToolSets::parse(tools).map_err(|hint| {
-                Failure::usage(format!("--tools or SKILLS_TOOLS is `{tools}`"), hint)
-            })?;
+        let tools = tools.map(|tools| (tools, "--tools or SKILLS_TOOLS"));
+        let in_file = named.tools.as_ref().map(|(tools, place)| (tools.as_str(), place.as_str()));
+        if let Some((tools, place)) = tools.or(in_file) {
+            profile.tool_sets = ToolSets::parse(tools)
+                .map_err(|hint| Failure::usage(format!("{place} is `{tools}`"), hint))?;
         }
         let settings =
             ConfigLayers::read(&self.environment, &self.shared.settings)?.resolve(None).settings;
@@ -356,14 +305,6 @@ impl Context {
         };
         profile.budget = budget.map(parse).transpose()?;
         Ok(profile)
-    }
-
-    /// A store that has read its sources.
-    fn opened(&self) -> Result<Opened<'_>, Failure> {
-        let store = Arc::new(self.store()?);
-        sync::at_first(&store)?;
-        let snapshot = store.refresh(Cause::Start).snapshot;
-        Ok(Opened { context: self, store, snapshot })
     }
 }
 
@@ -386,4 +327,4 @@ fn handled_client(flag: &str, id: &str) -> Result<&'static KnownClient, Failure>
 }
 
 /// The hint of every command that finds no source.
-const NO_SOURCE: &str = "name a directory with --dir PATH or SKILLS_DIR, or a repository with --repo URL or SKILLS_REPO; `skills-mcp demo` shows an example";
+const NO_SOURCE: &str = "`skills-mcp add PATH` or `skills-mcp add URL` names one for good, --dir PATH or --repo URL for once; `skills-mcp demo` shows an example";

@@ -38,6 +38,14 @@ impl Output {
         }
     }
 
+    /// The same, of lesser weight.
+    pub(super) fn dimmed(&mut self, indent: &str, text: &str) {
+        let width = self.width.min(MAX_SENTENCE_WIDTH).saturating_sub(indent.len());
+        for line in wrapped(&safe(text), width) {
+            self.line(format!("{indent}{}", dim(&line)));
+        }
+    }
+
     /// A text that an answer follows on the same line.
     pub(super) fn prompt(&mut self, text: &str) {
         let _ = write!(self.stream, "{text}").and_then(|()| self.stream.flush());
@@ -72,7 +80,6 @@ pub(super) fn passed_on(out: &str, err: &str, about: &str) {
 }
 
 /// One line of talk, beside what is printed.
-#[cfg(feature = "usage")]
 pub(super) fn aside(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }

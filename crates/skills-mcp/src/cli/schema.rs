@@ -9,7 +9,7 @@ use skills_core::{
 };
 
 use super::{Output, config::plain};
-use crate::config::{ConfigKey, KEYS, ValueKind};
+use crate::config::{ConfigKey, KEYS, SOURCE_FIELDS, ValueKind};
 
 #[derive(clap::Args)]
 pub(super) struct SchemaOptions {
@@ -27,6 +27,8 @@ pub enum SchemaFile {
     Config,
     /// `routing.yaml`
     Routing,
+    /// `.skills-mcp.yaml` of a project
+    Project,
 }
 
 impl SchemaFile {
@@ -35,6 +37,7 @@ impl SchemaFile {
         ("front-matter", Self::FrontMatter),
         ("config", Self::Config),
         ("routing", Self::Routing),
+        ("project", Self::Project),
     ];
 
     /// The schema.
@@ -43,6 +46,7 @@ impl SchemaFile {
             Self::FrontMatter => front_matter(),
             Self::Config => config(),
             Self::Routing => routing(),
+            Self::Project => project(),
         }
     }
 
@@ -140,6 +144,8 @@ fn config() -> Value {
             properties.insert(name.to_owned(), value(key));
         }
     }
+    groups.insert("sources".to_owned(), sources());
+    groups.insert("tools".to_owned(), tools());
     json!({
         "$schema": DRAFT,
         "title": "config.yaml of skills-mcp",
@@ -147,6 +153,54 @@ fn config() -> Value {
         "properties": groups,
         "additionalProperties": false,
     })
+}
+
+/// `.skills-mcp.yaml`: sources and tool sets, and no setting.
+fn project() -> Value {
+    json!({
+        "$schema": DRAFT,
+        "title": ".skills-mcp.yaml of a project",
+        "type": ["object", "null"],
+        "properties": {"sources": sources(), "tools": tools()},
+        "additionalProperties": false,
+    })
+}
+
+/// `sources:`, from the table of fields.
+fn sources() -> Value {
+    let field = |(name, about): &(&str, &str)| {
+        let schema = match *name {
+            "agents" => json!({"type": "boolean"}),
+            "name" => json!({"type": "string", "minLength": 1, "maxLength": 64}),
+            "commit" => json!({"type": "string", "pattern": "^([0-9A-Fa-f]{40}|[0-9A-Fa-f]{64})$"}),
+            _ => json!({"type": "string", "minLength": 1}),
+        };
+        ((*name).to_owned(), described(schema, about))
+    };
+    let fields: Map<String, Value> = SOURCE_FIELDS.iter().map(field).collect();
+    let kinds: Vec<Value> =
+        ["dir", "repo", "agents"].iter().map(|kind| json!({"required": [kind]})).collect();
+    let entry = json!({
+        "type": "object",
+        "properties": fields,
+        "oneOf": kinds,
+        "dependentRequired": {"branch": ["repo"], "commit": ["repo"]},
+        "additionalProperties": false,
+    });
+    let about = "what is served where no flag or variable names a source: your own file and a project's .skills-mcp.yaml have it, content does not";
+    described(json!({"type": ["array", "null"], "items": entry}), about)
+}
+
+/// `tools:`.
+fn tools() -> Value {
+    let schema = json!({"anyOf": [
+        {"type": ["string", "null"]},
+        {"type": "array", "items": {"type": "string"}},
+    ]});
+    described(
+        schema,
+        "the tool sets to offer, as with --tools; your own file and a project's have it",
+    )
 }
 
 /// The values of a key.

@@ -27,12 +27,16 @@ pub(super) struct SyncOptions {
 }
 
 pub(super) fn run(context: &Context, options: &SyncOptions) -> Result<ExitCode, Failure> {
-    let store = context.store()?;
-    if store.repositories().next().is_none() {
+    let mut store = context.store()?;
+    let folder = &context.environment.directory;
+    let no_repository = |store: &Store| store.repositories().next().is_none();
+    let locked = options.locked.then(|| LockFile::read(folder)).transpose()?;
+    if let Some(locked) = locked.as_ref().filter(|_| no_repository(&store)) {
+        store = context.store_over(context.layers()?, &locked.named())?;
+    }
+    if no_repository(&store) {
         return Err(Failure::usage("no repository is named", NO_REPOSITORY));
     }
-    let folder = &context.environment.directory;
-    let locked = options.locked.then(|| LockFile::read(folder)).transpose()?;
     let started = Instant::now();
     store.refresh(Cause::Start);
     let outcomes = match &locked {
@@ -70,7 +74,8 @@ pub(super) fn run(context: &Context, options: &SyncOptions) -> Result<ExitCode, 
 }
 
 /// The hint where a command needs a repository.
-pub(super) const NO_REPOSITORY: &str = "name one with --repo URL or SKILLS_REPO";
+pub(super) const NO_REPOSITORY: &str =
+    "name one for good with `skills-mcp add URL`, for once with --repo URL or SKILLS_REPO";
 
 /// For a command that shows content: fetches what was never fetched.
 pub(super) fn at_first(store: &Store) -> Result<(), Failure> {

@@ -1,4 +1,5 @@
-//! [`ConsentFile`]: `~/.skills-mcp/trust.json`, what is on record for every source that was served on this machine.
+//! [`ConsentFile`]: `~/.skills-mcp/trust.json`, what is on record for every source that was served on this machine, and which
+//! projects' files the operator agreed to.
 //!
 //! All servers of this user share it: it is replaced whole under a lock, and read again when it changed. A file that
 //! cannot be read or written is never overwritten and never stops the server: content may then only narrow settings. Not
@@ -24,6 +25,8 @@ use crate::clock;
 const FILE_VERSION: u32 = 1;
 /// Beyond this many sources the oldest records are dropped, those without the operator's consent first.
 const MAX_RECORDED_SOURCES: usize = 5_000;
+/// Beyond this many projects the oldest are dropped.
+const MAX_RECORDED_PROJECTS: usize = 2_000;
 
 /// The file, and its records as last read.
 #[derive(Debug, Default)]
@@ -35,10 +38,24 @@ pub struct ConsentFile {
 #[derive(Debug)]
 struct CachedRecords {
     stamp: Option<FileStamp>,
-    sources: Result<Arc<Records>, String>,
+    records: Result<Arc<Records>, String>,
 }
 
-type Records = BTreeMap<String, ConsentRecord>;
+/// Everything on record.
+#[derive(Debug, Clone, Default)]
+struct Records {
+    sources: BTreeMap<String, ConsentRecord>,
+    projects: BTreeMap<String, ProjectRecord>,
+}
+
+/// The operator's agreement to a project's file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ProjectRecord {
+    /// Since when, as ISO 8601.
+    pub since: String,
+    /// The digest of the text that the operator agreed to.
+    pub digest: String,
+}
 
 /// What is on record for one source.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +72,9 @@ pub struct ConsentRecord {
 struct RecordsFile {
     version: u32,
     sources: BTreeMap<String, RecordsFileEntry>,
+    /// By the file's real path.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    projects: BTreeMap<String, ProjectRecord>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -87,23 +107,39 @@ impl ConsentFile {
 
     /// What is on record for a source, or why the record cannot be read.
     pub fn recorded(&self, source: &str) -> Result<Option<ConsentRecord>, String> {
-        self.sources().map(|sources| sources.get(source).cloned())
+        self.records().map(|records| records.sources.get(source).cloned())
     }
 
-    fn sources(&self) -> Result<Arc<Records>, String> {
+    /// What is on record for a project's file, or why the record cannot be read.
+    pub(super) fn project(&self, file: &Path) -> Result<Option<ProjectRecord>, String> {
+        self.records().map(|records| records.projects.get(&*file.to_string_lossy()).cloned())
+    }
+
+    /// Records that the operator agreed to this text of a project's file; without a text, that they no longer do.
+    pub(super) fn decide_project(&self, file: &Path, digest: Option<&str>) -> Result<(), String> {
+        let file = file.to_string_lossy().into_owned();
+        self.change(|records| {
+            let Some(digest) = digest else { return records.projects.remove(&file).is_some() };
+            let record = ProjectRecord { since: clock::timestamp(), digest: digest.to_owned() };
+            records.projects.insert(file, record);
+            true
+        })
+    }
+
+    fn records(&self) -> Result<Arc<Records>, String> {
         let path = self.path.as_deref().ok_or(NO_HOME)?;
         // Taken before the file is read, so that a write in between is noticed the next time.
         let stamp = file_stamp(path);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.as_ref().filter(|known| known.stamp == stamp && stamp.is_some())
         {
-            return known.sources.clone();
+            return known.records.clone();
         }
         let text = read_record(path).map_err(|error| error.to_string());
-        let sources = text.and_then(|text| read(text.as_deref())).map(Arc::new);
-        let sources = sources.map_err(|why| format!("{} cannot be read: {why}", path.display()));
-        *known = Some(CachedRecords { stamp, sources: sources.clone() });
-        sources
+        let records = text.and_then(|text| read(text.as_deref())).map(Arc::new);
+        let records = records.map_err(|why| format!("{} cannot be read: {why}", path.display()));
+        *known = Some(CachedRecords { stamp, records: records.clone() });
+        records
     }
 
     /// Records the values of a source that is served for the first time. Returns what is on record, which another process
@@ -114,12 +150,12 @@ impl ConsentFile {
         pins: &PinnedValues,
     ) -> Result<PinnedValues, String> {
         let mut on_record = pins.clone();
-        self.change(|sources| {
-            if let Some(known) = sources.get(source) {
+        self.change(|records| {
+            if let Some(known) = records.sources.get(source) {
                 on_record = known.pins.clone();
                 return false;
             }
-            sources.insert(source.to_owned(), ConsentRecord::now(pins, false));
+            records.sources.insert(source.to_owned(), ConsentRecord::now(pins, false));
             true
         })?;
         Ok(on_record)
@@ -132,8 +168,9 @@ impl ConsentFile {
         before: &PinnedValues,
         now: &PinnedValues,
     ) -> Result<(), String> {
-        self.change(|sources| {
-            let Some(known) = sources.get_mut(source).filter(|known| known.pins == *before) else {
+        self.change(|records| {
+            let Some(known) = records.sources.get_mut(source).filter(|known| known.pins == *before)
+            else {
                 return false;
             };
             known.pins = now.clone();
@@ -143,8 +180,8 @@ impl ConsentFile {
 
     /// Records the operator's decision.
     pub fn agree(&self, source: &str, pins: &PinnedValues) -> Result<(), String> {
-        self.change(|sources| {
-            sources.insert(source.to_owned(), ConsentRecord::now(pins, true));
+        self.change(|records| {
+            records.sources.insert(source.to_owned(), ConsentRecord::now(pins, true));
             true
         })
     }
@@ -152,8 +189,8 @@ impl ConsentFile {
     fn change(&self, change: impl FnOnce(&mut Records) -> bool) -> Result<(), String> {
         let path = self.path.as_deref().ok_or(NO_HOME)?;
         change_record(path, |text| {
-            let mut sources = read(text.as_deref()).map_err(io::Error::other)?;
-            Ok(change(&mut sources).then(|| write(sources)))
+            let mut records = read(text.as_deref()).map_err(io::Error::other)?;
+            Ok(change(&mut records).then(|| write(records)))
         })
         .map_err(|error| format!("{} cannot be written: {error}", path.display()))
     }
@@ -168,7 +205,7 @@ impl ConsentRecord {
 }
 
 fn read(text: Option<&str>) -> Result<Records, String> {
-    let Some(text) = text else { return Ok(Records::new()) };
+    let Some(text) = text else { return Ok(Records::default()) };
     let written: RecordsFile = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if written.version != FILE_VERSION {
         return Err(format!(
@@ -181,10 +218,17 @@ fn read(text: Option<&str>) -> Result<Records, String> {
         let pins = PinnedValues::read(&values).map_err(|why| format!("{name}: {why}"))?;
         Ok((name, ConsentRecord { since, agreed, pins }))
     };
-    written.sources.into_iter().map(source).collect()
+    let sources = written.sources.into_iter().map(source).collect::<Result<_, String>>()?;
+    Ok(Records { sources, projects: written.projects })
 }
 
-fn write(mut sources: Records) -> String {
+fn write(records: Records) -> String {
+    let Records { mut sources, mut projects } = records;
+    while projects.len() > MAX_RECORDED_PROJECTS {
+        let oldest = projects.iter().min_by_key(|(_, known)| known.since.clone());
+        let Some(oldest) = oldest.map(|(file, _)| file.clone()) else { break };
+        projects.remove(&oldest);
+    }
     while sources.len() > MAX_RECORDED_SOURCES {
         let oldest = sources.iter().min_by_key(|(_, known)| (known.agreed, known.since.clone()));
         let Some(oldest) = oldest.map(|(name, _)| name.clone()) else { break };
@@ -194,8 +238,8 @@ fn write(mut sources: Records) -> String {
         let ConsentRecord { since, agreed, pins } = known;
         (name, RecordsFileEntry { since, agreed, values: pins.json() })
     };
-    let written =
-        RecordsFile { version: FILE_VERSION, sources: sources.into_iter().map(source).collect() };
+    let sources = sources.into_iter().map(source).collect();
+    let written = RecordsFile { version: FILE_VERSION, sources, projects };
     let mut text = serde_json::to_string_pretty(&written).unwrap_or_default();
     text.push('\n');
     text
@@ -240,7 +284,7 @@ mod tests {
                 scope.spawn(move || file.record_first(&format!("s{number}"), &on()).unwrap());
             }
         });
-        assert_eq!(one.sources().unwrap().len(), 21, "no writer undoes another's");
+        assert_eq!(one.records().unwrap().sources.len(), 21, "no writer undoes another's");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;

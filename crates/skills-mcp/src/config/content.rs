@@ -34,6 +34,8 @@ pub struct ServedContent {
     pub source: Arc<str>,
     /// Its `config.yaml`, where there is one.
     pub config: Option<ContentConfig>,
+    /// Whether only a project's file names it: then nothing beyond the defaults applies before the operator agrees.
+    pub of_project: bool,
 }
 
 impl ServedContent {

@@ -160,6 +160,13 @@ impl Environment {
         }
     }
 
+    /// The user's configuration files, the one that is overridden first.
+    pub fn user_files(&self) -> Vec<PathBuf> {
+        let home = self.home.as_ref().map(|home| home.join(".skills-mcp/config.yaml"));
+        let config = self.config_home.as_ref().map(|at| at.join("skills-mcp/config.yaml"));
+        home.into_iter().chain(config).collect()
+    }
+
     /// A variable of the machine that the operator lets scripts receive; it is not kept.
     pub fn handed_on(name: &str) -> Option<String> {
         std::env::var(name).ok()

@@ -1,5 +1,6 @@
 //! Mistakes in the operator's configuration. Each stops the start with exit code 2 and says how to fix it.
 
+use skills_core::yaml::YamlError;
 use thiserror::Error;
 
 /// A mistake in a flag, a variable or a user file.
@@ -26,6 +27,14 @@ pub enum ConfigError {
         line: u32,
         /// The column.
         column: u32,
+        /// What is wrong.
+        message: String,
+    },
+    /// An entry of `sources:` that names no source.
+    #[error("{place}: {message}")]
+    Source {
+        /// The file and the line.
+        place: String,
         /// What is wrong.
         message: String,
     },
@@ -58,12 +67,21 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
+    /// A file that is not YAML, or not a map.
+    pub(super) fn syntax(file: String, error: YamlError) -> Self {
+        let YamlError { at, message, .. } = error;
+        Self::Syntax { file, line: at.line, column: at.column, message }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Value { .. } => "correct it, or remove it to use the default",
             Self::Syntax { .. } => "correct the file, or move it away to use the defaults",
             Self::Variable { .. } => "unset the variable to get its default",
+            Self::Source { .. } => {
+                "write `- dir: PATH` or `- repo: URL` below `sources:`; `skills-mcp add` writes it for you, `skills-mcp schema project` has every key"
+            }
             Self::Unreadable { .. } => "fix its permissions, or move it away",
             Self::Flag { .. } => {
                 "write --set key=value, such as --set matching.min_score=0.3; `skills-mcp config` lists every key"

@@ -1,4 +1,4 @@
-//! Reads configuration files, and replaces the one file that this module writes: the record of consent.
+//! Reads configuration files, and replaces two kinds of them whole: the record of consent, and what `add` and `config set` edit.
 
 #![expect(
     clippy::disallowed_methods,
@@ -100,6 +100,51 @@ pub(super) fn change_record(
             if is_new { Ok(()) } else { file.sync_data() }
         });
     written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+/// Replaces a configuration file that was read as `before` by another text, whole or not at all; an empty text removes it. A new
+/// file is for its owner only, unless it is a project's. A link stays a link, and its target is replaced.
+pub fn replace_file(
+    path: &Path,
+    before: Option<&str>,
+    after: &str,
+    of_project: bool,
+) -> io::Result<()> {
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let folder = target.parent().ok_or_else(|| io::Error::other("it has no folder"))?;
+    create_private_folder(folder)?;
+    if read_optional(&target)?.as_deref() != before {
+        return Err(io::Error::other("it was changed meanwhile; try again"));
+    }
+    if after.trim().is_empty() {
+        return if before.is_some() { fs::remove_file(&target) } else { Ok(()) };
+    }
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let beside = folder.join(format!(".{name}.{}.new", std::process::id()));
+    let written = private(OpenOptions::new().write(true).create_new(true)).open(&beside);
+    let mut file = written?;
+    let permissions = fs::metadata(&target).ok().map(|found| found.permissions());
+    let replaced = file
+        .write_all(after.as_bytes())
+        .and_then(|()| match permissions {
+            Some(permissions) => file.set_permissions(permissions),
+            None if of_project => share(&file),
+            None => Ok(()),
+        })
+        .and_then(|()| file.sync_data())
+        .and_then(|()| fs::rename(&beside, &target));
+    replaced.inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+/// Lets everyone read a file, as files of a project are.
+fn share(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    return file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        Ok(())
+    }
 }
 
 /// Creates a folder, and those above it, for the owner only.

@@ -6,6 +6,7 @@
 mod consent;
 mod consent_file;
 mod content;
+mod edit;
 mod environment;
 mod error;
 mod file;
@@ -13,7 +14,9 @@ mod keys;
 mod kind;
 mod layer;
 mod layers;
+mod project_file;
 mod settings;
+mod source_list;
 mod sources;
 mod trust;
 mod value;
@@ -21,19 +24,26 @@ mod value;
 pub use consent::{Consent, PendingConsent, PinnedValues};
 pub use consent_file::{ConsentFile, ConsentRecord};
 pub use content::{ContentConfig, ServedContent};
+pub use edit::{ConfigText, EditError};
 pub use environment::{Environment, VARIABLES, Variable, inherited, secret};
 pub use error::ConfigError;
-pub use file::{FileStamp, file_stamp, read_optional, read_secret};
+pub use file::{FileStamp, file_stamp, read_optional, read_secret, replace_file};
 pub(crate) use file::{create_private_folder, private};
 pub use keys::{ConfigKey, KEYS};
 pub use kind::ValueKind;
 pub use layer::{Layer, Setting, SettingOrigin};
 pub use layers::{ConfigLayers, ResolvedConfig};
+pub use project_file::{ProjectConsent, ProjectFile};
 pub use settings::{
     AssetSettings, CheckSettings, ContentSettings, GitSettings, RefreshSettings, SandboxMode,
     ScriptSettings, Settings,
 };
 pub use skills_usage::settings::Analytics;
-pub use sources::{NamedDirectory, NamedRepository, NamedSources, named_sources};
+pub use source_list::{
+    ListedPlace, ListedSource, PROJECT_FILE, SOURCE_FIELDS, SourceList, is_source_name, revised,
+};
+pub use sources::{
+    NamedDirectory, NamedRepository, NamedSource, NamedSources, github_url, named_sources,
+};
 pub use trust::{ContentPolicy, DECLARATIONS, Declaration, Trust};
 pub use value::{ConfigValue, without_userinfo};

@@ -1,11 +1,19 @@
-//! Which sources the operator names, and their names. Not here: whether they exist, or are allowed.
+//! Which sources there are and what they are called: those of the flags, else of the variables, else of the project's and the
+//! user's files. Not here: what a file's entries look like (`source_list`), whether a place exists, or is allowed.
 
 use std::{
+    borrow::Cow,
     ffi::OsStr,
     path::{Path, PathBuf},
 };
 
-use super::Environment;
+use super::{
+    ConfigError, Environment,
+    file::read_optional,
+    project_file::ProjectFile,
+    source_list::{ListedPlace, SourceList},
+};
+use crate::paths::{is_folder, real_path, real_path_or_same};
 
 /// A directory that the operator named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,8 +22,10 @@ pub struct NamedDirectory {
     pub name: String,
     /// Absolute.
     pub path: PathBuf,
-    /// The variable or flag, for messages.
-    pub origin: &'static str,
+    /// The variable, the flag or the line of a file, for messages.
+    pub origin: Cow<'static, str>,
+    /// The project that the directory must stay in, where only the project's file names it.
+    pub project: Option<PathBuf>,
 }
 
 /// A repository that the operator named.
@@ -25,81 +35,344 @@ pub struct NamedRepository {
     pub name: String,
     /// As written: a URL, with `#branch` or `@commit` or neither. Whether it is accepted is decided by `source`.
     pub url: String,
-    /// The variable or flag, for messages.
-    pub origin: &'static str,
+    /// The variable, the flag or the line of a file, for messages.
+    pub origin: Cow<'static, str>,
+    /// Whether only the project's file names it.
+    pub of_project: bool,
 }
 
-/// All sources that the operator named, directories before repositories.
+/// A source that the operator named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NamedSource {
+    /// A directory.
+    Directory(NamedDirectory),
+    /// A repository.
+    Repository(NamedRepository),
+}
+
+impl NamedSource {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Directory(NamedDirectory { name, .. })
+            | Self::Repository(NamedRepository { name, .. }) => name,
+        }
+    }
+
+    /// The variable, the flag or the line of a file that names it.
+    pub fn origin(&self) -> &str {
+        match self {
+            Self::Directory(NamedDirectory { origin, .. })
+            | Self::Repository(NamedRepository { origin, .. }) => origin,
+        }
+    }
+}
+
+/// All sources that the operator named.
 #[derive(Debug, Default)]
 pub struct NamedSources {
-    /// Directories.
-    pub directories: Vec<NamedDirectory>,
-    /// Repositories.
-    pub repositories: Vec<NamedRepository>,
+    /// In the order of precedence.
+    pub sources: Vec<NamedSource>,
+    /// Whether the agents' directories and plugins are served beside them.
+    pub agents: bool,
+    /// The tool sets that a file names, and its line.
+    pub tools: Option<(String, String)>,
+    /// The project's file, where sources are looked for in files.
+    pub project: Option<ProjectFile>,
+    /// What the operator should know of these files.
+    pub notices: Vec<String>,
 }
 
 impl NamedSources {
     /// Whether the operator named none.
     pub fn is_empty(&self) -> bool {
-        self.directories.is_empty() && self.repositories.is_empty()
+        self.sources.is_empty()
+    }
+
+    /// These repositories, which a place of this name has the URLs of.
+    pub fn repositories<'a>(urls: impl Iterator<Item = &'a str>, origin: &'static str) -> Self {
+        let mut named = Self::default();
+        urls.for_each(|url| named.push_repository(url.to_owned(), origin));
+        named
+    }
+
+    /// The directories among them.
+    pub fn directories(&self) -> impl Iterator<Item = &NamedDirectory> {
+        self.sources.iter().filter_map(|source| match source {
+            NamedSource::Directory(directory) => Some(directory),
+            NamedSource::Repository(_) => None,
+        })
     }
 }
 
-/// The sources of `--dir` and `--repo`, else of `SKILLS_DIR`, else of `SKILLS_REPO`, else none.
+/// The sources of `--dir` and `--repo`, else of `SKILLS_DIR`, else of `SKILLS_REPO`, else of the project's file and after it
+/// of the user's files, else none.
 pub fn named_sources(
     environment: &Environment,
     directories: &[PathBuf],
     repositories: &[String],
-) -> NamedSources {
+) -> Result<NamedSources, ConfigError> {
+    let lists = user_lists(environment)?;
     let mut named = NamedSources::default();
     if !directories.is_empty() || !repositories.is_empty() {
         for path in directories {
             named.directory(environment, path, "--dir");
         }
         for url in repositories {
-            named.repository(url, "--repo");
+            named.repository(environment, url, "--repo");
         }
     } else if let Some(directory) = environment.get("SKILLS_DIR") {
         named.directory(environment, Path::new(directory), "SKILLS_DIR");
     } else if let Some(url) = environment.get("SKILLS_REPO") {
-        named.repository(url, "SKILLS_REPO");
+        named.repository(environment, url, "SKILLS_REPO");
+    } else {
+        named.project = ProjectFile::find(environment);
+        named.read_files(environment, &lists);
     }
-    named
+    if named.tools.is_none() {
+        named.tools = lists.iter().find_map(ListFile::tools);
+    }
+    Ok(named)
+}
+
+/// What one file says about sources.
+struct ListFile {
+    file: PathBuf,
+    list: SourceList,
+}
+
+impl ListFile {
+    fn tools(&self) -> Option<(String, String)> {
+        let (tools, line) = self.list.tools.clone()?;
+        Some((tools, format!("{}:{line}", self.file.display())))
+    }
+}
+
+/// What the user's files say, the one that overrides the other first.
+fn user_lists(environment: &Environment) -> Result<Vec<ListFile>, ConfigError> {
+    let mut lists = Vec::new();
+    for file in environment.user_files().into_iter().rev() {
+        let name = file.display().to_string();
+        let text = read_optional(&file).map_err(|error| ConfigError::Unreadable {
+            file: name.clone(),
+            error: error.to_string(),
+        })?;
+        if let Some(text) = text {
+            lists.push(ListFile { file, list: SourceList::read(&name, &text)? });
+        }
+    }
+    Ok(lists)
+}
+
+/// An entry of a file on its way to a source.
+struct SourceCandidate {
+    place: ListedPlace,
+    name: Option<String>,
+    origin: String,
+    folder: PathBuf,
+    /// The project, where its file has the entry.
+    project: Option<PathBuf>,
+}
+
+/// What the user names, wherever a project's file names it too.
+struct UsersPlaces {
+    directories: Vec<PathBuf>,
+    urls: Vec<String>,
+}
+
+impl SourceCandidate {
+    /// The address of the repository it names.
+    fn url(&self) -> Option<String> {
+        let ListedPlace::Repository(url) = &self.place else { return None };
+        Some(github_url(url, &self.folder).unwrap_or_else(|| url.clone()))
+    }
+
+    /// The directory it names, absolute.
+    fn directory(&self, environment: &Environment) -> Option<PathBuf> {
+        let ListedPlace::Directory(path) = &self.place else { return None };
+        let path = self.folder.join(expand_home(Path::new(path), environment));
+        Some(path.components().collect())
+    }
 }
 
 impl NamedSources {
     fn directory(&mut self, environment: &Environment, path: &Path, origin: &'static str) {
         let path = environment.directory.join(expand_home(path, environment));
-        let name = self.free(&name_of(&path));
-        self.directories.push(NamedDirectory { name, path, origin });
+        let name = self.free(&name_of(&path), &[]);
+        let origin = origin.into();
+        let directory = NamedDirectory { name, path, origin, project: None };
+        self.sources.push(NamedSource::Directory(directory));
     }
 
-    fn repository(&mut self, url: &str, origin: &'static str) {
-        // The name of `git@host:team/skills.git#main` comes from `team/skills`.
-        let place = url.split('#').next().unwrap_or(url);
-        let place = match place.rsplit_once('@') {
-            Some((place, commit)) if !commit.contains(['/', ':']) => place,
-            _ => place,
+    fn repository(&mut self, environment: &Environment, url: &str, origin: &'static str) {
+        let url = github_url(url, &environment.directory).unwrap_or_else(|| url.to_owned());
+        self.push_repository(url, origin);
+    }
+
+    fn push_repository(&mut self, url: String, origin: &'static str) {
+        let name = self.free(&name_of_url(&url), &[]);
+        let origin = origin.into();
+        self.sources.push(NamedSource::Repository(NamedRepository {
+            name,
+            url,
+            origin,
+            of_project: false,
+        }));
+    }
+
+    /// The sources of the project's file, if the operator agreed to it, then those of the user's files; each place once.
+    fn read_files(&mut self, environment: &Environment, lists: &[ListFile]) {
+        let mut candidates = Vec::new();
+        if let Some(project) = &self.project {
+            self.notices = project.notices();
+            if let Some(list) = project.agreed() {
+                let of_project = Some(project.root.as_path());
+                candidates.extend(candidates_of(&project.path, list, of_project));
+                let at = |(tools, line): (String, u32)| {
+                    (tools, format!("{}:{line}", project.path.display()))
+                };
+                self.tools = list.tools.clone().map(at);
+            }
+        }
+        for ListFile { file, list } in lists {
+            candidates.extend(candidates_of(file, list, None));
+        }
+        self.agents = candidates.iter().any(|one| one.place == ListedPlace::Agents(true));
+        let users = || candidates.iter().filter(|one| one.project.is_none());
+        let users = UsersPlaces {
+            directories: users()
+                .filter_map(|one| one.directory(environment))
+                .map(|path| real_path_or_same(&path))
+                .collect(),
+            urls: users().filter_map(SourceCandidate::url).collect(),
         };
-        let place = place.rsplit_once(':').map_or(place, |(_, place)| place).trim_end_matches('/');
-        let place = place.strip_suffix(".git").unwrap_or(place);
-        let name = self.free(&name_of(Path::new(place)));
-        self.repositories.push(NamedRepository { name, url: url.to_owned(), origin });
+        let reserved: Vec<String> = candidates.iter().filter_map(|one| one.name.clone()).collect();
+        for candidate in candidates {
+            self.take(environment, candidate, &users, &reserved);
+        }
     }
 
-    /// This name, or the same with a number where another source has it.
-    fn free(&self, base: &str) -> String {
-        let mut taken =
-            self.directories.iter().map(|source| source.name.as_str()).collect::<Vec<_>>();
-        taken.extend(self.repositories.iter().map(|source| source.name.as_str()));
+    fn take(
+        &mut self,
+        environment: &Environment,
+        candidate: SourceCandidate,
+        users: &UsersPlaces,
+        reserved: &[String],
+    ) {
+        let (directory, url) = (candidate.directory(environment), candidate.url());
+        let SourceCandidate { name, origin, mut project, .. } = candidate;
+        if let Some(path) = directory {
+            let real = real_path_or_same(&path);
+            if self.directories().any(|known| real_path_or_same(&known.path) == real) {
+                return;
+            }
+            // What the user names too is the user's.
+            project = project.filter(|_| !users.directories.contains(&real));
+            if let Some(why) = project.as_deref().and_then(|root| outside(&path, root)) {
+                self.notices.push(format!("{origin}: {why}"));
+                return;
+            }
+            let name = self.chosen(name, &name_of(&path), reserved);
+            // What was found inside of the project is opened there, wherever links lead later.
+            let path = if project.is_some() { real } else { path };
+            let origin = origin.into();
+            let directory = NamedDirectory { name, path, origin, project };
+            self.sources.push(NamedSource::Directory(directory));
+        } else if let Some(url) = url {
+            let is_same = |source: &NamedSource| matches!(source, NamedSource::Repository(known) if known.url == url);
+            if self.sources.iter().any(is_same) {
+                return;
+            }
+            let name = self.chosen(name, &name_of_url(&url), reserved);
+            let of_project = project.is_some() && !users.urls.contains(&url);
+            let origin = origin.into();
+            self.sources.push(NamedSource::Repository(NamedRepository {
+                name,
+                url,
+                origin,
+                of_project,
+            }));
+        }
+    }
+
+    /// The name that the entry has, else one made from its place that no entry has.
+    fn chosen(&self, name: Option<String>, base: &str, reserved: &[String]) -> String {
+        match name {
+            Some(name) => self.free(&name, &[]),
+            None => self.free(base, reserved),
+        }
+    }
+
+    /// This name, or the same with a number where another source has it or is to have it.
+    fn free(&self, base: &str, reserved: &[String]) -> String {
+        let is_taken = |name: &str| {
+            reserved.iter().any(|other| other == name)
+                || self.sources.iter().any(|source| source.name() == name)
+        };
+        let base = match base {
+            base if self.agents && is_agents_name(base) => &format!("{base}-source"),
+            base => base,
+        };
         let mut name = base.to_owned();
         let mut number = 2;
-        while taken.contains(&name.as_str()) {
+        while is_taken(&name) {
             name = format!("{base}-{number}");
             number += 1;
         }
         name
     }
+}
+
+/// Whether an agents' directory may be called this.
+fn is_agents_name(name: &str) -> bool {
+    let rest = name.strip_prefix("project-").or_else(|| name.strip_prefix("user-"));
+    let rest = rest.map(|rest| rest.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-'));
+    rest.is_some_and(|rest| matches!(rest, "agents" | "agent" | "claude"))
+}
+
+fn candidates_of(file: &Path, list: &SourceList, project: Option<&Path>) -> Vec<SourceCandidate> {
+    let folder = file.parent().unwrap_or(file);
+    let candidate = |entry: &super::source_list::ListedSource| SourceCandidate {
+        place: entry.place.clone(),
+        name: entry.name.clone(),
+        origin: format!("{}:{}", file.display(), entry.line),
+        folder: folder.to_path_buf(),
+        project: project.map(Path::to_path_buf),
+    };
+    list.entries.iter().map(candidate).collect()
+}
+
+/// Why a project's file may not name this directory.
+fn outside(path: &Path, project: &Path) -> Option<String> {
+    match real_path(path) {
+        Some(real) if is_folder(&real) && real.starts_with(project) => None,
+        Some(real) if !is_folder(&real) => {
+            Some(format!("{} is no directory, so it is left out", real.display()))
+        }
+        None => Some(format!("there is no directory {}, so it is left out", path.display())),
+        Some(real) => Some(format!(
+            "{} is outside of the project, so it is left out; `skills-mcp add {}` names it as your own",
+            real.display(),
+            real.display()
+        )),
+    }
+}
+
+/// The address of `owner/name` on GitHub, with `#branch` or `@commit` if need be; none for anything else, and none where a folder
+/// is called so.
+pub fn github_url(text: &str, folder: &Path) -> Option<String> {
+    let at = text.find(['#', '@']).unwrap_or(text.len());
+    let (place, revision) = text.split_at(at);
+    let (owner, name) = place.split_once('/')?;
+    let name = name.strip_suffix(".git").unwrap_or(name);
+    let is_plain = |part: &str, others: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c))
+    };
+    if !is_plain(owner, "-") || !is_plain(name, "-_.") || is_folder(&folder.join(place)) {
+        return None;
+    }
+    Some(format!("https://github.com/{owner}/{name}.git{revision}"))
 }
 
 /// `~/x` arrives unexpanded from client configuration files.
@@ -108,6 +381,18 @@ fn expand_home(path: &Path, environment: &Environment) -> PathBuf {
         (Ok(rest), Some(home)) => home.join(rest),
         _ => path.to_path_buf(),
     }
+}
+
+/// The name of `git@host:team/skills.git#main` comes from `team/skills`.
+fn name_of_url(url: &str) -> String {
+    let place = url.split('#').next().unwrap_or(url);
+    let place = match place.rsplit_once('@') {
+        Some((place, commit)) if !commit.contains(['/', ':']) => place,
+        _ => place,
+    };
+    let place = place.rsplit_once(':').map_or(place, |(_, place)| place).trim_end_matches('/');
+    let place = place.strip_suffix(".git").unwrap_or(place);
+    name_of(Path::new(place))
 }
 
 /// The folder's name; for a folder called `skills`, the one around it says more.
@@ -125,6 +410,8 @@ fn name_of(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use skills_testkit::Home;
+
     use super::*;
 
     fn environment(variables: &[(&'static str, &str)]) -> Environment {
@@ -138,9 +425,16 @@ mod tests {
         }
     }
 
+    fn named(
+        environment: &Environment,
+        directories: &[PathBuf],
+        repositories: &[String],
+    ) -> NamedSources {
+        named_sources(environment, directories, repositories).unwrap()
+    }
+
     fn names(named: &NamedSources) -> Vec<&str> {
-        let directories = named.directories.iter().map(|source| source.name.as_str());
-        directories.chain(named.repositories.iter().map(|source| source.name.as_str())).collect()
+        named.sources.iter().map(NamedSource::name).collect()
     }
 
     // SOURCE-1
@@ -150,32 +444,138 @@ mod tests {
             ("SKILLS_DIR", "~/team/skills"),
             ("SKILLS_REPO", "https://example.org/x.git"),
         ]);
-        let from_variable = named_sources(&environment, &[], &[]);
-        assert_eq!(from_variable.directories[0].path, Path::new("/home/ada/team/skills"));
+        let from_variable = named(&environment, &[], &[]);
+        assert_eq!(
+            from_variable.directories().next().unwrap().path,
+            Path::new("/home/ada/team/skills")
+        );
         assert_eq!(names(&from_variable), ["team"]);
-        let from_flags = named_sources(&environment, &["a/skills".into(), "/b/a".into()], &[]);
+        let from_flags = named(&environment, &["a/skills".into(), "/b/a".into()], &[]);
         assert_eq!(names(&from_flags), ["a", "a-2"]);
-        let repository = named_sources(&environment, &[], &["https://example.org/y".to_owned()]);
+        let repository = named(&environment, &[], &["https://example.org/y".to_owned()]);
         assert_eq!(names(&repository), ["y"]);
     }
 
     #[test]
     fn repositories_are_called_by_the_last_part_of_their_url() {
-        let named = |url: &str| {
-            names(&named_sources(&environment(&[("SKILLS_REPO", url)]), &[], &[])).concat()
-        };
-        assert_eq!(named("https://example.org/team/content.git"), "content");
-        assert_eq!(named("git@example.org:team/skills.git#next"), "team");
-        assert_eq!(named("ssh://git@example.org/team/content@0123456789"), "content");
+        let name =
+            |url: &str| names(&named(&environment(&[("SKILLS_REPO", url)]), &[], &[])).concat();
+        assert_eq!(name("https://example.org/team/content.git"), "content");
+        assert_eq!(name("git@example.org:team/skills.git#next"), "team");
+        assert_eq!(name("ssh://git@example.org/team/content@0123456789"), "content");
         let both = ["file:///a/x.git".to_owned(), "file:///b/x.git".to_owned()];
-        assert_eq!(
-            names(&named_sources(&environment(&[]), &["x".into()], &both)),
-            ["x", "x-2", "x-3"]
-        );
+        assert_eq!(names(&named(&environment(&[]), &["x".into()], &both)), ["x", "x-2", "x-3"]);
     }
 
     #[test]
     fn nothing_named_is_nothing() {
-        assert!(named_sources(&environment(&[]), &[], &[]).is_empty());
+        assert!(named(&environment(&[]), &[], &[]).is_empty());
+    }
+
+    fn home_environment(home: &Home) -> Environment {
+        Environment {
+            home: Some(home.path().to_path_buf()),
+            config_home: Some(home.path().join(".config")),
+            directory: home.path().join("project"),
+            ..Environment::default()
+        }
+    }
+
+    /// The places that sources lead to, below the home, with their names.
+    fn places(home: &Home, named: &NamedSources) -> Vec<String> {
+        let place = |source: &NamedSource| match source {
+            NamedSource::Directory(one) => {
+                format!("{} {}", one.name, one.path.strip_prefix(home.path()).unwrap().display())
+            }
+            NamedSource::Repository(one) => format!("{} {}", one.name, one.url),
+        };
+        named.sources.iter().map(place).collect()
+    }
+
+    // SOURCE-10
+    #[test]
+    fn files_name_sources_where_no_flag_or_variable_does() {
+        let home = Home::new();
+        home.write(
+            ".config/skills-mcp/config.yaml",
+            "sources:\n  - dir: ~/own\n  - repo: acme/skills\n  - agents: true\ntools: tree\n",
+        );
+        home.write(".skills-mcp/config.yaml", "sources:\n  - dir: beside\n  - dir: ~/own\n");
+        let mut environment = home_environment(&home);
+        let files = named(&environment, &[], &[]);
+        assert_eq!(
+            places(&home, &files),
+            ["own own", "acme https://github.com/acme/skills.git", "beside .skills-mcp/beside"]
+        );
+        assert!(files.agents);
+        let (tools, line) = files.tools.clone().unwrap();
+        assert!(tools == "tree" && line.ends_with("config.yaml:5"), "{line}");
+        assert!(files.sources[0].origin().ends_with(".config/skills-mcp/config.yaml:2"));
+        let flags = named(&environment, &["x".into()], &[]);
+        assert_eq!((places(&home, &flags), flags.agents), (vec!["x project/x".to_owned()], false));
+        environment.variables.insert("SKILLS_REPO", "https://a.org/y.git".to_owned());
+        assert_eq!(names(&named(&environment, &[], &[])), ["y"]);
+        home.write(".skills-mcp/config.yaml", "sources:\n  - dri: x\n");
+        let wrong = named_sources(&environment, &[], &[]).unwrap_err().to_string();
+        assert!(wrong.contains(".skills-mcp/config.yaml:2: unknown key `dri`"), "{wrong}");
+    }
+
+    // SOURCE-11, SOURCE-12
+    #[test]
+    fn a_projects_file_counts_after_a_yes_and_leads_nowhere_else() {
+        let home = Home::new();
+        for folder in ["project/.git", "project/skills", "project/deep/skills", "own", "secret"] {
+            home.write(&format!("{folder}/x"), "");
+        }
+        let link = home.path().join("project/link");
+        std::os::unix::fs::symlink(home.path().join("secret"), link).unwrap();
+        home.write(
+            "project/.skills-mcp.yaml",
+            "sources:\n  - dir: ../own\n  - dir: skills\n    name: team\n  - dir: ../secret\n  - dir: link\n  - dir: /etc\n  - dir: gone\n  - repo: https://a.org/team.git\nscripts:\n  sandbox: off\n",
+        );
+        home.write(".skills-mcp/config.yaml", "sources:\n  - dir: ~/own\n");
+        let environment = home_environment(&home);
+        let before = named(&environment, &[], &[]);
+        assert_eq!(places(&home, &before), ["own own"]);
+        assert_eq!(before.notices.len(), 1, "{:?}", before.notices);
+        before.project.unwrap().decide(&environment, true).unwrap();
+        let after = named(&environment, &[], &[]);
+        assert_eq!(
+            places(&home, &after),
+            ["own project/../own", "team project/skills", "team-2 https://a.org/team.git"]
+        );
+        let own = after.directories().map(|one| one.project.is_some()).collect::<Vec<_>>();
+        assert_eq!(own, [false, true], "what the user names too is the user's");
+        let notices = after.notices.join("\n");
+        assert_eq!(notices.matches("is outside of the project").count(), 3, "{notices}");
+        assert!(notices.contains("there is no directory"), "{notices}");
+        assert!(notices.contains("yaml:10: `scripts` is not read"), "{notices}");
+    }
+
+    #[test]
+    fn owner_and_name_are_a_repository_on_github_unless_a_folder_is_called_so() {
+        let home = Home::new();
+        home.write("team/skills/x", "");
+        let url = |text: &str| github_url(text, home.path());
+        assert_eq!(url("acme/skills").as_deref(), Some("https://github.com/acme/skills.git"));
+        assert_eq!(url("acme/x.git#next").as_deref(), Some("https://github.com/acme/x.git#next"));
+        for other in [
+            "team/skills",
+            "acme",
+            "a/b/c",
+            "../x",
+            "./x",
+            "/x/y",
+            "~/x",
+            "https://a.org/x",
+            "git@h:x/y",
+            "host:x/y",
+            "-a/b",
+            "a/-b",
+            "ext::sh/x",
+            "a b/c",
+        ] {
+            assert_eq!(url(other), None, "{other}");
+        }
     }
 }

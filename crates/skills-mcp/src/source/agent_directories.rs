@@ -8,7 +8,7 @@ use skills_core::catalog::Origin;
 
 use super::Links;
 pub(super) use crate::paths::real_path_or_same as real;
-use crate::{clients::KnownClient, config::Environment, paths::is_taken};
+use crate::{clients::KnownClient, config::Environment, paths::project_levels};
 
 const AGENTS: &str = ".agents/skills";
 const AGENT: &str = ".agent/skills";
@@ -104,16 +104,9 @@ struct ProjectLevels {
     levels: Vec<PathBuf>,
 }
 
-/// How many folders above the start directory are searched for the repository's root.
-const MAX_PROJECT_DEPTH: usize = 64;
-
 impl ProjectLevels {
     fn around(start: &Path) -> Self {
-        let above: Vec<&Path> = start.ancestors().take(MAX_PROJECT_DEPTH).collect();
-        // A folder, or a file in a worktree or a submodule.
-        let root = above.iter().position(|folder| is_taken(&folder.join(".git")));
-        let levels = above.into_iter().take(root.unwrap_or(0) + 1);
-        Self { levels: levels.map(Path::to_path_buf).collect() }
+        Self { levels: project_levels(start) }
     }
 
     /// The folder that links of its directories may not leave.

@@ -1,6 +1,7 @@
 //! [`Directory`]: one folder of skills that the operator named, or the one that a repository's pointer leads to.
 
 use std::{
+    borrow::Cow,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -45,6 +46,10 @@ pub struct Directory {
     policy: Arc<LinkPolicy>,
     origin: Origin,
     scope: Scope,
+    /// The project that it must stay in, where only the project's file names it.
+    project: Option<PathBuf>,
+    /// Whether only a project's file names it.
+    of_project: bool,
     /// Whether it may be missing.
     optional: bool,
     /// The repository whose current generation it is.
@@ -57,8 +62,8 @@ pub enum SourceError {
     /// It is not there, or is no folder.
     #[error("{origin}: there is no directory {}", path.display())]
     Missing {
-        /// The variable or flag that names it.
-        origin: &'static str,
+        /// The variable, the flag or the line of a file that names it.
+        origin: Cow<'static, str>,
         /// Where it should be.
         path: PathBuf,
     },
@@ -76,6 +81,9 @@ impl SourceError {
     /// What to do.
     pub fn hint(&self) -> &'static str {
         match self {
+            Self::Missing { origin, .. } if origin.contains(':') => {
+                "create it, or take it out of the file: `skills-mcp remove PATH`"
+            }
             Self::Missing { .. } => {
                 "create it, or name another one; `skills-mcp demo` shows an example"
             }
@@ -87,15 +95,38 @@ impl SourceError {
 impl Directory {
     /// Checks that the folder is there. One whose `skills/` holds its skills stands for that folder.
     pub fn open(named: &NamedDirectory, trust: Trust) -> Result<Self, SourceError> {
-        let links = if trust == Trust::Strict { Links::Inside } else { Links::Follow };
+        let is_limited = trust == Trust::Strict || named.project.is_some();
+        let links = if is_limited { Links::Inside } else { Links::Follow };
         let path = content_folder(&named.path, links);
         match Root::open(&path, links) {
             Ok(_) => {
-                Ok(Self { consented: named.path.clone(), ..Self::named(&named.name, path, links) })
+                let directory = Self {
+                    consented: named.path.clone(),
+                    project: named.project.clone(),
+                    of_project: named.project.is_some(),
+                    ..Self::named(&named.name, path.clone(), links)
+                };
+                let closed = SourceError::Closed { path: path.clone(), error: DiskError::NotFound };
+                directory.at(path).ok_or(closed)
             }
-            Err(DiskError::NotFound) => Err(SourceError::Missing { origin: named.origin, path }),
+            Err(DiskError::NotFound) => {
+                Err(SourceError::Missing { origin: named.origin.clone(), path })
+            }
             Err(error) => Err(SourceError::Closed { path, error }),
         }
+    }
+
+    /// The same source in this folder. Links may not leave the folder, or the project where it belongs to one; none where the
+    /// folder is not in the project.
+    fn at(self, path: PathBuf) -> Option<Self> {
+        let Some(project) = self.project.clone() else {
+            return Some(Self { boundary: path.clone(), path, inside: RelPath::root(), ..self });
+        };
+        let inside = match path.strip_prefix(&project).ok()?.to_str()? {
+            "" => RelPath::root(),
+            inside => RelPath::parse(inside).ok()?,
+        };
+        Some(Self { path, boundary: project, inside, ..self })
     }
 
     /// The same source as things are now: a named directory may have got skills beside its `skills/`, or lost them.
@@ -104,8 +135,7 @@ impl Directory {
         if self.scope == Scope::Bundles || self.repository.is_some() {
             return self.clone();
         }
-        let path = content_folder(&self.consented, self.links);
-        Self { boundary: path.clone(), path, ..self.clone() }
+        self.clone().at(content_folder(&self.consented, self.links)).unwrap_or_else(|| self.clone())
     }
 
     fn named(name: &str, path: PathBuf, links: Links) -> Self {
@@ -119,6 +149,8 @@ impl Directory {
             policy: Arc::default(),
             origin: Origin::Named,
             scope: Scope::All,
+            project: None,
+            of_project: false,
             optional: false,
             repository: None,
         }
@@ -184,6 +216,7 @@ impl Directory {
         self.name == other.name
             && self.path == other.path
             && self.boundary == other.boundary
+            && self.of_project == other.of_project
             && self.origin == other.origin
     }
 
@@ -195,6 +228,17 @@ impl Directory {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether only a project's file names it: its scripts get no more than those of a repository.
+    pub fn is_of_project(&self) -> bool {
+        self.of_project
+    }
+
+    /// The same as a source that only a project's file names, where it is one.
+    #[must_use]
+    pub fn named_by_project(self, of_project: bool) -> Self {
+        Self { of_project, ..self }
     }
 
     /// Whether there is anything to scan.
@@ -277,7 +321,8 @@ impl Directory {
             }
             None => real_path(&self.consented)?.to_string_lossy().into_owned(),
         };
-        Some(ServedContent { identity, source: Arc::clone(&self.name), config: self.config() })
+        let (source, config) = (Arc::clone(&self.name), self.config());
+        Some(ServedContent { identity, source, config, of_project: self.of_project })
     }
 
     /// Its `config.yaml`.

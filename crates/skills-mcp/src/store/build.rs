@@ -62,15 +62,8 @@ impl Refresher {
         }
         let router = before.map(|before| before.router.clone()).unwrap_or_default();
         let router = router.with(&catalog, &delta.numbers);
-        let root = |((source, scanned), config): ((&Directory, &ScannedSource), _)| SourceRoot {
-            path: scanned.place(source).to_owned(),
-            root: scanned.root().cloned(),
-            identity: scanned.identity(),
-            config,
-            remote: scanned.is_remote(),
-            commit: scanned.commit().cloned(),
-            changes: scanned.changes(),
-            repository: source.repository().cloned(),
+        let root = |((source, scanned), config): ((&Directory, &ScannedSource), _)| {
+            SourceRoot::of(source, scanned, config)
         };
         let roots = self.sources.iter().zip(&self.scanned).zip(configs).map(root).collect();
         let ready = before.and_then(|before| before.ready_index());

@@ -307,13 +307,19 @@ mod tests {
     async fn calls_wait_for_a_change_in_a_directory_and_not_for_what_a_sync_fetched() {
         let home = tempfile::tempdir().unwrap();
         let url = format!("file://{}", home.path().join("remote").display());
-        let named = NamedRepository { name: "team".into(), url, origin: "--repo" };
+        let named = NamedRepository {
+            name: "team".into(),
+            url,
+            origin: "--repo".into(),
+            of_project: false,
+        };
         let git = Arc::new(InstalledGit::default());
         let repository = Repository::open(&named, Some(home.path()), None, git).unwrap();
         let repository = Arc::new(repository);
         let repository = || Directory::of_repository(Arc::clone(&repository));
         let path = home.path().to_path_buf();
-        let named = NamedDirectory { name: "own".into(), path, origin: "--dir" };
+        let named =
+            NamedDirectory { name: "own".into(), path, origin: "--dir".into(), project: None };
         let directory = Directory::open(&named, Trust::default()).unwrap();
         assert!(is_answered_at_once(vec![repository()], true).await);
         assert!(!is_answered_at_once(vec![repository()], false).await);
@@ -328,7 +334,12 @@ mod tests {
             home.write(&format!("skills/{name}/SKILL.md"), text);
         };
         bundle("old", "orchards");
-        let named = NamedDirectory { name: "own".into(), path: home.skills(), origin: "--dir" };
+        let named = NamedDirectory {
+            name: "own".into(),
+            path: home.skills(),
+            origin: "--dir".into(),
+            project: None,
+        };
         let source = Directory::open(&named, Trust::default()).unwrap();
         let store = Store::new(vec![source], ConfigLayers::default());
         let before = store.refresh(Cause::Start).snapshot;
@@ -357,7 +368,12 @@ mod tests {
         // Two skills say the same, one of them under another name.
         write("first", "orchards");
         write("second", "orchards");
-        let named = NamedDirectory { name: "own".into(), path: home.skills(), origin: "--dir" };
+        let named = NamedDirectory {
+            name: "own".into(),
+            path: home.skills(),
+            origin: "--dir".into(),
+            project: None,
+        };
         let source = Directory::open(&named, Trust::default()).unwrap();
         let store = Store::new(vec![source], ConfigLayers::default());
         let snapshot = store.refresh(Cause::Start).snapshot;

@@ -72,12 +72,35 @@ pub(super) struct SourceRoot {
     pub(super) config: [Option<Stamp>; 2],
     /// Whether it is on a network file system.
     pub(super) remote: bool,
+    /// Whether only a project's file names it.
+    pub(super) of_project: bool,
     /// The commit it is, where it comes from a repository.
     pub(super) commit: Option<Arc<str>>,
     /// How many changes were seen below it.
     pub(super) changes: u64,
     /// The repository it comes from.
     pub(super) repository: Option<Arc<Repository>>,
+}
+
+impl SourceRoot {
+    /// A source as a scan found it.
+    pub(super) fn of(
+        source: &Directory,
+        scanned: &ScannedSource,
+        config: [Option<Stamp>; 2],
+    ) -> Self {
+        Self {
+            path: scanned.place(source).to_owned(),
+            root: scanned.root().cloned(),
+            identity: scanned.identity(),
+            config,
+            remote: scanned.is_remote(),
+            of_project: source.is_of_project(),
+            commit: scanned.commit().cloned(),
+            changes: scanned.changes(),
+            repository: source.repository().cloned(),
+        }
+    }
 }
 
 /// Why a file of a skill could not be served.
@@ -195,12 +218,12 @@ impl Snapshot {
         self.roots.iter().map(|source| source.changes).sum()
     }
 
-    /// Whether a skill is in a directory that the operator named, and not in a repository, a plugin or a client's
-    /// directory.
+    /// Whether a skill is in a directory that the operator named, and not in a repository, a plugin, a client's directory or a
+    /// directory that a project's file names.
     pub fn is_in_named_directory(&self, skill: &Skill) -> bool {
         let origin = self.catalog.sources().get(skill.source).map(|source| &source.origin);
-        let fetched = self.roots.get(skill.source).is_none_or(|source| source.commit.is_some());
-        matches!(origin, Some(Origin::Named)) && !fetched
+        let of_others = |source: &SourceRoot| source.commit.is_some() || source.of_project;
+        matches!(origin, Some(Origin::Named)) && !self.roots.get(skill.source).is_none_or(of_others)
     }
 
     /// Whether reading a file may take long.

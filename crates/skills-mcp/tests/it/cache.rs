@@ -37,7 +37,12 @@ impl Dice {
 }
 
 fn store(home: &Home, cached: bool) -> Store {
-    let named = NamedDirectory { name: "team".into(), path: home.skills(), origin: "--dir" };
+    let named = NamedDirectory {
+        name: "team".into(),
+        path: home.skills(),
+        origin: "--dir".into(),
+        project: None,
+    };
     let source = Directory::open(&named, Trust::Named).unwrap();
     let place = cached.then(|| home.path());
     Store::cached(vec![source], None, ConfigLayers::default(), place)
@@ -232,7 +237,8 @@ fn a_cache_of_other_sources_is_another_cache_and_old_ones_go() {
             bundle("b", "Paint the harbour", "Text."),
         );
         let path = home.path().join(format!("other-{number}"));
-        let named = NamedDirectory { name: "team".into(), path, origin: "--dir" };
+        let named =
+            NamedDirectory { name: "team".into(), path, origin: "--dir".into(), project: None };
         let source = Directory::open(&named, Trust::Named).unwrap();
         let store = Store::cached(vec![source], None, ConfigLayers::default(), Some(home.path()));
         let snapshot = store.refresh(Cause::Start).snapshot;

@@ -211,6 +211,9 @@ directories and plugins set nothing.
 - **A record that cannot be read or written** (a read-only home, a damaged file) lets content narrow only; the message names the file.
   Nothing else stops. Delete a damaged one, and every source counts as served for the first time.
 - An invalid value counts as left out; one under `scripts` turns scripts off until it is fixed, and does not go on record.
+- **A project's `.skills-mcp.yaml`** may name sources and tool sets and nothing else, and is not used until you agree to it with
+  `skills-mcp trust`. The record has the file's real path and the digest of its text, so a change asks again. What its sources ask for waits from
+  the start: serving them for the first time is no consent ([limits](configuration.md#a-projects-file)).
 - Only the first source's `config.yaml` counts, but for `git.*` and `refresh.*`, which apply to each repository by itself.
 ";
 

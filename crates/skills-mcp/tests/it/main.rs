@@ -62,6 +62,7 @@ mod scripts;
 mod siblings;
 mod skill_lifecycle;
 mod skill_tool;
+mod sources;
 mod stats;
 mod support;
 mod surface;

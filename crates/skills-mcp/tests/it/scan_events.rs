@@ -96,7 +96,7 @@ proptest! {
         prop::collection::vec(edit(), 1..5), 1..10,
     )) {
         let home = Home::with("//- first.md\nx\n");
-        let named = NamedDirectory { name: "main".into(), path: home.skills(), origin: "--dir" };
+        let named = NamedDirectory { name: "main".into(), path: home.skills(), origin: "--dir".into(), project: None };
         let directory = Directory::open(&named, Trust::Named).unwrap();
         let mut watch = Watch::open().unwrap();
         let mut scanned = ScannedSource::default();

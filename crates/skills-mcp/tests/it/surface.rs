@@ -51,7 +51,12 @@ struct Calls {
 impl Calls {
     fn new() -> Self {
         let home = Home::with(ROOT_TREE);
-        let named = NamedDirectory { name: "team".into(), path: home.skills(), origin: "--dir" };
+        let named = NamedDirectory {
+            name: "team".into(),
+            path: home.skills(),
+            origin: "--dir".into(),
+            project: None,
+        };
         let source = Directory::open(&named, Trust::Named).unwrap();
         let environment = Environment::default();
         let stack =

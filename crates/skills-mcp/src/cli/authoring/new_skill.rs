@@ -147,7 +147,7 @@ fn skills_folder_of(context: &Context) -> Result<PathBuf, Failure> {
     {
         return Ok(found);
     }
-    let Some(named) = context.named().directories.into_iter().next() else {
+    let Some(named) = context.named()?.directories().next().cloned() else {
         return Err(Failure::usage(
             "there is no folder of skills here or above",
             "`skills-mcp init` makes one; --dir PATH names another",

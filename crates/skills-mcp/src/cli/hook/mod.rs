@@ -110,7 +110,7 @@ fn answer(context: &Context, client: &'static KnownClient) -> Option<Value> {
     stdin().take(MAX_INPUT_BYTES).read_to_string(&mut input).ok()?;
     let submitted: SubmittedPrompt = serde_json::from_str(&input).ok()?;
     let client = submitted.sender(client, &context.environment);
-    let mut context = context.clone();
+    let mut context = Context { quiet: true, ..context.clone() };
     // Some clients start hooks in a folder of their own.
     context.environment.directory = submitted.cwd.unwrap_or(context.environment.directory);
     let suggested = suggested(&context, &submitted.prompt)?;

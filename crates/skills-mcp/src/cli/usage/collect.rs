@@ -62,7 +62,7 @@ pub(super) fn run(context: &Context, options: &CollectOptions) -> Result<ExitCod
     let guard = Arc::new(HttpGuard::new(listen, &options.hosts, tokens)?);
     let address = archive_address(&options.store)?;
     let keep_for = Keep { events: options.keep_days, counts: options.keep_counts_days };
-    let store = if context.named().is_empty() { None } else { Some(Arc::new(context.store()?)) };
+    let store = if context.named()?.is_empty() { None } else { Some(Arc::new(context.store()?)) };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(async {
         let stop = transport::signal();

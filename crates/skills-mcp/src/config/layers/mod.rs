@@ -13,6 +13,7 @@ use super::{
     keys::{ConfigKey, KEYS},
     layer::{Layer, Setting, SettingOrigin},
     settings::Settings,
+    source_list::LIST_KEYS,
     trust::Trust,
     value::ConfigValue,
 };
@@ -63,11 +64,7 @@ impl ConfigLayers {
     pub fn read(environment: &Environment, flags: &[String]) -> Result<Self, ConfigError> {
         let consent = ConsentFile::new(environment.home.as_deref());
         let mut stack = Self { trust: trust(environment)?, consent, ..Self::default() };
-        let user_files = [
-            environment.home.as_ref().map(|home| home.join(".skills-mcp/config.yaml")),
-            environment.config_home.as_ref().map(|config| config.join("skills-mcp/config.yaml")),
-        ];
-        for file in user_files.into_iter().flatten() {
+        for file in environment.user_files() {
             let name = file.display().to_string();
             let text = read_optional(&file).map_err(|error| ConfigError::Unreadable {
                 file: name.clone(),
@@ -142,7 +139,11 @@ impl ConfigLayers {
     /// The same, limited by the record of consent for the source.
     pub fn resolve_source(&self, served: Option<&ServedContent>) -> ResolvedConfig {
         let Some(served) = served else { return self.resolve(None) };
-        let consent = self.consent.consent(&served.identity);
+        let mut consent = self.consent.consent(&served.identity);
+        // The operator did not name a project's source, so that serving it first is no consent.
+        if served.of_project && consent == Consent::First {
+            consent = Consent::Known(PinnedValues::default());
+        }
         let resolved = self.resolve_with(Some((served, &consent)));
         // Under strict trust content gets less than it asks for, which must not limit it later.
         if !self.records || self.trust == Trust::Strict {
@@ -225,12 +226,13 @@ fn did_you_mean(name: &str) -> String {
 }
 
 fn user_layer(file: String, text: &str) -> Result<Layer, ConfigError> {
-    Layer::from_yaml(SettingOrigin::User(file.clone()), text).map_err(|error| ConfigError::Syntax {
-        file,
-        line: error.at.line,
-        column: error.at.column,
-        message: error.message,
-    })
+    let mut layer = Layer::from_yaml(SettingOrigin::User(file.clone()), text)
+        .map_err(|error| ConfigError::syntax(file, error))?;
+    // What is no setting is read by `source_list`.
+    layer
+        .unknown
+        .retain(|(name, _)| !LIST_KEYS.contains(&name.split('.').next().unwrap_or_default()));
+    Ok(layer)
 }
 
 fn flag_layer(flags: &[String]) -> Result<Layer, ConfigError> {

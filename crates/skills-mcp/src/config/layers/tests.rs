@@ -11,7 +11,12 @@ fn content(text: &str) -> ServedContent {
         file: "/c/config.yaml".into(),
         text: Ok(text.to_owned()),
     };
-    ServedContent { identity: "/c".into(), source: "team".into(), config: Some(config) }
+    ServedContent {
+        identity: "/c".into(),
+        source: "team".into(),
+        config: Some(config),
+        of_project: false,
+    }
 }
 
 fn stack(variables: &[(&'static str, &str)], flags: &[&str]) -> Result<ConfigLayers, ConfigError> {

@@ -106,7 +106,7 @@ impl GitError {
             }
             Self::NoCommit(_) => "pin a commit that was pushed, by all of its digits".to_owned(),
             Self::Slow { .. } | Self::Unreachable { .. } => {
-                "it is tried again by itself; `skills-mcp sync` tries now".to_owned()
+                "a server tries again by itself; `skills-mcp sync` tries now".to_owned()
             }
             Self::OverQuota { folder, .. } => format!(
                 "set git.max_total_bytes to more in your own configuration, or remove the folders of repositories that are not used any more from {}; what was fetched before is still served",

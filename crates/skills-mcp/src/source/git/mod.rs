@@ -23,6 +23,7 @@ mod tools;
 mod url;
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
     fmt,
     path::{Path, PathBuf},
@@ -78,16 +79,16 @@ impl fmt::Debug for Repository {
 pub(crate) enum RepositoryError {
     #[error("{origin}: the URL {error}")]
     Url {
-        /// The variable or flag that names it.
-        origin: &'static str,
+        /// The variable, the flag or the line of a file that names it.
+        origin: Cow<'static, str>,
         error: UrlError,
     },
     #[error("SKILLS_BRANCH or git.branch: `{0}` cannot be a branch")]
     Branch(String),
     #[error("{origin}: there is no home folder to keep the repository in")]
     NoHome {
-        /// The variable or flag that names it.
-        origin: &'static str,
+        /// The variable, the flag or the line of a file that names it.
+        origin: Cow<'static, str>,
     },
 }
 
@@ -111,9 +112,9 @@ impl Repository {
         branch: Option<&str>,
         git: Arc<InstalledGit>,
     ) -> Result<Self, RepositoryError> {
-        let origin = named.origin;
-        let remote =
-            Remote::parse(&named.url).map_err(|error| RepositoryError::Url { origin, error })?;
+        let origin = named.origin.clone();
+        let remote = Remote::parse(&named.url)
+            .map_err(|error| RepositoryError::Url { origin: origin.clone(), error })?;
         if let Some(branch) = branch.filter(|branch| !is_branch(branch)) {
             return Err(RepositoryError::Branch(branch.escape_debug().to_string()));
         }

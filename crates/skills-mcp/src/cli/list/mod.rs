@@ -1,4 +1,6 @@
-//! `list`: the tree of skills, drawn.
+//! `list`: the tree of skills, drawn; with `--sources` where they come from.
+
+mod sources;
 
 use std::process::ExitCode;
 
@@ -25,6 +27,9 @@ pub(super) struct ListOptions {
     /// Show what is not served too, and why
     #[arg(long)]
     all: bool,
+    /// Show the sources instead, and what names each
+    #[arg(long, conflicts_with_all = ["path", "all"])]
+    sources: bool,
     /// Print what the `list_skills` tool answers
     #[arg(long)]
     json: bool,
@@ -33,6 +38,10 @@ pub(super) struct ListOptions {
 pub(super) fn run(context: &Context, options: &ListOptions) -> Result<ExitCode, Failure> {
     let mut out = Output::new();
     let opened = context.opened()?;
+    if options.sources {
+        sources::print(&opened, options.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if options.json && !options.all {
         let path = options.path.iter().map(|path| ("path".to_owned(), json!(path)));
         out.json_text(&opened.call("list_skills", path.collect())?);

@@ -1,4 +1,7 @@
-//! `trust`: what each source asks for, what is on record for it, what waits for consent; and the operator's answer.
+//! `trust`: what each source asks for, what is on record for it, what waits for consent; the same of the project's file; and the
+//! operator's answer.
+
+mod project;
 
 use std::{
     path::{Path, PathBuf},
@@ -16,18 +19,19 @@ use super::{
 };
 use crate::{
     config::{
-        ConfigKey, ConfigValue, ConsentRecord, KEYS, PinnedValues, ResolvedConfig, SettingOrigin,
+        ConfigKey, ConfigValue, ConsentRecord, KEYS, PinnedValues, ProjectFile, ResolvedConfig,
+        SettingOrigin,
     },
     paths::{is_folder, real_path},
     source::Directory,
     store::Store,
 };
 
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 pub(super) struct TrustOptions {
-    /// Only this source: its name, its folder or its URL
+    /// Only this source: its name, its folder or its URL; or the project's .skills-mcp.yaml
     source: Option<String>,
-    /// Agree to the settings that are asked for now
+    /// Agree to the settings that are asked for now, or to the project's file
     #[arg(long, conflicts_with = "revoke")]
     yes: bool,
     /// Take consent back: nothing that a source asks for beyond the defaults applies any more
@@ -46,6 +50,8 @@ pub(super) struct Asking {
     asked: Option<PinnedValues>,
     recorded: Result<Option<ConsentRecord>, String>,
     rows: Vec<Row>,
+    /// Whether only the project's file names it.
+    of_project: bool,
 }
 
 struct Row {
@@ -80,41 +86,85 @@ impl State {
 }
 
 pub(super) fn run(context: &Context, options: &TrustOptions) -> Result<ExitCode, Failure> {
-    let (store, mut asking) = asked_for(context, options.source.as_deref())?;
+    let context = &Context { quiet: true, ..context.clone() };
+    let wanted = options.source.as_deref();
     let mut out = Output::new();
+    let mut project = project::concerned(context, wanted)?;
+    if let Some(known) = project.as_ref().filter(|_| options.revoke) {
+        project::answer(context, known, false)?;
+        project = project::concerned(context, wanted)?;
+    }
+    if let Some(project) = &project {
+        // After a yes it is shown as it is then.
+        let will_agree = options.yes && project.waits();
+        if !options.json && !will_agree {
+            project::print(&mut out, project);
+        }
+        if agreed_to_project(context, options, project)? {
+            // Its sources are known from now on, and what they ask for is not agreed to unseen.
+            return run(context, &TrustOptions { yes: false, ..options.clone() });
+        }
+    }
+    let (store, mut asking) = asked_for(context, wanted, project.is_some())?;
     let decided = options.yes || options.revoke;
     if decided {
         answer(&store, &asking, options.revoke)?;
-        asking = all(&store, options.source.as_deref());
+        asking = all(&store, wanted);
     }
     let waits = asking.iter().any(Asking::waits);
+    let project_waits = !options.revoke && project.as_ref().is_some_and(ProjectFile::waits);
+    let code = u8::from(waits || project_waits);
     if options.json {
-        out.json(&json!({"sources": asking.iter().map(Asking::json).collect::<Vec<_>>()}));
-        return Ok(ExitCode::from(u8::from(waits)));
+        let asking: Vec<Json> = asking.iter().map(Asking::json).collect();
+        let project = project.as_ref().map(project::json);
+        out.json(&json!({"sources": asking, "project": project}));
+        return Ok(ExitCode::from(code));
     }
     for source in &asking {
         source.print(&mut out);
     }
-    if !waits {
+    if code == 0 {
         return Ok(ExitCode::SUCCESS);
     }
-    if confirmed("Agree to what waits?") {
+    if waits && confirmed("Agree to what waits?") {
         answer(&store, &asking, false)?;
         out.line("recorded; servers apply it with their next call or scan");
         return Ok(ExitCode::SUCCESS);
     }
-    out.line(dim("`skills-mcp trust --yes` agrees to what waits"));
-    Ok(ExitCode::from(1))
+    if !options.revoke {
+        out.line(dim("`skills-mcp trust --yes` agrees to what waits"));
+    }
+    Ok(ExitCode::from(code))
 }
 
-/// The sources that may ask for something. One that is not served already may be named by its folder or URL.
+/// Whether the operator agrees, now, to a project's file that waits.
+fn agreed_to_project(
+    context: &Context,
+    options: &TrustOptions,
+    project: &ProjectFile,
+) -> Result<bool, Failure> {
+    let asks = !options.json && !options.revoke;
+    let agrees = || options.yes || (asks && confirmed("Use what this project's file names?"));
+    if !project.waits() || !agrees() {
+        return Ok(false);
+    }
+    project::answer(context, project, true)?;
+    if !options.json {
+        Output::new().line("recorded; servers use it from their next start");
+    }
+    Ok(true)
+}
+
+/// The sources that may ask for something. One that is not served already may be named by its folder or URL. Where the
+/// project's file is shown there may be none.
 fn asked_for(
     context: &Context,
     wanted: Option<&str>,
+    of_project: bool,
 ) -> Result<(Arc<Store>, Vec<Asking>), Failure> {
     let store = context.opened()?.store;
     let asking = all(&store, wanted);
-    if !asking.is_empty() {
+    if !asking.is_empty() || of_project {
         return Ok((store, asking));
     }
     let Some(wanted) = wanted else {
@@ -171,7 +221,8 @@ impl Asking {
         let recorded = store.consent().recorded(&served.identity);
         let rows = asked.iter().flat_map(|asked| rows(asked, &recorded, &config)).collect();
         let name = served.source.to_string();
-        Some(Self { name, identity: served.identity, asked, recorded, rows })
+        let (identity, of_project) = (served.identity, served.of_project);
+        Some(Self { name, identity, asked, recorded, rows, of_project })
     }
 
     fn is_called(&self, wanted: &str) -> bool {
@@ -198,6 +249,9 @@ impl Asking {
     /// Since when what is on record.
     fn standing(&self) -> String {
         match &self.recorded {
+            Ok(None) if self.of_project => {
+                "named by the project's file: what it asks for waits until you agree".to_owned()
+            }
             Ok(None) => "not served yet: what it asks for goes on record when it is".to_owned(),
             Ok(Some(known)) if known.agreed => {
                 format!("on record since {}: as you decided", known.since)

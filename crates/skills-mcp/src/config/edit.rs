@@ -1,0 +1,511 @@
+//! [`ConfigText`]: a configuration file as text that is changed in one place and stays the same byte for byte elsewhere.
+//!
+//! Whole lines are put in and taken out, and what comes of it is parsed again: a change counts only if it means exactly what was
+//! wanted. A file that is written in a way that lines cannot change is refused, with the lines to write by hand. Pure. Not here:
+//! which file it is, and whether a value is allowed.
+
+use skills_core::{
+    diagnostic::Position,
+    yaml::{self, CoreScalar, YamlEntry, YamlError, YamlNode, YamlValue},
+};
+use thiserror::Error;
+
+use super::value::ConfigValue;
+
+/// A configuration file's text, which is YAML.
+#[derive(Debug, Clone)]
+pub struct ConfigText {
+    text: String,
+    root: YamlNode,
+    /// Whether a byte order mark stands before the text.
+    marked: bool,
+}
+
+/// Why a file was not changed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum EditError {
+    /// It is no YAML.
+    #[error("{}:{}: {}", .0.at.line, .0.at.column, .0.message)]
+    Syntax(YamlError),
+    /// Lines cannot change it.
+    #[error("{line}: this part of the file is not in plain lines")]
+    NotLines {
+        /// Where.
+        line: u32,
+        /// The lines to write by hand; none where something is taken out.
+        by_hand: Vec<String>,
+    },
+}
+
+/// How far what is below a key is indented where no other line shows it.
+const INDENT: &str = "  ";
+
+impl ConfigText {
+    /// Reads a file's text.
+    pub fn read(text: &str) -> Result<Self, EditError> {
+        let (marked, text) = match text.strip_prefix('\u{feff}') {
+            Some(text) => (true, text),
+            None => (false, text),
+        };
+        let root = yaml::parse(text).map_err(EditError::Syntax)?;
+        Ok(Self { text: text.to_owned(), root, marked })
+    }
+
+    /// The text.
+    pub fn text(&self) -> String {
+        if self.marked { format!("\u{feff}{}", self.text) } else { self.text.clone() }
+    }
+
+    /// The same with these entries at the end of `sources:`. Each has its fields, such as `dir` and `~/skills`.
+    pub fn with_sources(&self, entries: &[Vec<(&str, String)>]) -> Result<Self, EditError> {
+        let (indent, at, key) = match self.entry("sources") {
+            None => (INDENT.to_owned(), self.end(), Some("sources:".to_owned())),
+            Some(found) if found.value.is_null() => (INDENT.to_owned(), found.at.line, None),
+            Some(found) => {
+                let first = found.value.items().and_then(<[_]>::first);
+                let indent = first.and_then(|first| self.dash(first));
+                let by_hand = item_lines(INDENT, entries);
+                let indent = indent.ok_or(EditError::NotLines { line: found.at.line, by_hand })?;
+                (indent, last_line(found), None)
+            }
+        };
+        let items = item_lines(&indent, entries);
+        let lines: Vec<String> = key.into_iter().chain(items.clone()).collect();
+        let wanted = self.root_with("sources", |list| {
+            let mut items = list.and_then(|list| list.items()).unwrap_or_default().to_vec();
+            items.extend(entries.iter().map(|fields| item(fields)));
+            Some(node(YamlValue::Sequence(items)))
+        });
+        self.changed(&[], Some((at, &lines)), &wanted, &items)
+    }
+
+    /// The same without these entries of `sources:`; without the key where none is left.
+    pub fn without_sources(&self, numbers: &[usize]) -> Result<Self, EditError> {
+        let Some(found) = self.entry("sources") else { return Ok(self.clone()) };
+        let items = found.value.items().unwrap_or_default();
+        let mut removed: Vec<(u32, u32)> = Vec::new();
+        for item in numbers.iter().filter_map(|number| items.get(*number)) {
+            if self.dash(item).is_none() {
+                return Err(EditError::NotLines { line: item.at.line, by_hand: Vec::new() });
+            }
+            removed.push((item.at.line, last_line_of(item).max(item.at.line)));
+        }
+        let stays = |number: &usize| !numbers.contains(number);
+        let left: Vec<YamlNode> = (0..items.len())
+            .filter(stays)
+            .filter_map(|number| items.get(number).map(bare))
+            .collect();
+        if left.is_empty() {
+            removed.push((found.at.line, found.at.line));
+        }
+        let wanted = self.root_with("sources", |_| {
+            (!left.is_empty()).then_some(node(YamlValue::Sequence(left)))
+        });
+        self.changed(&removed, None, &wanted, &[])
+    }
+
+    /// The same with this value, as YAML, of a key such as `matching.min_score`.
+    pub fn with_value(&self, key: &str, value: &str) -> Result<Self, EditError> {
+        let (group, name) = key.split_once('.').unwrap_or((key, ""));
+        let parsed = yaml::parse(value).map_err(EditError::Syntax)?;
+        let line = format!("{name}: {value}");
+        let by_hand = vec![format!("{group}:"), format!("{INDENT}{line}")];
+        let wanted = self.root_with(group, |found| {
+            let mut entries = found.and_then(YamlNode::entries).unwrap_or_default().to_vec();
+            set(&mut entries, name, Some(bare(&parsed)));
+            Some(node(YamlValue::Mapping(entries)))
+        });
+        let Some(found) = self.entry(group) else {
+            return self.changed(&[], Some((self.end(), &by_hand)), &wanted, &by_hand);
+        };
+        if found.value.is_null() {
+            let lines = [format!("{INDENT}{line}")];
+            return self.changed(&[], Some((found.at.line, &lines)), &wanted, &by_hand);
+        }
+        let entries = found.value.entries().unwrap_or_default();
+        let refused = || EditError::NotLines { line: found.at.line, by_hand: by_hand.clone() };
+        let first = entries.first().filter(|first| first.at.line > found.at.line);
+        let indent = first.and_then(|first| self.indent(first.at)).ok_or_else(refused)?;
+        let Some(old) = entries.iter().find(|entry| entry.key == name) else {
+            let lines = [format!("{indent}{line}")];
+            return self.changed(&[], Some((last_line(found), &lines)), &wanted, &by_hand);
+        };
+        let range = (old.at.line, last_line(old));
+        let rest = self.after_value(old).ok_or_else(refused)?;
+        let lines = [format!("{indent}{line}{rest}")];
+        self.changed(&[range], Some((range.0.saturating_sub(1), &lines)), &wanted, &by_hand)
+    }
+
+    /// The same without a key; without its group where nothing else is in it. None where the key is not there.
+    pub fn without_value(&self, key: &str) -> Result<Option<Self>, EditError> {
+        let (group, name) = key.split_once('.').unwrap_or((key, ""));
+        let Some(found) = self.entry(group) else { return Ok(None) };
+        let entries = found.value.entries().unwrap_or_default();
+        let Some(old) = entries.iter().find(|entry| entry.key == name) else { return Ok(None) };
+        let is_only = entries.len() == 1;
+        let start = if is_only { found.at.line } else { old.at.line };
+        let wanted = self.root_with(group, |found| {
+            let mut entries = found.and_then(YamlNode::entries).unwrap_or_default().to_vec();
+            set(&mut entries, name, None);
+            (!entries.is_empty()).then_some(node(YamlValue::Mapping(entries)))
+        });
+        let mut removed = vec![(old.at.line, last_line(old))];
+        removed.extend(is_only.then_some((start, start)));
+        self.changed(&removed, None, &wanted, &[]).map(Some)
+    }
+
+    fn entry(&self, key: &str) -> Option<&YamlEntry> {
+        self.root.entries()?.iter().find(|entry| entry.key == key)
+    }
+
+    fn lines(&self) -> Vec<&str> {
+        self.text.split('\n').collect()
+    }
+
+    fn line(&self, number: u32) -> Option<&str> {
+        self.lines().get((number as usize).checked_sub(1)?).copied()
+    }
+
+    /// After so many lines the text ends.
+    fn end(&self) -> u32 {
+        let lines = self.lines();
+        let ends_with_break = lines.last().is_some_and(|last| last.is_empty());
+        u32::try_from(lines.len() - usize::from(ends_with_break)).unwrap_or(u32::MAX)
+    }
+
+    /// What is before the dash of a list's item, where the item starts in the dash's line.
+    fn dash(&self, item: &YamlNode) -> Option<String> {
+        let (before, _) = self.line(item.at.line)?.split_once("- ")?;
+        before.trim().is_empty().then(|| before.to_owned())
+    }
+
+    /// What is before a key, where nothing but space is.
+    fn indent(&self, at: Position) -> Option<String> {
+        let line = self.line(at.line)?;
+        let before: String = line.chars().take(at.column.saturating_sub(1) as usize).collect();
+        before.trim().is_empty().then_some(before)
+    }
+
+    /// What follows a key's value in its line: space and a comment. None where the value cannot be replaced by lines.
+    fn after_value(&self, entry: &YamlEntry) -> Option<String> {
+        let line = self.line(entry.at.line)?;
+        if last_line(entry) > entry.at.line {
+            let inside = self.lines();
+            let mut inside = inside
+                .iter()
+                .skip(entry.at.line as usize)
+                .take((last_line(entry) - entry.at.line) as usize);
+            return (!line.contains('#') && !inside.any(|line| line.contains('#')))
+                .then(String::new);
+        }
+        if entry.value.is_null() && entry.value.at.line != entry.at.line {
+            return (!line.contains('#')).then(String::new);
+        }
+        let start = entry.value.at.column.saturating_sub(1) as usize;
+        let value: String = line.chars().skip(start).collect();
+        let rest = value_end(&value).and_then(|end| value.get(end..))?;
+        Some(rest.trim_end_matches('\r').to_owned())
+    }
+
+    /// The root without positions, with another value of one of its keys.
+    fn root_with(
+        &self,
+        key: &str,
+        change: impl FnOnce(Option<&YamlNode>) -> Option<YamlNode>,
+    ) -> YamlNode {
+        let root = bare(&self.root);
+        let mut entries = root.entries().unwrap_or_default().to_vec();
+        let changed = change(root.get(key));
+        set(&mut entries, key, changed);
+        node(YamlValue::Mapping(entries))
+    }
+
+    /// The text without these ranges of lines and with others after a line, if it then means what is wanted.
+    fn changed(
+        &self,
+        removed: &[(u32, u32)],
+        added: Option<(u32, &[String])>,
+        wanted: &YamlNode,
+        by_hand: &[String],
+    ) -> Result<Self, EditError> {
+        let line_end = if self.text.contains("\r\n") { "\r" } else { "" };
+        let (after, new) = added.unwrap_or((u32::MAX, &[]));
+        let new: Vec<String> = new.iter().map(|line| format!("{line}{line_end}")).collect();
+        let mut lines: Vec<&str> = Vec::new();
+        if after == 0 {
+            lines.extend(new.iter().map(String::as_str));
+        }
+        for (number, line) in (1_u32..).zip(self.text.split('\n')) {
+            if !removed.iter().any(|(first, last)| (*first..=*last).contains(&number)) {
+                lines.push(line);
+            }
+            if number == after {
+                lines.extend(new.iter().map(String::as_str));
+            }
+        }
+        let text = lines.join("\n");
+        let is_wanted = |root: &YamlNode| {
+            let nothing = wanted.entries().is_some_and(<[_]>::is_empty);
+            bare(root) == *wanted || (nothing && root.is_null())
+        };
+        match yaml::parse(&text) {
+            Ok(root) if is_wanted(&root) => Ok(Self { text, root, marked: self.marked }),
+            _ => {
+                let line = removed.first().map_or(after.min(self.end()), |(first, _)| *first);
+                Err(EditError::NotLines { line, by_hand: by_hand.to_vec() })
+            }
+        }
+    }
+}
+
+/// A text as a YAML scalar that means this text.
+pub(super) fn scalar(text: &str) -> String {
+    let is_plain = |c: char| {
+        c.is_alphanumeric()
+            || matches!(c, '.' | '_' | '/' | '~' | '+' | '=' | '@' | ':' | '-' | '#')
+    };
+    let reads_back = || {
+        let parsed = yaml::parse(text).ok();
+        parsed.is_some_and(|parsed| parsed.core() == Some(CoreScalar::Text(text)))
+    };
+    if !text.is_empty() && text.chars().all(is_plain) && reads_back() {
+        return text.to_owned();
+    }
+    serde_json::Value::from(text).to_string()
+}
+
+impl ConfigValue {
+    /// The value as YAML in one line.
+    pub fn yaml(&self) -> String {
+        match self {
+            Self::Flag(flag) => flag.to_string(),
+            Self::Share(share) => share.to_string(),
+            Self::Count(count) => count.to_string(),
+            Self::Text(text) => scalar(text),
+            Self::Words(words) => {
+                let words: Vec<String> = words.iter().map(|word| scalar(word)).collect();
+                format!("[{}]", words.join(", "))
+            }
+            Self::Commands(pairs) | Self::Rules(pairs) => {
+                let pairs: Vec<String> = pairs
+                    .iter()
+                    .map(|(key, value)| format!("{}: {}", scalar(key), scalar(value)))
+                    .collect();
+                format!("{{{}}}", pairs.join(", "))
+            }
+        }
+    }
+}
+
+/// The lines of a list's items.
+fn item_lines(indent: &str, entries: &[Vec<(&str, String)>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for fields in entries {
+        for (number, (key, value)) in fields.iter().enumerate() {
+            let dash = if number == 0 { "- " } else { INDENT };
+            let value = if *key == "agents" { value.clone() } else { scalar(value) };
+            lines.push(format!("{indent}{dash}{key}: {value}"));
+        }
+    }
+    lines
+}
+
+/// The same as a node.
+fn item(fields: &[(&str, String)]) -> YamlNode {
+    let lines = item_lines("", &[fields.to_vec()]).join("\n");
+    let list = yaml::parse(&lines).ok();
+    let first = list.as_ref().and_then(|list| list.items()?.first()).map(bare);
+    first.unwrap_or_else(|| node(YamlValue::Sequence(Vec::new())))
+}
+
+fn node(value: YamlValue) -> YamlNode {
+    YamlNode { value, at: Position::default(), tagged: false }
+}
+
+/// The node without positions.
+fn bare(found: &YamlNode) -> YamlNode {
+    let value = match &found.value {
+        YamlValue::Scalar { .. } => found.value.clone(),
+        YamlValue::Sequence(items) => YamlValue::Sequence(items.iter().map(bare).collect()),
+        YamlValue::Mapping(entries) => {
+            let entry = |entry: &YamlEntry| YamlEntry {
+                at: Position::default(),
+                value: bare(&entry.value),
+                ..entry.clone()
+            };
+            YamlValue::Mapping(entries.iter().map(entry).collect())
+        }
+    };
+    YamlNode { value, at: Position::default(), tagged: found.tagged }
+}
+
+/// Sets or removes a key.
+fn set(entries: &mut Vec<YamlEntry>, key: &str, value: Option<YamlNode>) {
+    let Some(value) = value else {
+        entries.retain(|entry| entry.key != key);
+        return;
+    };
+    if let Some(entry) = entries.iter_mut().find(|entry| entry.key == key) {
+        entry.value = value;
+    } else {
+        let (key, at) = (key.to_owned(), Position::default());
+        entries.push(YamlEntry { key, at, is_text: true, value });
+    }
+}
+
+/// The last line of a key with its value.
+fn last_line(entry: &YamlEntry) -> u32 {
+    if entry.value.is_null() {
+        return entry.at.line;
+    }
+    entry.at.line.max(last_line_of(&entry.value))
+}
+
+fn last_line_of(found: &YamlNode) -> u32 {
+    match &found.value {
+        YamlValue::Scalar { .. } => found.at.line,
+        YamlValue::Sequence(items) => items.iter().map(last_line_of).fold(found.at.line, u32::max),
+        YamlValue::Mapping(entries) => entries.iter().map(last_line).fold(found.at.line, u32::max),
+    }
+}
+
+/// Where a value ends in its line; none where it goes on in the next one.
+fn value_end(text: &str) -> Option<usize> {
+    let (mut depth, mut quote, mut before, mut escaped) = (0_usize, None, ' ', false);
+    let mut end = text.len();
+    for (at, c) in text.char_indices() {
+        let opens = at == 0 || depth > 0;
+        match quote {
+            Some(open) => {
+                if c == open && !escaped {
+                    quote = None;
+                }
+                escaped = c == '\\' && open == '"' && !escaped;
+            }
+            None if opens && matches!(c, '"' | '\'') => quote = Some(c),
+            None if opens && matches!(c, '[' | '{') => depth += 1,
+            None if matches!(c, ']' | '}') => depth = depth.saturating_sub(1),
+            None if c == '#' && before.is_whitespace() && depth == 0 => {
+                end = at;
+                break;
+            }
+            None => {}
+        }
+        before = c;
+    }
+    let is_whole = depth == 0 && quote.is_none();
+    is_whole.then(|| text.get(..end).unwrap_or_default().trim_end_matches([' ', '\t', '\r']).len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dir(path: &str) -> Vec<Vec<(&'static str, String)>> {
+        vec![vec![("dir", path.to_owned())]]
+    }
+
+    fn added(text: &str, path: &str) -> String {
+        ConfigText::read(text).unwrap().with_sources(&dir(path)).unwrap().text()
+    }
+
+    // SOURCE-13
+    #[test]
+    fn an_entry_is_added_and_removed_and_everything_else_stays_byte_for_byte() {
+        for (text, number) in [
+            ("", 0),
+            ("# only a word\n", 0),
+            ("scripts:\n  enabled: false  # why\n\n# end\n", 0),
+            ("a:\n  b: 1", 0),
+            ("a:\r\n  b: 1\r\n", 0),
+            ("\u{feff}a:\n  b: 1\n", 0),
+            (
+                "sources:\n  - dir: x  # mine\n\n  # another\n  - repo: y\n    name: z\n\ntools: tree\n",
+                2,
+            ),
+            ("sources:\n- dir: x\ntools: tree\n", 1),
+            ("sources:\n    - dir: x\n      name: y\n", 1),
+        ] {
+            let before = ConfigText::read(text).unwrap();
+            let after = before.with_sources(&dir("~/my skills")).unwrap();
+            assert!(after.text().contains("- dir: \"~/my skills\""), "{}", after.text());
+            assert!(after.text().len() > text.len());
+            let again = after.without_sources(&[number]).unwrap();
+            assert_eq!(again.text(), text);
+        }
+        assert_eq!(
+            added("sources:\n  - dir: a\n# end\n", "b"),
+            "sources:\n  - dir: a\n  - dir: b\n# end\n"
+        );
+        assert_eq!(added("sources:\nx:\n  y: 1\n", "b"), "sources:\n  - dir: b\nx:\n  y: 1\n");
+        let two = ConfigText::read("sources:\n  - dir: a\n  - agents: true\n").unwrap();
+        assert_eq!(two.without_sources(&[0, 1]).unwrap().text(), "");
+        assert_eq!(two.without_sources(&[0]).unwrap().text(), "sources:\n  - agents: true\n");
+    }
+
+    // SOURCE-13
+    #[test]
+    fn what_lines_cannot_change_is_refused_with_the_lines_to_write() {
+        for text in [
+            "sources: [{dir: a}]\n",
+            "sources: []\n",
+            "{scripts: {enabled: true}}\n",
+            "a: 1\n...\n",
+            "sources:\n  -\n    dir: a\n",
+        ] {
+            let refused = ConfigText::read(text).unwrap().with_sources(&dir("b"));
+            let Err(EditError::NotLines { by_hand, .. }) = refused else {
+                panic!("{text}: {refused:?}")
+            };
+            assert_eq!(by_hand, ["  - dir: b"], "{text}");
+        }
+        assert!(matches!(ConfigText::read("a: [\n"), Err(EditError::Syntax(_))));
+    }
+
+    // CONFIG-9
+    #[test]
+    fn a_value_is_set_and_unset_and_comments_stay() {
+        let set = |text: &str, key: &str, value: &str| {
+            ConfigText::read(text).unwrap().with_value(key, value).map(|text| text.text())
+        };
+        for (text, key, value, expected) in [
+            ("", "a.b", "1", "a:\n  b: 1\n"),
+            ("# x\na:\n  b: 1  # why\n", "a.b", "2", "# x\na:\n  b: 2  # why\n"),
+            ("a:\n  b: 'x # y'  # why\n  c: 1\n", "a.b", "z", "a:\n  b: z  # why\n  c: 1\n"),
+            ("a:\n  b: [x, 'y]'] # why\n", "a.b", "[z]", "a:\n  b: [z] # why\n"),
+            ("a:\n  b: 1\n\nd:\n  e: 1\n", "a.c", "2", "a:\n  b: 1\n  c: 2\n\nd:\n  e: 1\n"),
+            ("a:\n", "a.b", "1", "a:\n  b: 1\n"),
+            (
+                "a:\n    b:\n      - x\n      - y\n    c: 1\n",
+                "a.b",
+                "[z]",
+                "a:\n    b: [z]\n    c: 1\n",
+            ),
+            ("a:\r\n  b: 1\r\n", "a.b", "2", "a:\r\n  b: 2\r\n"),
+        ] {
+            assert_eq!(set(text, key, value).as_deref(), Ok(expected), "{text}");
+        }
+        for text in ["a: {b: 1}\n", "a:\n  b:\n    - x  # why\n", "a: 1\n"] {
+            assert!(matches!(set(text, "a.b", "2"), Err(EditError::NotLines { .. })), "{text}");
+        }
+        let unset = |text: &str, key: &str| {
+            let text = ConfigText::read(text).unwrap().without_value(key).unwrap();
+            text.map(|text| text.text())
+        };
+        assert_eq!(unset("a:\n  b: 1\n", "a.b").as_deref(), Some(""));
+        assert_eq!(unset("# x\na:\n  b: 1\n  c: 2\n", "a.b").as_deref(), Some("# x\na:\n  c: 2\n"));
+        assert_eq!(unset("a:\n  b: 1\n", "a.c"), None);
+    }
+
+    #[test]
+    fn a_text_is_quoted_where_it_would_mean_something_else() {
+        for plain in ["~/x", "https://a.org/x.git#b", "git@h:x/y", "a.b"] {
+            assert_eq!(scalar(plain), plain);
+        }
+        for quoted in ["true", "1.5", "~", "", "a b", "@x", "x:", "null", "a, b", "-"] {
+            let written = scalar(quoted);
+            assert_eq!(yaml::parse(&written).unwrap().core(), Some(CoreScalar::Text(quoted)));
+            assert!(written.starts_with('"'), "{written}");
+        }
+    }
+}
