@@ -50,30 +50,33 @@ impl SearchAnswer {
 #[derive(Debug, Default)]
 pub(super) struct RecentSearches(Mutex<KeptSearches>);
 
+/// The answers over one snapshot.
+type KeptAnswers = HashMap<SearchKey, Arc<SearchAnswer>>;
+
 #[derive(Debug, Default)]
 struct KeptSearches {
     /// Clients that may see different skills are answered from different snapshots.
-    over: Vec<(Weak<Snapshot>, HashMap<SearchKey, Arc<SearchAnswer>>)>,
+    over: Vec<(Weak<Snapshot>, KeptAnswers)>,
     bytes: usize,
 }
 
 impl RecentSearches {
-    /// The answer that is kept for a search over a snapshot, else the one that `make` gives.
+    /// The answer that is kept for a search over a snapshot, else the one that `search` gives.
     pub(super) fn find_or_make(
         &self,
         snapshot: &Arc<Snapshot>,
         key: SearchKey,
-        make: impl FnOnce() -> Result<SearchAnswer, Refusal>,
+        search: impl FnOnce() -> Result<SearchAnswer, Refusal>,
     ) -> Result<Arc<SearchAnswer>, Refusal> {
         let known = self.lock().answers(snapshot).and_then(|answers| answers.get(&key).cloned());
         if let Some(known) = known {
             return Ok(known);
         }
-        let made = Arc::new(make()?);
+        let answer = Arc::new(search()?);
         if key.query.len() <= MAX_KEPT_QUERY_BYTES {
-            self.lock().keep(snapshot, key, &made);
+            self.lock().keep(snapshot, key, &answer);
         }
-        Ok(made)
+        Ok(answer)
     }
 
     fn lock(&self) -> MutexGuard<'_, KeptSearches> {
@@ -82,10 +85,7 @@ impl RecentSearches {
 }
 
 impl KeptSearches {
-    fn answers(
-        &mut self,
-        snapshot: &Arc<Snapshot>,
-    ) -> Option<&mut HashMap<SearchKey, Arc<SearchAnswer>>> {
+    fn answers(&mut self, snapshot: &Arc<Snapshot>) -> Option<&mut KeptAnswers> {
         // The weak pointer keeps the address from being given to another snapshot.
         let is_over = |over: &Weak<Snapshot>| std::ptr::eq(over.as_ptr(), Arc::as_ptr(snapshot));
         self.over.iter_mut().find(|(over, _)| is_over(over)).map(|(_, answers)| answers)
@@ -127,28 +127,33 @@ mod tests {
         SearchKey { client: None, query: query.to_owned(), limit: 10, explain: false }
     }
 
-    fn answer(text: &str) -> Result<SearchAnswer, Refusal> {
-        Ok(SearchAnswer {
+    fn answer(text: &str) -> SearchAnswer {
+        SearchAnswer {
             reply: Reply::text(text),
             query: String::new(),
             shown: Vec::new(),
             total: 0,
             confident: None,
-        })
+        }
     }
 
     #[test]
     fn an_answer_is_of_its_query_and_its_snapshot() {
         let (recent, first, second) = (RecentSearches::default(), snapshot(), snapshot());
         let ask = |snapshot, query, made| {
-            recent.find_or_make(snapshot, key(query), || answer(made)).unwrap().reply.text.clone()
+            recent
+                .find_or_make(snapshot, key(query), || Ok(answer(made)))
+                .unwrap()
+                .reply
+                .text
+                .clone()
         };
         assert_eq!(ask(&first, "tea", "a"), "a");
         assert_eq!(ask(&first, "tea", "b"), "a");
         assert_eq!(ask(&first, "coffee", "c"), "c");
         assert_eq!(ask(&second, "tea", "d"), "d");
         let other = SearchKey { client: Some("codex"), ..key("tea") };
-        let other = recent.find_or_make(&first, other, || answer("e")).unwrap();
+        let other = recent.find_or_make(&first, other, || Ok(answer("e"))).unwrap();
         assert_eq!(other.reply.text, "e");
         let long = "x".repeat(MAX_KEPT_QUERY_BYTES + 1);
         assert_eq!(ask(&first, &long, "f"), "f");
@@ -161,11 +166,11 @@ mod tests {
         let large = "x".repeat(MAX_KEPT_BYTES / 3);
         for number in 0..10 {
             let query = key(&number.to_string());
-            recent.find_or_make(&first, query, || answer(&large)).unwrap();
+            recent.find_or_make(&first, query, || Ok(answer(&large))).unwrap();
             assert!(recent.lock().bytes <= MAX_KEPT_BYTES);
         }
         drop(first);
-        recent.find_or_make(&snapshot(), key("tea"), || answer("a")).unwrap();
+        recent.find_or_make(&snapshot(), key("tea"), || Ok(answer("a"))).unwrap();
         assert_eq!((recent.lock().over.len(), recent.lock().bytes), (1, 1));
     }
 }
