@@ -7,13 +7,16 @@ use serde_json::{Map, Value as Json, json};
 use super::{
     Context, Failure, Output,
     opened::Opened,
-    output::{bold, dim, safe},
+    output::{bold, dim, entry, safe},
 };
 use crate::{
     config::{ConfigValue, PendingConsent, SettingOrigin, VARIABLES, without_userinfo},
     source::Directory,
     store::Snapshot,
 };
+
+/// On a narrower terminal values are below their names.
+const MIN_TABLE_WIDTH: usize = 72;
 
 #[derive(clap::Args)]
 pub(super) struct ConfigOptions {
@@ -40,7 +43,7 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
     }
     out.line(bold("Sources"));
     if !store.sources().iter().any(Directory::is_there) {
-        out.line(format!("  none; {}", super::NO_SOURCE));
+        out.entry("  none", 6, super::NO_SOURCE);
     }
     for source in store.sources().iter().filter(|source| source.is_there()) {
         out.line(format!(
@@ -57,8 +60,8 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
         } else {
             bold(&safe(&origin.to_string()))
         };
-        out.line(format!("  {:widest$}  {}  {origin}", key.name, safe(&value.to_string())));
-        out.line(format!("  {:widest$}  {}", "", dim(key.about)));
+        let value = format!("{}  {origin}", safe(&value.to_string()));
+        described(&mut out, widest, key.name, &value, key.about);
     }
     out.heading("Environment");
     for variable in VARIABLES {
@@ -71,13 +74,28 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
             Some(_) if variable.secret => "set, not shown".to_owned(),
             Some(value) => safe(&without_userinfo(value)),
         };
-        out.line(format!("  {:widest$}  {shown}", variable.name));
-        out.line(format!("  {:widest$}  {}", "", dim(variable.about)));
+        described(&mut out, widest, variable.name, &shown, variable.about);
     }
     for diagnostic in &snapshot.config.diagnostics {
         out.line(safe(&diagnostic.to_string()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A name, its value beside it and what it is for below; on a narrow terminal all of it below the name.
+fn described(out: &mut Output, widest: usize, name: &str, value: &str, about: &str) {
+    if out.width < MIN_TABLE_WIDTH {
+        out.line(format!("  {}", bold(name)));
+        out.line(format!("    {value}"));
+        for line in entry("  ", 2, about, out.width) {
+            out.line(dim(&line));
+        }
+        return;
+    }
+    out.line(format!("  {name:widest$}  {value}"));
+    for line in entry(&" ".repeat(widest + 2), widest + 2, about, out.width) {
+        out.line(dim(&line));
+    }
 }
 
 fn settings(snapshot: &Snapshot) -> Map<String, Json> {

@@ -2,10 +2,11 @@
 
 use std::{
     ffi::OsStr,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use super::Environment;
+use crate::paths::real_path_or_same;
 
 /// A directory that the operator named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +70,7 @@ pub fn named_sources(
 
 impl NamedSources {
     fn directory(&mut self, environment: &Environment, path: &Path, origin: &'static str) {
-        let path = environment.directory.join(expand_home(path, environment));
+        let path = plain(&environment.directory.join(expand_home(path, environment)));
         let name = self.free(&name_of(&path));
         self.directories.push(NamedDirectory { name, path, origin });
     }
@@ -108,6 +109,13 @@ fn expand_home(path: &Path, environment: &Environment) -> PathBuf {
         (Ok(rest), Some(home)) => home.join(rest),
         _ => path.to_path_buf(),
     }
+}
+
+/// Without `.` and `..`: messages name the path. What a `..` leads to only the disk knows, where links are on the way.
+fn plain(path: &Path) -> PathBuf {
+    let path: PathBuf = path.components().collect();
+    let has_parent = path.components().any(|part| part == Component::ParentDir);
+    if has_parent { real_path_or_same(&path) } else { path }
 }
 
 /// The folder's name; for a folder called `skills`, the one around it says more.
@@ -172,6 +180,18 @@ mod tests {
             names(&named_sources(&environment(&[]), &["x".into()], &both)),
             ["x", "x-2", "x-3"]
         );
+    }
+
+    #[test]
+    fn c08_a_path_has_no_dots_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(real.join("a/b")).unwrap();
+        let named = |path: PathBuf| {
+            named_sources(&environment(&[]), &[path], &[]).directories.remove(0).path
+        };
+        assert_eq!(named("./x/./y/".into()), Path::new("/start/x/y"));
+        assert_eq!(named(real.join("a/b/../b/.")), real.join("a/b"));
     }
 
     #[test]

@@ -97,6 +97,7 @@ const EXCEPTIONS: &[&str] = &[
     "skills-mcp/src/cli/hook/remembered.rs",
     "skills-mcp/src/cli/lock_file.rs",
     "skills-mcp/src/cli/serve_http.rs",
+    "skills-mcp/src/cli/usage/browser.rs",
     "skills-mcp/src/cli/usage/collect.rs",
     "skills-mcp/src/cli/usage/dashboard.rs",
     "skills-mcp/src/config/environment.rs",

@@ -65,6 +65,7 @@ mod skill_tool;
 mod stats;
 mod support;
 mod surface;
+mod terminal;
 mod traversal;
 mod trust;
 mod tunnel;

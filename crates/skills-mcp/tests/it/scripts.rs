@@ -934,7 +934,7 @@ fn x17_links_out_of_the_skills_folder_are_neither_run_nor_copied() {
     let mut client = shop.client();
     let answer = run(&mut client, "scripts/x.sh", &json!({}));
     assert_eq!(answer["stdout"], "own\nown\nalias.txt\nown.txt\n", "{answer}");
-    let (_, out, _) = finished(&mut shop.command(&["doctor"]));
+    let (_, out, _) = finished(&mut shop.command(&["doctor", "--all"]));
     assert_eq!(out.matches("error[link-refused]").count(), 3, "{out}");
     let message = refused(&mut client, &request("scripts/sub/y.sh", &json!({})));
     assert!(message.contains("missing on disk"), "{message}");

@@ -1,4 +1,4 @@
-//! What to fix this week, first first: weighed by how many requests it would help.
+//! What to fix: files that are not served first, then the rest by how many requests it would help.
 //!
 //! Every piece needs [`MIN_OBSERVATIONS`] observations, and a share needs its whole interval on the bad side. A file that cannot
 //! be read needs none: it is known to be broken. Nor does a skill that was called useless again and again: that is said of
@@ -11,10 +11,8 @@ use super::{
     Unused, UsageReport, rate::real,
 };
 
-/// So many things are worth a week.
-const MAX_ADVICE: usize = 10;
-/// So many files that cannot be read are named, so that other things are seen too.
-const MAX_FILE_ADVICE: usize = 3;
+/// So many things are named; what shows a list says how many of them it leaves out.
+const MAX_ADVICE: usize = 100;
 /// So many names stand for a list.
 const MAX_NAMED: usize = 3;
 /// A script of which more than this share fails is one to fix.
@@ -33,8 +31,10 @@ pub(super) fn of(report: &UsageReport) -> Vec<Advice> {
     all.extend(report.scripts.iter().filter_map(failing));
     all.extend(broken(report));
     all.extend(report.never_served.as_deref().and_then(|never| unused(report, never)));
+    let can_wait = |advice: &Advice| advice.kind != AdviceKind::FixFile;
     all.sort_by(|(helps, a), (helped, b)| {
-        (Reverse(helps), a.kind as u8, &a.subject).cmp(&(Reverse(helped), b.kind as u8, &b.subject))
+        let (one, other) = ((can_wait(a), Reverse(helps)), (can_wait(b), Reverse(helped)));
+        (one, a.kind as u8, &a.subject).cmp(&(other, b.kind as u8, &b.subject))
     });
     all.truncate(MAX_ADVICE);
     all.into_iter().map(|(_, advice)| advice).collect()
@@ -157,7 +157,7 @@ fn broken(report: &UsageReport) -> Vec<WeighedAdvice> {
     let error = |finding: &&HealthFinding| finding.severity == "error";
     let advice = |finding: &HealthFinding| {
         let action = if finding.hint.is_empty() {
-            "Mend the file; `skills-mcp doctor` shows the line.".to_owned()
+            "Fix the file; `skills-mcp doctor` shows the line.".to_owned()
         } else {
             format!("{}.", finding.hint.trim_end_matches('.'))
         };
@@ -165,7 +165,7 @@ fn broken(report: &UsageReport) -> Vec<WeighedAdvice> {
         let (kind, subject) = (AdviceKind::FixFile, finding.place.clone());
         (helps.max(1), Advice { kind, subject, seen, action, skill: finding.skill.clone() })
     };
-    health.findings.iter().filter(error).take(MAX_FILE_ADVICE).map(advice).collect()
+    health.findings.iter().filter(error).map(advice).collect()
 }
 
 /// Skills that are never used, where there was enough use to tell.
