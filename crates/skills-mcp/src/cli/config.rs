@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use super::{
     Context, Failure, Output,
     opened::Opened,
-    output::{bold, dim, entry, safe},
+    output::{bold, dim, entry, safe, wrapped},
 };
 use crate::{
     config::{ConfigValue, PendingConsent, SettingOrigin, VARIABLES, without_userinfo},
@@ -55,13 +55,10 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
     out.heading("Settings");
     let widest = snapshot.config.values.iter().map(|(key, ..)| key.name.len()).max().unwrap_or(0);
     for (key, value, origin) in &snapshot.config.values {
-        let origin = if *origin == SettingOrigin::Default {
-            dim("default")
-        } else {
-            bold(&safe(&origin.to_string()))
-        };
-        let value = format!("{}  {origin}", safe(&value.to_string()));
-        described(&mut out, widest, key.name, &value, key.about);
+        let is_default = *origin == SettingOrigin::Default;
+        let origin = safe(&origin.to_string());
+        let origin = if is_default { dim("default") } else { bold(&origin) };
+        described(&mut out, widest, key.name, &[safe(&value.to_string()), origin], key.about);
     }
     out.heading("Environment");
     for variable in VARIABLES {
@@ -74,7 +71,7 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
             Some(_) if variable.secret => "set, not shown".to_owned(),
             Some(value) => safe(&without_userinfo(value)),
         };
-        described(&mut out, widest, variable.name, &shown, variable.about);
+        described(&mut out, widest, variable.name, &[shown], variable.about);
     }
     for diagnostic in &snapshot.config.diagnostics {
         out.line(safe(&diagnostic.to_string()));
@@ -82,19 +79,28 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// A name, its value beside it and what it is for below; on a narrow terminal all of it below the name.
-fn described(out: &mut Output, widest: usize, name: &str, value: &str, about: &str) {
-    if out.width < MIN_TABLE_WIDTH {
-        out.line(format!("  {}", bold(name)));
-        out.line(format!("    {value}"));
-        for line in entry("  ", 2, about, out.width) {
+/// A name, beside it its value and where that comes from, and what it is for below; on a narrow terminal all of it below the
+/// name.
+fn described(out: &mut Output, widest: usize, name: &str, value: &[String], about: &str) {
+    if out.width >= MIN_TABLE_WIDTH {
+        out.line(format!("  {name:widest$}  {}", value.join("  ")));
+        for line in entry(&" ".repeat(widest + 2), widest + 2, about, out.width) {
             out.line(dim(&line));
         }
         return;
     }
-    out.line(format!("  {name:widest$}  {value}"));
-    for line in entry(&" ".repeat(widest + 2), widest + 2, about, out.width) {
-        out.line(dim(&line));
+    out.line(format!("  {}", bold(name)));
+    for part in value {
+        // Styles take no room, and a styled part is short.
+        let is_styled = part.starts_with('\u{1b}');
+        let lines =
+            if is_styled { vec![part.clone()] } else { wrapped(part, out.width.saturating_sub(4)) };
+        for line in lines {
+            out.line(format!("    {line}"));
+        }
+    }
+    for line in wrapped(about, out.width.saturating_sub(4)) {
+        out.line(format!("    {}", dim(&line)));
     }
 }
 

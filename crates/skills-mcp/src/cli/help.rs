@@ -159,7 +159,7 @@ pub(super) fn dressed(command: Command) -> Command {
     });
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}{{after-help}}",
-        groups(&command, width)
+        groups(&command, width).trim_end()
     );
     let after = command.get_after_help().map(|text| text.ansi().to_string()).unwrap_or_default();
     let (short, long) = flags(&command);

@@ -131,6 +131,69 @@ fn c05_doctor_says_where_it_looked_when_there_is_nothing() {
 }
 
 #[test]
+fn c05_doctor_says_of_each_client_whether_it_knows_this_server() {
+    let home = user();
+    let program = env!("CARGO_BIN_EXE_skills-mcp");
+    let codex = format!("[mcp_servers.skills]\ncommand = {program:?}\n");
+    home.write(".codex/config.toml", codex);
+    let entry = |command: &str, env: &Value| {
+        json!({"mcpServers": {"skills": {"command": command, "env": env}}}).to_string()
+    };
+    home.write(".cursor/mcp.json", entry("/opt/gone/skills-mcp", &json!({})));
+    let other = json!({"SKILLS_DIR": home.path().join("other")});
+    home.write(".gemini/settings.json", entry(program, &other));
+    home.write(".qwen/settings.json", "{}");
+    let (code, out, _) = run(&mut agents(&home, &["doctor", "--json"]));
+    let examined: Value = serde_json::from_str(&out).unwrap();
+    let of = |id: &str| {
+        let clients = examined["clients"].as_array().unwrap();
+        clients.iter().find(|client| client["id"] == id).unwrap_or_else(|| panic!("{id}: {out}"))
+    };
+    assert_eq!(code, 0, "what clients lack is no fault of the skills: {out}");
+    assert_eq!(of("codex")["entries"][0]["same_sources"], json!(true), "{out}");
+    assert_eq!(of("cursor")["entries"][0]["command_is_there"], json!(false), "{out}");
+    assert_eq!(of("gemini")["entries"][0]["sources"], json!(["~/other"]), "{out}");
+    assert_eq!(
+        (&of("gemini")["connected"], &of("qwen")["connected"]),
+        (&json!(true), &json!(false))
+    );
+    assert_eq!(examined["next"], "skills-mcp connect cursor");
+    let verdict = examined["verdict"].as_str().unwrap();
+    assert!(verdict.contains("Cursor starts a program that is gone."), "{verdict}");
+    assert!(verdict.contains("Qwen Code"), "{verdict}");
+    let shown = screen(&home, 80, agents(&home, &["doctor"]));
+    assert!(lines(&shown) <= 25 && shown.contains("✓ Codex"), "{shown}");
+    // Where a client is connected, what is broken comes before further clients.
+    fs::remove_file(home.path().join(".cursor/mcp.json")).unwrap();
+    home.write(".claude/skills/broken/SKILL.md", "---\nname: a\nname: b\n---\n");
+    let (code, out, _) = run(&mut agents(&home, &["doctor"]));
+    assert!(code == 1 && out.ends_with("Next: skills-mcp check\n"), "{out}");
+    // Named sources are other sources to an entry without any.
+    let mut command = agents(&home, &["--dir", "../.claude/skills", "doctor", "--json"]);
+    let examined: Value = serde_json::from_str(&run(&mut command).1).unwrap();
+    let codex = examined["clients"].as_array().unwrap().iter().find(|one| one["id"] == "codex");
+    assert_eq!(codex.unwrap()["entries"][0]["same_sources"], json!(false), "{examined}");
+}
+
+#[test]
+fn c05_a_repository_that_cannot_be_fetched_is_a_problem_with_a_next_step() {
+    let home = Home::new();
+    let url = format!("file://{}", home.path().join("gone.git").display());
+    let (code, out, err) = run(&mut agents(&home, &["--repo", &url, "doctor"]));
+    assert!(code == 1 && err.is_empty(), "{code} {out}{err}");
+    assert!(out.contains("was not synced: ") && out.contains("Next: skills-mcp sync"), "{out}");
+}
+
+#[test]
+fn c05_a_client_that_loads_the_skills_itself_needs_no_entry() {
+    let home = Home::new();
+    home.write(".claude/skills/pdf/SKILL.md", bundle("pdf", "Reads PDFs.", "Read."));
+    let (_, out, _) = run(&mut agents(&home, &["doctor"]));
+    assert!(out.contains("Claude Code  loads these skills by itself"), "{out}");
+    assert!(!out.contains("does not know this server"), "{out}");
+}
+
+#[test]
 fn c05_doctor_stays_one_screen_however_much_is_wrong() {
     let home = Home::new();
     for number in 0..400 {

@@ -2,7 +2,7 @@
 
 use skills_core::diagnostic::Severity;
 
-use super::{Examined, clients::Connection, verdict::Verdict};
+use super::{Examined, verdict::Verdict};
 use crate::{
     cli::{
         NO_SOURCE, Output, finding,
@@ -108,8 +108,7 @@ impl Examined {
         }
         out.heading("Clients");
         for client in &self.setup.clients {
-            let is_good = client.connection() == Connection::Same;
-            let mark = if is_good { good("✓") } else { warning("!") };
+            let mark = if client.is_good() { good("✓") } else { warning("!") };
             out.entry(
                 &format!("  {mark} {}", client.name),
                 client.name.len() + 4,

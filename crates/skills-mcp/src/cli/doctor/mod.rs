@@ -48,8 +48,9 @@ pub(super) fn run(context: &Context, options: &DoctorOptions) -> Result<ExitCode
     } else if options.all {
         examined.print(&mut out);
     } else {
-        let lines = screen::lines(&examined.setup, Some(&examined), out.width);
-        lines.iter().for_each(|line| out.line(line));
+        for line in screen::lines(&examined.setup, Some(&examined), out.width) {
+            out.line(line);
+        }
     }
     Ok(ExitCode::from(u8::from(!examined.healthy())))
 }

@@ -6,7 +6,7 @@ use skills_core::diagnostic::Severity;
 
 use super::{
     Examined,
-    clients::{ClientState, Connection},
+    clients::ClientState,
     setup::{SetupProblem, SetupState},
     verdict::Verdict,
 };
@@ -79,8 +79,7 @@ fn clients(clients: &[ClientState], width: usize) -> Vec<String> {
     let shown = sorted.iter().take(MAX_SHOWN_CLIENTS);
     let widest = shown.clone().map(|client| client.name.chars().count()).max().unwrap_or(0);
     for client in shown {
-        let is_good = client.connection() == Connection::Same;
-        let mark = if is_good { good("✓") } else { warning("!") };
+        let mark = if client.is_good() { good("✓") } else { warning("!") };
         let head = format!("  {mark} {:widest$}", client.name);
         lines.extend(entry(&head, widest + 4, &client.described(), width));
     }

@@ -72,6 +72,7 @@ impl SetupState {
             .filter(|found| found.finding.code.drops_content())
             .map(|found| (&*found.source, &*found.file))
             .collect();
+        let clients = clients::known(context, &sources);
         let waiting = trust::all(store, None).iter().filter(|asking| asking.waits()).count();
         Self {
             program: context.program,
@@ -85,10 +86,13 @@ impl SetupState {
             notes: all.len() - worth_a_line(&all).count(),
             broken: broken.len(),
             problems: problems(&all, snapshot, home),
-            remarks: if waiting == 0 { Vec::new() } else { vec![asks(waiting)] },
+            remarks: asks(waiting)
+                .into_iter()
+                .chain(clients.iter().flat_map(|client| client.unread.clone()))
+                .collect(),
             unfetched: fetched.err().map(|failure| failure.message().to_owned()),
             failure: None,
-            clients: clients::known(context),
+            clients,
         }
     }
 
@@ -104,9 +108,11 @@ impl SetupState {
     }
 }
 
-fn asks(waiting: usize) -> String {
+/// What is to be said where sources wait for consent.
+fn asks(waiting: usize) -> Option<String> {
     let (whose, verb) = if waiting == 1 { ("a source", "asks") } else { ("sources", "ask") };
-    format!("{whose} {verb} for settings that need your consent: skills-mcp trust")
+    let asks = || format!("{whose} {verb} for settings that need your consent: skills-mcp trust");
+    (waiting > 0).then(asks)
 }
 
 fn places(sources: &[Directory], snapshot: &Snapshot, home: Option<&Path>) -> Vec<ServedPlace> {

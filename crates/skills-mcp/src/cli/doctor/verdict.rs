@@ -55,10 +55,10 @@ fn connections(clients: &[ClientState]) -> Vec<String> {
     };
     let gone = named(Connection::CommandGone);
     let different = named(Connection::OtherSources);
-    let absent = named(Connection::None);
+    let absent = named(Connection::Absent);
     [
         sentence(&gone, "starts a program that is gone", "start a program that is gone"),
-        sentence(&different, "serves other skills", "serve other skills"),
+        sentence(&different, "is connected to other skills", "are connected to other skills"),
         sentence(&absent, "does not know this server", "do not know this server"),
     ]
     .into_iter()
@@ -89,8 +89,8 @@ fn next(setup: &SetupState) -> String {
     if setup.failure.is_some() {
         return "doctor --all".to_owned();
     }
-    let is_known = setup.clients.iter().any(|client| client.connection() != Connection::None);
-    let unknown = first(Connection::None);
+    let is_known = setup.clients.iter().any(|client| client.connection() != Connection::Absent);
+    let unknown = first(Connection::Absent);
     if let Some(client) = first(Connection::CommandGone).or(unknown.filter(|_| !is_known)) {
         return connect(client);
     }
@@ -99,6 +99,7 @@ fn next(setup: &SetupState) -> String {
     }
     match first(Connection::OtherSources).or(unknown) {
         Some(client) => connect(client),
+        None if !setup.problems.is_empty() => "check".to_owned(),
         None => "try write a commit".to_owned(),
     }
 }
