@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use super::{
     Context, Failure, Output,
     opened::Opened,
-    output::{bold, dim, entry, safe, wrapped},
+    output::{bold, dim, safe, wrapped},
 };
 use crate::{
     config::{ConfigValue, PendingConsent, SettingOrigin, VARIABLES, without_userinfo},
@@ -55,10 +55,9 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
     out.heading("Settings");
     let widest = snapshot.config.values.iter().map(|(key, ..)| key.name.len()).max().unwrap_or(0);
     for (key, value, origin) in &snapshot.config.values {
-        let is_default = *origin == SettingOrigin::Default;
-        let origin = safe(&origin.to_string());
-        let origin = if is_default { dim("default") } else { bold(&origin) };
-        described(&mut out, widest, key.name, &[safe(&value.to_string()), origin], key.about);
+        let style = if *origin == SettingOrigin::Default { dim } else { bold };
+        let shown = [safe(&value.to_string()), safe(&origin.to_string())];
+        described(&mut out, widest, key.name, &shown, style, key.about);
     }
     out.heading("Environment");
     for variable in VARIABLES {
@@ -67,11 +66,11 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
             continue;
         }
         let shown = match context.environment.get(variable.name) {
-            None => dim("unset"),
-            Some(_) if variable.secret => "set, not shown".to_owned(),
-            Some(value) => safe(&without_userinfo(value)),
+            None => [String::new(), "unset".to_owned()],
+            Some(_) if variable.secret => ["set, not shown".to_owned(), String::new()],
+            Some(value) => [safe(&without_userinfo(value)), String::new()],
         };
-        described(&mut out, widest, variable.name, &[shown], variable.about);
+        described(&mut out, widest, variable.name, &shown, dim, variable.about);
     }
     for diagnostic in &snapshot.config.diagnostics {
         out.line(safe(&diagnostic.to_string()));
@@ -81,26 +80,33 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
 
 /// A name, beside it its value and where that comes from, and what it is for below; on a narrow terminal all of it below the
 /// name.
-fn described(out: &mut Output, widest: usize, name: &str, value: &[String], about: &str) {
-    if out.width >= MIN_TABLE_WIDTH {
-        out.line(format!("  {name:widest$}  {}", value.join("  ")));
-        for line in entry(&" ".repeat(widest + 2), widest + 2, about, out.width) {
-            out.line(dim(&line));
+fn described(
+    out: &mut Output,
+    widest: usize,
+    name: &str,
+    [value, origin]: &[String; 2],
+    style: fn(&str) -> String,
+    about: &str,
+) {
+    let is_narrow = out.width < MIN_TABLE_WIDTH;
+    let column = if is_narrow { 4 } else { widest + 4 };
+    let room = out.width.saturating_sub(column);
+    let is_short = !value.is_empty() && value.chars().count() <= room;
+    let mut lines = if is_short { vec![value.clone()] } else { wrapped(value, room) };
+    match lines.last_mut() {
+        Some(last) if last.chars().count() + 2 + origin.chars().count() <= room => {
+            *last = format!("{last}  {}", style(origin)).trim_end().to_owned();
         }
-        return;
+        _ if origin.is_empty() => {}
+        _ => lines.push(style(origin)),
     }
-    out.line(format!("  {}", bold(name)));
-    for part in value {
-        // Styles take no room, and a styled part is short.
-        let is_styled = part.starts_with('\u{1b}');
-        let lines =
-            if is_styled { vec![part.clone()] } else { wrapped(part, out.width.saturating_sub(4)) };
-        for line in lines {
-            out.line(format!("    {line}"));
-        }
+    lines.extend(wrapped(about, room).iter().map(|line| dim(line)));
+    if is_narrow {
+        out.line(format!("  {}", bold(name)));
     }
-    for line in wrapped(about, out.width.saturating_sub(4)) {
-        out.line(format!("    {}", dim(&line)));
+    for (number, line) in lines.iter().enumerate() {
+        let head = if number == 0 && !is_narrow { name } else { "" };
+        out.line(format!("  {head:width$}{line}", width = column - 2));
     }
 }
 

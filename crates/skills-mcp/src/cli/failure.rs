@@ -65,8 +65,14 @@ impl Failure {
     }
 
     /// What is wrong.
+    #[cfg(feature = "http")]
     pub(super) fn message(&self) -> &str {
         &self.message
+    }
+
+    /// What is wrong, and the way out.
+    pub(super) fn into_parts(self) -> (String, Option<String>) {
+        (self.message, self.hint)
     }
 
     /// Says it on standard error.

@@ -181,7 +181,11 @@ fn c05_a_repository_that_cannot_be_fetched_is_a_problem_with_a_next_step() {
     let url = format!("file://{}", home.path().join("gone.git").display());
     let (code, out, err) = run(&mut agents(&home, &["--repo", &url, "doctor"]));
     assert!(code == 1 && err.is_empty(), "{code} {out}{err}");
-    assert!(out.contains("was not synced: ") && out.contains("Next: skills-mcp sync"), "{out}");
+    assert!(
+        out.contains("was not synced: ")
+            && out.contains(&format!("Next: skills-mcp --repo {url} sync")),
+        "{out}"
+    );
 }
 
 #[test]

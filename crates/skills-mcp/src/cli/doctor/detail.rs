@@ -78,7 +78,8 @@ impl Examined {
             Ok(folders) => dim(&format!("  watching {}", counted(folders, "folder"))),
             Err(why) => format!("  not watched: {}", safe(&why)),
         });
-        for warning in self.setup.unfetched.iter().chain(&self.warnings) {
+        let unfetched = self.setup.unfetched.iter().map(|(why, _)| why);
+        for warning in unfetched.chain(&self.warnings) {
             out.sentence("  ", warning);
         }
         settings(out, snapshot);

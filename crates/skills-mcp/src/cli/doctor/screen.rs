@@ -118,8 +118,10 @@ fn verdict(setup: &SetupState, width: usize) -> Vec<String> {
 
 /// As many problems as there is room for, the worst first, and how many more there are.
 fn problems(setup: &SetupState, width: usize, room: usize) -> Vec<String> {
-    let unfetched =
-        setup.unfetched.iter().map(|why| described(&error("error"), 5, "", why, None, width));
+    let unfetched = setup
+        .unfetched
+        .iter()
+        .map(|(why, hint)| described(&error("error"), 5, "", why, hint.as_deref(), width));
     let content = setup.problems.iter().map(|problem| of_content(problem, width));
     let remarks = setup
         .remarks
@@ -148,7 +150,7 @@ fn problems(setup: &SetupState, width: usize, room: usize) -> Vec<String> {
         (more, notes) => format!("{more} more and {}", counted(notes, "note")),
     };
     let start = if shown == 0 { "" } else { "and " };
-    let left_out = format!("{start}{more}: {} doctor --all", setup.program);
+    let left_out = format!("{start}{more}: {} doctor --all", setup.command);
     lines.extend(entry("", 0, &left_out, width).iter().map(|line| dim(line)));
     lines
 }

@@ -18,8 +18,10 @@ use crate::{
 
 /// What is served, what is wrong with it, and which clients know of it.
 pub(in crate::cli) struct SetupState {
-    /// The program's name, for the commands that are named.
+    /// The program's name.
     pub(super) program: &'static str,
+    /// The same with the sources that flags name, for the next command.
+    pub(super) command: String,
     pub(super) skills: usize,
     pub(super) places: Vec<ServedPlace>,
     /// The directories that were looked for, where none of them is there.
@@ -32,8 +34,8 @@ pub(in crate::cli) struct SetupState {
     pub(super) broken: usize,
     /// What else the operator should know, in sentences.
     pub(super) remarks: Vec<String>,
-    /// Why a repository that was never fetched could not be fetched.
-    pub(super) unfetched: Option<String>,
+    /// Why a repository that was never fetched could not be fetched, and the way out.
+    pub(super) unfetched: Option<(String, Option<String>)>,
     /// Why a server of this program does not answer, where one was started.
     pub(super) failure: Option<String>,
     pub(super) clients: Vec<ClientState>,
@@ -76,6 +78,7 @@ impl SetupState {
         let waiting = trust::all(store, None).iter().filter(|asking| asking.waits()).count();
         Self {
             program: context.program,
+            command: command(context),
             skills: snapshot.catalog.len(),
             places: places(&sources, snapshot, home),
             looked_in: sources
@@ -90,7 +93,7 @@ impl SetupState {
                 .into_iter()
                 .chain(clients.iter().flat_map(|client| client.unread.clone()))
                 .collect(),
-            unfetched: fetched.err().map(|failure| failure.message().to_owned()),
+            unfetched: fetched.err().map(Failure::into_parts),
             failure: None,
             clients,
         }
@@ -106,6 +109,21 @@ impl SetupState {
         let works = self.failure.is_none() && self.unfetched.is_none();
         works && self.broken == 0 && (self.skills > 0 || self.looked_in.is_empty())
     }
+}
+
+/// The program as it was called, as far as flags name sources.
+fn command(context: &Context) -> String {
+    let directories = context.shared.directories.iter();
+    let directories = directories.map(|path| ("--dir", path.to_string_lossy().into_owned()));
+    let repositories = context.shared.repositories.iter().map(|url| ("--repo", url.clone()));
+    directories.chain(repositories).fold(context.program.to_owned(), |command, (flag, value)| {
+        let is_plain = |c: char| c.is_alphanumeric() || "-_./:@~+,=".contains(c);
+        if value.chars().all(is_plain) {
+            format!("{command} {flag} {value}")
+        } else {
+            format!("{command} {flag} '{}'", value.replace('\'', "'\\''"))
+        }
+    })
 }
 
 /// What is to be said where sources wait for consent.

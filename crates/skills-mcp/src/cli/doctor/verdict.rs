@@ -21,7 +21,7 @@ impl Verdict {
             said.push("The server does not answer.".to_owned());
         }
         said.extend(connections(&setup.clients));
-        Self { sentence: said.join(" "), next: format!("{} {}", setup.program, next(setup)) }
+        Self { sentence: said.join(" "), next: next(setup) }
     }
 }
 
@@ -82,12 +82,16 @@ fn next(setup: &SetupState) -> String {
     let first = |connection: Connection| {
         setup.clients.iter().find(|client| client.connection() == connection)
     };
-    let connect = |client: &ClientState| format!("connect {}", client.id);
+    let with_sources = |rest: &str| format!("{} {rest}", setup.command);
+    let connect = |client: &ClientState| with_sources(&format!("connect {}", client.id));
     if setup.skills == 0 && setup.broken == 0 {
-        return if setup.unfetched.is_some() { "sync" } else { "init my-skills" }.to_owned();
+        return match setup.unfetched {
+            Some(_) => with_sources("sync"),
+            None => format!("{} init my-skills", setup.program),
+        };
     }
     if setup.failure.is_some() {
-        return "doctor --all".to_owned();
+        return with_sources("doctor --all");
     }
     let is_known = setup.clients.iter().any(|client| client.connection() != Connection::Absent);
     let unknown = first(Connection::Absent);
@@ -95,11 +99,11 @@ fn next(setup: &SetupState) -> String {
         return connect(client);
     }
     if setup.broken > 0 {
-        return "check".to_owned();
+        return with_sources("check");
     }
     match first(Connection::OtherSources).or(unknown) {
         Some(client) => connect(client),
-        None if !setup.problems.is_empty() => "check".to_owned(),
-        None => "try write a commit".to_owned(),
+        None if !setup.problems.is_empty() => with_sources("check"),
+        None => with_sources("try write a commit"),
     }
 }
