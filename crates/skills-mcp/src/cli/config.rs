@@ -95,7 +95,9 @@ fn described(
     let mut lines = if is_short { vec![value.clone()] } else { wrapped(value, room) };
     match lines.last_mut() {
         Some(last) if last.chars().count() + 2 + origin.chars().count() <= room => {
-            *last = format!("{last}  {}", style(origin)).trim_end().to_owned();
+            if !origin.is_empty() {
+                *last = format!("{last}  {}", style(origin));
+            }
         }
         _ if origin.is_empty() => {}
         _ => lines.push(style(origin)),

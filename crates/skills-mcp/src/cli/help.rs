@@ -94,7 +94,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("check --explain yaml-invalid", "what a finding means"),
         ],
     ),
-    ("schema", &[("schema skill", "the JSON Schema of a skill's front matter")]),
+    ("schema", &[("schema front-matter", "the JSON Schema of a skill's front matter")]),
     ("trust", &[("trust", "what each source asks for"), ("trust --yes", "agree to what waits")]),
     (
         "sync",
@@ -249,6 +249,7 @@ fn about(command: &Command) -> String {
 mod tests {
     use super::{super::command_line, *};
 
+    #[cfg(all(feature = "http", feature = "usage"))]
     #[test]
     fn c06_every_example_is_a_command_line_that_is_understood() {
         let line = command_line("skills-mcp");

@@ -1152,6 +1152,8 @@ fn run_does_for_authors_what_the_tool_does_for_agents() {
     assert_eq!((code, &answer["exit_code"]), (1, &json!(7)));
     let (code, _, err) = finished(&mut shop.command(&["run", "tool", "scripts/x.sh"]));
     assert!(code == 1 && err.contains("it needs the argument 'n' (number)"), "{err}");
+    assert!(err.contains("hint: give each with --arg NAME=VALUE"), "{err}");
+    let (_, _, err) = finished(&mut shop.command(&["run", "tool", "scripts/gone.sh"]));
     assert!(
         err.contains("hint: this is the answer that an agent gets; here, arguments are --arg"),
         "{err}"

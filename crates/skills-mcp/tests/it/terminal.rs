@@ -25,7 +25,7 @@ fn plain(text: &str) -> String {
 fn screen(home: &Home, columns: usize, mut command: Command) -> String {
     command.env("TERM", "xterm-256color");
     let ended = on_terminal(columns, &command, &[]);
-    let shown = plain(ended["shown"].as_str().unwrap());
+    let shown = plain(ended.get("shown").and_then(Value::as_str).unwrap());
     for line in shown.lines() {
         // The test's own folder has a long name.
         let is_path = line.contains("/.tmp");
@@ -42,7 +42,8 @@ fn screen(home: &Home, columns: usize, mut command: Command) -> String {
         })
         .collect::<Vec<_>>()
         .join("\n");
-    format!("exit {}\n{}", ended["code"], without_sandbox(&shown))
+    let code = ended.get("code").and_then(Value::as_i64).unwrap();
+    format!("exit {code}\n{}", without_sandbox(&shown))
 }
 
 /// What the sandbox of this machine is stands in the lines from `· scripts` to the next empty one.
@@ -316,8 +317,8 @@ fn c07_dashboard_opens_the_browser_on_a_terminal_and_prints_the_address_last() {
         "bin/xdg-open",
         format!("#!/bin/sh\necho \"$1\" > '{}/opened'\n", home.path().display()),
     );
-    let opener = home.path().join("bin/xdg-open");
-    fs::set_permissions(&opener, fs::Permissions::from_mode(0o755)).unwrap();
+    let program = home.path().join("bin/xdg-open");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let opened = home.path().join("opened");
     let path = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
     let start = |arguments: &[&str]| {
