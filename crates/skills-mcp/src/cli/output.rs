@@ -143,7 +143,8 @@ pub(super) fn entry(head: &str, width: usize, text: &str, line_width: usize) -> 
     let text = safe(text);
     let beside = line_width.saturating_sub(width + 2);
     let longest = text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
-    let is_below = beside < MIN_ENTRY_WIDTH || longest > beside;
+    let has_room = beside >= MIN_ENTRY_WIDTH && longest <= beside;
+    let is_below = !has_room && !head.trim().is_empty();
     let (indent, mut lines) =
         if is_below { (4, vec![head.trim_end().to_owned()]) } else { (width + 2, Vec::new()) };
     for line in wrapped(&text, line_width.saturating_sub(indent)) {

@@ -118,6 +118,7 @@ fn c05_doctor_shows_errors_first_and_then_the_way_out() {
     assert!(shown.starts_with("exit 1\n") && shown.contains(", 1 broken."), "{shown}");
 }
 
+// EXIT-4
 #[test]
 fn c05_doctor_says_where_it_looked_when_there_is_nothing() {
     let home = Home::new();
@@ -131,6 +132,7 @@ fn c05_doctor_says_where_it_looked_when_there_is_nothing() {
     assert!(examined["verdict"].as_str().unwrap().starts_with("No skills"), "{out}");
 }
 
+// EXIT-4
 #[test]
 fn c05_doctor_says_of_each_client_whether_it_knows_this_server() {
     let home = user();
@@ -214,6 +216,7 @@ fn c05_doctor_stays_one_screen_however_much_is_wrong() {
     assert!(all.matches("error[").count() >= 400, "{}", lines(&all));
 }
 
+// EXIT-3
 #[test]
 fn c05_the_bare_command_on_a_terminal_is_an_overview_and_on_pipes_a_server() {
     let home = user();
