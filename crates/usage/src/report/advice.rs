@@ -13,6 +13,8 @@ use super::{
 
 /// So many things are named; what shows a list says how many of them it leaves out.
 const MAX_ADVICE: usize = 100;
+/// So many files that are not served come first, and the others last: a list is often cut, and other things matter too.
+const MAX_FIRST_FILES: usize = 3;
 /// So many names stand for a list.
 const MAX_NAMED: usize = 3;
 /// A script of which more than this share fails is one to fix.
@@ -24,20 +26,20 @@ const MIN_UNUSED_DAYS: u64 = 28;
 type WeighedAdvice = (u64, Advice);
 
 pub(super) fn of(report: &UsageReport) -> Vec<Advice> {
-    let mut all: Vec<WeighedAdvice> = Vec::new();
-    all.extend(report.misses.iter().filter_map(|group| missing(group, report.misses_looked_at)));
-    all.extend(report.skills.iter().filter_map(useless));
-    all.extend(untaken(&report.skills));
-    all.extend(report.scripts.iter().filter_map(failing));
-    all.extend(broken(report));
-    all.extend(report.never_served.as_deref().and_then(|never| unused(report, never)));
-    let can_wait = |advice: &Advice| advice.kind != AdviceKind::FixFile;
-    all.sort_by(|(helps, a), (helped, b)| {
-        let (one, other) = ((can_wait(a), Reverse(helps)), (can_wait(b), Reverse(helped)));
-        (one, a.kind as u8, &a.subject).cmp(&(other, b.kind as u8, &b.subject))
+    let mut weighed: Vec<WeighedAdvice> = Vec::new();
+    weighed
+        .extend(report.misses.iter().filter_map(|group| missing(group, report.misses_looked_at)));
+    weighed.extend(report.skills.iter().filter_map(useless));
+    weighed.extend(untaken(&report.skills));
+    weighed.extend(report.scripts.iter().filter_map(failing));
+    weighed.extend(report.never_served.as_deref().and_then(|never| unused(report, never)));
+    weighed.sort_by(|(helps, a), (helped, b)| {
+        (Reverse(helps), a.kind as u8, &a.subject).cmp(&(Reverse(helped), b.kind as u8, &b.subject))
     });
-    all.truncate(MAX_ADVICE);
-    all.into_iter().map(|(_, advice)| advice).collect()
+    let mut files = broken(report);
+    let rest = files.split_off(files.len().min(MAX_FIRST_FILES));
+    let weighed = weighed.into_iter().map(|(_, advice)| advice);
+    files.into_iter().chain(weighed).chain(rest).take(MAX_ADVICE).collect()
 }
 
 /// Requests that found nothing. Where only the latest were looked at, the others are taken to be alike.
@@ -150,10 +152,9 @@ fn failing(script: &ScriptUse) -> Option<WeighedAdvice> {
     Some((failed.n, advice))
 }
 
-/// Files that cost a skill: each would help as many requests as a skill does on average.
-fn broken(report: &UsageReport) -> Vec<WeighedAdvice> {
+/// Files that cost a skill.
+fn broken(report: &UsageReport) -> Vec<Advice> {
     let Some(health) = &report.health else { return Vec::new() };
-    let helps = report.totals.served / health.skills.max(1);
     let error = |finding: &&HealthFinding| finding.severity == "error";
     let advice = |finding: &HealthFinding| {
         let action = if finding.hint.is_empty() {
@@ -163,7 +164,7 @@ fn broken(report: &UsageReport) -> Vec<WeighedAdvice> {
         };
         let seen = format!("It is not served: {}.", finding.message.trim_end_matches('.'));
         let (kind, subject) = (AdviceKind::FixFile, finding.place.clone());
-        (helps.max(1), Advice { kind, subject, seen, action, skill: finding.skill.clone() })
+        Advice { kind, subject, seen, action, skill: finding.skill.clone() }
     };
     health.findings.iter().filter(error).map(advice).collect()
 }

@@ -203,6 +203,20 @@ fn requests_that_found_nothing_are_grouped_by_what_they_share() {
 }
 
 #[test]
+fn c07_everything_to_fix_is_named_and_files_come_first() {
+    let bad = json!({"skill_path": "ui/react", "useful": false});
+    let evidence = Evidence::of(times(20, "skill_feedback", &bad), period());
+    let mut catalog = catalog();
+    let finding = catalog.health.findings[0].clone();
+    catalog.health.findings.extend((0..12).map(|_| finding.clone()));
+    let report = UsageReport::of(&evidence, Some(&catalog), period(), REPORT_DAY);
+    let kinds: Vec<AdviceKind> = report.advice.iter().map(|advice| advice.kind).collect();
+    assert_eq!(kinds.iter().filter(|kind| **kind == AdviceKind::FixFile).count(), 13);
+    assert!(kinds[..3].iter().all(|kind| *kind == AdviceKind::FixFile), "{kinds:?}");
+    assert_eq!(kinds[3], AdviceKind::ImproveSkill, "what else there is, is not lost among them");
+}
+
+#[test]
 fn c07_a_skill_that_scored_nothing_came_near_to_nothing() {
     let missed =
         json!({"context": "upgrade vue", "closest_candidate": "ops/web", "closest_score": 0.001});
