@@ -212,6 +212,8 @@ fn c05_doctor_stays_one_screen_however_much_is_wrong() {
     let shown = screen(&home, 80, agents(&home, &["doctor"]));
     assert!(lines(&shown) <= 25, "{}:\n{shown}", lines(&shown));
     assert!(shown.contains("400 broken") && shown.contains(" more"), "{shown}");
+    let overview = screen(&home, 80, agents(&home, &[]));
+    assert!(lines(&overview) <= 25, "{}:\n{overview}", lines(&overview));
     let (_, all, _) = run(&mut agents(&home, &["doctor", "--all"]));
     assert!(all.matches("error[").count() >= 400, "{}", lines(&all));
 }

@@ -21,6 +21,8 @@ use crate::cli::{
 const MAX_SCREEN_LINES: usize = 24;
 /// On a narrower terminal the screen may be longer than a terminal.
 const SCREEN_WIDTH: usize = 80;
+/// The overview ends with an empty line and the commands to begin with.
+const FIRST_COMMANDS_LINES: usize = 4;
 /// So many sources are named.
 const MAX_SHOWN_PLACES: usize = 4;
 /// So many clients are named.
@@ -40,7 +42,8 @@ pub(super) fn lines(setup: &SetupState, examined: Option<&Examined>, width: usiz
     below.extend(verdict(setup, width));
     let title = format!("{} {}", bold(setup.program), version::VERSION);
     let least = if width < SCREEN_WIDTH { MIN_PROBLEM_LINES * 3 } else { MIN_PROBLEM_LINES };
-    let room = MAX_SCREEN_LINES.saturating_sub(below.len() + 1).max(least);
+    let reserved = if examined.is_none() { FIRST_COMMANDS_LINES } else { 0 };
+    let room = MAX_SCREEN_LINES.saturating_sub(below.len() + 1 + reserved).max(least);
     let problems = problems(setup, width, room);
     std::iter::once(title).chain(problems).chain(below).collect()
 }
