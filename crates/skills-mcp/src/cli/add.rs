@@ -296,7 +296,7 @@ fn agents_entry(
     if !adds_source || !kept.is_empty() || kept.agents {
         return Ok((None, None));
     }
-    let store = context.agents(context.layers()?)?;
+    let store = context.agents(context.layers()?);
     let skills = store.refresh(Cause::Start).snapshot.catalog.len();
     let sentence = format!(
         "The agents' directories have {} and are served as before: `agents: true` says so. `skills-mcp remove agents` serves only what you add.",

@@ -39,8 +39,7 @@ pub(super) struct Terminal {
 impl Terminal {
     /// The terminal, where there is one.
     pub(super) fn open() -> Option<Self> {
-        let is_terminal = stdin().is_terminal() && stdout().is_terminal();
-        is_terminal.then(|| Self { out: Output::new() })
+        is_terminal().then(|| Self { out: Output::new() })
     }
 
     /// Says what the next question is about.
@@ -98,6 +97,11 @@ impl Terminal {
         }
         Ok(String::from_utf8_lossy(&line).trim().to_owned())
     }
+}
+
+/// Whether a person is at both ends: standard input and output are terminals.
+pub(super) fn is_terminal() -> bool {
+    stdin().is_terminal() && stdout().is_terminal()
 }
 
 /// Asks a person for a yes; without a terminal the answer is no, and nothing is asked.

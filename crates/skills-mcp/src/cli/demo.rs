@@ -15,9 +15,9 @@ use crate::{
 
 #[derive(clap::Args)]
 pub(super) struct DemoOptions {
-    /// What the agent is asked to do
+    /// What the agent is asked to do; quotes are not needed
     #[arg(default_value = "Create a React login component with authentication")]
-    task: String,
+    task: Vec<String>,
     /// Show the instructions in full
     #[arg(long)]
     full: bool,
@@ -31,10 +31,11 @@ const SHOWN_LINES: usize = 4;
 
 pub(super) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
     let program = own_program()?;
+    let task = options.task.join(" ");
     let folder = example::unpack()
         .map_err(|error| Failure::environment(format!("the example cannot be written: {error}")))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let answer = runtime.block_on(ask(&program, folder.path(), &options.task))?;
+    let answer = runtime.block_on(ask(&program, folder.path(), &task))?;
     let mut out = Output::new();
     if options.json {
         out.json_text(&answer);
@@ -44,7 +45,7 @@ pub(super) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
         serde_json::from_str(&answer).map_err(|error| Failure::bug(error.to_string()))?;
     out.line(dim("skills-mcp serves an example of 10 skills; an agent with this task asks it:"));
     out.line("");
-    out.line(format!("{}{}", bold("→ get_skill "), json!({"context": options.task})));
+    out.line(format!("{}{}", bold("→ get_skill "), json!({"context": task})));
     out.line("");
     if answer.get("no_match").is_some() {
         nothing(&mut out, &answer);

@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use super::output::safe;
+use super::{
+    output::{aside, safe},
+    style::{error, good},
+};
 use crate::{
     config::ConfigError,
     source::{SourceError, git::RepositoryError},
@@ -54,6 +57,12 @@ impl Failure {
         self
     }
 
+    /// The same without the end of its message, where it ends so.
+    pub(super) fn without(&self, end: &str) -> Option<Self> {
+        let message = self.message.trim_end_matches('.').strip_suffix(end)?.trim_end().to_owned();
+        Some(Self { code: self.code, message, hint: self.hint.clone() })
+    }
+
     /// We are wrong.
     pub(super) fn bug(message: impl Into<String>) -> Self {
         Self {
@@ -69,15 +78,16 @@ impl Failure {
         &self.message
     }
 
+    /// What is wrong, and the way out.
+    pub(super) fn into_parts(self) -> (String, Option<String>) {
+        (self.message, self.hint)
+    }
+
     /// Says it on standard error.
-    #[expect(
-        clippy::print_stderr,
-        reason = "the last words of a failed command, also where no log is set up"
-    )]
     pub(super) fn report(self) -> ExitCode {
-        eprintln!("error: {}", safe(&self.message));
+        aside(&format!("{} {}", error("error:"), safe(&self.message)));
         if let Some(hint) = self.hint {
-            eprintln!("hint: {}", safe(&hint));
+            aside(&format!("{} {}", good("hint:"), safe(&hint)));
         }
         ExitCode::from(self.code)
     }

@@ -4,7 +4,7 @@ use skills_core::diagnostic::{Code, Diagnostic};
 
 use super::{
     Output,
-    output::{bold, dim, safe},
+    output::{bold, dim, entry, safe},
 };
 use crate::store::Snapshot;
 
@@ -21,7 +21,7 @@ pub(super) fn print_below(
     diagnostic: &Diagnostic,
 ) {
     let finding = &diagnostic.finding;
-    out.line(format!("  {}", safe(head)));
+    out.entry("", 0, head);
     // A line with a secret in it does not go to a log.
     if finding.at.line > 0
         && finding.code != Code::SecretLikely
@@ -43,7 +43,9 @@ pub(super) fn print_below(
         ));
     }
     if let Some(hint) = &finding.hint {
-        out.line(format!("      {}", dim(&safe(hint))));
+        for line in entry("    ", 4, hint, out.width) {
+            out.line(dim(&line));
+        }
     }
 }
 

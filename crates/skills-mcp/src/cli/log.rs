@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal as _, stderr};
 
+use anstream::{AutoStream, ColorChoice};
 use tracing::{Level, level_filters::LevelFilter};
 use tracing_subscriber::{
     Layer as _, filter::filter_fn, layer::SubscriberExt as _, registry,
@@ -40,7 +41,7 @@ pub(super) fn start(asked: Option<&str>, default: Level) -> Result<(), Failure> 
     });
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(stderr)
-        .with_ansi(stderr().is_terminal())
+        .with_ansi(stderr().is_terminal() && AutoStream::choice(&stderr()) != ColorChoice::Never)
         .with_target(false);
     // Only tests start it twice in one process, and one log is enough for them.
     let _ = registry().with(lines.with_filter(ours)).try_init();

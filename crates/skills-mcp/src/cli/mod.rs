@@ -14,6 +14,7 @@ mod doctor;
 mod example;
 mod failure;
 mod finding;
+mod help;
 mod hook;
 mod list;
 mod lock_file;
@@ -23,6 +24,8 @@ mod mcp_server;
 mod memory;
 mod opened;
 mod output;
+mod overview;
+mod reference;
 mod remove;
 mod report;
 mod run;
@@ -36,6 +39,7 @@ mod signals;
 mod sources_file;
 mod status;
 mod stores;
+mod style;
 mod sync;
 mod test;
 mod tools;
@@ -53,6 +57,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use failure::Failure;
 use opened::Opened;
 use output::Output;
+pub use reference::command_reference;
 pub use schema::SchemaFile;
 use shared::Shared;
 
@@ -69,7 +74,7 @@ use crate::{
 
 /// Serves skills to AI coding agents over MCP
 #[derive(Parser)]
-#[command(version = version::VERSION, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(version = version::VERSION, max_term_width = help::MAX_HELP_WIDTH, after_help = AFTER_HELP)]
 struct Arguments {
     #[command(flatten)]
     shared: Shared,
@@ -78,17 +83,20 @@ struct Arguments {
 }
 
 const AFTER_HELP: &str = "Without a command, skills-mcp serves MCP on standard input and output, so \
-    {\"command\": \"skills-mcp\"} is a whole client entry.\nTry: skills-mcp demo";
+    {\"command\": \"skills-mcp\"} is a whole client entry; on a terminal it shows what it would serve.\n\
+    `skills-mcp COMMAND --help` has examples. Try: skills-mcp demo";
 
 #[derive(Subcommand)]
 enum Command {
     /// Serve MCP on standard input and output (the default), or over HTTP
     Serve(serve::ServeOptions),
     /// Draw the tree of skills
+    #[command(visible_alias = "ls")]
     List(list::ListOptions),
     /// Show what an agent receives with a skill
     Show(show::ShowOptions),
     /// Search as an agent would, and show what decided
+    #[command(visible_alias = "search")]
     Try(try_out::TryOutOptions),
     /// Run the routing tests: whether requests find the skills they should
     Test(test::TestOptions),
@@ -105,6 +113,7 @@ enum Command {
     /// Check sources, content, settings and the protocol
     Doctor(doctor::DoctorOptions),
     /// Check skills as their author: what is wrong, where, and how to correct it
+    #[command(visible_alias = "lint", alias = "validate")]
     Check(check::CheckOptions),
     /// Print the JSON Schema of a file, for editors and other programs
     Schema(schema::SchemaOptions),
@@ -115,6 +124,7 @@ enum Command {
     /// Take a source out of your configuration
     Remove(remove::RemoveOptions),
     /// Fetch the repositories now
+    #[command(visible_alias = "update")]
     Sync(sync::SyncOptions),
     /// Show each repository's commit and what changed
     Status(status::StatusOptions),
@@ -162,9 +172,7 @@ pub fn run(program: &'static str) -> ExitCode {
     };
     let (environment, shared) = (Environment::read(), arguments.shared);
     let context = Context { program, environment, shared, quiet: false };
-    match context
-        .run(arguments.command.unwrap_or_else(|| Command::Serve(serve::ServeOptions::default())))
-    {
+    match context.run_or_default(arguments.command) {
         Ok(code) => code,
         Err(_) if hook::is_hook(std::env::args_os()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
@@ -173,7 +181,9 @@ pub fn run(program: &'static str) -> ExitCode {
 
 /// The command line of the program of this name.
 fn command_line(program: &'static str) -> clap::Command {
-    Arguments::command().name(program).bin_name(program)
+    let command = Arguments::command().name(program).bin_name(program).styles(style::HELP_STYLES);
+    // The help takes a moment to make, and a server has none to lose.
+    if help::is_asked_for(std::env::args_os()) { help::dressed(command) } else { command }
 }
 
 /// What every command starts from.
@@ -187,8 +197,24 @@ struct Context {
 }
 
 impl Context {
+    /// Without a command a client is served, and a person at a terminal is shown what would be.
+    fn run_or_default(&self, command: Option<Command>) -> Result<ExitCode, Failure> {
+        match command {
+            Some(command) => self.run(command),
+            None if ask::is_terminal() => {
+                log::start(self.log_level(), log::OTHERWISE)?;
+                overview::run(self)
+            }
+            None => self.run(Command::Serve(serve::ServeOptions::default())),
+        }
+    }
+
+    fn log_level(&self) -> Option<&str> {
+        self.shared.log.as_deref().or_else(|| self.environment.get("SKILLS_LOG"))
+    }
+
     fn run(&self, command: Command) -> Result<ExitCode, Failure> {
-        let level = self.shared.log.as_deref().or_else(|| self.environment.get("SKILLS_LOG"));
+        let level = self.log_level();
         let serving = matches!(command, Command::Serve(_) | Command::McpServer(_));
         #[cfg(feature = "usage")]
         let serving = serving || matches!(&command, Command::Usage(command) if command.serves());
@@ -267,18 +293,17 @@ impl Context {
         Ok(warnings)
     }
 
-    fn native(&self) -> Result<Option<&'static KnownClient>, Failure> {
-        let id = self.shared.native.as_deref();
-        id.map(|id| client_of("--native", id, &KnownClient::ids().collect::<Vec<_>>())).transpose()
+    /// The client of `--native`, whose values are the table's.
+    fn native(&self) -> Option<&'static KnownClient> {
+        self.shared.native.as_deref().and_then(KnownClient::of_id)
     }
 
-    /// The client that the operator says it is.
-    fn client_choice(&self) -> Result<ClientChoice, Failure> {
-        Ok(match self.shared.client.as_deref() {
+    /// The client that the operator says it is. `none` is the one value of `--client` that no client has.
+    fn client_choice(&self) -> ClientChoice {
+        match self.shared.client.as_deref() {
             None => ClientChoice::Reported,
-            Some("none") => ClientChoice::Fixed(None),
-            Some(id) => ClientChoice::Fixed(Some(handled_client("--client", id)?)),
-        })
+            Some(id) => ClientChoice::Fixed(KnownClient::of_id(id)),
+        }
     }
 
     /// How the server presents itself to clients.
@@ -286,7 +311,7 @@ impl Context {
         let named = self.named()?;
         let environment = Arc::new(self.environment.clone());
         let mut profile = ServerProfile::skills_mcp(!named.is_empty(), environment);
-        profile.client_choice = self.client_choice()?;
+        profile.client_choice = self.client_choice();
         let tools = self.shared.tools.as_deref().or_else(|| self.environment.get("SKILLS_TOOLS"));
         let tools = tools.map(|tools| (tools, "--tools or SKILLS_TOOLS"));
         let in_file = named.tools.as_ref().map(|(tools, place)| (tools.as_str(), place.as_str()));
@@ -319,11 +344,6 @@ fn client_of(flag: &str, id: &str, ids: &[&str]) -> Result<&'static KnownClient,
         )
     };
     KnownClient::of_id(id).filter(|client| ids.contains(&client.id)).ok_or_else(unknown)
-}
-
-/// The client of this id, whose handling of texts is known.
-fn handled_client(flag: &str, id: &str) -> Result<&'static KnownClient, Failure> {
-    client_of(flag, id, &KnownClient::handled_ids().collect::<Vec<_>>())
 }
 
 /// The hint of every command that finds no source.

@@ -7,8 +7,13 @@ use std::io::{IsTerminal as _, Write as _, stderr, stdout};
 
 use skills_core::{catalog::Skill, diagnostic::is_invisible};
 
+use super::style::heading;
+pub(super) use super::style::{bold, dim};
+
 /// Longer lines of prose are hard to read, however wide the terminal is.
 const MAX_SENTENCE_WIDTH: usize = 100;
+/// With less room beside a head, a text begins below it.
+const MIN_ENTRY_WIDTH: usize = 24;
 
 /// Where a command prints.
 pub(super) struct Output {
@@ -20,9 +25,7 @@ pub(super) struct Output {
 impl Output {
     /// Standard output.
     pub(super) fn new() -> Self {
-        let terminal = terminal_size::terminal_size().filter(|_| stdout().is_terminal());
-        let width = terminal.map_or(usize::MAX, |(width, _)| usize::from(width.0).max(20));
-        Self { stream: anstream::stdout(), width }
+        Self { stream: anstream::stdout(), width: terminal_width().unwrap_or(usize::MAX) }
     }
 
     /// One line. A reader who has gone away is no error of ours.
@@ -38,11 +41,10 @@ impl Output {
         }
     }
 
-    /// The same, of lesser weight.
-    pub(super) fn dimmed(&mut self, indent: &str, text: &str) {
-        let width = self.width.min(MAX_SENTENCE_WIDTH).saturating_sub(indent.len());
-        for line in wrapped(&safe(text), width) {
-            self.line(format!("{indent}{}", dim(&line)));
+    /// The same after a first column: a head that is on the first line only.
+    pub(super) fn entry(&mut self, head: &str, width: usize, text: &str) {
+        for line in entry(head, width, text, self.width) {
+            self.line(line);
         }
     }
 
@@ -64,8 +66,14 @@ impl Output {
     /// An empty line and a heading.
     pub(super) fn heading(&mut self, text: &str) {
         self.line("");
-        self.line(bold(text));
+        self.line(heading(text));
     }
+}
+
+/// The width of the terminal that standard output is, where it is one.
+pub(super) fn terminal_width() -> Option<usize> {
+    let terminal = terminal_size::terminal_size().filter(|_| stdout().is_terminal());
+    terminal.map(|(width, _)| usize::from(width.0).max(20))
 }
 
 /// What another program said, on the stream it said it on, then a word of ours about it. A file or a pipe gets it as it
@@ -82,16 +90,6 @@ pub(super) fn passed_on(out: &str, err: &str, about: &str) {
 /// One line of talk, beside what is printed.
 pub(super) fn aside(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
-}
-
-/// Emphasised.
-pub(super) fn bold(text: &str) -> String {
-    format!("\u{1b}[1m{text}\u{1b}[0m")
-}
-
-/// Of lesser weight.
-pub(super) fn dim(text: &str) -> String {
-    format!("\u{1b}[2m{text}\u{1b}[0m")
 }
 
 /// A text that we did not write, made harmless: control and invisible characters are spelled out, lines stay lines.
@@ -136,8 +134,32 @@ pub(super) fn fitted(text: &str, width: usize) -> String {
     format!("{}…", cut.trim_end())
 }
 
+/// A head of so many visible characters, and beside it a text that is broken between words and stays right of the head. Where
+/// the head leaves too little room, the text begins below it.
+pub(super) fn entry(head: &str, width: usize, text: &str, line_width: usize) -> Vec<String> {
+    // Programs and files get whole lines.
+    let is_terminal = line_width < usize::MAX;
+    let line_width = if is_terminal { line_width.min(MAX_SENTENCE_WIDTH) } else { line_width };
+    let text = safe(text);
+    let beside = line_width.saturating_sub(width + 2);
+    let longest = text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+    let has_room = beside >= MIN_ENTRY_WIDTH && longest <= beside;
+    let is_below = !has_room && !head.trim().is_empty();
+    let (indent, mut lines) =
+        if is_below { (4, vec![head.trim_end().to_owned()]) } else { (width + 2, Vec::new()) };
+    for line in wrapped(&text, line_width.saturating_sub(indent)) {
+        let is_first = lines.is_empty();
+        let start = if is_first { format!("{head}  ") } else { " ".repeat(indent) };
+        lines.push(format!("{start}{line}"));
+    }
+    if lines.is_empty() {
+        lines.push(head.to_owned());
+    }
+    lines
+}
+
 /// The text in lines of at most this many characters, broken between words.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {

@@ -56,7 +56,7 @@ pub(super) fn run(context: &Context, options: &RunOptions) -> Result<ExitCode, F
         request.insert("cwd".to_owned(), json!(cwd.to_string_lossy()));
     }
     let called = context.opened()?.call("run_script", request);
-    let text = called.map_err(|failure| failure.or_hint(AGENTS_ANSWER))?;
+    let text = called.map_err(in_flags)?;
     let answer: Value =
         serde_json::from_str(&text).map_err(|error| Failure::bug(error.to_string()))?;
     if options.json {
@@ -66,6 +66,15 @@ pub(super) fn run(context: &Context, options: &RunOptions) -> Result<ExitCode, F
     }
     let succeeded = answer.get("success").and_then(Value::as_bool).unwrap_or(false);
     Ok(ExitCode::from(u8::from(!succeeded)))
+}
+
+/// What an agent is told to do with `args` is done with `--arg` here.
+fn in_flags(failure: Failure) -> Failure {
+    let name = |it: &str| format!("Call again with {it} in args");
+    match ["it", "them"].map(name).iter().find_map(|asked| failure.without(asked)) {
+        Some(failure) => failure.with_hint("give each with --arg NAME=VALUE"),
+        None => failure.or_hint(AGENTS_ANSWER),
+    }
 }
 
 /// What the script said goes where it said it; what is to be said about it goes to standard error.
@@ -113,7 +122,7 @@ fn explain(
     let work_in = WorkIn::Local(cwd.as_deref());
     let request = RunRequest { file: &options.script, arguments, work_in };
     let plan = authorize(snapshot, runs.host(), skill, &request)
-        .map_err(|denied| Failure::finding(denied.message).with_hint(AGENTS_ANSWER))?;
+        .map_err(|denied| in_flags(Failure::finding(denied.message)))?;
     let facts = facts(&runs, &plan);
     let mut out = Output::new();
     if options.json {

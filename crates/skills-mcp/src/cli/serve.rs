@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Context, Failure, NO_SOURCE, memory};
+use super::{Context, Failure, NO_SOURCE, memory, output::aside};
 use crate::{
     script::{self, Runs},
     store::{Store, keep, keep_synced},
@@ -67,8 +67,8 @@ pub(super) fn serve(
     let store = Arc::new(store);
     prepare(&store, &profile);
     if stdin().is_terminal() {
-        tracing::info!(
-            "waiting for an MCP client on standard input; Ctrl-C ends it, `skills-mcp demo` shows what it does"
+        aside(
+            "waiting for an MCP client on standard input; Ctrl-C ends it, `skills-mcp` alone shows what is served",
         );
     }
     let recording = Recording::start(&context.environment, &store);

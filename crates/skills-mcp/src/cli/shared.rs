@@ -2,45 +2,66 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, builder::PossibleValuesParser};
 
-use crate::surface::ListingStyle;
+use crate::{clients::KnownClient, surface::ListingStyle};
+
+/// Which skills there are.
+const SOURCES: &str = "Sources";
+/// How a server presents them to a client; `-h` leaves these out.
+const PRESENTATION: &str = "Presentation";
+/// Everything else.
+const SETTINGS: &str = "Settings";
 
 /// The flags.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Shared {
     /// Serve this skills directory; may be given several times [env: `SKILLS_DIR`]
-    #[arg(long = "dir", value_name = "PATH", global = true)]
+    ///
+    /// Without --dir, --repo and their variables, the agents' directories and plugins are served: `.agents/skills` and
+    /// `.claude/skills` of the project and of your home folder.
+    #[arg(long = "dir", value_name = "PATH", global = true, help_heading = SOURCES)]
     pub(super) directories: Vec<PathBuf>,
     /// Serve this git repository; may be given several times [env: `SKILLS_REPO`]
-    #[arg(long = "repo", value_name = "URL[#BRANCH|@COMMIT]", global = true)]
+    #[arg(long = "repo", value_name = "URL[#BRANCH|@COMMIT]", global = true, help_heading = SOURCES)]
     pub(super) repositories: Vec<String>,
-    /// Set a configuration key, such as `matching.min_score=0.3`
-    #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
-    pub(super) settings: Vec<String>,
+    /// Leave out the directories that this client loads by itself
+    #[arg(long = "native", value_name = "CLIENT", global = true, help_heading = SOURCES,
+        hide_short_help = true, ignore_case = true, value_parser = every_client())]
+    pub(super) native: Option<String>,
+    /// Do not serve the agents' directories and plugins
+    #[arg(long = "no-default-dirs", global = true, help_heading = SOURCES)]
+    pub(super) no_default_dirs: bool,
     /// Tool sets to offer: tree, skill, flat (comma-separated) or all [env: `SKILLS_TOOLS`]
-    #[arg(long = "tools", value_name = "SETS", global = true)]
+    #[arg(long = "tools", value_name = "SETS", global = true, help_heading = PRESENTATION, hide_short_help = true)]
     pub(super) tools: Option<String>,
     /// How the `skill` tool lists the skills [default: as fits the client, else xml]
-    #[arg(long = "listing", value_enum, value_name = "STYLE", global = true)]
+    #[arg(long = "listing", value_enum, value_name = "STYLE", global = true, help_heading = PRESENTATION, hide_short_help = true)]
     pub(super) listing: Option<ListingStyle>,
     /// How many tokens the tool list may cost: a number, 0 for no list of skills, or `unlimited` [default: as fits the client,
     /// else 2000]
-    #[arg(long = "listing-budget", value_name = "TOKENS", global = true)]
+    #[arg(long = "listing-budget", value_name = "TOKENS", global = true, help_heading = PRESENTATION, hide_short_help = true)]
     pub(super) listing_budget: Option<String>,
     /// Present the server as fits this client, whatever the client calls itself; `none` for a client that is not known
-    #[arg(long = "client", value_name = "CLIENT", global = true)]
+    #[arg(long = "client", value_name = "CLIENT", global = true, help_heading = PRESENTATION,
+        hide_short_help = true, ignore_case = true, value_parser = handled_clients())]
     pub(super) client: Option<String>,
-    /// Leave out the directories that this client loads by itself: claude-code, codex, cursor, …
-    /// (an unknown name prints all of them)
-    #[arg(long = "native", value_name = "CLIENT", global = true)]
-    pub(super) native: Option<String>,
-    /// Do not serve the agents' directories and plugins
-    #[arg(long = "no-default-dirs", global = true)]
-    pub(super) no_default_dirs: bool,
+    /// Set a configuration key, such as `matching.min_score=0.3`
+    #[arg(long = "set", value_name = "KEY=VALUE", global = true, help_heading = SETTINGS)]
+    pub(super) settings: Vec<String>,
     /// Log to standard error at this level: error, warn, info, debug or trace [env: `SKILLS_LOG`]
-    #[arg(long = "log", value_name = "LEVEL", global = true)]
+    #[arg(long = "log", value_name = "LEVEL", global = true, help_heading = SETTINGS)]
     pub(super) log: Option<String>,
+}
+
+/// Any client of the table.
+fn every_client() -> PossibleValuesParser {
+    PossibleValuesParser::new(KnownClient::ids())
+}
+
+/// A client whose handling of texts is known, or none of them.
+fn handled_clients() -> PossibleValuesParser {
+    PossibleValuesParser::new(KnownClient::handled_ids().chain(["none"]))
 }
 
 impl Shared {

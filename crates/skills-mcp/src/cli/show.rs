@@ -13,8 +13,9 @@ use super::{
 
 #[derive(clap::Args)]
 pub(super) struct ShowOptions {
-    /// The skill, such as `ui/react/auth`
-    path: String,
+    /// The skill, such as `ui/react/auth`; quotes around a name of several words are not needed
+    #[arg(required = true, value_name = "SKILL")]
+    name: Vec<String>,
     /// List every file of its folder, with size and digest
     #[arg(long)]
     files: bool,
@@ -25,7 +26,7 @@ pub(super) struct ShowOptions {
 
 pub(super) fn run(context: &Context, options: &ShowOptions) -> Result<ExitCode, Failure> {
     let opened = context.opened()?;
-    let skill = opened.skill(&options.path)?;
+    let skill = opened.skill(&options.name.join(" "))?;
     let request = Map::from_iter([("skill_path".to_owned(), json!(&*skill.identity))]);
     let answer = opened.call("get_skill", request)?;
     let mut out = Output::new();

@@ -42,7 +42,7 @@ impl Context {
         named: &NamedSources,
     ) -> Result<Store, Failure> {
         if named.is_empty() && !self.shared.no_default_dirs {
-            return self.agents(layers);
+            return Ok(self.agents(layers));
         }
         let policy = self.link_policy(&layers);
         let config = layers.resolve(None);
@@ -76,7 +76,7 @@ impl Context {
         }
         let mut records = None;
         if named.agents && !self.shared.no_default_dirs {
-            let (more, plugins) = self.agents_directories(&policy)?;
+            let (more, plugins) = self.agents_directories(&policy);
             directories.extend(more);
             records = plugins;
         }
@@ -96,24 +96,24 @@ impl Context {
     }
 
     /// A store over the agents' directories and plugins.
-    pub(super) fn agents(&self, layers: ConfigLayers) -> Result<Store, Failure> {
-        let (directories, records) = self.agents_directories(&self.link_policy(&layers))?;
-        Ok(Store::cached(directories, records, layers, self.environment.home.as_deref()))
+    pub(super) fn agents(&self, layers: ConfigLayers) -> Store {
+        let (directories, records) = self.agents_directories(&self.link_policy(&layers));
+        Store::cached(directories, records, layers, self.environment.home.as_deref())
     }
 
     /// The agents' directories and the records of plugins, less what a client loads by itself.
     pub(super) fn agents_directories(
         &self,
         policy: &Arc<LinkPolicy>,
-    ) -> Result<(Vec<Directory>, Option<PluginRecords>), Failure> {
-        let native = self.native()?;
+    ) -> (Vec<Directory>, Option<PluginRecords>) {
+        let native = self.native();
         let directories = default_directories(&self.environment, native)
             .into_iter()
             .map(|directory| Directory::agents(directory).with_policy(policy))
             .collect();
         let has_plugins = native.is_some_and(|client| client.claude_plugins);
         let records = (!has_plugins).then(|| PluginRecords::new(&self.environment));
-        Ok((directories, records))
+        (directories, records)
     }
 
     /// A store that has read its sources.

@@ -21,8 +21,9 @@ use crate::{
 
 #[derive(clap::Args)]
 pub(super) struct TryOutOptions {
-    /// The request, in a sentence
-    request: String,
+    /// The request, in a sentence; quotes are not needed
+    #[arg(required = true, value_name = "REQUEST")]
+    words: Vec<String>,
     /// How many candidates to show
     #[arg(long, default_value_t = 5)]
     limit: usize,
@@ -34,6 +35,13 @@ pub(super) struct TryOutOptions {
     json: bool,
 }
 
+impl TryOutOptions {
+    /// The request; a shell gives its words one by one where they are not in quotes.
+    fn request(&self) -> String {
+        self.words.join(" ")
+    }
+}
+
 pub(super) fn run(context: &Context, options: &TryOutOptions) -> Result<ExitCode, Failure> {
     let opened = context.opened()?;
     learn_now(&context.environment, &opened.store);
@@ -42,7 +50,8 @@ pub(super) fn run(context: &Context, options: &TryOutOptions) -> Result<ExitCode
     let expected = expected.transpose()?;
     let passed = expected.as_ref().is_none_or(ExplainedTest::passed);
     let code = if passed { ExitCode::SUCCESS } else { ExitCode::from(1) };
-    let search = ExplainedSearch::of(&snapshot, &options.request, options.limit);
+    let request = options.request();
+    let search = ExplainedSearch::of(&snapshot, &request, options.limit);
     opened.store.save_index(&snapshot);
     let mut out = Output::new();
     if options.json {
@@ -80,7 +89,7 @@ fn expected(
 ) -> Result<ExplainedTest, Failure> {
     let place = TestPlace { file: "--expect".to_owned(), line: 1, column: 1 };
     let test = RoutingTest {
-        request: options.request.clone(),
+        request: options.request(),
         expect: Some(match path {
             "none" => ExpectedSkill::Nothing,
             _ => ExpectedSkill::Named(path.to_owned()),

@@ -4,7 +4,7 @@
 use std::{
     borrow::Cow,
     ffi::OsStr,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use super::{
@@ -75,6 +75,8 @@ pub struct NamedSources {
     pub sources: Vec<NamedSource>,
     /// Whether the agents' directories and plugins are served beside them.
     pub agents: bool,
+    /// Whether they were looked for in files, since no flag and no variable names any.
+    pub in_files: bool,
     /// The tool sets that a file names, and its line.
     pub tools: Option<(String, String)>,
     /// The project's file, where sources are looked for in files.
@@ -126,6 +128,7 @@ pub fn named_sources(
     } else if let Some(url) = environment.get("SKILLS_REPO") {
         named.repository(environment, url, "SKILLS_REPO");
     } else {
+        named.in_files = true;
         named.project = ProjectFile::find(environment);
         named.read_files(environment, &lists);
     }
@@ -197,7 +200,7 @@ impl SourceCandidate {
 
 impl NamedSources {
     fn directory(&mut self, environment: &Environment, path: &Path, origin: &'static str) {
-        let path = environment.directory.join(expand_home(path, environment));
+        let path = plain(&environment.directory.join(expand_home(path, environment)));
         let name = self.free(&name_of(&path), &[]);
         let origin = origin.into();
         let directory = NamedDirectory { name, path, origin, project: None };
@@ -395,6 +398,13 @@ fn name_of_url(url: &str) -> String {
     name_of(Path::new(place))
 }
 
+/// Without `.` and `..`: messages name the path. What a `..` leads to only the disk knows, where links are on the way.
+fn plain(path: &Path) -> PathBuf {
+    let path: PathBuf = path.components().collect();
+    let has_parent = path.components().any(|part| part == Component::ParentDir);
+    if has_parent { real_path_or_same(&path) } else { path }
+}
+
 /// The folder's name; for a folder called `skills`, the one around it says more.
 fn name_of(path: &Path) -> String {
     let mut names =
@@ -465,6 +475,19 @@ mod tests {
         assert_eq!(name("ssh://git@example.org/team/content@0123456789"), "content");
         let both = ["file:///a/x.git".to_owned(), "file:///b/x.git".to_owned()];
         assert_eq!(names(&named(&environment(&[]), &["x".into()], &both)), ["x", "x-2", "x-3"]);
+    }
+
+    #[test]
+    fn c08_a_path_has_no_dots_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(real.join("a/b")).unwrap();
+        let path = |path: PathBuf| {
+            let named = named(&environment(&[]), &[path], &[]);
+            named.directories().next().unwrap().path.clone()
+        };
+        assert_eq!(path("./x/./y/".into()), Path::new("/start/x/y"));
+        assert_eq!(path(real.join("a/b/../b/.")), real.join("a/b"));
     }
 
     #[test]

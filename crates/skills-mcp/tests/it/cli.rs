@@ -60,6 +60,7 @@ fn doctor_explains_what_is_wrong() {
     home.write("skills/typo.md", "---\nkeyword: [a]\ndescription: Use when: needed\n---\n");
     home.write("config.yaml", "matching: {min_scor: 1}\n");
     insta::assert_snapshot!("doctor", shown(&home, &["doctor"]));
+    insta::assert_snapshot!("doctor_all", shown(&home, &["doctor", "--all"]));
 }
 
 #[test]

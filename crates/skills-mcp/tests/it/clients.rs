@@ -378,8 +378,8 @@ fn the_operator_can_say_which_client_it_is_and_a_wrong_name_is_explained() {
     let (code, _, err) = run(serving(&home, "bundles").args(["--client", "clin", "tools"]));
     assert!(
         code == 2
-            && err.contains("there is no client `clin`")
-            && err.contains("did you mean cline?"),
+            && err.contains("invalid value 'clin' for '--client <CLIENT>'")
+            && err.contains("'cline'"),
         "{err}"
     );
 }

@@ -10,7 +10,7 @@ use std::{
 
 use skills_core::diagnostic::Code;
 use skills_mcp::{
-    cli::{SchemaFile, diagnostics_page},
+    cli::{SchemaFile, command_reference, diagnostics_page},
     clients::{CLIENTS, EntryFormat, FactSource, StructuredUse, ToolSight},
     config::{ContentPolicy, DECLARATIONS, KEYS, VARIABLES, ValueKind},
     surface::TOOLS,
@@ -37,6 +37,7 @@ fn reference() -> String {
         let description = tool.description.replace('\n', " ");
         writeln!(page, "| `{}` | {description} | {changes} |", tool.name).unwrap();
     }
+    page.push_str(&command_reference());
     page.push_str("\n## Configuration keys\n\n| key | default | what it is for |\n|---|---|---|\n");
     for key in KEYS {
         writeln!(page, "| `{}` | `{}` | {} |", key.name, key.default, key.about).unwrap();
@@ -161,8 +162,9 @@ fn entries() -> String {
             EntryFormat::Mcp => "JSON, `mcp`",
             EntryFormat::Toml => "TOML, `mcp_servers`",
             EntryFormat::Extensions => "YAML, `extensions`",
+            EntryFormat::NamedList => "YAML, a list `mcpServers`",
         };
-        writeln!(page, "| {} | `{}` | {form} |", client.name, entry.file).unwrap();
+        writeln!(page, "| {} | `{}` | {form} |", client.name, entry.file()).unwrap();
     }
     page
 }

@@ -96,7 +96,7 @@ fn assert_looks_by_itself(home: &Home, command: impl Fn() -> Command, why: &str,
     assert_eq!(status.code(), Some(0), "{log}");
     assert_eq!(log.matches("changes are not watched").count(), said, "{log}");
     assert!(said == 0 || log.contains(why), "{log}");
-    let (_, out, err) = run(command().arg("doctor"));
+    let (_, out, err) = run(command().args(["doctor", "--all"]));
     assert!(out.contains("not watched: ") && out.contains(why), "{out}{err}");
     let (_, out, err) = run(command().args(["doctor", "--json"]));
     let examined: Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));

@@ -325,9 +325,9 @@ fn f13_names_with_blanks_quotes_accents_and_emoji_are_served() {
     assert!(found.iter().all(|one| one["code"] == "name-unusual"), "{found:?}");
     let unusual = names.iter().filter(|(_, unusual)| *unusual).count();
     assert_eq!((exit, found.len()), (0, unusual), "{found:?}");
-    for command in ["list", "doctor"] {
-        let (_, out, _) = run(server(&home).arg(command));
-        assert!(!out.contains('\u{202e}') && out.contains("\\u{202e}"), "{command}: {out}");
+    for command in [&["list"][..], &["doctor", "--all"]] {
+        let (_, out, _) = run(server(&home).args(command));
+        assert!(!out.contains('\u{202e}') && out.contains("\\u{202e}"), "{command:?}: {out}");
     }
 }
 
@@ -691,13 +691,21 @@ fn u09_escape_sequences_of_content_reach_no_terminal_and_no_log() {
     home.write("skills/evil/x.txt", "x");
     home.write("config.yaml", format!("matching:\n  \"{attack}\": 1\n  min_score: \"{attack}\"\n"));
     fs::write(home.skills().join("\x1b[2Jname.md"), "x").unwrap();
-    for arguments in [&["list"][..], &["list", "evil"], &["show", "evil"], &["doctor"], &["config"]]
-    {
+    for arguments in [
+        &["list"][..],
+        &["list", "evil"],
+        &["show", "evil"],
+        &["doctor"],
+        &["doctor", "--all"],
+        &["config"],
+    ] {
         let (_, out, err) = run(server(&home).args(arguments).env("CLICOLOR_FORCE", "1"));
         assert!(out.contains("\x1b[1m"), "{arguments:?} is in colour: {err}");
         assert!(out.contains("\\u{1b}"), "{arguments:?} shows what was there: {out}");
         let plain =
-            ["\x1b[0m", "\x1b[1m", "\x1b[2m"].iter().fold(out, |out, own| out.replace(own, ""));
+            ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[4m", "\x1b[31m", "\x1b[32m", "\x1b[33m"]
+                .iter()
+                .fold(out, |out, own| out.replace(own, ""));
         let raw = plain.chars().find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
         assert_eq!(raw, None, "{arguments:?}: {plain:?}");
         assert!(!err.contains('\x1b'), "{arguments:?}: {err:?}");

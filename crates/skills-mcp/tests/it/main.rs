@@ -66,6 +66,7 @@ mod sources;
 mod stats;
 mod support;
 mod surface;
+mod terminal;
 mod traversal;
 mod trust;
 mod tunnel;

@@ -166,7 +166,7 @@ fn the_manual_page_names_every_command_that_help_names() {
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(page.contains(".TH skills-mcp 1"), "{page}");
     let (_, help, _) = run(server(&home).arg("--help"));
-    let commands = help.split("Commands:").nth(1).unwrap().split("\n\n").next().unwrap();
+    let commands = help.split("\nOptions:").next().unwrap();
     let commands: Vec<&str> =
         commands.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
     let commands: Vec<&&str> = commands.iter().filter(|command| !command.is_empty()).collect();

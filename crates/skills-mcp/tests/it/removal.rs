@@ -127,7 +127,7 @@ fn a01_what_cannot_be_removed_is_reported_by_doctor_and_stops_no_start() {
     };
     let mut client = Client::legacy(start(&[]), "2025-11-25");
     assert_eq!(run(&mut client, "scripts/x.sh", &json!({}))["stdout"], "ran\n");
-    let (_, out, err) = finished(&mut start(&["doctor"]));
+    let (_, out, err) = finished(&mut start(&["doctor", "--all"]));
     let said = format!("{} could not be removed: Permission denied", stuck.display());
     assert!(out.contains(&said), "{out} {err}");
     let (_, out, _) = finished(&mut start(&["doctor", "--json"]));

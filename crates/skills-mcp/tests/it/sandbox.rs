@@ -305,7 +305,7 @@ fn x04_a_lesser_rung_is_named_and_required_refuses_it() {
     let message =
         refused(&mut client, &json!({"skill_path": "tool", "file": "scripts/x.sh", "args": {}}));
     assert!(message.contains("scripts.sandbox is `required`, and this machine gives seccomp only: files are not confined"), "{message}");
-    let (_, out, _) = finished(&mut without_landlock(&shop, &shop.command(&["doctor"])));
+    let (_, out, _) = finished(&mut without_landlock(&shop, &shop.command(&["doctor", "--all"])));
     assert!(
         out.replace("+pid-namespace", "")
             .contains("sandbox of this machine: seccomp: files are not confined; required"),

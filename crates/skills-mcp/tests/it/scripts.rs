@@ -934,7 +934,7 @@ fn x17_links_out_of_the_skills_folder_are_neither_run_nor_copied() {
     let mut client = shop.client();
     let answer = run(&mut client, "scripts/x.sh", &json!({}));
     assert_eq!(answer["stdout"], "own\nown\nalias.txt\nown.txt\n", "{answer}");
-    let (_, out, _) = finished(&mut shop.command(&["doctor"]));
+    let (_, out, _) = finished(&mut shop.command(&["doctor", "--all"]));
     assert_eq!(out.matches("error[link-refused]").count(), 3, "{out}");
     let message = refused(&mut client, &request("scripts/sub/y.sh", &json!({})));
     assert!(message.contains("missing on disk"), "{message}");
@@ -1152,6 +1152,8 @@ fn run_does_for_authors_what_the_tool_does_for_agents() {
     assert_eq!((code, &answer["exit_code"]), (1, &json!(7)));
     let (code, _, err) = finished(&mut shop.command(&["run", "tool", "scripts/x.sh"]));
     assert!(code == 1 && err.contains("it needs the argument 'n' (number)"), "{err}");
+    assert!(err.contains("hint: give each with --arg NAME=VALUE"), "{err}");
+    let (_, _, err) = finished(&mut shop.command(&["run", "tool", "scripts/gone.sh"]));
     assert!(
         err.contains("hint: this is the answer that an agent gets; here, arguments are --arg"),
         "{err}"

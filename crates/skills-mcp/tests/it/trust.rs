@@ -266,7 +266,7 @@ fn e05_a_record_that_cannot_be_used_keeps_content_from_switching_on_and_stops_no
     home.write(".skills-mcp/trust.json", "{torn");
     let log = served(&home, server(&home));
     assert!(log.contains(".skills-mcp/trust.json cannot be read"), "{log}");
-    let (_, out, _) = run(server(&home).arg("doctor"));
+    let (_, out, _) = run(server(&home).args(["doctor", "--all"]));
     assert!(out.contains("trust.json cannot be read"), "{out}");
     let (code, _, err) = run(server(&home).args(["trust", "--yes"]));
     assert!(code == 3 && err.contains("trust.json"), "{code} {err}");
@@ -454,7 +454,7 @@ fn e04_doctor_and_explain_say_what_would_be_refused() {
     };
     let explained = without(&["run", "tool", "scripts/x.sh", "--explain"]);
     assert!(explained.contains("gives none, so it would be refused: "), "{explained}");
-    let examined = without(&["doctor"]);
+    let examined = without(&["doctor", "--all"]);
     assert!(examined.contains("scripts of repositories and plugins are refused"), "{examined}");
 }
 
@@ -510,7 +510,7 @@ fn a06_scripts_that_a_mistake_turned_off_say_so_everywhere() {
         message.contains("until it is fixed") && !message.contains("was set to false"),
         "{message}"
     );
-    let (_, out, _) = run(&mut shop.command(&["doctor"]));
+    let (_, out, _) = run(&mut shop.command(&["doctor", "--all"]));
     assert!(out.contains("scripts are off until it is fixed"), "{out}");
     assert!(!out.contains("its default is used"), "{out}");
     // Once fixed, they run: a mistake does not go on record.

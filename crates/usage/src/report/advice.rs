@@ -1,4 +1,4 @@
-//! What to fix this week, first first: weighed by how many requests it would help.
+//! What to fix: files that are not served first, then the rest by how many requests it would help.
 //!
 //! Every piece needs [`MIN_OBSERVATIONS`] observations, and a share needs its whole interval on the bad side. A file that cannot
 //! be read needs none: it is known to be broken. Nor does a skill that was called useless again and again: that is said of
@@ -11,10 +11,10 @@ use super::{
     Unused, UsageReport, rate::real,
 };
 
-/// So many things are worth a week.
-const MAX_ADVICE: usize = 10;
-/// So many files that cannot be read are named, so that other things are seen too.
-const MAX_FILE_ADVICE: usize = 3;
+/// So many things are named; what shows a list says how many of them it leaves out.
+const MAX_ADVICE: usize = 100;
+/// So many files that are not served come first, and the others last: a list is often cut, and other things matter too.
+const MAX_FIRST_FILES: usize = 3;
 /// So many names stand for a list.
 const MAX_NAMED: usize = 3;
 /// A script of which more than this share fails is one to fix.
@@ -26,18 +26,20 @@ const MIN_UNUSED_DAYS: u64 = 28;
 type WeighedAdvice = (u64, Advice);
 
 pub(super) fn of(report: &UsageReport) -> Vec<Advice> {
-    let mut all: Vec<WeighedAdvice> = Vec::new();
-    all.extend(report.misses.iter().filter_map(|group| missing(group, report.misses_looked_at)));
-    all.extend(report.skills.iter().filter_map(useless));
-    all.extend(untaken(&report.skills));
-    all.extend(report.scripts.iter().filter_map(failing));
-    all.extend(broken(report));
-    all.extend(report.never_served.as_deref().and_then(|never| unused(report, never)));
-    all.sort_by(|(helps, a), (helped, b)| {
+    let mut weighed: Vec<WeighedAdvice> = Vec::new();
+    weighed
+        .extend(report.misses.iter().filter_map(|group| missing(group, report.misses_looked_at)));
+    weighed.extend(report.skills.iter().filter_map(useless));
+    weighed.extend(untaken(&report.skills));
+    weighed.extend(report.scripts.iter().filter_map(failing));
+    weighed.extend(report.never_served.as_deref().and_then(|never| unused(report, never)));
+    weighed.sort_by(|(helps, a), (helped, b)| {
         (Reverse(helps), a.kind as u8, &a.subject).cmp(&(Reverse(helped), b.kind as u8, &b.subject))
     });
-    all.truncate(MAX_ADVICE);
-    all.into_iter().map(|(_, advice)| advice).collect()
+    let mut files = broken(report);
+    let rest = files.split_off(files.len().min(MAX_FIRST_FILES));
+    let weighed = weighed.into_iter().map(|(_, advice)| advice);
+    files.into_iter().chain(weighed).chain(rest).take(MAX_ADVICE).collect()
 }
 
 /// Requests that found nothing. Where only the latest were looked at, the others are taken to be alike.
@@ -150,22 +152,21 @@ fn failing(script: &ScriptUse) -> Option<WeighedAdvice> {
     Some((failed.n, advice))
 }
 
-/// Files that cost a skill: each would help as many requests as a skill does on average.
-fn broken(report: &UsageReport) -> Vec<WeighedAdvice> {
+/// Files that cost a skill.
+fn broken(report: &UsageReport) -> Vec<Advice> {
     let Some(health) = &report.health else { return Vec::new() };
-    let helps = report.totals.served / health.skills.max(1);
     let error = |finding: &&HealthFinding| finding.severity == "error";
     let advice = |finding: &HealthFinding| {
         let action = if finding.hint.is_empty() {
-            "Mend the file; `skills-mcp doctor` shows the line.".to_owned()
+            "Fix the file; `skills-mcp doctor` shows the line.".to_owned()
         } else {
             format!("{}.", finding.hint.trim_end_matches('.'))
         };
         let seen = format!("It is not served: {}.", finding.message.trim_end_matches('.'));
         let (kind, subject) = (AdviceKind::FixFile, finding.place.clone());
-        (helps.max(1), Advice { kind, subject, seen, action, skill: finding.skill.clone() })
+        Advice { kind, subject, seen, action, skill: finding.skill.clone() }
     };
-    health.findings.iter().filter(error).take(MAX_FILE_ADVICE).map(advice).collect()
+    health.findings.iter().filter(error).map(advice).collect()
 }
 
 /// Skills that are never used, where there was enough use to tell.

@@ -16,6 +16,8 @@ use super::{
 };
 use crate::event::{Event, RecordedEvent};
 
+/// A skill with a lower score, which is shown as 0.00, came near to nothing.
+const MIN_NEAR_SCORE: f64 = 0.005;
 /// So many groups are kept.
 const MAX_GROUPS: usize = 100;
 /// So many words name a group.
@@ -86,7 +88,11 @@ impl<'a> MissedRequests<'a> {
             let Some(context) = recorded.event.context() else { continue };
             let terms = words.of(context);
             let (nearest, score) = match &recorded.event {
-                Event::NoMatch(miss) => (miss.closest_candidate.as_deref(), miss.closest_score),
+                Event::NoMatch(miss) => {
+                    let score = miss.closest_score.filter(|score| *score >= MIN_NEAR_SCORE);
+                    let is_near = score.is_some() || miss.closest_score.is_none();
+                    (miss.closest_candidate.as_deref().filter(|_| is_near), score)
+                }
                 Event::SkillSearched(search) if search.shown.is_empty() => (None, None),
                 Event::Ambiguous(_)
                 | Event::SkillServed(_)

@@ -186,16 +186,44 @@ fn requests_that_found_nothing_are_grouped_by_what_they_share() {
     assert_eq!((kafka.terms[0].as_str(), kafka.requests, &kafka.nearest), ("kafka", 10, &None));
     assert_eq!((logo.requests, logo.examples[0].as_str()), (1, "draw a logo"));
     let kinds: Vec<AdviceKind> = report.advice.iter().map(|advice| advice.kind).collect();
-    assert_eq!(kinds[..2], [AdviceKind::AddKeywords, AdviceKind::WriteSkill]);
     assert_eq!(
-        report.advice[0].seen,
+        kinds[..3],
+        [AdviceKind::FixFile, AdviceKind::AddKeywords, AdviceKind::WriteSkill],
+        "a file that is not served comes first"
+    );
+    assert_eq!(
+        report.advice[1].seen,
         "12 requests about nginx, proxy found no skill; ops/web came nearest."
     );
     assert_eq!(
-        report.advice[0].action,
+        report.advice[1].action,
         "If ops/web covers them, add to its keywords: nginx, proxy."
     );
     assert_eq!(report.totals.misses, 14);
+}
+
+#[test]
+fn c07_everything_to_fix_is_named_and_files_come_first() {
+    let bad = json!({"skill_path": "ui/react", "useful": false});
+    let evidence = Evidence::of(times(20, "skill_feedback", &bad), period());
+    let mut catalog = catalog();
+    let finding = catalog.health.findings[0].clone();
+    catalog.health.findings.extend((0..12).map(|_| finding.clone()));
+    let report = UsageReport::of(&evidence, Some(&catalog), period(), REPORT_DAY);
+    let kinds: Vec<AdviceKind> = report.advice.iter().map(|advice| advice.kind).collect();
+    assert_eq!(kinds.iter().filter(|kind| **kind == AdviceKind::FixFile).count(), 13);
+    assert!(kinds[..3].iter().all(|kind| *kind == AdviceKind::FixFile), "{kinds:?}");
+    assert_eq!(kinds[3], AdviceKind::ImproveSkill, "what else there is, is not lost among them");
+}
+
+#[test]
+fn c07_a_skill_that_scored_nothing_came_near_to_nothing() {
+    let missed =
+        json!({"context": "upgrade vue", "closest_candidate": "ops/web", "closest_score": 0.001});
+    let report = report(times(12, "no_match", &missed));
+    let [group] = report.misses.as_slice() else { panic!("{:?}", report.misses) };
+    assert_eq!((&group.nearest, group.nearest_score, group.keywords.len()), (&None, None, 0));
+    assert!(report.advice.iter().all(|advice| advice.kind != AdviceKind::AddKeywords));
 }
 
 /// The same, asked for by a name.
@@ -357,7 +385,7 @@ fn each_kind_of_advice_has_its_reason() {
     events.extend(times(40, "skill_served", &taken));
     let report = report(events);
     let about = |kind| report.advice.iter().find(|advice| advice.kind == kind).unwrap();
-    let first = &report.advice[0];
+    let first = &report.advice[1];
     assert_eq!((first.kind, first.subject.as_str()), (AdviceKind::ImproveSkill, "ui/react"));
     assert_eq!(first.seen, "Only 0 of 20 said that it helped.");
     let retitle = about(AdviceKind::RetitleSkill);
@@ -391,8 +419,8 @@ fn from_a_few_events_nothing_is_claimed() {
     assert_eq!(row("ui/react").chosen, 2);
     // The broken file is no claim: it is there. Nor is a streak: it happened.
     let kinds: Vec<AdviceKind> = report.advice.iter().map(|advice| advice.kind).collect();
-    assert_eq!(kinds, [AdviceKind::ImproveSkill, AdviceKind::FixFile]);
-    assert_eq!(report.advice[0].seen, "The last 5 in a row said that it did not help.");
+    assert_eq!(kinds, [AdviceKind::FixFile, AdviceKind::ImproveSkill]);
+    assert_eq!(report.advice[1].seen, "The last 5 in a row said that it did not help.");
     assert_eq!(report.totals.useful.share, None);
     assert!(report.scripts[0].failed.share.is_none() && report.scripts[0].p50_ms.is_none());
 }

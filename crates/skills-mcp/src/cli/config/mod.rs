@@ -11,13 +11,16 @@ use change::ConfigAction;
 use super::{
     Context, Failure, Output,
     opened::Opened,
-    output::{bold, dim, safe},
+    output::{bold, dim, safe, wrapped},
 };
 use crate::{
     config::{ConfigValue, PendingConsent, SettingOrigin, VARIABLES, without_userinfo},
     source::Directory,
     store::{Snapshot, Store},
 };
+
+/// On a narrower terminal values are below their names.
+const MIN_TABLE_WIDTH: usize = 72;
 
 #[derive(clap::Args)]
 pub(super) struct ConfigOptions {
@@ -40,22 +43,19 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
     }
     out.line(bold("Sources"));
     if !store.sources().iter().any(Directory::is_there) {
-        out.sentence("  ", &format!("none; {}", super::NO_SOURCE));
+        out.entry("  none", 6, super::NO_SOURCE);
     }
     for source in store.sources().iter().filter(|source| source.is_there()) {
         let path = safe(&source.path().display().to_string());
-        let gap = if out.width < MIN_COLUMNS_WIDTH { "\n    " } else { "  " };
+        let gap = if out.width < MIN_TABLE_WIDTH { "\n    " } else { "  " };
         out.line(format!("  {}{gap}{path}", safe(source.name())));
     }
     out.heading("Settings");
     let widest = snapshot.config.values.iter().map(|(key, ..)| key.name.len()).max().unwrap_or(0);
     for (key, value, origin) in &snapshot.config.values {
-        let origin = if *origin == SettingOrigin::Default {
-            dim("default")
-        } else {
-            bold(&safe(&origin.to_string()))
-        };
-        row(&mut out, widest, key.name, (&value.to_string(), &origin), key.about);
+        let style = if *origin == SettingOrigin::Default { dim } else { bold };
+        let shown = [safe(&value.to_string()), safe(&origin.to_string())];
+        described(&mut out, widest, key.name, &shown, style, key.about);
     }
     out.heading("Environment");
     for variable in VARIABLES {
@@ -64,11 +64,11 @@ pub(super) fn run(context: &Context, options: &ConfigOptions) -> Result<ExitCode
             continue;
         }
         let shown = match context.environment.get(variable.name) {
-            None => "unset".to_owned(),
-            Some(_) if variable.secret => "set, not shown".to_owned(),
-            Some(value) => without_userinfo(value),
+            None => [String::new(), "unset".to_owned()],
+            Some(_) if variable.secret => ["set, not shown".to_owned(), String::new()],
+            Some(value) => [safe(&without_userinfo(value)), String::new()],
         };
-        row(&mut out, widest, variable.name, (&shown, ""), variable.about);
+        described(&mut out, widest, variable.name, &shown, dim, variable.about);
     }
     for diagnostic in &snapshot.config.diagnostics {
         out.line(safe(&diagnostic.to_string()));
@@ -84,27 +84,37 @@ fn json(store: &Store, snapshot: &Snapshot) -> Json {
     json!({"sources": sources, "settings": settings(snapshot), "waiting": waiting})
 }
 
-/// In a narrower terminal a key has a line of its own.
-const MIN_COLUMNS_WIDTH: usize = 72;
-
-/// A key or variable with its value and where that comes from, and what it is for.
-fn row(out: &mut Output, widest: usize, name: &str, (value, origin): (&str, &str), about: &str) {
-    if out.width < MIN_COLUMNS_WIDTH {
-        out.line(format!("  {name}"));
-        out.sentence("    ", value);
-        if !origin.is_empty() {
-            out.line(format!("    {origin}"));
+/// A name, beside it its value and where that comes from, and what it is for below; on a narrow terminal all of it below the
+/// name.
+fn described(
+    out: &mut Output,
+    widest: usize,
+    name: &str,
+    [value, origin]: &[String; 2],
+    style: fn(&str) -> String,
+    about: &str,
+) {
+    let is_narrow = out.width < MIN_TABLE_WIDTH;
+    let column = if is_narrow { 4 } else { widest + 4 };
+    let room = out.width.saturating_sub(column);
+    let is_short = !value.is_empty() && value.chars().count() <= room;
+    let mut lines = if is_short { vec![value.clone()] } else { wrapped(value, room) };
+    match lines.last_mut() {
+        Some(last) if last.chars().count() + 2 + origin.chars().count() <= room => {
+            if !origin.is_empty() {
+                *last = format!("{last}  {}", style(origin));
+            }
         }
-        out.dimmed("    ", about);
-        return;
+        _ if origin.is_empty() => {}
+        _ => lines.push(style(origin)),
     }
-    let origin = if origin.is_empty() { String::new() } else { format!("  {origin}") };
-    out.line(format!("  {name:widest$}  {}{origin}", safe(value)));
-    let indent = " ".repeat(widest + 4);
-    if out.width == usize::MAX {
-        out.line(format!("{indent}{}", dim(about)));
-    } else {
-        out.dimmed(&indent, about);
+    lines.extend(wrapped(about, room).iter().map(|line| dim(line)));
+    if is_narrow {
+        out.line(format!("  {}", bold(name)));
+    }
+    for (number, line) in lines.iter().enumerate() {
+        let head = if number == 0 && !is_narrow { name } else { "" };
+        out.line(format!("  {head:width$}{line}", width = column - 2));
     }
 }
 

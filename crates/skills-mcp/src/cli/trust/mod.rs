@@ -237,7 +237,7 @@ impl Asking {
     }
 
     /// Whether something of it waits for consent.
-    fn waits(&self) -> bool {
+    pub(super) fn waits(&self) -> bool {
         self.rows.iter().any(|row| row.state == State::Waits)
     }
 

@@ -15,16 +15,17 @@ use skills_usage::{
 use tokio::net::TcpListener;
 
 use super::{
+    browser,
     collect::{archive_address, listen_address},
     counter::ArchiveCounter,
     stats::history,
 };
 use crate::{
     browse::{self, Browser, WholeCatalog},
-    cli::{Context, Failure, Output},
+    cli::{Context, Failure, Output, ask::is_terminal, output::aside},
     config::secret,
     source::Directory,
-    store::{Store, keep, keep_synced},
+    store::{Cause, Store, keep, keep_synced},
     transport,
     usage::served,
 };
@@ -48,6 +49,9 @@ pub(crate) struct DashboardOptions {
     /// Another host name of this page, such as that of a proxy; may be given several times
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
+    /// Do not open the browser; it is opened on a terminal only
+    #[arg(long)]
+    no_open: bool,
 }
 
 pub(super) fn run(context: &Context, options: &DashboardOptions) -> Result<ExitCode, Failure> {
@@ -79,12 +83,13 @@ async fn show(
             .with_hint("name another with --listen ADDRESS:PORT; port 0 picks a free port")
     })?;
     if let Some(store) = &store {
+        // What is wrong with the skills is logged before the address, which would be lost between warnings.
+        let first = Arc::clone(store);
+        let _ = tokio::task::spawn_blocking(move || first.refresh(Cause::Start)).await;
         tokio::spawn(keep(Arc::clone(store)));
         tokio::spawn(keep_synced(Arc::clone(store)));
     }
-    // The one line of output: it can be clicked on, and the parent process reads it.
-    Output::new().line(format!("http://{}/", listener.local_addr()?));
-    let _ = std::io::stdout().flush();
+    announce(context, options, &format!("http://{}/", listener.local_addr()?))?;
     let catalog_pages = match (&store, is_recorded) {
         (None, _) => CatalogPages::Absent,
         (Some(_), true) => CatalogPages::Beside,
@@ -100,6 +105,18 @@ async fn show(
     }
     let stop = async { tracing::info!("stopping: {}", stop.await) };
     serve(listener, routes, &RESERVED, stop).await;
+    Ok(())
+}
+
+/// The one line of output: it can be clicked on, and the parent process reads it. A person at a terminal gets the page too.
+fn announce(context: &Context, options: &DashboardOptions, address: &str) -> Result<(), Failure> {
+    Output::new().line(address);
+    let _ = std::io::stdout().flush();
+    if !options.no_open && is_terminal() {
+        let roots = context.layers()?.resolve(None).settings.scripts.roots;
+        let opened = browser::open(&context.environment, &roots, address);
+        aside(if opened { "opened in your browser; Ctrl-C ends it" } else { "Ctrl-C ends it" });
+    }
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! The commands of the feature `usage`: what was used, on the terminal and in a browser, and events of other servers.
 
+mod browser;
 mod collect;
 mod counter;
 mod dashboard;

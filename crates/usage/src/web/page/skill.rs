@@ -89,6 +89,8 @@ struct ShownRequest<'a> {
     client: &'a str,
     score: Option<f64>,
     others: Vec<&'a str>,
+    /// How often it was made; the rest is of the latest.
+    times: usize,
 }
 
 /// Feedback on it.
@@ -188,6 +190,7 @@ impl<'a> ShownRequest<'a> {
             client: recorded.client_name.as_deref().unwrap_or_default(),
             score,
             others,
+            times: 1,
         })
     }
 }
@@ -205,7 +208,24 @@ fn requests<'a>(recent: &'a [RecordedEvent], name: &str) -> Vec<ShownRequest<'a>
         }
         ShownRequest::of(recorded, served.score, Vec::new())
     });
-    served.take(MAX_SHOWN_REQUESTS).collect()
+    different(served)
+}
+
+/// Requests of the same words that had the same end are one, with how often they were made. The newest come first.
+fn different<'a>(requests: impl Iterator<Item = ShownRequest<'a>>) -> Vec<ShownRequest<'a>> {
+    let mut shown: Vec<ShownRequest<'a>> = Vec::new();
+    for request in requests {
+        let is_same = |other: &&mut ShownRequest<'_>| {
+            (other.words, &other.others, other.score.is_some())
+                == (request.words, &request.others, request.score.is_some())
+        };
+        if let Some(same) = shown.iter_mut().find(is_same) {
+            same.times += 1;
+        } else if shown.len() < MAX_SHOWN_REQUESTS {
+            shown.push(request);
+        }
+    }
+    shown
 }
 
 fn nearly<'a>(recent: &'a [RecordedEvent], name: &str) -> Vec<ShownRequest<'a>> {
@@ -221,7 +241,7 @@ fn nearly<'a>(recent: &'a [RecordedEvent], name: &str) -> Vec<ShownRequest<'a>> 
         let among = others.len() < several.candidates.len();
         among.then(|| ShownRequest::of(recorded, None, others))?
     });
-    near.take(MAX_SHOWN_REQUESTS).collect()
+    different(near)
 }
 
 /// Answers are rare among a skill's events: they are taken from all the latest answers.

@@ -177,6 +177,20 @@ fn requests_that_led_to_a_skill_are_its_own() {
 }
 
 #[test]
+fn c07_the_same_request_is_shown_once_with_how_often_it_was_made() {
+    let mut events = recorded();
+    let first = events[0].clone();
+    for number in 20..31 {
+        let mut again = first.clone();
+        again["event_id"] = json!(format!("0198c0de-0000-7000-8000-{number:012}"));
+        events.push(again);
+    }
+    let page = &pages(sample(), &events, "ui/auth")[1];
+    assert_eq!(page.matches("add a login form").count(), 1, "{page}");
+    assert!(page.contains("×12"), "{page}");
+}
+
+#[test]
 fn nothing_that_anybody_wrote_becomes_markup() {
     let harmless = pages(with_texts(sample(), "word"), &recorded_with("word"), "word");
     let hostile = pages(with_texts(sample(), HOSTILE), &recorded_with(HOSTILE), HOSTILE);

@@ -8,6 +8,7 @@ mod table;
 mod text;
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -68,19 +69,30 @@ pub(crate) struct StatsOptions {
 const MAX_WIDTH: usize = 160;
 /// Shown of one skill.
 const MAX_SKILL_EVENTS: usize = 10;
+/// So many names are proposed for one that does not exist.
+const MAX_NEAR_NAMES: usize = 3;
 
 pub(super) fn run(context: &Context, options: &StatsOptions) -> Result<ExitCode, Failure> {
     let today = clock::today();
     let period = options.period(today)?;
     let asked = if let Some(url) = &options.from {
         let report = collector::report(url, options.days)?;
-        FoundStats { report, story: None, settings: None, place: String::new() }
+        FoundStats {
+            named: in_events(&report),
+            report,
+            story: None,
+            settings: None,
+            place: String::new(),
+        }
     } else {
         asked(context, options, period, today)?
     };
-    let FoundStats { mut report, story, settings, place } = asked;
+    let FoundStats { mut report, named, story, settings, place } = asked;
     let nothing = report.totals.events == 0;
     if let Some(skill) = &options.skill {
+        if !named.contains(skill) {
+            return Err(unknown_skill(skill, &named));
+        }
         report = report.narrowed(skill);
     }
     let mut out = Output::new();
@@ -101,6 +113,8 @@ pub(super) fn run(context: &Context, options: &StatsOptions) -> Result<ExitCode,
 /// What an archive answered.
 struct FoundStats {
     report: UsageReport,
+    /// The skills that the catalog or an event names.
+    named: BTreeSet<String>,
     story: Option<Story>,
     /// Those that say where the history is, where it was asked.
     settings: Option<Analytics>,
@@ -128,8 +142,38 @@ fn asked(
         passed_over(&archive);
         let report = UsageReport::of(&evidence, catalog.as_ref(), period, today);
         let settings = options.store.is_none().then_some(settings);
-        Ok(FoundStats { report, story, settings, place })
+        let mut named = in_events(&report);
+        let served = catalog.iter().flat_map(|catalog| &catalog.skills);
+        named.extend(served.map(|skill| skill.name.clone()));
+        Ok(FoundStats { report, named, story, settings, place })
     })
+}
+
+/// The skills that the events of a report are about.
+fn in_events(report: &UsageReport) -> BTreeSet<String> {
+    report.skills.iter().map(|used| used.skill.clone()).collect()
+}
+
+fn unknown_skill(skill: &str, named: &BTreeSet<String>) -> Failure {
+    let mut near: Vec<(usize, &String)> =
+        named.iter().map(|name| (strsim::osa_distance(skill, name), name)).collect();
+    near.sort();
+    let is_near = |distance: usize, name: &str| {
+        distance * 2 < skill.chars().count().max(4) || name.contains(skill)
+    };
+    let near: Vec<&str> = near
+        .into_iter()
+        .filter(|(distance, name)| is_near(*distance, name))
+        .take(MAX_NEAR_NAMES)
+        .map(|(_, name)| name.as_str())
+        .collect();
+    let hint = if near.is_empty() {
+        "`skills-mcp list` shows the skills that are served".to_owned()
+    } else {
+        format!("did you mean {}?", near.join(", "))
+    };
+    let message = format!("there is no skill `{}`, and no event is about one", safe(skill));
+    Failure::usage(message, hint)
 }
 
 /// Says how many lines of a history were no events.

@@ -162,6 +162,7 @@ impl StatsText<'_> {
             sheet.text(6, &advice.seen);
             sheet.text(6, &advice.action);
         }
+        sheet.more(self.report.advice.len());
     }
 
     fn skills(&self, sheet: &mut StatsSheet) {

@@ -1,0 +1,211 @@
+//! [`ClientState`]: which clients of this machine have an entry for this server, and whether it serves what this command
+//! serves.
+//!
+//! Not here: reading the clients' files (`connect`).
+
+use std::{collections::BTreeSet, path::Path};
+
+use serde_json::{Value, json};
+use skills_core::catalog::Origin;
+
+use super::setup::short_path;
+use crate::{
+    cli::Context,
+    clients::KnownClient,
+    config::{Environment, NamedSource},
+    connect::{EntrySources, FoundEntry, InstalledClient, installed_clients, project_root},
+    paths::{is_executable, is_file, real_path_or_same},
+    programs::SearchPath,
+    source::Directory,
+};
+
+/// How a client is connected; what needs a person's attention comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Connection {
+    /// Its entry starts a program that is not there.
+    CommandGone,
+    /// It has no entry for this server.
+    Absent,
+    /// Its entry names other sources.
+    OtherSources,
+    /// Its entry is switched off.
+    SwitchedOff,
+    /// It has no entry, and loads all of these skills by itself.
+    Native,
+    /// Its entry serves the same.
+    Same,
+}
+
+/// A client that is on this machine.
+pub(super) struct ClientState {
+    pub(super) id: &'static str,
+    pub(super) name: &'static str,
+    /// Whether it loads everything that is served here by itself.
+    is_native: bool,
+    entries: Vec<EntryState>,
+    /// Its files that could not be read, each with what is wrong.
+    pub(super) unread: Vec<String>,
+}
+
+/// An entry of a client that starts this server.
+struct EntryState {
+    file: String,
+    command: String,
+    connection: Connection,
+    /// The directories and repositories that it names.
+    sources: Vec<String>,
+}
+
+/// The clients of this machine, compared with what is served here.
+pub(super) fn known(context: &Context, sources: &[Directory]) -> Vec<ClientState> {
+    let environment = &context.environment;
+    let project = project_root(environment);
+    let served = served(context);
+    let state = |found: InstalledClient| ClientState {
+        id: found.client.id,
+        name: found.client.name,
+        is_native: is_native(found.client, environment, sources),
+        entries: found
+            .entries
+            .iter()
+            .map(|entry| EntryState::of(entry, environment, &project, &served))
+            .collect(),
+        unread: found
+            .unread
+            .iter()
+            .map(|unread| {
+                let said = short_path(&unread.to_string(), environment.home.as_deref());
+                format!("{}: {said}", found.client.name)
+            })
+            .collect(),
+    };
+    installed_clients(environment, &project).into_iter().map(state).collect()
+}
+
+/// What this command serves that a client's entry would have to name: directories by their real paths, repositories as they are
+/// written. Nothing where files name the sources, which the server of an entry reads too, or where none are named.
+fn served(context: &Context) -> BTreeSet<String> {
+    let place = |source: &NamedSource| match source {
+        NamedSource::Directory(directory) => real(&directory.path),
+        NamedSource::Repository(repository) => repository.url.clone(),
+    };
+    match context.named() {
+        Ok(named) if !named.in_files => named.sources.iter().map(place).collect(),
+        Ok(_) | Err(_) => BTreeSet::new(),
+    }
+}
+
+fn real(path: &Path) -> String {
+    real_path_or_same(path).to_string_lossy().into_owned()
+}
+
+/// Whether a client loads every source by itself.
+fn is_native(client: &KnownClient, environment: &Environment, sources: &[Directory]) -> bool {
+    let own = client.directories(environment);
+    let mut there = sources.iter().filter(|source| source.is_there()).peekable();
+    there.peek().is_some()
+        && there.all(|source| {
+            own.contains(&real_path_or_same(source.path()))
+                || (client.claude_plugins && matches!(source.origin(), Origin::Plugin(_)))
+        })
+}
+
+impl EntryState {
+    fn of(
+        entry: &FoundEntry,
+        environment: &Environment,
+        project: &Path,
+        served: &BTreeSet<String>,
+    ) -> Self {
+        let home = environment.home.as_deref();
+        let EntrySources { directories, repositories } = entry.sources(home);
+        let directories = directories.iter().map(|path| real(&project.join(path)));
+        let sources: BTreeSet<String> = directories.chain(repositories).collect();
+        let connection = if !entry.is_enabled {
+            Connection::SwitchedOff
+        } else if !is_there(&entry.command, environment, project) {
+            Connection::CommandGone
+        } else if sources == *served {
+            Connection::Same
+        } else {
+            Connection::OtherSources
+        };
+        Self {
+            file: short_path(&entry.file.to_string_lossy(), home),
+            command: entry.command.clone(),
+            connection,
+            sources: sources.iter().map(|source| short_path(source, home)).collect(),
+        }
+    }
+
+    /// What it serves, in words.
+    fn served(&self) -> String {
+        match self.sources.as_slice() {
+            [] => "the default sources".to_owned(),
+            sources => sources.join(", "),
+        }
+    }
+}
+
+/// Whether a client finds the program of its entry.
+fn is_there(command: &str, environment: &Environment, project: &Path) -> bool {
+    if command.contains(['/', '\\']) {
+        let path = project.join(command);
+        return is_file(&path) && is_executable(&path);
+    }
+    SearchPath::new(&environment.search).safe(&[]).find(command).is_ok()
+}
+
+impl ClientState {
+    /// The best of its entries.
+    pub(super) fn connection(&self) -> Connection {
+        let without = if self.is_native { Connection::Native } else { Connection::Absent };
+        self.entries.iter().map(|entry| entry.connection).max().unwrap_or(without)
+    }
+
+    /// Whether it is as it should be.
+    pub(super) fn is_good(&self) -> bool {
+        self.connection() >= Connection::Native
+    }
+
+    /// In words.
+    pub(super) fn described(&self) -> String {
+        let Some(entry) = self.entries.iter().max_by_key(|entry| entry.connection) else {
+            let native = "loads these skills by itself";
+            return if self.is_native { native } else { "does not know this server" }.to_owned();
+        };
+        let file = &entry.file;
+        match entry.connection {
+            Connection::CommandGone => {
+                format!("starts `{}`, which is not there ({file})", entry.command)
+            }
+            Connection::SwitchedOff => format!("its entry is switched off ({file})"),
+            Connection::OtherSources => format!("connected, but to {} ({file})", entry.served()),
+            Connection::Same | Connection::Native | Connection::Absent => {
+                format!("connected, the same skills ({file})")
+            }
+        }
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let entry = |entry: &EntryState| {
+            json!({
+                "file": entry.file,
+                "command": entry.command,
+                "command_is_there": entry.connection != Connection::CommandGone,
+                "enabled": entry.connection != Connection::SwitchedOff,
+                "same_sources": entry.connection == Connection::Same,
+                "sources": entry.sources,
+            })
+        };
+        let is_connected = matches!(self.connection(), Connection::Same | Connection::OtherSources);
+        json!({
+            "id": self.id,
+            "name": self.name,
+            "connected": is_connected,
+            "native": self.is_native,
+            "entries": self.entries.iter().map(entry).collect::<Vec<_>>(),
+            "unread": self.unread,
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! [`SetupState`]: what a person should know of the skills of this machine, for the screen, the verdict and the JSON.
+//!
+//! Not here: how it is worded, and starting a server.
+
+use std::{collections::BTreeSet, path::Path};
+
+use skills_core::diagnostic::{Diagnostic, Severity};
+
+use super::{
+    clients::{self, ClientState},
+    screen,
+};
+use crate::{
+    cli::{Context, Failure, trust},
+    source::Directory,
+    store::{Snapshot, Store},
+};
+
+/// What is served, what is wrong with it, and which clients know of it.
+pub(in crate::cli) struct SetupState {
+    /// The program's name.
+    pub(super) program: &'static str,
+    /// The same with the sources that flags name, for the next command.
+    pub(super) command: String,
+    pub(super) skills: usize,
+    pub(super) places: Vec<ServedPlace>,
+    /// The directories that were looked for, where none of them is there.
+    pub(super) looked_in: Vec<String>,
+    /// Errors and warnings of the content, the worst first; each with its place and its message.
+    pub(super) problems: Vec<SetupProblem>,
+    /// How many more findings there are that need no action.
+    pub(super) notes: usize,
+    /// Files of which something has no effect.
+    pub(super) broken: usize,
+    /// What else the operator should know, in sentences.
+    pub(super) remarks: Vec<String>,
+    /// Why a repository that was never fetched could not be fetched, and the way out.
+    pub(super) unfetched: Option<(String, Option<String>)>,
+    /// Why a server of this program does not answer, where one was started.
+    pub(super) failure: Option<String>,
+    pub(super) clients: Vec<ClientState>,
+}
+
+/// A source that is there.
+pub(super) struct ServedPlace {
+    /// Its folder or its URL.
+    pub(super) path: String,
+    pub(super) skills: usize,
+}
+
+/// An error or a warning of the content.
+pub(super) struct SetupProblem {
+    pub(super) severity: Severity,
+    /// The file, and the line where there is one.
+    pub(super) place: String,
+    pub(super) message: String,
+    pub(super) hint: Option<String>,
+}
+
+impl SetupState {
+    /// Of a store that was read just now. `fetched` is how the first fetch of its repositories ended.
+    pub(in crate::cli) fn of(
+        context: &Context,
+        store: &Store,
+        snapshot: &Snapshot,
+        fetched: Result<(), Failure>,
+    ) -> Self {
+        let home = context.environment.home.as_deref();
+        let sources = store.sources();
+        let is_there = sources.iter().any(Directory::is_there);
+        let all = snapshot.diagnostics();
+        let broken: BTreeSet<(&str, &str)> = all
+            .iter()
+            .filter(|found| found.finding.code.drops_content())
+            .map(|found| (&*found.source, &*found.file))
+            .collect();
+        let clients = clients::known(context, &sources);
+        let waiting = trust::all(store, None).iter().filter(|asking| asking.waits()).count();
+        Self {
+            program: context.program,
+            command: command(context),
+            skills: snapshot.catalog.len(),
+            places: places(&sources, snapshot, home),
+            looked_in: sources
+                .iter()
+                .filter(|_| !is_there)
+                .map(|source| short_path(&source.path().display().to_string(), home))
+                .collect(),
+            notes: all.len() - worth_a_line(&all).count(),
+            broken: broken.len(),
+            problems: problems(&all, snapshot, home),
+            remarks: asks(waiting)
+                .into_iter()
+                .chain(clients.iter().flat_map(|client| client.unread.clone()))
+                .collect(),
+            unfetched: fetched.err().map(Failure::into_parts),
+            failure: None,
+            clients,
+        }
+    }
+
+    /// The screen without a server that was tried.
+    pub(in crate::cli) fn overview(&self, width: usize) -> Vec<String> {
+        screen::lines(self, None, width)
+    }
+
+    /// Whether skills are served, all of what their authors wrote has its effect, and a server answers.
+    pub(super) fn healthy(&self) -> bool {
+        let works = self.failure.is_none() && self.unfetched.is_none();
+        works && self.broken == 0 && (self.skills > 0 || self.looked_in.is_empty())
+    }
+}
+
+/// The program as it was called, as far as flags name sources.
+fn command(context: &Context) -> String {
+    let directories = context.shared.directories.iter();
+    let directories = directories.map(|path| ("--dir", path.to_string_lossy().into_owned()));
+    let repositories = context.shared.repositories.iter().map(|url| ("--repo", url.clone()));
+    directories.chain(repositories).fold(context.program.to_owned(), |command, (flag, value)| {
+        let is_plain = |c: char| c.is_alphanumeric() || "-_./:@~+,=".contains(c);
+        if value.chars().all(is_plain) {
+            format!("{command} {flag} {value}")
+        } else {
+            format!("{command} {flag} '{}'", value.replace('\'', "'\\''"))
+        }
+    })
+}
+
+/// What is to be said where sources wait for consent.
+fn asks(waiting: usize) -> Option<String> {
+    let (whose, verb) = if waiting == 1 { ("a source", "asks") } else { ("sources", "ask") };
+    let asks = || format!("{whose} {verb} for settings that need your consent: skills-mcp trust");
+    (waiting > 0).then(asks)
+}
+
+fn places(sources: &[Directory], snapshot: &Snapshot, home: Option<&Path>) -> Vec<ServedPlace> {
+    let mut counts = vec![0; sources.len()];
+    for skill in snapshot.catalog.skills() {
+        counts.get_mut(skill.source).into_iter().for_each(|count| *count += 1);
+    }
+    let there = sources.iter().zip(counts).filter(|(source, _)| source.is_there());
+    let place = |(source, skills): (&Directory, usize)| {
+        let path = match source.repository() {
+            Some(repository) => repository.remote().to_string(),
+            None => short_path(&source.path().display().to_string(), home),
+        };
+        ServedPlace { path, skills }
+    };
+    there.map(place).collect()
+}
+
+fn worth_a_line(all: &[Diagnostic]) -> impl Iterator<Item = &Diagnostic> {
+    let is_worth = |found: &&Diagnostic| found.finding.code.severity() != Severity::Info;
+    all.iter().filter(is_worth)
+}
+
+/// What costs content first, then the other errors and warnings, each in the order of the files.
+fn problems(all: &[Diagnostic], snapshot: &Snapshot, home: Option<&Path>) -> Vec<SetupProblem> {
+    let mut found: Vec<&Diagnostic> = worth_a_line(all).collect();
+    found.sort_by_key(|found| (!found.finding.code.drops_content(), found.finding.code.severity()));
+    let problem = |diagnostic: &Diagnostic| {
+        let finding = &diagnostic.finding;
+        let file = short_path(&snapshot.file_of(diagnostic), home);
+        SetupProblem {
+            severity: finding.code.severity(),
+            place: if finding.at.line > 0 { format!("{file}:{}", finding.at.line) } else { file },
+            message: finding.message.clone(),
+            hint: finding.hint.clone(),
+        }
+    };
+    found.into_iter().map(problem).collect()
+}
+
+/// A path with `~` for the home folder.
+pub(super) fn short_path(path: &str, home: Option<&Path>) -> String {
+    let home = home.map(|home| home.to_string_lossy()).filter(|home| home.len() > 1);
+    match home.and_then(|home| Some(path.strip_prefix(&*home)?.to_owned())) {
+        Some(rest) if rest.starts_with('/') => format!("~{rest}"),
+        _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_home_folder_is_a_tilde() {
+        let home = Some(Path::new("/home/ada"));
+        assert_eq!(short_path("/home/ada/x", home), "~/x");
+        assert_eq!(short_path("/home/adam/x", home), "/home/adam/x");
+        assert_eq!(short_path("/x", Some(Path::new("/"))), "/x");
+        assert_eq!(short_path("/x", None), "/x");
+    }
+}

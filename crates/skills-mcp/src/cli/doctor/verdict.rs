@@ -1,0 +1,109 @@
+//! The verdict of `doctor` in a sentence or two, and the one command to type next.
+
+use super::{
+    clients::{ClientState, Connection},
+    setup::SetupState,
+};
+use crate::cli::output::counted;
+
+/// What it comes to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Verdict {
+    pub(super) sentence: String,
+    /// A command.
+    pub(super) next: String,
+}
+
+impl Verdict {
+    pub(super) fn of(setup: &SetupState) -> Self {
+        let mut said = vec![served(setup)];
+        if setup.failure.is_some() {
+            said.push("The server does not answer.".to_owned());
+        }
+        said.extend(connections(&setup.clients));
+        Self { sentence: said.join(" "), next: next(setup) }
+    }
+}
+
+fn served(setup: &SetupState) -> String {
+    if setup.skills == 0 {
+        let why = match (&setup.unfetched, setup.broken) {
+            (Some(_), _) => "the repository was not fetched",
+            (None, 0) if setup.places.is_empty() => "none of the places above is there",
+            (None, 0) => "the places above have none",
+            (None, _) => "every file is broken",
+        };
+        return format!("No skills: {why}.");
+    }
+    let places = counted(setup.places.len(), "place");
+    let broken = match setup.broken {
+        0 => String::new(),
+        broken => format!(", {broken} broken"),
+    };
+    format!("{} in {places}{broken}.", counted(setup.skills, "skill"))
+}
+
+/// What is to be said of the clients: those whose entry is out of order first.
+fn connections(clients: &[ClientState]) -> Vec<String> {
+    let named = |connection: Connection| -> Vec<&str> {
+        let of = clients.iter().filter(|client| client.connection() == connection);
+        of.map(|client| client.name).collect()
+    };
+    let sentence = |names: &[&str], one: &str, several: &str| {
+        let verb = if names.len() == 1 { one } else { several };
+        (!names.is_empty()).then(|| format!("{} {verb}.", listed(names)))
+    };
+    let gone = named(Connection::CommandGone);
+    let different = named(Connection::OtherSources);
+    let absent = named(Connection::Absent);
+    [
+        sentence(&gone, "starts a program that is gone", "start a program that is gone"),
+        sentence(&different, "is connected to other skills", "are connected to other skills"),
+        sentence(&absent, "does not know this server", "do not know this server"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// `a`, `a and b`, `a, b and 2 more`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [one, other] => format!("{one} and {other}"),
+        [one, other, third] => format!("{one}, {other} and {third}"),
+        [one, other, rest @ ..] => format!("{one}, {other} and {} more", rest.len()),
+    }
+}
+
+/// The command that helps most.
+fn next(setup: &SetupState) -> String {
+    let first = |connection: Connection| {
+        setup.clients.iter().find(|client| client.connection() == connection)
+    };
+    let with_sources = |rest: &str| format!("{} {rest}", setup.command);
+    let connect = |client: &ClientState| with_sources(&format!("connect {}", client.id));
+    if setup.skills == 0 && setup.broken == 0 {
+        return match setup.unfetched {
+            Some(_) => with_sources("sync"),
+            None => format!("{} init my-skills", setup.program),
+        };
+    }
+    if setup.failure.is_some() {
+        return with_sources("doctor --all");
+    }
+    let is_known = setup.clients.iter().any(|client| client.connection() != Connection::Absent);
+    let unknown = first(Connection::Absent);
+    if let Some(client) = first(Connection::CommandGone).or(unknown.filter(|_| !is_known)) {
+        return connect(client);
+    }
+    if setup.broken > 0 {
+        return with_sources("check");
+    }
+    match first(Connection::OtherSources).or(unknown) {
+        Some(client) => connect(client),
+        None if !setup.problems.is_empty() => with_sources("check"),
+        None => with_sources("try write a commit"),
+    }
+}

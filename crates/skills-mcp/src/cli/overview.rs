@@ -1,0 +1,35 @@
+//! The overview: what `skills-mcp` alone shows a person at a terminal.
+//!
+//! It is the screen of `doctor` without starting a server, and the commands to begin with.
+
+use std::process::ExitCode;
+
+use super::{Context, Failure, Output, doctor::SetupState, output::bold, sync};
+use crate::store::Cause;
+
+/// The commands to begin with, and what each does.
+const FIRST_COMMANDS: &[(&str, &str)] = &[
+    ("try write a commit", "what an agent would find, and why"),
+    ("doctor", "what is wrong, in files, clients and server"),
+    ("--help", "all commands"),
+];
+
+pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
+    let store = context.store()?;
+    let fetched = sync::at_first(&store);
+    let snapshot = store.refresh(Cause::Start).snapshot;
+    let setup = SetupState::of(context, &store, &snapshot, fetched);
+    let mut out = Output::new();
+    for line in setup.overview(out.width) {
+        out.line(line);
+    }
+    out.line("");
+    let program = context.program;
+    let widest = FIRST_COMMANDS.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    for (command, what) in FIRST_COMMANDS {
+        let padding = " ".repeat(widest - command.len());
+        let head = format!("  {}{padding}", bold(&format!("{program} {command}")));
+        out.entry(&head, widest + program.len() + 3, what);
+    }
+    Ok(ExitCode::SUCCESS)
+}
