@@ -14,9 +14,9 @@ use crate::{
 };
 
 /// The npm package of this server, under its own scope or a team's.
-const NPM_PACKAGE: &str = "@skills-mcp/server";
+pub(super) const NPM_PACKAGE: &str = "@skills-mcp/server";
 /// The Python package of this server.
-const PYPI_PACKAGE: &str = "skills-mcp-server";
+pub(super) const PYPI_PACKAGE: &str = "skills-mcp-server";
 
 /// An entry that starts this server.
 #[derive(Debug, Clone, PartialEq, Eq)]
