@@ -15,13 +15,13 @@ pub(super) const CLAUDE_CODE_ENTRY: ServerEntry = ServerEntry {
 
 pub(super) const CODEX_ENTRY: ServerEntry = ServerEntry {
     format: EntryFormat::Toml,
-    forwarding: documented(Forwarding::Listed("env_vars")),
+    forwarding: measured(Forwarding::Listed("env_vars")),
     ..json_entry(&[".codex/config.toml"], &[UserFile::everywhere("$CODEX_HOME/config.toml")])
 };
 
 pub(super) const COPILOT_ENTRY: ServerEntry = ServerEntry {
     shape: EntryShape::Copilot,
-    forwarding: documented(Forwarding::Reference("${NAME}")),
+    forwarding: measured(Forwarding::AllBut("GITHUB_TOKEN")),
     ..json_entry(
         &[".mcp.json", ".github/mcp.json"],
         &[UserFile::everywhere("$COPILOT_HOME/mcp-config.json")],

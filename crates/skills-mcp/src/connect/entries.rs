@@ -244,6 +244,6 @@ fn is_package(arg: &str) -> bool {
         None => arg.split(['@', '=', '[']).next().unwrap_or(arg).to_owned(),
     };
     // A team publishes it under a scope of its own.
-    let is_scoped = name.starts_with('@') && name.contains("skills");
+    let is_scoped = name.starts_with('@') && name.ends_with("/skills-mcp");
     name == NPM_PACKAGE || name == PYPI_PACKAGE || is_scoped
 }

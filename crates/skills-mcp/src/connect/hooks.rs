@@ -67,9 +67,10 @@ fn place_of(client: &KnownClient) -> Option<&'static HookPlace> {
     HOOK_PLACES.iter().find(|place| place.client == client.id)
 }
 
-/// Whether a client has a file for prompt hooks.
-pub fn has_hook_file(client: &KnownClient) -> bool {
-    place_of(client).is_some()
+/// Whether a client has a file of this scope for prompt hooks.
+pub fn has_hook_file(client: &KnownClient, scope: EntryScope) -> bool {
+    let has = |place: &HookPlace| scope == EntryScope::User || place.project.is_some();
+    place_of(client).is_some_and(has)
 }
 
 /// The file for the hook of a client.

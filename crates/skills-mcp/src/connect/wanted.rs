@@ -101,6 +101,7 @@ impl WantedEntry {
         for name in &self.secrets {
             match entry.forwarding.value {
                 Forwarding::All => {}
+                Forwarding::AllBut(held) if held != *name => {}
                 Forwarding::Listed(key) => {
                     forwarded.list = Some(key);
                     forwarded.listed.push((*name).to_owned());
@@ -108,7 +109,7 @@ impl WantedEntry {
                 Forwarding::Reference(pattern) => {
                     forwarded.references.push(((*name).to_owned(), pattern.replace("NAME", name)));
                 }
-                Forwarding::Never => forwarded.missing.push(name),
+                Forwarding::AllBut(_) | Forwarding::Never => forwarded.missing.push(name),
             }
         }
         forwarded
@@ -197,12 +198,12 @@ mod tests {
     #[test]
     fn a_copy_in_a_cache_is_started_by_who_fetched_it() {
         let npx = wanted(
-            "/home/ada/.npm/_npx/1f/node_modules/@team/skills-linux-x64-musl/skills-mcp",
+            "/home/ada/.npm/_npx/1f/node_modules/@team/skills-mcp-linux-x64-musl/skills-mcp",
             &[],
             &["--dir", "/x"],
         );
         assert_eq!(npx.command, "npx");
-        assert_eq!(npx.args(), ["-y", "@team/skills", "--dir", "/x"]);
+        assert_eq!(npx.args(), ["-y", "@team/skills-mcp", "--dir", "/x"]);
         let uvx = wanted("/home/ada/.cache/uv/archive-v0/x/bin/skills-mcp", &[], &[]);
         assert_eq!((&*uvx.command, uvx.args().concat().as_str()), ("uvx", PYPI_PACKAGE));
         let own = wanted("/opt/skills-mcp", &[], &[]);

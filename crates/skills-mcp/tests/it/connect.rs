@@ -15,6 +15,11 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_skills-mcp");
 /// A file of each client that has one, as a person would keep it: other servers, comments, styles of their own.
 const KEPT: &[(&str, &str, &str)] = &[
     (
+        "kiro",
+        ".kiro/settings/mcp.json",
+        "{\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}\n",
+    ),
+    (
         "claude-code",
         ".claude.json",
         "{\n  \"numStartups\": 3,\n  \"mcpServers\": {\n    \"other\": {\"type\": \"http\", \"url\": \"https://example.org\"}\n  },\n  \"projects\": {}\n}",
@@ -131,7 +136,7 @@ fn with_kept_files() -> Home {
 #[test]
 fn every_client_with_an_entry_is_tried_here() {
     let kept: Vec<&str> = KEPT.iter().map(|(id, ..)| *id).collect();
-    let known = CLIENTS.iter().filter(|client| client.entry.is_some() && client.id != "kiro");
+    let known = CLIENTS.iter().filter(|client| client.entry.is_some());
     for client in known {
         assert!(kept.contains(&client.id), "{} is not", client.id);
     }
@@ -330,7 +335,7 @@ fn a_person_is_asked_at_a_terminal() {
 #[test]
 fn secrets_are_named_and_never_written() {
     let home = Home::new();
-    let ids = ["codex", "gemini", "vscode", "claude-code", "windsurf"];
+    let ids = ["codex", "gemini", "vscode", "claude-code", "windsurf", "copilot"];
     let mut command = connect(&home, &["connect", "--yes", "--no-verify"]);
     command.args(ids).env("GITHUB_TOKEN", "ghp_secret");
     command.env("SKILLS_REPO", "https://example.org/x.git");
@@ -347,6 +352,8 @@ fn secrets_are_named_and_never_written() {
     assert!(file("vscode").contains("\"GITHUB_TOKEN\": \"${env:GITHUB_TOKEN}\""));
     assert!(!file("claude-code").contains("GITHUB_TOKEN"), "it passes all variables on");
     assert!(out.contains("Windsurf does not pass GITHUB_TOKEN on"), "{out}");
+    assert!(out.contains("GitHub Copilot CLI does not pass GITHUB_TOKEN on"), "{out}");
+    assert!(!file("copilot").contains("GITHUB_TOKEN"));
 }
 
 // CONNECT-5, CONNECT-6

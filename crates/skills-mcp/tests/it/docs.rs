@@ -180,6 +180,7 @@ fn entries() -> String {
         let forwarding = entry.forwarding;
         let variables = match forwarding.value {
             Forwarding::All => "all are passed on".to_owned(),
+            Forwarding::AllBut(held) => format!("all but `{held}`"),
             Forwarding::Listed(key) => format!("those in `{key}`"),
             Forwarding::Reference(form) => format!("as `{form}` in the entry"),
             Forwarding::Never => "not at all".to_owned(),

@@ -185,7 +185,7 @@ fn connect(
     let scope = scope_of(client, &options.target);
     let mut drafts = Drafts::default();
     let mut notes = drafts.connect(client, scope, wanted, environment, &project)?;
-    if options.hook && has_hook_file(client) {
+    if options.hook && has_hook_file(client, scope) {
         drafts.hook(client, scope, wanted, environment, &project)?;
         notes.extend(plugin_hook(client, environment));
         if client.id == "codex" {
@@ -194,7 +194,8 @@ fn connect(
             );
         }
     } else if options.hook {
-        notes.push(format!("{} has no file for prompt hooks", client.name));
+        let word = scope.word();
+        notes.push(format!("{} has no {word} file for prompt hooks", client.name));
     }
     notes.extend(elsewhere(one, &drafts, scope));
     let is_asking = !options.target.yes && !options.target.dry_run;
