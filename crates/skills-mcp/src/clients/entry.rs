@@ -107,6 +107,8 @@ pub enum EntryShape {
 pub enum Forwarding {
     /// The client passes its whole environment on.
     All,
+    /// The same, but for this one.
+    AllBut(&'static str),
     /// Only the variables that the entry names in a list of this name.
     Listed(&'static str),
     /// Only the variables that the entry sets to a reference: this text, with the variable's name in the place of `NAME`.

@@ -11,9 +11,8 @@ use serde_json::{Value, json};
 use skills_testkit::{Client, Home, Remote};
 
 use crate::{
-    authoring::on_terminal,
     sandbox::without_calls,
-    support::{agents, bundle, eventually, run, skill},
+    support::{agents, bundle, eventually, on_terminal, run, skill},
 };
 
 const USER_FILE: &str = ".config/skills-mcp/config.yaml";

@@ -33,9 +33,11 @@ impl GithubToken {
         secret(TOKEN_VARIABLE).and_then(Self::new)
     }
 
-    /// A line break would add a second field to the helper's answer.
+    /// A line break would add a second field to the helper's answer. `$GITHUB_TOKEN` is a reference of an entry that the client
+    /// did not replace, because its own environment has no such variable.
     fn new(text: String) -> Option<Self> {
-        text.chars().all(|c| c.is_ascii_graphic()).then_some(Self(text))
+        let is_token = text.chars().all(|c| c.is_ascii_graphic()) && !text.starts_with('$');
+        is_token.then_some(Self(text))
     }
 
     /// The settings that make git ask for it.
@@ -63,6 +65,7 @@ mod tests {
         let token = GithubToken::new("canary-token".to_owned()).unwrap();
         assert_eq!(format!("{token:?}"), "GithubToken(…)");
         assert!(GithubToken::new("a\nurl=https://evil.example".to_owned()).is_none());
+        assert!(GithubToken::new("$GITHUB_TOKEN".to_owned()).is_none());
         let remote = Remote::parse("https://h.example:8443/x").unwrap();
         let settings = format!("{:?}", GithubToken::settings(&remote));
         assert!(settings.contains("credential.https://h.example:8443.helper"));
