@@ -61,7 +61,7 @@ use crate::{
     source::{
         Directory, LinkPolicy, PluginRecords, default_directories,
         git::{InstalledGit, Repository},
-        installed,
+        installed, own_skills,
     },
     store::{Cause, Store},
     surface::{Budget, ClientChoice, ServerProfile, ToolSets},
@@ -290,7 +290,24 @@ impl Context {
             let repository = Repository::open(named, home, branch, git)?;
             directories.push(Directory::of_repository(Arc::new(repository)));
         }
+        directories.extend(self.own_skills());
         Ok(Store::cached(directories, None, layers, self.environment.home.as_deref()))
+    }
+
+    /// Our own skills, where they are asked for. They come last, so that they hide no other skill.
+    fn own_skills(&self) -> Option<Directory> {
+        let asked = self.environment.get("SKILLS_WITH_OWN_SKILLS");
+        if !self.shared.with_own_skills && !matches!(asked, Some("true" | "1")) {
+            return None;
+        }
+        let unpacked = match self.environment.home.as_deref() {
+            Some(home) => own_skills(home).map_err(|error| error.to_string()),
+            None => Err("there is no home folder".to_owned()),
+        };
+        let warn = |error: &String| {
+            tracing::warn!("the skills about skills-mcp are not served: ~/.skills-mcp/own-skills: {error}");
+        };
+        unpacked.inspect_err(warn).ok().map(Directory::agents)
     }
 
     /// What the operator says of links out of their directory.
@@ -311,6 +328,7 @@ impl Context {
         let directories = default_directories(&self.environment, native)
             .into_iter()
             .map(|directory| Directory::agents(directory).with_policy(&policy))
+            .chain(self.own_skills())
             .collect();
         if native.is_some_and(|client| client.claude_plugins) {
             return Ok(Store::cached(directories, None, layers, self.environment.home.as_deref()));

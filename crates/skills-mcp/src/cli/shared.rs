@@ -38,6 +38,10 @@ pub(super) struct Shared {
     /// Do not serve the agents' directories and plugins
     #[arg(long = "no-default-dirs", global = true)]
     pub(super) no_default_dirs: bool,
+    /// Also serve the skills about skills-mcp itself: writing skills, finding out why one was not found
+    /// [env: `SKILLS_WITH_OWN_SKILLS`]
+    #[arg(long = "with-own-skills", global = true)]
+    pub(super) with_own_skills: bool,
     /// Log to standard error at this level: error, warn, info, debug or trace [env: `SKILLS_LOG`]
     #[arg(long = "log", value_name = "LEVEL", global = true)]
     pub(super) log: Option<String>,
@@ -60,6 +64,9 @@ impl Shared {
         }
         if self.no_default_dirs {
             flags.push("--no-default-dirs".to_owned());
+        }
+        if self.with_own_skills {
+            flags.push("--with-own-skills".to_owned());
         }
         flags
     }

@@ -62,7 +62,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// What a person sees who types these keys when these texts appear, and how the program ends.
-fn on_terminal(columns: usize, command: &Command, steps: &[(&str, &str)]) -> Value {
+pub(crate) fn on_terminal(columns: usize, command: &Command, steps: &[(&str, &str)]) -> Value {
     let mut terminal = Command::new("python3");
     terminal.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     terminal.current_dir(command.get_current_dir().unwrap()).args(["-c", TERMINAL]);
