@@ -305,7 +305,9 @@ impl Context {
             None => Err("there is no home folder".to_owned()),
         };
         let warn = |error: &String| {
-            tracing::warn!("the skills about skills-mcp are not served: ~/.skills-mcp/own-skills: {error}");
+            tracing::warn!(
+                "the skills about skills-mcp are not served: ~/.skills-mcp/own-skills: {error}"
+            );
         };
         unpacked.inspect_err(warn).ok().map(Directory::agents)
     }

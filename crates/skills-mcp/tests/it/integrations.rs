@@ -15,8 +15,7 @@ fn hooks(client: &str, timeout: Option<u64>) -> Value {
     let Some(HookFormat::Event(event)) = KnownClient::of_id(client).unwrap().hook else {
         panic!("{client} has no hook of a file");
     };
-    let mut hook =
-        json!({"type": "command", "command": format!("skills-mcp --with-own-skills hook {client} || true")});
+    let mut hook = json!({"type": "command", "command": format!("skills-mcp --with-own-skills hook {client} || true")});
     if let Some(timeout) = timeout {
         hook.as_object_mut().unwrap().insert("timeout".to_owned(), json!(timeout));
     }

@@ -25,10 +25,13 @@ fn folder() -> PathBuf {
 
 /// The names of our own skills among those that are served.
 fn own(command: &mut Command) -> Vec<String> {
-    let mut client =
-        Client::legacy(with_all_tools(std::mem::replace(command, Command::new("true"))), "2025-11-25");
+    let mut client = Client::legacy(
+        with_all_tools(std::mem::replace(command, Command::new("true"))),
+        "2025-11-25",
+    );
     let listed = client.call("skills_list", &json!({"limit": 1000})).text;
-    let names = listed.lines().filter_map(|line| Some(line.strip_prefix("- ")?.split_once(": ")?.0));
+    let names =
+        listed.lines().filter_map(|line| Some(line.strip_prefix("- ")?.split_once(": ")?.0));
     let mut names: Vec<String> =
         names.filter(|name| name.starts_with("skills-mcp-")).map(str::to_owned).collect();
     names.sort();

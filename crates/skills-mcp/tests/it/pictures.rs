@@ -26,8 +26,8 @@ struct TextStyle {
 
 /// The sixteen colours of a terminal, on a dark ground.
 const PALETTE: [&str; 16] = [
-    "#3b4048", "#e06c75", "#98c379", "#e5c07b", "#61afef", "#c678dd", "#56b6c2", "#abb2bf", "#5c6370",
-    "#ff7a85", "#b5e08c", "#ffd68a", "#7cc4ff", "#dd8ff0", "#6fd3df", "#ffffff",
+    "#3b4048", "#e06c75", "#98c379", "#e5c07b", "#61afef", "#c678dd", "#56b6c2", "#abb2bf",
+    "#5c6370", "#ff7a85", "#b5e08c", "#ffd68a", "#7cc4ff", "#dd8ff0", "#6fd3df", "#ffffff",
 ];
 
 impl TextStyle {
@@ -50,7 +50,7 @@ impl TextStyle {
     }
 
     fn attributes(self) -> String {
-        let colour = self.colour.map(|number| PALETTE[number]);
+        let colour = self.colour.and_then(|number| PALETTE.get(number).copied());
         let fill = colour.or(self.dim.then_some("#8b929e")).or(self.bold.then_some("#ffffff"));
         let fill = fill.map(|fill| format!(" fill=\"{fill}\"")).unwrap_or_default();
         let weight = if self.bold { " font-weight=\"700\"" } else { "" };
@@ -76,6 +76,25 @@ fn runs(line: &str, mut style: TextStyle) -> (Vec<(TextStyle, String)>, TextStyl
     (runs, style)
 }
 
+fn columns(text: &str) -> u32 {
+    u32::try_from(text.chars().count()).unwrap()
+}
+
+/// The parts of a text between two spaces or more, each with the column at which it begins: SVG does not keep such spaces.
+fn phrases(text: &str) -> Vec<(u32, &str)> {
+    let mut column = 0;
+    let mut phrases = Vec::new();
+    for (number, part) in text.split("  ").enumerate() {
+        column += if number == 0 { 0 } else { 2 };
+        let words = part.trim();
+        if !words.is_empty() {
+            phrases.push((column + columns(part) - columns(part.trim_start()), words));
+        }
+        column += columns(part);
+    }
+    phrases
+}
+
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -84,14 +103,15 @@ fn escaped(text: &str) -> String {
 /// whatever font the reader has.
 fn drawn(command: &str, shown: &str) -> String {
     let prompt = format!("\u{1b}[32m$\u{1b}[0m \u{1b}[1m{command}\u{1b}[0m");
-    let lines: Vec<&str> = std::iter::once(prompt.as_str()).chain(shown.trim_end().lines()).collect();
+    let lines: Vec<&str> =
+        std::iter::once(prompt.as_str()).chain(shown.trim_end().lines()).collect();
     let width = 2.0 * PICTURE_MARGIN + CELL_WIDTH * f64::from(u32::try_from(COLUMNS).unwrap());
     let rows = f64::from(u32::try_from(lines.len()).unwrap());
     let height = 2.0 * PICTURE_MARGIN + LINE_HEIGHT * rows;
     let mut picture = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\">\n\
          <title>{}</title>\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#16181d\"/>\n\
-         <g font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"14\" fill=\"#d5d9e0\" xml:space=\"preserve\">\n",
+         <g font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"14\" fill=\"#d5d9e0\">\n",
         escaped(command)
     );
     let (mut style, mut y) = (TextStyle::default(), PICTURE_MARGIN + 14.0);
@@ -99,19 +119,18 @@ fn drawn(command: &str, shown: &str) -> String {
         let (parts, next) = runs(line, style);
         let mut column = 0_u32;
         for (part, text) in parts {
-            let length = u32::try_from(text.chars().count()).unwrap();
-            if !text.trim().is_empty() {
+            for (offset, words) in phrases(&text) {
                 writeln!(
                     picture,
                     "<text x=\"{:.1}\" y=\"{y:.0}\" textLength=\"{:.1}\"{}>{}</text>",
-                    PICTURE_MARGIN + CELL_WIDTH * f64::from(column),
-                    CELL_WIDTH * f64::from(length),
+                    PICTURE_MARGIN + CELL_WIDTH * f64::from(column + offset),
+                    CELL_WIDTH * f64::from(columns(words)),
                     part.attributes(),
-                    escaped(&text)
+                    escaped(words)
                 )
                 .unwrap();
             }
-            column += length;
+            column += columns(&text);
         }
         (style, y) = (next, y + LINE_HEIGHT);
     }
@@ -130,11 +149,13 @@ fn pictured(name: &str, command: &str, arguments: &[&str], max_lines: usize) {
     // Where the program is differs from machine to machine.
     let shown = shown.replace(env!("CARGO_BIN_EXE_skills-mcp"), "/usr/local/bin/skills-mcp");
     let whole = shown.lines().count() <= max_lines;
-    let mut shown: String = shown.lines().take(max_lines).fold(String::new(), |all, line| all + line + "\n");
+    let mut shown: String =
+        shown.lines().take(max_lines).fold(String::new(), |all, line| all + line + "\n");
     if !whole {
         shown.push_str("\u{1b}[2m[…]\u{1b}[0m\n");
     }
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/pictures/{name}.svg"));
+    let file =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/pictures/{name}.svg"));
     let made = drawn(command, &shown);
     if std::env::var_os("UPDATE_DOCS").is_some() {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -153,7 +174,7 @@ fn the_picture_of_demo_is_what_the_terminal_shows() {
 #[test]
 fn the_picture_of_try_is_what_the_terminal_shows() {
     let request = "sign in with a session cookie";
-    let command = format!("skills-mcp try \"{request}\"");
+    let command = format!("skills-mcp try \"{request}\" --limit 3");
     pictured("try", &command, &["try", request, "--limit", "3"], 30);
 }
 
@@ -162,9 +183,9 @@ fn colours_weights_and_special_characters_are_drawn() {
     let picture = drawn("x", "\u{1b}[1;31ma<b\u{1b}[0m c\u{1b}[2md\n e\u{1b}[22mf");
     for part in [
         "fill=\"#e06c75\" font-weight=\"700\">a&lt;b<",
-        "x=\"43.2\"",
+        "x=\"51.6\"",
         "fill=\"#8b929e\">d<",
-        "fill=\"#8b929e\"> e<",
+        "x=\"26.4\" y=\"70\" textLength=\"8.4\" fill=\"#8b929e\">e<",
         "textLength=\"8.4\">f<",
     ] {
         assert!(picture.contains(part), "{part} is not in {picture}");

@@ -48,7 +48,8 @@ fn with_python_alone_the_first_command_leads_to_an_answer_in_time() {
 // PACKAGE-1
 #[test]
 fn npm_pip_bundles_and_archives_install_a_server_that_answers() {
-    let output = script("packages").args(["--light", "--program"]).arg(&*STRIPPED).output().unwrap();
+    let output =
+        script("packages").args(["--light", "--program"]).arg(&*STRIPPED).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{out}{err}");
