@@ -30,6 +30,8 @@ pub mod usage;
 
 pub mod surface;
 
+pub mod connect;
+
 #[cfg(feature = "browse")]
 pub mod browse;
 

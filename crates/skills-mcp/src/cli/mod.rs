@@ -8,6 +8,7 @@ mod authoring;
 mod check;
 mod completions;
 mod config;
+mod connect;
 mod demo;
 mod doctor;
 mod example;
@@ -97,6 +98,10 @@ enum Command {
     Tools(tools::ToolsOptions),
     /// Name the skill that fits a prompt, for a client's prompt hook
     Hook(hook::HookOptions),
+    /// Connect clients on this machine to this server: writes the entry into their own files
+    Connect(connect::ConnectOptions),
+    /// Remove what connect wrote
+    Disconnect(connect::DisconnectOptions),
     /// Run a script of a skill as `run_script` would
     Run(run::RunOptions),
     /// Show which copy of a skill is served, and which others it hides
@@ -203,6 +208,8 @@ impl Context {
             Command::Test(options) => test::run(self, &options),
             Command::Tools(options) => tools::run(self, &options),
             Command::Hook(options) => hook::run(self, &options),
+            Command::Connect(options) => connect::run(self, &options),
+            Command::Disconnect(options) => connect::disconnect::run(self, &options),
             Command::Run(options) => run::run(self, &options),
             Command::Why(options) => why::run(self, &options),
             Command::McpServer(options) => mcp_server::run(self, &options),

@@ -6,7 +6,10 @@
 mod entry;
 mod table;
 
-pub use entry::{EntryFormat, ServerEntry};
+pub use entry::{
+    EntryFormat, EntryShape, FOLDER_VARIABLES, FolderVariable, Forwarding, SERVER_NAME,
+    ServerEntry, UserFile, shown_place,
+};
 pub use table::CLIENTS;
 
 /// A program that speaks MCP, loads skills from directories itself, or both.
@@ -26,12 +29,25 @@ pub struct KnownClient {
     pub claude_plugins: bool,
     /// Where its configuration names MCP servers; none where that is not known, or is set in its windows only.
     pub entry: Option<ServerEntry>,
+    /// What shows that it is on this machine, beside its own files.
+    pub signs: ClientSigns,
     /// What it does with a server's texts; none where that is not known.
     pub handling: Option<Handling>,
     /// How a program that it runs when its user submits a prompt answers; none where it runs none.
     pub hook: Option<HookFormat>,
     /// How much of a skill's description it takes where it loads the skill itself; none where that is not known.
     pub own_listing: Option<Fact<OwnListing>>,
+}
+
+/// What shows that a client is on this machine, beside the folder of its own file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientSigns {
+    /// Names of its program on the `PATH`.
+    pub programs: &'static [&'static str],
+    /// Folders and files, written as in [`UserFile`].
+    pub places: &'static [&'static str],
+    /// The program's arguments that list the servers it knows; none where it cannot be asked.
+    pub lists: &'static [&'static str],
 }
 
 /// How much of a skill's description a client takes where it loads the skill itself.

@@ -4,8 +4,8 @@
 //! shows them twice. Every value of a client's handling says how it is known; `scripts/clients` measures again.
 
 use super::{
-    EntryFormat, Fact, FactSource, Handling, HookFormat, KnownClient, OwnListing, ServerEntry,
-    StructuredUse, ToolSight,
+    ClientSigns, EntryFormat, EntryShape, Fact, FactSource, Forwarding, Handling, HookFormat,
+    KnownClient, OwnListing, ServerEntry, StructuredUse, ToolSight, UserFile,
 };
 
 const AGENTS: &str = ".agents/skills";
@@ -28,7 +28,12 @@ const QWEN_NATIVE: &[&str] = &[".qwen/skills", AGENTS];
 /// Every client there is.
 pub const CLIENTS: &[KnownClient] = &[
     KnownClient {
-        entry: Some(entry(".mcp.json", EntryFormat::McpServers)),
+        entry: Some(ServerEntry {
+            shape: EntryShape::Typed,
+            forwarding: measured(Forwarding::All),
+            ..json_entry(&[".mcp.json"], &[UserFile::everywhere("$CLAUDE_JSON")])
+        }),
+        signs: signs(&["claude"], &["~/.claude"], MCP_LIST),
         reported: &["claude-code"],
         claude_plugins: true,
         handling: Some(Handling {
@@ -46,7 +51,15 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("claude-code", "Claude Code", &[CLAUDE], &[CLAUDE])
     },
     KnownClient {
-        entry: Some(entry(".codex/config.toml", EntryFormat::Toml)),
+        entry: Some(ServerEntry {
+            format: EntryFormat::Toml,
+            forwarding: documented(Forwarding::Listed("env_vars")),
+            ..json_entry(
+                &[".codex/config.toml"],
+                &[UserFile::everywhere("$CODEX_HOME/config.toml")],
+            )
+        }),
+        signs: signs(&["codex"], &[], MCP_LIST),
         reported: &["codex-mcp-client"],
         handling: Some(Handling {
             // In code mode; else 48,000.
@@ -71,7 +84,15 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("codex-code-mode", "Codex in code mode", CODEX_NATIVE, CODEX_NATIVE)
     },
     KnownClient {
-        entry: Some(entry(".mcp.json", EntryFormat::McpServers)),
+        entry: Some(ServerEntry {
+            shape: EntryShape::Copilot,
+            forwarding: documented(Forwarding::Reference("${NAME}")),
+            ..json_entry(
+                &[".mcp.json", ".github/mcp.json"],
+                &[UserFile::everywhere("$COPILOT_HOME/mcp-config.json")],
+            )
+        }),
+        signs: signs(&["copilot"], &[], MCP_LIST),
         reported: &["copilot-cli", "github-copilot-developer"],
         handling: Some(Handling {
             first_request: measured(ToolSight::Whole),
@@ -87,7 +108,13 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("copilot", "GitHub Copilot CLI", COPILOT_PROJECT, COPILOT_USER)
     },
     KnownClient {
-        entry: Some(entry(".vscode/mcp.json", EntryFormat::Servers)),
+        entry: Some(ServerEntry {
+            format: EntryFormat::Servers,
+            shape: EntryShape::Typed,
+            forwarding: documented(Forwarding::Reference("${env:NAME}")),
+            ..json_entry(&[".vscode/mcp.json"], &[VSCODE_FILE])
+        }),
+        signs: signs(&["code"], &[], &[]),
         reported: &["visual studio code", "visual studio code - insiders"],
         handling: Some(Handling {
             // With some models; with the others whole.
@@ -103,13 +130,17 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("vscode", "VS Code", COPILOT_PROJECT, VSCODE_USER)
     },
     KnownClient {
-        entry: Some(entry(".cursor/mcp.json", EntryFormat::McpServers)),
+        entry: Some(ServerEntry {
+            forwarding: documented(Forwarding::Reference("${env:NAME}")),
+            ..json_entry(&[".cursor/mcp.json"], &[UserFile::everywhere("~/.cursor/mcp.json")])
+        }),
+        signs: signs(&["cursor", "cursor-agent"], &[], &[]),
         reported: &["cursor-vscode", "cursor"],
         handling: Some(Handling { first_request: documented(ToolSight::Name), ..CAREFUL }),
         ..row("cursor", "Cursor", CURSOR_PROJECT, CURSOR_USER)
     },
     KnownClient {
-        entry: Some(entry("claude_desktop_config.json", EntryFormat::McpServers)),
+        entry: Some(json_entry(&[], &[CLAUDE_DESKTOP_FILE])),
         reported: &["claude-ai"],
         handling: Some(Handling {
             first_request: documented(ToolSight::Name),
@@ -121,7 +152,14 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("claude-desktop", "Claude Desktop", &[], &[])
     },
     KnownClient {
-        entry: Some(entry(".gemini/settings.json", EntryFormat::McpServers)),
+        entry: Some(ServerEntry {
+            forwarding: measured(Forwarding::Reference("$NAME")),
+            ..json_entry(
+                &[".gemini/settings.json"],
+                &[UserFile::everywhere("~/.gemini/settings.json")],
+            )
+        }),
+        signs: signs(&["gemini"], &[], MCP_LIST),
         reported: &["gemini-cli-mcp-client"],
         handling: Some(Handling {
             first_request: measured(ToolSight::Whole),
@@ -136,7 +174,12 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("gemini", "Gemini CLI", &[".gemini/skills", AGENTS], &[".gemini/skills", AGENTS])
     },
     KnownClient {
-        entry: Some(entry("opencode.json", EntryFormat::Mcp)),
+        entry: Some(ServerEntry {
+            format: EntryFormat::Mcp,
+            forwarding: measured(Forwarding::All),
+            ..json_entry(&["opencode.json", "opencode.jsonc"], OPENCODE_FILES)
+        }),
+        signs: signs(&["opencode"], &[], MCP_LIST),
         reported: &["opencode"],
         handling: Some(Handling {
             first_request: measured(ToolSight::Whole),
@@ -152,7 +195,12 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("opencode", "OpenCode", OPENCODE_PROJECT, OPENCODE_USER)
     },
     KnownClient {
-        entry: Some(entry(".goose/config.yaml", EntryFormat::Extensions)),
+        entry: Some(ServerEntry {
+            format: EntryFormat::Extensions,
+            forwarding: documented(Forwarding::All),
+            ..json_entry(&[".goose/config.yaml"], &[GOOSE_FILE])
+        }),
+        signs: signs(&["goose"], &[], &[]),
         reported: &["goose", "goose-desktop", "goose-cli"],
         handling: Some(Handling {
             first_request: documented(ToolSight::Whole),
@@ -169,6 +217,11 @@ pub const CLIENTS: &[KnownClient] = &[
     },
     row("amp", "Amp", &[AGENTS], &[".config/agents/skills"]),
     KnownClient {
+        entry: Some(ServerEntry {
+            forwarding: documented(Forwarding::All),
+            ..json_entry(&[], &[UserFile::everywhere(CLINE_SHARED_FILE), CLINE_EDITOR_FILE])
+        }),
+        signs: signs(&["cline"], &["$CLINE_DIR"], &[]),
         reported: &["@cline/core", "cline"],
         handling: Some(Handling {
             first_request: measured(ToolSight::Whole),
@@ -183,7 +236,11 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("cline", "Cline", &[AGENTS], &[AGENTS])
     },
     KnownClient {
-        entry: Some(entry(".zed/settings.json", EntryFormat::ContextServers)),
+        entry: Some(ServerEntry {
+            format: EntryFormat::ContextServers,
+            ..json_entry(&[".zed/settings.json"], &[ZED_FILE])
+        }),
+        signs: signs(&["zed", "zeditor"], &[], &[]),
         reported: &["zed"],
         handling: Some(Handling {
             first_request: documented(ToolSight::Whole),
@@ -198,6 +255,12 @@ pub const CLIENTS: &[KnownClient] = &[
     },
     row("warp", "Warp", &[AGENTS], &[AGENTS]),
     KnownClient {
+        entry: Some(ServerEntry {
+            shape: EntryShape::Typed,
+            forwarding: measured(Forwarding::All),
+            ..json_entry(&[".factory/mcp.json"], &[UserFile::everywhere("~/.factory/mcp.json")])
+        }),
+        signs: signs(&["droid"], &[], MCP_LIST),
         reported: &["factory-cli"],
         handling: Some(Handling {
             first_request: documented(ToolSight::Name),
@@ -209,17 +272,33 @@ pub const CLIENTS: &[KnownClient] = &[
     },
     row("kilo", "Kilo Code", &[AGENTS], &[".kilo/skills"]),
     KnownClient {
-        entry: Some(entry("~/.codeium/windsurf/mcp_config.json", EntryFormat::McpServers)),
+        entry: Some(json_entry(
+            &[],
+            &[UserFile::everywhere("~/.codeium/windsurf/mcp_config.json")],
+        )),
+        signs: signs(&["windsurf"], &[], &[]),
         reported: &["windsurf-client", "windsurf"],
         handling: Some(Handling { first_request: assumed(ToolSight::Whole), ..CAREFUL }),
         ..row("windsurf", "Windsurf", &[".windsurf/skills", AGENTS], WINDSURF_USER)
     },
     KnownClient {
-        entry: Some(entry(".kiro/settings/mcp.json", EntryFormat::McpServers)),
+        entry: Some(json_entry(
+            &[".kiro/settings/mcp.json"],
+            &[UserFile::everywhere("~/.kiro/settings/mcp.json")],
+        )),
+        signs: signs(&["kiro"], &[], &[]),
         ..row("kiro", "Kiro", &[".kiro/skills"], &[".kiro/skills"])
     },
     row("roo", "Roo Code", &[".roo/skills"], &[".roo/skills"]),
     KnownClient {
+        entry: Some(ServerEntry {
+            format: EntryFormat::NamedList,
+            ..json_entry(
+                &[".continue/mcpServers/skills.yaml"],
+                &[UserFile::everywhere("$CONTINUE_GLOBAL_DIR/config.yaml")],
+            )
+        }),
+        signs: signs(&["cn"], &[], &[]),
         reported: &["continue-cli-client"],
         handling: Some(Handling {
             first_request: measured(ToolSight::Whole),
@@ -234,7 +313,11 @@ pub const CLIENTS: &[KnownClient] = &[
     },
     row("junie", "Junie", &[".junie/skills"], &[".junie/skills"]),
     KnownClient {
-        entry: Some(entry(".qwen/settings.json", EntryFormat::McpServers)),
+        entry: Some(ServerEntry {
+            forwarding: measured(Forwarding::All),
+            ..json_entry(&[".qwen/settings.json"], &[UserFile::everywhere("~/.qwen/settings.json")])
+        }),
+        signs: signs(&["qwen"], &[], MCP_LIST),
         // The name that the user gave the server follows.
         reported: &["qwen-cli-mcp-client*"],
         handling: Some(Handling {
@@ -260,6 +343,41 @@ pub const CLIENTS: &[KnownClient] = &[
     row("dexto", "Dexto", &[AGENTS], &[AGENTS]),
     row("universal", "any other client of `.agents`", &[AGENTS], &[".config/agents/skills"]),
 ];
+
+/// The arguments with which most clients on a terminal list their servers.
+const MCP_LIST: &[&str] = &["mcp", "list"];
+const VSCODE_FILE: UserFile = UserFile {
+    linux: "$CONFIG/Code/User/mcp.json",
+    macos: "~/Library/Application Support/Code/User/mcp.json",
+    windows: "$APPDATA/Code/User/mcp.json",
+};
+const CLAUDE_DESKTOP_FILE: UserFile = UserFile {
+    linux: "$CONFIG/Claude/claude_desktop_config.json",
+    macos: "~/Library/Application Support/Claude/claude_desktop_config.json",
+    windows: "$APPDATA/Claude/claude_desktop_config.json",
+};
+const OPENCODE_FILES: &[UserFile] = &[
+    UserFile::everywhere("$CONFIG/opencode/opencode.json"),
+    UserFile::everywhere("$CONFIG/opencode/opencode.jsonc"),
+];
+const GOOSE_FILE: UserFile = UserFile {
+    linux: "$CONFIG/goose/config.yaml",
+    macos: "$CONFIG/goose/config.yaml",
+    windows: "$APPDATA/Block/goose/config/config.yaml",
+};
+const ZED_FILE: UserFile = UserFile {
+    linux: "$CONFIG/zed/settings.json",
+    macos: "$CONFIG/zed/settings.json",
+    windows: "$APPDATA/Zed/settings.json",
+};
+/// What Cline's command and its extensions of editors share.
+const CLINE_SHARED_FILE: &str = "$CLINE_DIR/data/settings/cline_mcp_settings.json";
+/// What older versions of the extension have in VS Code.
+const CLINE_EDITOR_FILE: UserFile = UserFile {
+    linux: "$CONFIG/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+    macos: "~/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+    windows: "$APPDATA/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+};
 
 /// The hook of Claude Code, which others took over.
 const PROMPT_SUBMIT: Option<HookFormat> = Some(HookFormat::Event("UserPromptSubmit"));
@@ -317,12 +435,28 @@ const fn row(
         user,
         claude_plugins: false,
         entry: None,
+        signs: signs(&[], &[], &[]),
         handling: None,
         hook: None,
         own_listing: None,
     }
 }
 
-const fn entry(file: &'static str, format: EntryFormat) -> ServerEntry {
-    ServerEntry { file, format }
+/// An entry in JSON under `mcpServers`, of a client of which nothing more is known.
+const fn json_entry(project: &'static [&'static str], user: &'static [UserFile]) -> ServerEntry {
+    ServerEntry {
+        project,
+        user,
+        format: EntryFormat::McpServers,
+        shape: EntryShape::Plain,
+        forwarding: assumed(Forwarding::Never),
+    }
+}
+
+const fn signs(
+    programs: &'static [&'static str],
+    places: &'static [&'static str],
+    lists: &'static [&'static str],
+) -> ClientSigns {
+    ClientSigns { programs, places, lists }
 }

@@ -8,6 +8,8 @@ use std::{collections::HashMap, ffi::OsString, path::PathBuf};
 
 use skills_usage::settings::Analytics;
 
+use crate::clients::FOLDER_VARIABLES;
+
 /// An environment variable that the server reads.
 #[derive(Debug)]
 pub struct Variable {
@@ -133,6 +135,8 @@ pub struct Environment {
     pub plugin_dir: Option<PathBuf>,
     /// Whether GitHub Copilot's CLI started this process: `COPILOT_CLI`.
     pub of_copilot: bool,
+    /// The folders of other clients that a variable moves, by its name: `CODEX_HOME`, …
+    pub client_folders: HashMap<&'static str, PathBuf>,
     /// Where programs are looked for: `PATH`.
     pub search: Vec<PathBuf>,
 }
@@ -158,6 +162,10 @@ impl Environment {
             claude_config: folder("CLAUDE_CONFIG_DIR"),
             plugin_dir: folder("CLAUDE_CODE_PLUGIN_CACHE_DIR"),
             of_copilot: set("COPILOT_CLI").is_some(),
+            client_folders: FOLDER_VARIABLES
+                .iter()
+                .filter_map(|variable| Some((variable.name, folder(variable.name)?)))
+                .collect(),
             search: set("PATH")
                 .map(|path| std::env::split_paths(&path).collect())
                 .unwrap_or_default(),

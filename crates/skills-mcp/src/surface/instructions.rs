@@ -17,6 +17,7 @@ const MAX_TOPIC_CHARS: usize = 600;
 /// The same where the first request is to be small, because the client keeps tools out of it.
 const MAX_DEFERRED_TOPIC_CHARS: usize = 360;
 
+const SKILLS_ARE: &str = "instructions, templates and scripts for particular tasks";
 const TREE_INSTRUCTIONS: &str = "Team skills: instructions, templates and scripts for the task at hand. \
     Before starting a task, call get_skill with a short description of it; follow what it returns. \
     If the answer is ambiguous, call get_skill again with one of the candidates' skill_path.";
@@ -78,6 +79,13 @@ impl ServerProfile {
             text.push('.');
         }
         text
+    }
+
+    /// The same in two lines, for a project's file of rules, which knows the server by its name: for models that never see
+    /// instructions.
+    pub(super) fn rule_over(&self, server: &str, snapshot: &Snapshot, has_search: bool) -> String {
+        let ask = self.how_to_ask(snapshot, has_search);
+        format!("The MCP server `{server}` has skills: {SKILLS_ARE}.\n{ask}")
     }
 
     /// The way to ask that fits the tools and the content.
@@ -150,7 +158,7 @@ enum WayIn {
 
 /// How many skills there are to ask for.
 fn count(catalog: &Catalog, ours: usize) -> String {
-    let what = "instructions, templates and scripts for particular tasks";
+    let what = SKILLS_ARE;
     match (ours, catalog.skills().count()) {
         (_, 0) => {
             format!("This server has no skills yet; they are {what}, and a search finds new ones.")

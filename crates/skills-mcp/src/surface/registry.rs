@@ -56,6 +56,13 @@ impl Registry {
         self.profile.instructions_over(snapshot, has_search)
     }
 
+    /// What the instructions say, in two lines for a project's file of rules, where the server has this name.
+    pub fn rule(&self, server: &str, snapshot: &Arc<Snapshot>) -> String {
+        let is_search = |advertised: &AdvertisedTool| advertised.tool.name == skills_search::NAME;
+        let has_search = self.tool_list(snapshot).0.iter().any(is_search);
+        self.profile.rule_over(server, snapshot, has_search)
+    }
+
     /// The tool list over a snapshot.
     pub fn tool_list(&self, snapshot: &Arc<Snapshot>) -> Arc<ToolList> {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);

@@ -161,8 +161,9 @@ fn entries() -> String {
             EntryFormat::Mcp => "JSON, `mcp`",
             EntryFormat::Toml => "TOML, `mcp_servers`",
             EntryFormat::Extensions => "YAML, `extensions`",
+            EntryFormat::NamedList => "YAML, a list `mcpServers`",
         };
-        writeln!(page, "| {} | `{}` | {form} |", client.name, entry.file).unwrap();
+        writeln!(page, "| {} | `{}` | {form} |", client.name, entry.file()).unwrap();
     }
     page
 }

@@ -141,7 +141,7 @@ fn entries(url: &str) -> String {
     for format in EntryFormat::ALL {
         let clients = CLIENTS.iter().filter_map(|client| {
             let entry = client.entry.filter(|entry| entry.format == format)?;
-            Some(format!("{} (`{}`)", client.name, entry.file))
+            Some(format!("{} (`{}`)", client.name, entry.file()))
         });
         let clients: Vec<String> = clients.collect();
         let language = format.language();

@@ -1,0 +1,286 @@
+//! `connect`: writes the entry of this server into the files of clients, after showing what would change.
+//!
+//! Not here: how a file is changed (`connect` of the crate).
+
+pub(super) mod disconnect;
+mod shown;
+
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
+
+use clap::Args;
+use shown::{Chosen, agree, show};
+
+use super::{
+    Context, Failure, Output,
+    ask::confirmed,
+    client_of,
+    output::{bold, safe},
+    shared::Shared,
+};
+use crate::{
+    clients::{CLIENTS, KnownClient, SERVER_NAME},
+    connect::{
+        ClientAnswer, ConnectError, Drafts, EntryScope, InstalledClient, WantedEntry, ask_client,
+        has_hook_file, has_rules, installed_clients, plugin_hook, project_root,
+    },
+    event::Sink,
+    paths::{own_program, real_path_or_same},
+    programs::{SearchPath, WritableFolders},
+    script::Runs,
+    surface::{ClientChoice, Dispatcher},
+    telemetry::Telemetry,
+};
+
+#[derive(Args)]
+pub(super) struct ConnectOptions {
+    #[command(flatten)]
+    target: TargetOptions,
+    /// Also write the hook that names a fitting skill with each prompt, where the client has hooks
+    #[arg(long)]
+    hook: bool,
+    /// Also write two lines into the project's AGENTS.md, for models that never see a server's instructions
+    #[arg(long)]
+    rules: bool,
+    /// Do not offer those lines
+    #[arg(long, conflicts_with = "rules")]
+    no_rules: bool,
+    /// Do not ask the client afterwards whether it sees the server
+    #[arg(long)]
+    no_verify: bool,
+}
+
+#[derive(Args)]
+pub(super) struct DisconnectOptions {
+    #[command(flatten)]
+    target: TargetOptions,
+}
+
+/// Which clients, which files, and whether to ask.
+#[derive(Args)]
+pub(super) struct TargetOptions {
+    /// The clients, such as claude-code or codex; without any, those that are found on this machine
+    // Another name than that of the flag `--client`, which is valid for every command.
+    #[arg(id = "target_clients", value_name = "CLIENT")]
+    clients: Vec<String>,
+    /// In the project's files, for everyone who works on it
+    #[arg(long, conflicts_with = "user")]
+    project: bool,
+    /// In your own files, for all projects (the default of connect, where the client has such a file)
+    #[arg(long)]
+    user: bool,
+    /// Ask nothing
+    #[arg(long, short = 'y')]
+    yes: bool,
+    /// Show what would change, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl TargetOptions {
+    /// The clients that were named, else those on this machine.
+    fn looked_at(&self, context: &Context) -> Result<Vec<InstalledClient>, Failure> {
+        let project = project_root(&context.environment);
+        let with_entry = || CLIENTS.iter().filter(|client| client.entry.is_some());
+        let ids: Vec<&str> = with_entry().map(|client| client.id).collect();
+        if self.clients.is_empty() {
+            let found = installed_clients(&context.environment, &project);
+            if found.is_empty() {
+                let message = "no client was found on this machine";
+                let hint =
+                    format!("name one, such as skills-mcp connect codex: {}", ids.join(", "));
+                return Err(Failure::usage(message, hint));
+            }
+            return Ok(found);
+        }
+        let known = |id: &String| {
+            let client = client_of("connect", id, &ids)?;
+            Ok(InstalledClient::look(client, &context.environment, &project))
+        };
+        self.clients.iter().map(known).collect()
+    }
+
+    /// Without a terminal there is no one to ask.
+    fn check(&self) -> Result<(), Failure> {
+        if self.yes || self.dry_run || super::ask::Terminal::open().is_some() {
+            return Ok(());
+        }
+        Err(Failure::usage(
+            "there is no terminal to ask on, and files of other programs are changed only with a yes",
+            "--yes changes them without a question, --dry-run shows what would change",
+        ))
+    }
+}
+
+pub(super) fn run(context: &Context, options: &ConnectOptions) -> Result<ExitCode, Failure> {
+    options.target.check()?;
+    let wanted = wanted(context)?;
+    let looked = options.target.looked_at(context)?;
+    let mut out = Output::new();
+    let mut failed = None;
+    let is_several = looked.len() > 1;
+    for one in &looked {
+        match connect(context, options, one, &wanted, &mut out) {
+            Ok(()) => {}
+            // The other clients have nothing to do with it.
+            Err(failure) if is_several => {
+                out.line(format!("{}: not connected", one.client.name));
+                failed.get_or_insert(failure);
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    failed.map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// The entry that starts a server as this command line would.
+fn wanted(context: &Context) -> Result<WantedEntry, Failure> {
+    // A source that cannot be served is a mistake to be told of before it is written anywhere.
+    drop(context.store()?);
+    context.profile()?;
+    let named = context.named();
+    let is_web = named.repositories.iter().any(|source| source.url.starts_with("https://"));
+    let directories: Vec<PathBuf> =
+        if context.shared.directories.is_empty() { Vec::new() } else { absolute(&named) };
+    let names_sources = !directories.is_empty() || !context.shared.repositories.is_empty();
+    let shared = Shared { directories, ..context.shared.clone() };
+    let program = own_program()?;
+    Ok(WantedEntry::new(&program, &context.environment, shared.repeated(), names_sources, is_web))
+}
+
+fn absolute(named: &crate::config::NamedSources) -> Vec<PathBuf> {
+    let is_plain = |path: &PathBuf| {
+        use std::path::Component::{CurDir, ParentDir};
+        !path.components().any(|part| matches!(part, CurDir | ParentDir))
+    };
+    let paths = named.directories.iter().map(|source| source.path.clone());
+    paths.map(|path| if is_plain(&path) { path } else { real_path_or_same(&path) }).collect()
+}
+
+/// Connects one client: shows the change, asks, writes, asks the client.
+fn connect(
+    context: &Context,
+    options: &ConnectOptions,
+    one: &InstalledClient,
+    wanted: &WantedEntry,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let (client, environment) = (one.client, &context.environment);
+    let project = project_root(environment);
+    let scope = scope_of(client, &options.target);
+    let mut drafts = Drafts::default();
+    let mut notes = drafts.connect(client, scope, wanted, environment, &project)?;
+    if options.hook && has_hook_file(client) {
+        drafts.hook(client, scope, wanted, environment, &project)?;
+        notes.extend(plugin_hook(client, environment));
+        if client.id == "codex" {
+            notes.push(
+                "Codex runs the hook once you trust it; it asks at its next start".to_owned(),
+            );
+        }
+    } else if options.hook {
+        notes.push(format!("{} has no file for prompt hooks", client.name));
+    }
+    let is_offered = has_rules(client) && !options.no_rules && !options.target.yes;
+    let mut chosen = agree(out, client, &drafts, &options.target)?;
+    if chosen != Chosen::No && (options.rules || is_offered) {
+        chosen = rules(context, options, client, &mut drafts, out)?.max(chosen);
+    }
+    for note in &notes {
+        out.sentence("  ", note);
+    }
+    if chosen == Chosen::Yes && !options.no_verify {
+        verify(context, client, out);
+    }
+    Ok(())
+}
+
+/// The file that is changed: the user's, unless the person or the client wants the project's.
+fn scope_of(client: &KnownClient, target: &TargetOptions) -> EntryScope {
+    let has_user_file = client.entry.is_some_and(|entry| !entry.user.is_empty());
+    if target.project || (!target.user && !has_user_file) {
+        EntryScope::Project
+    } else {
+        EntryScope::User
+    }
+}
+
+/// Writes the block of rules, where the person wants it.
+fn rules(
+    context: &Context,
+    options: &ConnectOptions,
+    client: &'static KnownClient,
+    drafts: &mut Drafts,
+    out: &mut Output,
+) -> Result<Chosen, Failure> {
+    *drafts = Drafts::default();
+    let project = project_root(&context.environment);
+    drafts.rule(&rule(context, client)?, &project)?;
+    if drafts.changes().next().is_none() {
+        return Ok(Chosen::Nothing);
+    }
+    show(out, drafts);
+    if options.target.dry_run {
+        return Ok(Chosen::Nothing);
+    }
+    let question = format!(
+        "{} does not show its model what a server says of itself. Write these lines into the project's AGENTS.md?",
+        client.name
+    );
+    if !options.rules && !confirmed(&question) {
+        return Ok(Chosen::Nothing);
+    }
+    drafts.write()?;
+    Ok(Chosen::Yes)
+}
+
+/// What the instructions would say to this client's model.
+fn rule(context: &Context, client: &'static KnownClient) -> Result<String, Failure> {
+    let opened = context.opened()?;
+    let mut profile = context.profile()?;
+    profile.client_choice = ClientChoice::Fixed(client.handling.is_some().then_some(client));
+    let (runs, sink) = (Runs::new(&context.environment), Sink::silent());
+    let store = Arc::clone(&opened.store);
+    let dispatcher = Dispatcher::new(store, profile, runs, sink, Telemetry::default());
+    Ok(dispatcher.registry(None).rule(SERVER_NAME, &opened.snapshot))
+}
+
+/// Asks the client whether it sees the server, and says in one line what it said.
+fn verify(context: &Context, client: &'static KnownClient, out: &mut Output) {
+    let environment = &context.environment;
+    let project = project_root(environment);
+    let looked = InstalledClient::look(client, environment, &project);
+    let name = looked.entries.first().map_or(SERVER_NAME, |entry| &entry.name);
+    let roots = context.layers().map(|layers| layers.resolve(None).settings.scripts.roots);
+    let writable = WritableFolders::new(environment).folders(&roots.unwrap_or_default());
+    let search = SearchPath::new(&environment.search);
+    let said = ask_client(client, name, &search.safe(&writable), &project);
+    let line = match said {
+        Some((command, ClientAnswer::Lists(line))) => format!("{command} says: {}", safe(&line)),
+        Some((command, ClientAnswer::Silent)) => {
+            format!(
+                "{command} does not name the server `{name}`; it may need a restart or your trust in this folder"
+            )
+        }
+        Some((command, ClientAnswer::NoAnswer)) => {
+            format!("{command} did not answer; restart {}", client.name)
+        }
+        None => format!("Restart {}, which reads its files at its start.", client.name),
+    };
+    out.sentence("  ", &line);
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        let hint = match &error {
+            ConnectError::Unread(_) => "correct the file, or move it away; nothing was changed",
+            ConnectError::NoFile { .. } => "leave out --project or --user",
+            ConnectError::Write { .. } => return Self::environment(error.to_string()),
+        };
+        Self::usage(error.to_string(), hint)
+    }
+}
+
+/// The line above a client's changes.
+fn headline(client: &KnownClient) -> String {
+    bold(client.name)
+}

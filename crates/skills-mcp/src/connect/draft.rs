@@ -1,0 +1,192 @@
+//! [`Drafts`]: the files that a change of a client touches, as they are and as they would be, before anything is written.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    entries::UnreadFile,
+    file::{read, replace},
+    hooks, place,
+    place::EntryScope,
+    rules, server,
+    tree::TreeError,
+    wanted::WantedEntry,
+};
+use crate::{clients::KnownClient, config::Environment};
+
+/// Why a client's files are not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// A file cannot be read or understood, or is written in a way that we do not change.
+    #[error("{0}")]
+    Unread(UnreadFile),
+    /// The client has no such file.
+    #[error("{name} has no {scope} file that names servers")]
+    NoFile {
+        /// The client.
+        name: &'static str,
+        /// The scope that was asked for.
+        scope: &'static str,
+    },
+    /// A file cannot be written.
+    #[error("{}: cannot be written: {error}; it is as it was", file.display())]
+    Write {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+}
+
+/// A file before and after.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// The file.
+    pub file: PathBuf,
+    /// Its text now; none where it is not there.
+    pub before: Option<String>,
+    /// Its text then; none where it is removed.
+    pub after: Option<String>,
+}
+
+impl Draft {
+    /// Whether anything differs.
+    pub fn is_change(&self) -> bool {
+        self.before != self.after
+    }
+}
+
+/// The files of a change.
+#[derive(Debug, Default)]
+pub struct Drafts {
+    drafts: Vec<Draft>,
+}
+
+impl Drafts {
+    /// The files that would differ.
+    pub fn changes(&self) -> impl Iterator<Item = &Draft> {
+        self.drafts.iter().filter(|draft| draft.is_change())
+    }
+
+    /// Writes all of them. The first that fails ends it: that file is as it was, and so are those after it.
+    pub fn write(&self) -> Result<(), ConnectError> {
+        for draft in self.changes() {
+            replace(&draft.file, draft.before.as_deref(), draft.after.as_deref())
+                .map_err(|error| ConnectError::Write { file: draft.file.clone(), error })?;
+        }
+        Ok(())
+    }
+
+    /// Connects a client in its file of this scope. Gives what cannot be written there.
+    pub fn connect(
+        &mut self,
+        client: &'static KnownClient,
+        scope: EntryScope,
+        wanted: &WantedEntry,
+        environment: &Environment,
+        project: &Path,
+    ) -> Result<Vec<String>, ConnectError> {
+        let missing = ConnectError::NoFile { name: client.name, scope: scope.word() };
+        let Some(entry) = client.entry else { return Err(missing) };
+        let file = place::file_for(&entry, scope, environment, project).ok_or(missing)?;
+        self.edit(&file, |text| server::connected(text, &entry, wanted))?;
+        let mut notes = wanted.notes.clone();
+        notes.extend(wanted.forwarded(&entry).missing.iter().map(|name| {
+            format!(
+                "{} does not pass {name} on, and no secret is written into a file: private repositories over https need git's own credentials",
+                client.name
+            )
+        }));
+        Ok(notes)
+    }
+
+    /// Disconnects a client in every file of this scope.
+    pub fn disconnect(
+        &mut self,
+        client: &'static KnownClient,
+        scope: EntryScope,
+        environment: &Environment,
+        project: &Path,
+    ) -> Result<(), ConnectError> {
+        let Some(entry) = client.entry else { return Ok(()) };
+        for (of, file) in place::files(&entry, environment, project) {
+            if of == scope {
+                self.edit_existing(&file, |text| server::disconnected(text, &entry))?;
+            }
+        }
+        if let Some(file) = hooks::file_for(client, scope, environment, project) {
+            self.edit_existing(&file, |text| hooks::removed(text, client))?;
+        }
+        Ok(())
+    }
+
+    /// Adds the prompt hook of a client.
+    pub fn hook(
+        &mut self,
+        client: &'static KnownClient,
+        scope: EntryScope,
+        wanted: &WantedEntry,
+        environment: &Environment,
+        project: &Path,
+    ) -> Result<(), ConnectError> {
+        let missing = ConnectError::NoFile { name: client.name, scope: scope.word() };
+        let file = hooks::file_for(client, scope, environment, project).ok_or(missing)?;
+        self.edit(&file, |text| hooks::added(text, client, wanted))
+    }
+
+    /// Adds the block with this rule to the project's rules.
+    pub fn rule(&mut self, rule: &str, project: &Path) -> Result<(), ConnectError> {
+        self.edit(&project.join(rules::RULES_FILE), |text| Ok(rules::with_block(text, rule)))
+    }
+
+    /// Removes the block from the project's rules.
+    pub fn no_rule(&mut self, project: &Path) -> Result<(), ConnectError> {
+        self.edit_existing(&project.join(rules::RULES_FILE), |text| Ok(rules::without_block(text)))
+    }
+
+    fn edit_existing(
+        &mut self,
+        file: &Path,
+        change: impl FnOnce(&str) -> Result<String, TreeError>,
+    ) -> Result<(), ConnectError> {
+        if self.draft(file)?.after.is_none() { Ok(()) } else { self.edit(file, change) }
+    }
+
+    /// Changes a file's draft; an empty text is no file.
+    fn edit(
+        &mut self,
+        file: &Path,
+        change: impl FnOnce(&str) -> Result<String, TreeError>,
+    ) -> Result<(), ConnectError> {
+        let draft = self.draft(file)?;
+        let before = draft.after.clone().unwrap_or_default();
+        let after = change(&before)
+            .map_err(|error| ConnectError::Unread(UnreadFile::unparsed(file, error)))?;
+        if after != before {
+            let is_nothing = matches!(after.trim_start_matches('\u{feff}').trim(), "" | "{}");
+            draft.after = (!is_nothing).then_some(after);
+        }
+        Ok(())
+    }
+
+    fn draft(&mut self, file: &Path) -> Result<&mut Draft, ConnectError> {
+        let known = self.drafts.iter().position(|draft| draft.file == file);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let before = read(file)
+                    .map_err(|error| ConnectError::Unread(UnreadFile::unread(file, &error)))?;
+                let after = before.clone();
+                self.drafts.push(Draft { file: file.to_path_buf(), before, after });
+                self.drafts.len() - 1
+            }
+        };
+        let missing = || {
+            ConnectError::Unread(UnreadFile {
+                file: file.to_path_buf(),
+                line: None,
+                message: String::new(),
+            })
+        };
+        self.drafts.get_mut(at).ok_or_else(missing)
+    }
+}

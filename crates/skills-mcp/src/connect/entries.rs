@@ -1,0 +1,251 @@
+//! The entries of a client's files that start this server, whatever their names are.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    file::read,
+    place::{EntryScope, language},
+    tree::{ConfigTree, TreeError},
+};
+use crate::{
+    clients::{EntryFormat, KnownClient},
+    config::VARIABLES,
+    paths::expand_home,
+};
+
+/// The npm package of this server, under its own scope or a team's.
+pub(super) const NPM_PACKAGE: &str = "@skills-mcp/server";
+/// The Python package of this server.
+pub(super) const PYPI_PACKAGE: &str = "skills-mcp-server";
+
+/// An entry that starts this server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundEntry {
+    /// The file that it is in.
+    pub file: PathBuf,
+    /// Whose file that is.
+    pub scope: EntryScope,
+    /// What the entry calls the server.
+    pub name: String,
+    /// The program that the client starts.
+    pub command: String,
+    /// All of the program's arguments.
+    pub args: Vec<String>,
+    /// The variables that the entry sets; a secret has no value here.
+    pub env: Vec<(String, String)>,
+    /// Whether the client starts it: an entry may be switched off.
+    pub is_enabled: bool,
+    /// Who has the program.
+    pub launcher: Launcher,
+}
+
+/// Who has the program that an entry starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Launcher {
+    /// This machine: the command is the program.
+    Installed,
+    /// npm: `npx` fetches it.
+    Npx,
+    /// Python: `uvx` fetches it.
+    Uvx,
+}
+
+/// The sources that an entry names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EntrySources {
+    /// Directories, as written but for `~`.
+    pub directories: Vec<PathBuf>,
+    /// Repositories, as written.
+    pub repositories: Vec<String>,
+}
+
+/// A file of a client that cannot be read or understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadFile {
+    /// The file.
+    pub file: PathBuf,
+    /// The line that is wrong, where it is known.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl UnreadFile {
+    pub(super) fn unparsed(file: &Path, error: TreeError) -> Self {
+        Self { file: file.to_path_buf(), line: Some(error.line), message: error.message }
+    }
+
+    pub(super) fn unread(file: &Path, error: &std::io::Error) -> Self {
+        Self { file: file.to_path_buf(), line: None, message: error.to_string() }
+    }
+}
+
+impl std::fmt::Display for UnreadFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+impl FoundEntry {
+    /// The server's own arguments, without those of `npx` and `uvx`.
+    pub fn own_args(&self) -> &[String] {
+        let at = match self.launcher {
+            Launcher::Installed => 0,
+            Launcher::Npx | Launcher::Uvx => {
+                let package = self.args.iter().position(|arg| is_package(arg));
+                let from = self.args.iter().any(|arg| arg == "--from");
+                package.map_or(0, |at| at + 1 + usize::from(from))
+            }
+        };
+        self.args.get(at..).unwrap_or_default()
+    }
+
+    /// The sources that the entry names, by the rules of the command line: flags, else `SKILLS_DIR`, else `SKILLS_REPO`.
+    /// None means those that a server without any finds.
+    pub fn sources(&self, home: Option<&Path>) -> EntrySources {
+        let mut sources = EntrySources::default();
+        let args = self.own_args();
+        for (at, arg) in args.iter().enumerate() {
+            let (flag, value) = match arg.split_once('=') {
+                Some((flag, value)) => (flag, Some(value)),
+                None => (arg.as_str(), args.get(at + 1).map(String::as_str)),
+            };
+            match (flag, value) {
+                ("--dir", Some(path)) => sources.directories.push(expand_home(path, home)),
+                ("--repo", Some(url)) => sources.repositories.push(url.to_owned()),
+                _ => {}
+            }
+        }
+        let variable = |name: &str| {
+            let set = self.env.iter().find(|(key, value)| key == name && !value.is_empty());
+            set.map(|(_, value)| value.as_str())
+        };
+        if sources == EntrySources::default() {
+            if let Some(path) = variable("SKILLS_DIR") {
+                sources.directories.push(expand_home(path, home));
+            } else if let Some(url) = variable("SKILLS_REPO") {
+                sources.repositories.push(url.to_owned());
+            }
+        }
+        sources
+    }
+}
+
+/// The entries in one file of a client that start this server.
+pub(super) fn in_file(
+    client: &KnownClient,
+    scope: EntryScope,
+    file: &Path,
+    project: &Path,
+) -> Result<Vec<FoundEntry>, UnreadFile> {
+    let Some(entry) = client.entry else { return Ok(Vec::new()) };
+    let text = read(file).map_err(|error| UnreadFile::unread(file, &error))?;
+    let Some(text) = text else { return Ok(Vec::new()) };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let tree = ConfigTree::parse(text, language(entry.format))
+        .map_err(|error| UnreadFile::unparsed(file, error))?;
+    let mut found = in_tree(&tree, entry.format, scope, file);
+    // Claude Code keeps a project's own servers in the user's file too.
+    if scope == EntryScope::User && client.id == "claude-code" {
+        let local = tree.at(&["projects", &*project.to_string_lossy()]);
+        let local = local.map(|tree| in_tree(tree, entry.format, EntryScope::Local, file));
+        found.extend(local.unwrap_or_default());
+    }
+    Ok(found)
+}
+
+/// The entries of a tree that start this server.
+pub(super) fn in_tree(
+    tree: &ConfigTree,
+    format: EntryFormat,
+    scope: EntryScope,
+    file: &Path,
+) -> Vec<FoundEntry> {
+    let Some(servers) = tree.get(format.container()) else { return Vec::new() };
+    let found = |name: &str, server: &ConfigTree| of_server(name, server, scope, file);
+    match servers.members() {
+        Some(members) => {
+            members.iter().filter_map(|member| found(&member.key, &member.value)).collect()
+        }
+        None => {
+            let items = servers.items().unwrap_or_default();
+            items.iter().filter_map(|item| found(item.get("name")?.text()?, item)).collect()
+        }
+    }
+}
+
+/// What an entry says, where it starts this server. Each client has its own words for the same things.
+fn of_server(
+    name: &str,
+    server: &ConfigTree,
+    scope: EntryScope,
+    file: &Path,
+) -> Option<FoundEntry> {
+    let server =
+        server.get("transport").filter(|inner| inner.members().is_some()).unwrap_or(server);
+    let command = server.get("command").or_else(|| server.get("cmd"))?;
+    let mut args = server.get("args").map(ConfigTree::texts).unwrap_or_default();
+    let command = match (command.text(), command.get("path").and_then(ConfigTree::text)) {
+        (Some(command), _) => command.to_owned(),
+        (None, Some(path)) => {
+            args = command.get("args").map(ConfigTree::texts).unwrap_or_default();
+            path.to_owned()
+        }
+        (None, None) => {
+            let mut words = command.texts().into_iter();
+            let first = words.next()?;
+            args.splice(0..0, words);
+            first
+        }
+    };
+    let launcher = launcher(&command, &args)?;
+    let variables = ["env", "envs", "environment"].iter().find_map(|key| server.get(key));
+    let env = variables.and_then(ConfigTree::members).unwrap_or_default();
+    let env = env.iter().map(|member| (member.key.clone(), shown(&member.key, &member.value)));
+    let is_off = |key: &str, word: &str| server.get(key).is_some_and(|value| value.is_bare(word));
+    Some(FoundEntry {
+        file: file.to_path_buf(),
+        scope,
+        name: name.to_owned(),
+        env: env.collect(),
+        is_enabled: !is_off("disabled", "true") && !is_off("enabled", "false"),
+        command,
+        args,
+        launcher,
+    })
+}
+
+/// A variable's value; that of a secret is nobody's to see.
+fn shown(name: &str, value: &ConfigTree) -> String {
+    let is_secret = VARIABLES.iter().any(|variable| variable.secret && variable.name == name);
+    match value.text() {
+        Some(text) if !is_secret => text.to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// Who has the program, where the command is this server.
+pub(super) fn launcher(command: &str, args: &[String]) -> Option<Launcher> {
+    let file = command.rsplit(['/', '\\']).next().unwrap_or(command);
+    let stem = [".exe", ".cmd", ".js"].iter().find_map(|end| file.strip_suffix(end));
+    let has_package = || args.iter().any(|arg| is_package(arg));
+    match stem.unwrap_or(file) {
+        "skills-mcp" | "sk" => Some(Launcher::Installed),
+        "npx" | "bunx" | "pnpx" if has_package() => Some(Launcher::Npx),
+        "uvx" | "uv" | "pipx" if has_package() => Some(Launcher::Uvx),
+        _ => None,
+    }
+}
+
+/// Whether an argument names our package, with or without a version.
+fn is_package(arg: &str) -> bool {
+    let name = match arg.strip_prefix('@') {
+        Some(scoped) => format!("@{}", scoped.split('@').next().unwrap_or(scoped)),
+        None => arg.split(['@', '=', '[']).next().unwrap_or(arg).to_owned(),
+    };
+    name == NPM_PACKAGE || name == PYPI_PACKAGE
+}

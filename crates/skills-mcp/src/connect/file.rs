@@ -1,0 +1,92 @@
+//! Reads and replaces files of other programs. Not here: what they say.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the only file that reads and writes what belongs to clients; their paths come from the table of clients"
+)]
+
+use std::{
+    fs::{self, File},
+    io::{self, Read as _, Write as _},
+    path::Path,
+};
+
+use crate::paths::real_path_or_same;
+
+/// A larger file is refused. Claude Code keeps much beside its servers in one file.
+const MAX_CLIENT_FILE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The text of a file; none where there is no file.
+pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
+    match path.metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+        // A FIFO would block for ever.
+        Ok(found) if !found.is_file() => return Err(io::Error::other("not a regular file")),
+        Ok(_) => {}
+    }
+    let mut text = String::new();
+    let read = File::open(path)?.take(MAX_CLIENT_FILE_BYTES + 1).read_to_string(&mut text)?;
+    if read as u64 > MAX_CLIENT_FILE_BYTES {
+        return Err(io::Error::other("larger than 64 MiB"));
+    }
+    Ok(Some(text))
+}
+
+/// Replaces a file that says `before` by one that says `after`, or removes it: a new file beside it takes its name, so that a
+/// write that fails half way leaves the old one. A link stays a link, to a file that keeps its permissions.
+pub(super) fn replace(path: &Path, before: Option<&str>, after: Option<&str>) -> io::Result<()> {
+    let path = &*real_path_or_same(path);
+    if read(path)?.as_deref() != before {
+        return Err(io::Error::other("another program is changing it; try again"));
+    }
+    let Some(after) = after else { return fs::remove_file(path) };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".skills-mcp-");
+    // As any program would make it: readable for those whom the user lets read new files.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut beside = builder.tempfile_in(folder)?;
+    if let Ok(found) = path.metadata() {
+        beside.as_file().set_permissions(found.permissions())?;
+    }
+    beside.write_all(after.as_bytes())?;
+    beside.as_file().sync_all()?;
+    beside.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("made/config.json");
+        replace(&path, None, Some("one")).unwrap();
+        assert!(replace(&path, None, Some("two")).is_err(), "it is there now");
+        assert!(replace(&path, Some("other"), Some("two")).is_err(), "it says something else");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+        replace(&path, Some("one"), None).unwrap();
+        assert_eq!(fs::read_dir(folder.path().join("made")).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_and_its_target_keeps_its_permissions() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("dotfiles"), folder.path().join("link"));
+        fs::write(&real, "one").unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
+        symlink(&real, &link).unwrap();
+        replace(&link, Some("one"), Some("two")).unwrap();
+        assert_eq!(fs::read_to_string(&real).unwrap(), "two");
+        assert!(link.is_symlink());
+        assert_eq!(real.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

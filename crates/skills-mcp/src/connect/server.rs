@@ -1,0 +1,337 @@
+//! An entry of this server in the text of a client's file: written, brought up to date, removed, in every format.
+//!
+//! Whatever the editors of the formats do is checked: the new text is parsed again, and everything but our entry must say
+//! what it said before.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    entries::{FoundEntry, in_tree},
+    json,
+    place::{EntryScope, language},
+    toml,
+    tree::{ConfigTree, FileLanguage, TreeError, TreeMember, TreeValue},
+    wanted::WantedEntry,
+    yaml,
+};
+use crate::{
+    clients::{EntryFormat, EntryShape, SERVER_NAME, ServerEntry},
+    config::VARIABLES,
+};
+
+/// What Continue wants at the top of a file.
+const BLOCK_HEAD: &str = "name: skills\nversion: 1.0.0\nschema: v1\n";
+
+/// The text with an entry that starts this server as wanted. An entry of ours that is there is brought up to date.
+pub(super) fn connected(
+    text: &str,
+    entry: &ServerEntry,
+    wanted: &WantedEntry,
+) -> Result<String, TreeError> {
+    let (text, mark) = without_mark(text);
+    let language = of_text(text, entry);
+    let tree = ConfigTree::parse(text, language)?;
+    let ours = in_tree(&tree, entry.format, EntryScope::User, Path::new(""));
+    let existing = ours.first();
+    let server = existing.and_then(|found| server_of(&tree, entry.format, &found.name));
+    let members = members(entry, wanted, existing, server);
+    let name = existing.map_or_else(|| free_name(&tree, entry), |found| found.name.clone());
+    let new = match (existing, server) {
+        (Some(_), Some(server)) => updated(text, &tree, entry, language, &name, &members, server)?,
+        _ => added(text, &tree, entry, language, &name, &members)?,
+    };
+    checked(&tree, &new, language, entry, &name)?;
+    let read = ConfigTree::parse(&new, language)?;
+    let found = in_tree(&read, entry.format, EntryScope::User, Path::new(""));
+    let is_there = found.iter().any(|found| found.name == name && found.command == wanted.command);
+    if is_there { Ok(format!("{mark}{new}")) } else { Err(unsafe_change(entry)) }
+}
+
+/// The text without any entry that starts this server.
+pub(super) fn disconnected(text: &str, entry: &ServerEntry) -> Result<String, TreeError> {
+    let (text, mark) = without_mark(text);
+    let language = of_text(text, entry);
+    let mut text = text.to_owned();
+    loop {
+        let tree = ConfigTree::parse(&text, language)?;
+        let ours = in_tree(&tree, entry.format, EntryScope::User, Path::new(""));
+        let Some(found) = ours.first() else { break };
+        let container = entry.format.container();
+        let new = match language {
+            FileLanguage::Toml => toml::remove(&text, container, &found.name)?,
+            FileLanguage::Yaml => yaml::remove(&text, &tree, container, &found.name)?,
+            FileLanguage::Json => {
+                let step = json_step(&tree, entry.format, &found.name);
+                json::remove(&text, &[json::JsonStep::Key(container), step])?
+            }
+        };
+        checked(&tree, &new, language, entry, &found.name)?;
+        text = new;
+    }
+    if text == BLOCK_HEAD {
+        text.clear();
+    }
+    Ok(format!("{mark}{text}"))
+}
+
+/// The byte order mark that some editors begin a file with.
+fn without_mark(text: &str) -> (&str, &str) {
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => (rest, "\u{feff}"),
+        None => (text, ""),
+    }
+}
+
+/// The language of a text: every JSON text is YAML, and then it is changed as JSON.
+fn of_text(text: &str, entry: &ServerEntry) -> FileLanguage {
+    match language(entry.format) {
+        FileLanguage::Yaml if text.trim_start().starts_with('{') => FileLanguage::Json,
+        other => other,
+    }
+}
+
+fn server_of<'t>(tree: &'t ConfigTree, format: EntryFormat, name: &str) -> Option<&'t ConfigTree> {
+    let servers = tree.get(format.container())?;
+    let named = |item: &&ConfigTree| item.get("name").and_then(ConfigTree::text) == Some(name);
+    servers.get(name).or_else(|| servers.items()?.iter().find(named))
+}
+
+fn json_step<'a>(tree: &ConfigTree, format: EntryFormat, name: &'a str) -> json::JsonStep<'a> {
+    let items = tree.get(format.container()).and_then(ConfigTree::items).unwrap_or_default();
+    let named = |item: &ConfigTree| item.get("name").and_then(ConfigTree::text) == Some(name);
+    items.iter().position(named).map_or(json::JsonStep::Key(name), json::JsonStep::At)
+}
+
+/// A name that no other server has.
+fn free_name(tree: &ConfigTree, entry: &ServerEntry) -> String {
+    let is_taken = |name: &str| server_of(tree, entry.format, name).is_some();
+    let numbered = (2..).map(|number| format!("{SERVER_NAME}-{number}"));
+    let mut names = std::iter::once(SERVER_NAME.to_owned()).chain(numbered);
+    names.find(|name| !is_taken(name)).unwrap_or_default()
+}
+
+/// What the entry says, in the client's words and in the usual order.
+fn members(
+    entry: &ServerEntry,
+    wanted: &WantedEntry,
+    existing: Option<&FoundEntry>,
+    server: Option<&ConfigTree>,
+) -> Vec<(&'static str, Value)> {
+    // A command line that says nothing changes nothing but the program.
+    let kept = existing.filter(|_| !wanted.says_something());
+    let own = kept.map_or_else(|| wanted.own_args.clone(), |found| found.own_args().to_vec());
+    let args: Vec<String> = wanted.launch_args.iter().cloned().chain(own).collect();
+    let forwarded = wanted.forwarded(entry);
+    let mut env = kept_variables(server, kept.is_some());
+    for (name, value) in wanted.env.iter().chain(&forwarded.references) {
+        env.insert(name.clone(), Value::from(value.clone()));
+    }
+    let variables =
+        |key: &'static str| (!env.is_empty()).then(|| (key, Value::Object(env.clone())));
+    let command = || Value::from(wanted.command.clone());
+    let mut members: Vec<(&'static str, Value)> = Vec::new();
+    match entry.format {
+        EntryFormat::Mcp => {
+            let words: Vec<&str> =
+                std::iter::once(&*wanted.command).chain(args.iter().map(String::as_str)).collect();
+            members.extend([("type", json!("local")), ("command", json!(words))]);
+            members.extend(variables("environment"));
+            members.push(("enabled", Value::Bool(true)));
+        }
+        EntryFormat::Extensions => {
+            let name = existing.map_or(SERVER_NAME, |found| &found.name);
+            members.extend([("name", json!(name)), ("type", json!("stdio"))]);
+            members.extend([
+                ("enabled", Value::Bool(true)),
+                ("cmd", command()),
+                ("args", json!(args)),
+            ]);
+            members.extend(variables("envs"));
+        }
+        EntryFormat::McpServers
+        | EntryFormat::Servers
+        | EntryFormat::ContextServers
+        | EntryFormat::Toml
+        | EntryFormat::NamedList => {
+            match entry.shape {
+                EntryShape::Plain => {}
+                EntryShape::Typed => members.push(("type", json!("stdio"))),
+                EntryShape::Copilot => members.push(("type", json!("local"))),
+            }
+            members.extend([("command", command()), ("args", json!(args))]);
+            members.extend(variables("env"));
+            members.extend(forwarded.list.map(|key| (key, json!(forwarded.listed))));
+            if entry.shape == EntryShape::Copilot {
+                members.push(("tools", json!(["*"])));
+            }
+        }
+    }
+    members
+}
+
+/// The variables of an entry that stay: those of other programs, and secrets, which the person wrote there.
+fn kept_variables(server: Option<&ConfigTree>, keep_all: bool) -> Map<String, Value> {
+    let inner = |server: &'_ ConfigTree| server.get("transport").is_some();
+    let server =
+        server.map(
+            |server| if inner(server) { server.get("transport").unwrap_or(server) } else { server },
+        );
+    let env = server
+        .and_then(|server| ["env", "envs", "environment"].iter().find_map(|key| server.get(key)));
+    let is_ours = |name: &str| VARIABLES.iter().any(|known| known.name == name && !known.secret);
+    let members = env.and_then(ConfigTree::members).unwrap_or_default();
+    members
+        .iter()
+        .filter(|member| keep_all || !is_ours(&member.key))
+        .map(|member| (member.key.clone(), as_json(&member.value)))
+        .collect()
+}
+
+fn as_json(tree: &ConfigTree) -> Value {
+    match &tree.value {
+        TreeValue::Text(text) => Value::from(text.clone()),
+        TreeValue::Bare(bare) => {
+            serde_json::from_str(bare).unwrap_or_else(|_| Value::from(bare.clone()))
+        }
+        TreeValue::List(items) => items.iter().map(as_json).collect(),
+        TreeValue::Map(members) => {
+            members.iter().map(|member| (member.key.clone(), as_json(&member.value))).collect()
+        }
+    }
+}
+
+fn added(
+    text: &str,
+    tree: &ConfigTree,
+    entry: &ServerEntry,
+    language: FileLanguage,
+    name: &str,
+    members: &[(&'static str, Value)],
+) -> Result<String, TreeError> {
+    let container = entry.format.container();
+    let is_list = entry.format == EntryFormat::NamedList;
+    match language {
+        FileLanguage::Toml => Ok(toml::add(text, container, name, members)),
+        FileLanguage::Yaml => {
+            let needs_head = is_list && text.trim().is_empty();
+            let text = if needs_head { BLOCK_HEAD } else { text };
+            yaml::add(text, tree, container, name, members, is_list)
+        }
+        FileLanguage::Json => {
+            let owned = |(key, value): &(&str, Value)| ((*key).to_owned(), value.clone());
+            let mut object: Map<String, Value> = members.iter().map(owned).collect();
+            if is_list {
+                object.insert("name".to_owned(), Value::from(name));
+                return json::push(text, &[container], &Value::Object(object));
+            }
+            json::set(text, &[container, name], &Value::Object(object))
+        }
+    }
+}
+
+fn updated(
+    text: &str,
+    tree: &ConfigTree,
+    entry: &ServerEntry,
+    language: FileLanguage,
+    name: &str,
+    members: &[(&'static str, Value)],
+    server: &ConfigTree,
+) -> Result<String, TreeError> {
+    let container = entry.format.container();
+    let inner = server.get("transport").filter(|inner| inner.members().is_some());
+    let place = inner.unwrap_or(server);
+    let says = |key: &str| place.get(key).map(as_json);
+    let is_same = |(key, value): &&(&'static str, Value)| {
+        let is_theirs = matches!(*key, "type" | "tools" | "name") && says(key).is_some();
+        let is_implied = says(key).is_none() && is_optional(key, value);
+        is_theirs || is_implied || says(key).as_ref() == Some(value)
+    };
+    let changed: Vec<(&'static str, Value)> =
+        members.iter().filter(|member| !is_same(member)).cloned().collect();
+    if changed.is_empty() {
+        return Ok(text.to_owned());
+    }
+    match language {
+        FileLanguage::Toml => toml::update(text, container, name, &changed),
+        FileLanguage::Yaml => yaml::update(text, tree, container, name, members),
+        FileLanguage::Json if entry.format == EntryFormat::NamedList => {
+            let shorter = json::remove(
+                text,
+                &[json::JsonStep::Key(container), json_step(tree, entry.format, name)],
+            )?;
+            added(&shorter, tree, entry, language, name, members)
+        }
+        FileLanguage::Json => {
+            let mut path = vec![container, name];
+            path.extend(inner.map(|_| "transport"));
+            let mut text = text.to_owned();
+            for (key, value) in &changed {
+                let mut path = path.clone();
+                path.push(key);
+                text = json::set(&text, &path, value)?;
+            }
+            Ok(text)
+        }
+    }
+}
+
+/// Whether an entry means the same without this member.
+fn is_optional(key: &str, value: &Value) -> bool {
+    matches!(key, "type" | "enabled" | "name") || (key == "args" && *value == json!([]))
+}
+
+/// Everything but our entry must say what it said before.
+fn checked(
+    before: &ConfigTree,
+    after: &str,
+    language: FileLanguage,
+    entry: &ServerEntry,
+    name: &str,
+) -> Result<(), TreeError> {
+    let after = ConfigTree::parse(after, language).map_err(|_| unsafe_change(entry))?;
+    let is_same = rest(before, entry.format, name) == rest(&after, entry.format, name);
+    if is_same { Ok(()) } else { Err(unsafe_change(entry)) }
+}
+
+fn unsafe_change(entry: &ServerEntry) -> TreeError {
+    let container = entry.format.container();
+    let message = format!("`{container}` is written in a way that cannot be changed safely here");
+    TreeError { line: 1, message }
+}
+
+/// All that a file says but for one entry, and for the head that we write into an empty file.
+fn rest(tree: &ConfigTree, format: EntryFormat, name: &str) -> Vec<TreeMember> {
+    let container = format.container();
+    let mut rest = Vec::new();
+    for member in tree.members().unwrap_or_default() {
+        let mut member = member.clone();
+        if member.key == container {
+            match &mut member.value.value {
+                TreeValue::Map(servers) => servers.retain(|server| server.key != name),
+                TreeValue::List(items) => {
+                    items.retain(|item| item.get("name").and_then(ConfigTree::text) != Some(name))
+                }
+                TreeValue::Text(_) | TreeValue::Bare(_) => {}
+            }
+            if is_empty(&member.value) {
+                continue;
+            }
+        }
+        rest.push(member);
+    }
+    let head = ["name", "version", "schema"];
+    let is_head = rest.iter().map(|member| member.key.as_str()).eq(head);
+    if format == EntryFormat::NamedList && is_head { Vec::new() } else { rest }
+}
+
+fn is_empty(tree: &ConfigTree) -> bool {
+    match &tree.value {
+        TreeValue::Map(members) => members.is_empty(),
+        TreeValue::List(items) => items.is_empty(),
+        TreeValue::Bare(bare) => matches!(bare.as_str(), "" | "null" | "~"),
+        TreeValue::Text(_) => false,
+    }
+}
