@@ -357,6 +357,11 @@ fn every_command_that_documents_show_runs() {
     for command in shown {
         let words = words(command.split(" #").next().unwrap());
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            // What changes files of clients shows here what it would change.
+            [.., "connect"] => {
+                printed(&home, &command, &["connect", "claude-code", "--dry-run"]);
+                ran += 1;
+            }
             // What makes files makes them in a folder of this test, in the order of the pages.
             ["skills-mcp", rest @ ..] if rest.iter().any(|word| ["init", "new"].contains(word)) => {
                 let (code, out, err) =
