@@ -56,7 +56,6 @@ impl Failure {
     }
 
     /// What is wrong.
-    #[cfg(feature = "http")]
     pub(super) fn message(&self) -> &str {
         &self.message
     }

@@ -4,6 +4,7 @@
 //! client (surface).
 
 mod entry;
+mod files;
 mod table;
 
 pub use entry::{

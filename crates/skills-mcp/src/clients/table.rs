@@ -1,11 +1,12 @@
 //! The table of clients.
 //!
 //! A row lists only the directories that the client is known to load: a directory too many hides skills, one too few merely
-//! shows them twice. Every value of a client's handling says how it is known; `scripts/clients` measures again.
+//! shows them twice. Every value of a client's handling says how it is known; `scripts/clients` measures again. Not here: the files of
+//! clients (`files`).
 
 use super::{
-    ClientSigns, EntryFormat, EntryShape, Fact, FactSource, Forwarding, Handling, HookFormat,
-    KnownClient, OwnListing, ServerEntry, StructuredUse, ToolSight, UserFile,
+    ClientSigns, Fact, FactSource, Handling, HookFormat, KnownClient, OwnListing, StructuredUse,
+    ToolSight, files,
 };
 
 const AGENTS: &str = ".agents/skills";
@@ -28,11 +29,7 @@ const QWEN_NATIVE: &[&str] = &[".qwen/skills", AGENTS];
 /// Every client there is.
 pub const CLIENTS: &[KnownClient] = &[
     KnownClient {
-        entry: Some(ServerEntry {
-            shape: EntryShape::Typed,
-            forwarding: measured(Forwarding::All),
-            ..json_entry(&[".mcp.json"], &[UserFile::everywhere("$CLAUDE_JSON")])
-        }),
+        entry: Some(files::CLAUDE_CODE_ENTRY),
         signs: signs(&["claude"], &["~/.claude"], MCP_LIST),
         reported: &["claude-code"],
         claude_plugins: true,
@@ -51,14 +48,7 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("claude-code", "Claude Code", &[CLAUDE], &[CLAUDE])
     },
     KnownClient {
-        entry: Some(ServerEntry {
-            format: EntryFormat::Toml,
-            forwarding: documented(Forwarding::Listed("env_vars")),
-            ..json_entry(
-                &[".codex/config.toml"],
-                &[UserFile::everywhere("$CODEX_HOME/config.toml")],
-            )
-        }),
+        entry: Some(files::CODEX_ENTRY),
         signs: signs(&["codex"], &[], MCP_LIST),
         reported: &["codex-mcp-client"],
         handling: Some(Handling {
@@ -84,14 +74,7 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("codex-code-mode", "Codex in code mode", CODEX_NATIVE, CODEX_NATIVE)
     },
     KnownClient {
-        entry: Some(ServerEntry {
-            shape: EntryShape::Copilot,
-            forwarding: documented(Forwarding::Reference("${NAME}")),
-            ..json_entry(
-                &[".mcp.json", ".github/mcp.json"],
-                &[UserFile::everywhere("$COPILOT_HOME/mcp-config.json")],
-            )
-        }),
+        entry: Some(files::COPILOT_ENTRY),
         signs: signs(&["copilot"], &[], MCP_LIST),
         reported: &["copilot-cli", "github-copilot-developer"],
         handling: Some(Handling {
@@ -108,12 +91,7 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("copilot", "GitHub Copilot CLI", COPILOT_PROJECT, COPILOT_USER)
     },
     KnownClient {
-        entry: Some(ServerEntry {
-            format: EntryFormat::Servers,
-            shape: EntryShape::Typed,
-            forwarding: documented(Forwarding::Reference("${env:NAME}")),
-            ..json_entry(&[".vscode/mcp.json"], &[VSCODE_FILE])
-        }),
+        entry: Some(files::VSCODE_ENTRY),
         signs: signs(&["code"], &[], &[]),
         reported: &["visual studio code", "visual studio code - insiders"],
         handling: Some(Handling {
@@ -130,17 +108,14 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("vscode", "VS Code", COPILOT_PROJECT, VSCODE_USER)
     },
     KnownClient {
-        entry: Some(ServerEntry {
-            forwarding: documented(Forwarding::Reference("${env:NAME}")),
-            ..json_entry(&[".cursor/mcp.json"], &[UserFile::everywhere("~/.cursor/mcp.json")])
-        }),
+        entry: Some(files::CURSOR_ENTRY),
         signs: signs(&["cursor", "cursor-agent"], &[], &[]),
         reported: &["cursor-vscode", "cursor"],
         handling: Some(Handling { first_request: documented(ToolSight::Name), ..CAREFUL }),
         ..row("cursor", "Cursor", CURSOR_PROJECT, CURSOR_USER)
     },
     KnownClient {
-        entry: Some(json_entry(&[], &[CLAUDE_DESKTOP_FILE])),
+        entry: Some(files::CLAUDE_DESKTOP_ENTRY),
         reported: &["claude-ai"],
         handling: Some(Handling {
             first_request: documented(ToolSight::Name),
@@ -152,13 +127,7 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("claude-desktop", "Claude Desktop", &[], &[])
     },
     KnownClient {
-        entry: Some(ServerEntry {
-            forwarding: measured(Forwarding::Reference("$NAME")),
-            ..json_entry(
-                &[".gemini/settings.json"],
-                &[UserFile::everywhere("~/.gemini/settings.json")],
-            )
-        }),
+        entry: Some(files::GEMINI_ENTRY),
         signs: signs(&["gemini"], &[], MCP_LIST),
         reported: &["gemini-cli-mcp-client"],
         handling: Some(Handling {
@@ -174,11 +143,7 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("gemini", "Gemini CLI", &[".gemini/skills", AGENTS], &[".gemini/skills", AGENTS])
     },
     KnownClient {
-        entry: Some(ServerEntry {
-            format: EntryFormat::Mcp,
-            forwarding: measured(Forwarding::All),
-            ..json_entry(&["opencode.json", "opencode.jsonc"], OPENCODE_FILES)
-        }),
+        entry: Some(files::OPENCODE_ENTRY),
         signs: signs(&["opencode"], &[], MCP_LIST),
         reported: &["opencode"],
         handling: Some(Handling {
@@ -195,11 +160,7 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("opencode", "OpenCode", OPENCODE_PROJECT, OPENCODE_USER)
     },
     KnownClient {
-        entry: Some(ServerEntry {
-            format: EntryFormat::Extensions,
-            forwarding: documented(Forwarding::All),
-            ..json_entry(&[".goose/config.yaml"], &[GOOSE_FILE])
-        }),
+        entry: Some(files::GOOSE_ENTRY),
         signs: signs(&["goose"], &[], &[]),
         reported: &["goose", "goose-desktop", "goose-cli"],
         handling: Some(Handling {
@@ -217,10 +178,7 @@ pub const CLIENTS: &[KnownClient] = &[
     },
     row("amp", "Amp", &[AGENTS], &[".config/agents/skills"]),
     KnownClient {
-        entry: Some(ServerEntry {
-            forwarding: documented(Forwarding::All),
-            ..json_entry(&[], &[UserFile::everywhere(CLINE_SHARED_FILE), CLINE_EDITOR_FILE])
-        }),
+        entry: Some(files::CLINE_ENTRY),
         signs: signs(&["cline"], &["$CLINE_DIR"], &[]),
         reported: &["@cline/core", "cline"],
         handling: Some(Handling {
@@ -236,10 +194,7 @@ pub const CLIENTS: &[KnownClient] = &[
         ..row("cline", "Cline", &[AGENTS], &[AGENTS])
     },
     KnownClient {
-        entry: Some(ServerEntry {
-            format: EntryFormat::ContextServers,
-            ..json_entry(&[".zed/settings.json"], &[ZED_FILE])
-        }),
+        entry: Some(files::ZED_ENTRY),
         signs: signs(&["zed", "zeditor"], &[], &[]),
         reported: &["zed"],
         handling: Some(Handling {
@@ -255,11 +210,7 @@ pub const CLIENTS: &[KnownClient] = &[
     },
     row("warp", "Warp", &[AGENTS], &[AGENTS]),
     KnownClient {
-        entry: Some(ServerEntry {
-            shape: EntryShape::Typed,
-            forwarding: measured(Forwarding::All),
-            ..json_entry(&[".factory/mcp.json"], &[UserFile::everywhere("~/.factory/mcp.json")])
-        }),
+        entry: Some(files::DROID_ENTRY),
         signs: signs(&["droid"], &[], MCP_LIST),
         reported: &["factory-cli"],
         handling: Some(Handling {
@@ -272,32 +223,20 @@ pub const CLIENTS: &[KnownClient] = &[
     },
     row("kilo", "Kilo Code", &[AGENTS], &[".kilo/skills"]),
     KnownClient {
-        entry: Some(json_entry(
-            &[],
-            &[UserFile::everywhere("~/.codeium/windsurf/mcp_config.json")],
-        )),
+        entry: Some(files::WINDSURF_ENTRY),
         signs: signs(&["windsurf"], &[], &[]),
         reported: &["windsurf-client", "windsurf"],
         handling: Some(Handling { first_request: assumed(ToolSight::Whole), ..CAREFUL }),
         ..row("windsurf", "Windsurf", &[".windsurf/skills", AGENTS], WINDSURF_USER)
     },
     KnownClient {
-        entry: Some(json_entry(
-            &[".kiro/settings/mcp.json"],
-            &[UserFile::everywhere("~/.kiro/settings/mcp.json")],
-        )),
+        entry: Some(files::KIRO_ENTRY),
         signs: signs(&["kiro"], &[], &[]),
         ..row("kiro", "Kiro", &[".kiro/skills"], &[".kiro/skills"])
     },
     row("roo", "Roo Code", &[".roo/skills"], &[".roo/skills"]),
     KnownClient {
-        entry: Some(ServerEntry {
-            format: EntryFormat::NamedList,
-            ..json_entry(
-                &[".continue/mcpServers/skills.yaml"],
-                &[UserFile::everywhere("$CONTINUE_GLOBAL_DIR/config.yaml")],
-            )
-        }),
+        entry: Some(files::CONTINUE_ENTRY),
         signs: signs(&["cn"], &[], &[]),
         reported: &["continue-cli-client"],
         handling: Some(Handling {
@@ -313,10 +252,7 @@ pub const CLIENTS: &[KnownClient] = &[
     },
     row("junie", "Junie", &[".junie/skills"], &[".junie/skills"]),
     KnownClient {
-        entry: Some(ServerEntry {
-            forwarding: measured(Forwarding::All),
-            ..json_entry(&[".qwen/settings.json"], &[UserFile::everywhere("~/.qwen/settings.json")])
-        }),
+        entry: Some(files::QWEN_ENTRY),
         signs: signs(&["qwen"], &[], MCP_LIST),
         // The name that the user gave the server follows.
         reported: &["qwen-cli-mcp-client*"],
@@ -346,38 +282,6 @@ pub const CLIENTS: &[KnownClient] = &[
 
 /// The arguments with which most clients on a terminal list their servers.
 const MCP_LIST: &[&str] = &["mcp", "list"];
-const VSCODE_FILE: UserFile = UserFile {
-    linux: "$CONFIG/Code/User/mcp.json",
-    macos: "~/Library/Application Support/Code/User/mcp.json",
-    windows: "$APPDATA/Code/User/mcp.json",
-};
-const CLAUDE_DESKTOP_FILE: UserFile = UserFile {
-    linux: "$CONFIG/Claude/claude_desktop_config.json",
-    macos: "~/Library/Application Support/Claude/claude_desktop_config.json",
-    windows: "$APPDATA/Claude/claude_desktop_config.json",
-};
-const OPENCODE_FILES: &[UserFile] = &[
-    UserFile::everywhere("$CONFIG/opencode/opencode.json"),
-    UserFile::everywhere("$CONFIG/opencode/opencode.jsonc"),
-];
-const GOOSE_FILE: UserFile = UserFile {
-    linux: "$CONFIG/goose/config.yaml",
-    macos: "$CONFIG/goose/config.yaml",
-    windows: "$APPDATA/Block/goose/config/config.yaml",
-};
-const ZED_FILE: UserFile = UserFile {
-    linux: "$CONFIG/zed/settings.json",
-    macos: "$CONFIG/zed/settings.json",
-    windows: "$APPDATA/Zed/settings.json",
-};
-/// What Cline's command and its extensions of editors share.
-const CLINE_SHARED_FILE: &str = "$CLINE_DIR/data/settings/cline_mcp_settings.json";
-/// What older versions of the extension have in VS Code.
-const CLINE_EDITOR_FILE: UserFile = UserFile {
-    linux: "$CONFIG/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
-    macos: "~/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
-    windows: "$APPDATA/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
-};
 
 /// The hook of Claude Code, which others took over.
 const PROMPT_SUBMIT: Option<HookFormat> = Some(HookFormat::Event("UserPromptSubmit"));
@@ -409,15 +313,15 @@ const CODEX_HANDLING: Handling = Handling {
     ..CAREFUL
 };
 
-const fn measured<T: Copy>(value: T) -> Fact<T> {
+pub(super) const fn measured<T: Copy>(value: T) -> Fact<T> {
     Fact { value, source: FactSource::Measured }
 }
 
-const fn documented<T: Copy>(value: T) -> Fact<T> {
+pub(super) const fn documented<T: Copy>(value: T) -> Fact<T> {
     Fact { value, source: FactSource::Documented }
 }
 
-const fn assumed<T: Copy>(value: T) -> Fact<T> {
+pub(super) const fn assumed<T: Copy>(value: T) -> Fact<T> {
     Fact { value, source: FactSource::Assumed }
 }
 
@@ -439,17 +343,6 @@ const fn row(
         handling: None,
         hook: None,
         own_listing: None,
-    }
-}
-
-/// An entry in JSON under `mcpServers`, of a client of which nothing more is known.
-const fn json_entry(project: &'static [&'static str], user: &'static [UserFile]) -> ServerEntry {
-    ServerEntry {
-        project,
-        user,
-        format: EntryFormat::McpServers,
-        shape: EntryShape::Plain,
-        forwarding: assumed(Forwarding::Never),
     }
 }
 

@@ -36,8 +36,8 @@ pub(crate) fn ask_client(
     if lists.is_empty() {
         return None;
     }
-    let programs = client.signs.programs.iter();
-    let program = programs.filter_map(|name| search.find(name).ok()).next()?.path;
+    let mut programs = client.signs.programs.iter();
+    let program = programs.find_map(|name| search.find(name).ok())?.path;
     let shown = client.signs.programs.first().copied().unwrap_or_default();
     let shown = format!("{shown} {}", lists.join(" "));
     let mut command = Command::new(program);
@@ -67,7 +67,7 @@ fn without_colour(text: &str) -> String {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         if c == '\u{1b}' {
-            let _ = chars.by_ref().find(|c| c.is_ascii_alphabetic());
+            let _ = chars.by_ref().find(char::is_ascii_alphabetic);
         } else {
             plain.push(c);
         }

@@ -39,7 +39,7 @@ pub enum ConnectError {
 
 /// A file before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Draft {
+pub struct FileDraft {
     /// The file.
     pub file: PathBuf,
     /// Its text now; none where it is not there.
@@ -48,7 +48,7 @@ pub struct Draft {
     pub after: Option<String>,
 }
 
-impl Draft {
+impl FileDraft {
     /// Whether anything differs.
     pub fn is_change(&self) -> bool {
         self.before != self.after
@@ -58,12 +58,12 @@ impl Draft {
 /// The files of a change.
 #[derive(Debug, Default)]
 pub struct Drafts {
-    drafts: Vec<Draft>,
+    drafts: Vec<FileDraft>,
 }
 
 impl Drafts {
     /// The files that would differ.
-    pub fn changes(&self) -> impl Iterator<Item = &Draft> {
+    pub fn changes(&self) -> impl Iterator<Item = &FileDraft> {
         self.drafts.iter().filter(|draft| draft.is_change())
     }
 
@@ -168,17 +168,16 @@ impl Drafts {
         Ok(())
     }
 
-    fn draft(&mut self, file: &Path) -> Result<&mut Draft, ConnectError> {
+    fn draft(&mut self, file: &Path) -> Result<&mut FileDraft, ConnectError> {
         let known = self.drafts.iter().position(|draft| draft.file == file);
-        let at = match known {
-            Some(at) => at,
-            None => {
-                let before = read(file)
-                    .map_err(|error| ConnectError::Unread(UnreadFile::unread(file, &error)))?;
-                let after = before.clone();
-                self.drafts.push(Draft { file: file.to_path_buf(), before, after });
-                self.drafts.len() - 1
-            }
+        let at = if let Some(at) = known {
+            at
+        } else {
+            let before = read(file)
+                .map_err(|error| ConnectError::Unread(UnreadFile::unread(file, &error)))?;
+            let after = before.clone();
+            self.drafts.push(FileDraft { file: file.to_path_buf(), before, after });
+            self.drafts.len() - 1
         };
         let missing = || {
             ConnectError::Unread(UnreadFile {

@@ -167,15 +167,11 @@ pub(super) fn in_tree(
 ) -> Vec<FoundEntry> {
     let Some(servers) = tree.get(format.container()) else { return Vec::new() };
     let found = |name: &str, server: &ConfigTree| of_server(name, server, scope, file);
-    match servers.members() {
-        Some(members) => {
-            members.iter().filter_map(|member| found(&member.key, &member.value)).collect()
-        }
-        None => {
-            let items = servers.items().unwrap_or_default();
-            items.iter().filter_map(|item| found(item.get("name")?.text()?, item)).collect()
-        }
+    if let Some(members) = servers.members() {
+        return members.iter().filter_map(|member| found(&member.key, &member.value)).collect();
     }
+    let items = servers.items().unwrap_or_default();
+    items.iter().filter_map(|item| found(item.get("name")?.text()?, item)).collect()
 }
 
 /// What an entry says, where it starts this server. Each client has its own words for the same things.
@@ -247,5 +243,7 @@ fn is_package(arg: &str) -> bool {
         Some(scoped) => format!("@{}", scoped.split('@').next().unwrap_or(scoped)),
         None => arg.split(['@', '=', '[']).next().unwrap_or(arg).to_owned(),
     };
-    name == NPM_PACKAGE || name == PYPI_PACKAGE
+    // A team publishes it under a scope of its own.
+    let is_scoped = name.starts_with('@') && name.contains("skills");
+    name == NPM_PACKAGE || name == PYPI_PACKAGE || is_scoped
 }

@@ -30,14 +30,12 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Tr
         if inner.members().is_none() {
             return Err(no_map(text, inner, path.get(..depth).unwrap_or_default()));
         }
-        match inner.get(key) {
-            Some(next) => inner = next,
-            None => {
-                let rest = path.get(depth + 1..).unwrap_or_default();
-                let value = nested(rest, value.clone());
-                return Ok(appended(text, &tree, inner, Some(key), &value));
-            }
-        }
+        let Some(next) = inner.get(key) else {
+            let rest = path.get(depth + 1..).unwrap_or_default();
+            let value = nested(rest, value.clone());
+            return Ok(appended(text, &tree, inner, Some(key), &value));
+        };
+        inner = next;
     }
     let style = Style::of(text, &tree);
     let indent = indent_at(text, line_start(text, inner.range.start)).to_owned();
@@ -297,7 +295,7 @@ mod tests {
             assert_eq!(read.at(&["servers", "skills", "command"]).unwrap().text(), Some("/x y"));
             assert_eq!(read.get("a"), parsed(text).unwrap().get("a"), "{added}");
             assert_eq!(added.contains("\r\n"), text.contains("\r\n"));
-            assert_eq!(added.replace("\r\n", "").contains('\r'), false);
+            assert!(!added.replace("\r\n", "").contains('\r'));
             let path = [JsonStep::Key("servers"), JsonStep::Key("skills")];
             let removed = remove(&added, &path).unwrap();
             if parsed(text).unwrap().members().unwrap().is_empty() {

@@ -21,7 +21,7 @@ mod wanted;
 mod yaml;
 
 pub(crate) use asked::{ClientAnswer, ask_client};
-pub use draft::{ConnectError, Draft, Drafts};
+pub use draft::{ConnectError, Drafts, FileDraft};
 pub use entries::{EntrySources, FoundEntry, Launcher, UnreadFile};
 pub use hooks::{has_hook_file, plugin_hook};
 pub use installed::{ClientEvidence, InstalledClient, installed_clients};

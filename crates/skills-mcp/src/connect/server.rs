@@ -86,10 +86,9 @@ fn without_mark(text: &str) -> (&str, &str) {
 
 /// The language of a text: every JSON text is YAML, and then it is changed as JSON.
 fn of_text(text: &str, entry: &ServerEntry) -> FileLanguage {
-    match language(entry.format) {
-        FileLanguage::Yaml if text.trim_start().starts_with('{') => FileLanguage::Json,
-        other => other,
-    }
+    let language = language(entry.format);
+    let is_json = language == FileLanguage::Yaml && text.trim_start().starts_with('{');
+    if is_json { FileLanguage::Json } else { language }
 }
 
 fn server_of<'t>(tree: &'t ConfigTree, format: EntryFormat, name: &str) -> Option<&'t ConfigTree> {
@@ -128,8 +127,10 @@ fn members(
     for (name, value) in wanted.env.iter().chain(&forwarded.references) {
         env.insert(name.clone(), Value::from(value.clone()));
     }
-    let variables =
-        |key: &'static str| (!env.is_empty()).then(|| (key, Value::Object(env.clone())));
+    let had = |key: &str| server.is_some_and(|server| at_transport(server).get(key).is_some());
+    let variables = |key: &'static str| {
+        (!env.is_empty() || had(key)).then(|| (key, Value::Object(env.clone())))
+    };
     let command = || Value::from(wanted.command.clone());
     let mut members: Vec<(&'static str, Value)> = Vec::new();
     match entry.format {
@@ -171,13 +172,14 @@ fn members(
     members
 }
 
+/// Where an entry has its command: Cline has it one level deeper.
+fn at_transport(server: &ConfigTree) -> &ConfigTree {
+    server.get("transport").filter(|inner| inner.members().is_some()).unwrap_or(server)
+}
+
 /// The variables of an entry that stay: those of other programs, and secrets, which the person wrote there.
 fn kept_variables(server: Option<&ConfigTree>, keep_all: bool) -> Map<String, Value> {
-    let inner = |server: &'_ ConfigTree| server.get("transport").is_some();
-    let server =
-        server.map(
-            |server| if inner(server) { server.get("transport").unwrap_or(server) } else { server },
-        );
+    let server = server.map(at_transport);
     let env = server
         .and_then(|server| ["env", "envs", "environment"].iter().find_map(|key| server.get(key)));
     let is_ours = |name: &str| VARIABLES.iter().any(|known| known.name == name && !known.secret);
@@ -312,7 +314,7 @@ fn rest(tree: &ConfigTree, format: EntryFormat, name: &str) -> Vec<TreeMember> {
             match &mut member.value.value {
                 TreeValue::Map(servers) => servers.retain(|server| server.key != name),
                 TreeValue::List(items) => {
-                    items.retain(|item| item.get("name").and_then(ConfigTree::text) != Some(name))
+                    items.retain(|item| item.get("name").and_then(ConfigTree::text) != Some(name));
                 }
                 TreeValue::Text(_) | TreeValue::Bare(_) => {}
             }

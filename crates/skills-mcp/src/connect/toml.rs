@@ -1,5 +1,7 @@
 //! Changes of Codex's TOML that leave every other byte as it is. The caller checks what came out.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, InlineTable, Key, value};
 
@@ -14,9 +16,10 @@ pub(super) fn add(text: &str, container: &str, name: &str, members: &[(&str, Val
         added.push_str(if is_whole { "" } else { end });
         added.push_str(end);
     }
-    added.push_str(&format!("[{container}.{}]{end}", written_key(name)));
+    // Writing to memory does not fail.
+    let _ = write!(added, "[{container}.{}]{end}", written_key(name));
     for (key, member) in members {
-        added.push_str(&format!("{key} = {}{end}", written(member)));
+        let _ = write!(added, "{key} = {}{end}", written(member));
     }
     added
 }
@@ -28,7 +31,7 @@ pub(super) fn update(
     name: &str,
     members: &[(&str, Value)],
 ) -> Result<String, TreeError> {
-    let mut document: DocumentMut = text.parse().map_err(failed)?;
+    let mut document: DocumentMut = text.parse().map_err(|error| failed(&error))?;
     let server = document.get_mut(container).and_then(|servers| servers.get_mut(name));
     let Some(server) = server.and_then(toml_edit::Item::as_table_like_mut) else {
         return Err(TreeError { line: 1, message: format!("`{container}.{name}` is no table") });
@@ -53,7 +56,7 @@ pub(super) fn remove(text: &str, container: &str, name: &str) -> Result<String, 
     if let Some(shorter) = without_block(text, container, name) {
         return Ok(shorter);
     }
-    let mut document: DocumentMut = text.parse().map_err(failed)?;
+    let mut document: DocumentMut = text.parse().map_err(|error| failed(&error))?;
     let servers = document.get_mut(container).and_then(toml_edit::Item::as_table_like_mut);
     if let Some(servers) = servers {
         servers.remove(name);
@@ -74,8 +77,8 @@ fn without_block(text: &str, container: &str, name: &str) -> Option<String> {
     let rest = lines.get(start..)?;
     let next = rest.iter().position(|line| header(line).is_some() && !is_ours(line));
     let block = rest.get(..next.unwrap_or(rest.len()))?;
-    let is_content = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
-    let length = block.iter().rposition(|line| is_content(&line))? + 1;
+    let is_content = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let length = block.iter().rposition(|line| is_content(line))? + 1;
     let blank =
         start.checked_sub(1).filter(|at| lines.get(*at).is_some_and(|line| line.trim().is_empty()));
     let before = lines.get(..blank.unwrap_or(start))?;
@@ -111,7 +114,7 @@ fn written(value: &Value) -> String {
             let items: Vec<String> = items.iter().map(written).collect();
             format!("[{}]", items.join(", "))
         }
-        other => other.to_string(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
     }
 }
 
@@ -125,11 +128,11 @@ fn toml_value(value: &Value) -> toml_edit::Value {
         Value::Array(items) => items.iter().map(toml_value).collect::<Array>().into(),
         Value::String(text) => text.as_str().into(),
         Value::Bool(is) => (*is).into(),
-        other => other.to_string().into(),
+        Value::Null | Value::Number(_) => value.to_string().into(),
     }
 }
 
-fn failed(error: toml_edit::TomlError) -> TreeError {
+fn failed(error: &toml_edit::TomlError) -> TreeError {
     TreeError { line: 1, message: error.message().to_owned() }
 }
 

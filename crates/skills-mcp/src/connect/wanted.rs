@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::{
     clients::{Forwarding, ServerEntry},
     config::{Environment, VARIABLES, without_userinfo},
-    connect::entries::{NPM_PACKAGE, PYPI_PACKAGE},
+    connect::entries::{NPM_PACKAGE, PYPI_PACKAGE, launcher},
     paths::real_path,
     programs::SearchPath,
 };
@@ -83,6 +83,11 @@ impl WantedEntry {
     /// Whether the command line or a variable said anything about the server.
     pub fn says_something(&self) -> bool {
         !self.own_args.is_empty() || !self.env.is_empty()
+    }
+
+    /// Whether the entry would be found again.
+    pub fn is_recognised(&self) -> bool {
+        launcher(&self.command, &self.launch_args).is_some()
     }
 
     /// All arguments.

@@ -49,8 +49,9 @@ pub(super) fn add(
             USUAL_INDENT
         }
     };
-    lines.splice(at + 1..at + 1, block(name, members, indent, is_list, end));
-    Ok(lines.concat())
+    let below = lines.split_off((at + 1).min(lines.len()));
+    lines.extend(block(name, members, indent, is_list, end));
+    Ok(lines.concat() + &below.concat())
 }
 
 /// Replaces the members of an entry that are given; its others stay.
@@ -195,7 +196,12 @@ fn block(
                 };
                 lines.extend(inside.iter().map(line));
             }
-            other => lines.push(format!("{inner}{key}: {}{end}", scalar(other))),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_)
+            | Value::Object(_) => lines.push(format!("{inner}{key}: {}{end}", scalar(value))),
         }
     }
     lines
@@ -211,9 +217,9 @@ fn scalar(value: &Value) -> String {
                 "y" | "n" | "yes" | "no" | "on" | "off" | "true" | "false" | "null"
             )
     };
-    match value {
-        Value::String(text) if is_plain(text) => text.clone(),
-        other => other.to_string(),
+    match value.as_str() {
+        Some(text) if is_plain(text) => text.to_owned(),
+        _ => value.to_string(),
     }
 }
 
@@ -312,7 +318,7 @@ mod tests {
         let updated = update(text, &parsed(text), "extensions", "skills", &members).unwrap();
         assert_eq!(
             updated,
-            "extensions:\n  skills:\n    cmd: new\n    args:\n      - b\n    timeout: 300 # long\n  dev:\n    x: 1\n".replace("- b", "- b")
+            "extensions:\n  skills:\n    cmd: new\n    args:\n      - b\n    timeout: 300 # long\n  dev:\n    x: 1\n"
         );
     }
 }

@@ -266,7 +266,7 @@ fn the_readme_has_entries_that_clients_read_and_a_secret_is_refused() {
             }
         }
     }
-    assert_eq!(languages, ["json", "json", "toml", "json", "json", "yaml"]);
+    assert_eq!(languages, ["json", "json", "toml", "json", "json", "yaml", "yaml"]);
     let secret = ["init", "--url", "https://me:s3cret@example.org/a.git"];
     let (code, complaint) = refused(&home, "secret", &secret);
     assert!(

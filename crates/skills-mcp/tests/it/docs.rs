@@ -11,7 +11,9 @@ use std::{
 use skills_core::diagnostic::Code;
 use skills_mcp::{
     cli::{SchemaFile, diagnostics_page},
-    clients::{CLIENTS, EntryFormat, FactSource, StructuredUse, ToolSight},
+    clients::{
+        CLIENTS, EntryFormat, FactSource, Forwarding, StructuredUse, ToolSight, shown_place,
+    },
     config::{ContentPolicy, DECLARATIONS, KEYS, VARIABLES, ValueKind},
     surface::TOOLS,
 };
@@ -149,9 +151,15 @@ fn clients() -> String {
 /// Where each client's configuration names MCP servers.
 fn entries() -> String {
     let mut page = String::from(
-        "\n### Where an entry goes\n\nThe file in which a client looks for MCP servers, below the project or where `~` says so below the home folder. \
-         `skills-mcp init --team` writes a README with the whole entry for each of them.\n\n| client | file | form |\n|---|---|---|\n",
+        "\n### Where an entry goes\n\nThe files in which a client looks for MCP servers. `skills-mcp connect CLIENT` [writes the entry](connect.md); \
+         `skills-mcp init --team` writes a README with the whole entry for each client. Of several files the first that exists counts. The last column says \
+         how a variable such as `GITHUB_TOKEN` reaches the server, with the marks of the table above.\n\n\
+         | client | project | user, on Linux | on macOS and Windows | form | variables |\n|---|---|---|---|---|---|\n",
     );
+    let list = |files: Vec<String>| {
+        let files: Vec<String> = files.iter().map(|file| format!("`{file}`")).collect();
+        files.join(", ")
+    };
     for client in CLIENTS {
         let Some(entry) = client.entry else { continue };
         let form = match entry.format {
@@ -163,7 +171,26 @@ fn entries() -> String {
             EntryFormat::Extensions => "YAML, `extensions`",
             EntryFormat::NamedList => "YAML, a list `mcpServers`",
         };
-        writeln!(page, "| {} | `{}` | {form} |", client.name, entry.file()).unwrap();
+        let project = list(entry.project.iter().map(|file| (*file).to_owned()).collect());
+        let user = list(entry.user.iter().map(|file| shown_place(file.linux)).collect());
+        let moved =
+            entry.user.iter().filter(|file| file.macos != file.linux || file.windows != file.linux);
+        let others =
+            list(moved.flat_map(|file| [file.macos, file.windows].map(shown_place)).collect());
+        let forwarding = entry.forwarding;
+        let variables = match forwarding.value {
+            Forwarding::All => "all are passed on".to_owned(),
+            Forwarding::Listed(key) => format!("those in `{key}`"),
+            Forwarding::Reference(form) => format!("as `{form}` in the entry"),
+            Forwarding::Never => "not at all".to_owned(),
+        };
+        let mark = forwarding.source.mark().get(..1).unwrap_or_default();
+        writeln!(
+            page,
+            "| {} | {project} | {user} | {others} | {form} | {variables} *{mark}* |",
+            client.name
+        )
+        .unwrap();
     }
     page
 }

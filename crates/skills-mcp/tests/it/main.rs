@@ -21,6 +21,7 @@ mod checklist;
 mod cli;
 mod clients;
 mod collector;
+mod connect;
 mod dashboard;
 mod delivery;
 mod docs;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::{
-    super::{Context, Failure, Output},
+    super::{Context, Failure, Output, output::safe},
     DisconnectOptions, headline,
     shown::written,
 };
@@ -37,6 +37,7 @@ pub(in crate::cli) fn run(
             Ok(())
         };
         if let Err(failure) = removed() {
+            out.line(format!("{}: left as it was: {}", one.client.name, safe(failure.message())));
             failed.get_or_insert(failure);
             continue;
         }

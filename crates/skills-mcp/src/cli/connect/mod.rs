@@ -5,7 +5,11 @@
 pub(super) mod disconnect;
 mod shown;
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+};
 
 use clap::Args;
 use shown::{Chosen, agree, show};
@@ -20,8 +24,8 @@ use super::{
 use crate::{
     clients::{CLIENTS, KnownClient, SERVER_NAME},
     connect::{
-        ClientAnswer, ConnectError, Drafts, EntryScope, InstalledClient, WantedEntry, ask_client,
-        has_hook_file, has_rules, installed_clients, plugin_hook, project_root,
+        ClientAnswer, ConnectError, Drafts, EntryScope, FoundEntry, InstalledClient, WantedEntry,
+        ask_client, has_hook_file, has_rules, installed_clients, plugin_hook, project_root,
     },
     event::Sink,
     paths::{own_program, real_path_or_same},
@@ -31,6 +35,7 @@ use crate::{
     telemetry::Telemetry,
 };
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Args)]
 pub(super) struct ConnectOptions {
     #[command(flatten)]
@@ -56,6 +61,7 @@ pub(super) struct DisconnectOptions {
 }
 
 /// Which clients, which files, and whether to ask.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Args)]
 pub(super) struct TargetOptions {
     /// The clients, such as claude-code or codex; without any, those that are found on this machine
@@ -123,7 +129,8 @@ pub(super) fn run(context: &Context, options: &ConnectOptions) -> Result<ExitCod
             Ok(()) => {}
             // The other clients have nothing to do with it.
             Err(failure) if is_several => {
-                out.line(format!("{}: not connected", one.client.name));
+                let why = safe(failure.message());
+                out.line(format!("{}: not connected: {why}", one.client.name));
                 failed.get_or_insert(failure);
             }
             Err(failure) => return Err(failure),
@@ -144,7 +151,16 @@ fn wanted(context: &Context) -> Result<WantedEntry, Failure> {
     let names_sources = !directories.is_empty() || !context.shared.repositories.is_empty();
     let shared = Shared { directories, ..context.shared.clone() };
     let program = own_program()?;
-    Ok(WantedEntry::new(&program, &context.environment, shared.repeated(), names_sources, is_web))
+    let args = shared.repeated();
+    let wanted = WantedEntry::new(&program, &context.environment, args, names_sources, is_web);
+    if !wanted.is_recognised() {
+        let message = format!(
+            "this program is called {}, and an entry is recognised by the name skills-mcp",
+            wanted.command
+        );
+        return Err(Failure::usage(message, "install the program as skills-mcp"));
+    }
+    Ok(wanted)
 }
 
 fn absolute(named: &crate::config::NamedSources) -> Vec<PathBuf> {
@@ -180,7 +196,9 @@ fn connect(
     } else if options.hook {
         notes.push(format!("{} has no file for prompt hooks", client.name));
     }
-    let is_offered = has_rules(client) && !options.no_rules && !options.target.yes;
+    notes.extend(elsewhere(one, &drafts, scope));
+    let is_asking = !options.target.yes && !options.target.dry_run;
+    let is_offered = has_rules(client) && !options.no_rules && is_asking;
     let mut chosen = agree(out, client, &drafts, &options.target)?;
     if chosen != Chosen::No && (options.rules || is_offered) {
         chosen = rules(context, options, client, &mut drafts, out)?.max(chosen);
@@ -192,6 +210,20 @@ fn connect(
         verify(context, client, out);
     }
     Ok(())
+}
+
+/// Entries of ours in files of another scope, with which the client may start two servers.
+fn elsewhere(one: &InstalledClient, drafts: &Drafts, scope: EntryScope) -> Vec<String> {
+    let is_touched = |file: &Path| drafts.changes().any(|draft| draft.file == file);
+    let others =
+        one.entries.iter().filter(|entry| entry.scope != scope && !is_touched(&entry.file));
+    let note = |entry: &FoundEntry| {
+        let (file, name, scope) = (entry.file.display(), &entry.name, entry.scope.word());
+        format!(
+            "{file} has an entry `{name}` for this server too ({scope}); one of the two is enough"
+        )
+    };
+    others.map(note).collect()
 }
 
 /// The file that is changed: the user's, unless the person or the client wants the project's.
@@ -255,7 +287,13 @@ fn verify(context: &Context, client: &'static KnownClient, out: &mut Output) {
     let search = SearchPath::new(&environment.search);
     let said = ask_client(client, name, &search.safe(&writable), &project);
     let line = match said {
-        Some((command, ClientAnswer::Lists(line))) => format!("{command} says: {}", safe(&line)),
+        Some((command, ClientAnswer::Lists(line))) => {
+            let line = safe(&line);
+            let is_held =
+                ["disabled", "pending"].iter().any(|word| line.to_lowercase().contains(word));
+            let why = if is_held { ". It starts servers once you trust this folder" } else { "" };
+            format!("{command} says: {line}{why}")
+        }
         Some((command, ClientAnswer::Silent)) => {
             format!(
                 "{command} does not name the server `{name}`; it may need a restart or your trust in this folder"

@@ -10,11 +10,11 @@ use crate::{
         output::{fitted, safe},
     },
     clients::KnownClient,
-    connect::{Draft, Drafts},
+    connect::{Drafts, FileDraft},
 };
 
 /// A line of a client's file may be the whole file.
-const MAX_DIFF_LINE_CHARS: usize = 160;
+const MAX_DIFF_LINE_CHARS: usize = 400;
 
 /// What became of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,7 +75,7 @@ pub(super) fn show(out: &mut Output, drafts: &Drafts) {
 }
 
 /// The change of a file as a unified diff.
-fn diff(draft: &Draft) -> String {
+fn diff(draft: &FileDraft) -> String {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let (before, after) = (text(&draft.before), text(&draft.after));
     let name = draft.file.display().to_string();

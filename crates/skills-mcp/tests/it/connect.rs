@@ -1,0 +1,429 @@
+//! `connect` and `disconnect`: what they write into the files of clients, and what they leave alone.
+
+use std::{
+    fmt::Write as _, fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Command,
+};
+
+use serde_json::{Value, json};
+use skills_mcp::clients::{CLIENTS, EntryFormat, KnownClient};
+use skills_testkit::Home;
+
+use crate::support::{example, ordinary, run};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_skills-mcp");
+
+/// A file of each client that has one, as a person would keep it: other servers, comments, styles of their own.
+const KEPT: &[(&str, &str, &str)] = &[
+    (
+        "claude-code",
+        ".claude.json",
+        "{\n  \"numStartups\": 3,\n  \"mcpServers\": {\n    \"other\": {\"type\": \"http\", \"url\": \"https://example.org\"}\n  },\n  \"projects\": {}\n}",
+    ),
+    (
+        "codex",
+        ".codex/config.toml",
+        "# my settings\nmodel = \"x\"   # the best\n\n[mcp_servers.other]\ncommand = \"other\"\nargs = ['a', \"b\"]\n\n[profiles.fast]\nmodel = \"y\"\n# the end\n",
+    ),
+    (
+        "vscode",
+        ".config/Code/User/mcp.json",
+        "{\r\n\t// servers\r\n\t\"servers\": {\r\n\t\t\"other\": { \"command\": \"x\" }, // mine\r\n\t},\r\n\t\"inputs\": [],\r\n}\r\n",
+    ),
+    ("cursor", ".cursor/mcp.json", "\u{feff}{\"mcpServers\":{\"other\":{\"command\":\"x\"}}}"),
+    (
+        "claude-desktop",
+        ".config/Claude/claude_desktop_config.json",
+        "{\n    \"globalShortcut\": \"\"\n}\n",
+    ),
+    (
+        "gemini",
+        ".gemini/settings.json",
+        "{\n  \"ui\": {\"theme\": \"dark\"}, // dark\n  /* no servers */\n}\n",
+    ),
+    (
+        "opencode",
+        ".config/opencode/opencode.jsonc",
+        "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"mcp\": {\n    \"other\": {\"type\": \"remote\", \"url\": \"https://example.org\"} // mine\n  }\n}\n",
+    ),
+    (
+        "copilot",
+        ".copilot/mcp-config.json",
+        "{\n  \"mcpServers\": {\n    \"other\": {\n      \"command\": \"x\",\n      \"tools\": [\"*\"]\n    }\n  }\n}\n",
+    ),
+    ("qwen", ".qwen/settings.json", "{\"$version\": 4, \"model\": {\"name\": \"x\"}}"),
+    (
+        "goose",
+        ".config/goose/config.yaml",
+        "GOOSE_PROVIDER: x # mine\nextensions:\n  # what comes with it\n  developer:\n    enabled: true\n    type: builtin\n\n# last\nGOOSE_MODE: auto\n",
+    ),
+    (
+        "zed",
+        ".config/zed/settings.json",
+        "// Zed settings\n{\n  \"theme\": \"One\",\n  \"context_servers\": {\n    \"other\": {\"command\": \"x\", \"args\": []},\n  },\n}\n",
+    ),
+    (
+        "windsurf",
+        ".codeium/windsurf/mcp_config.json",
+        "{\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}",
+    ),
+    (
+        "continue",
+        ".continue/config.yaml",
+        "name: mine\nversion: 0.0.1\nschema: v1\nmodels: []\nmcpServers:\n  - name: other\n    command: x\n# last\n",
+    ),
+    (
+        "cline",
+        ".cline/data/settings/cline_mcp_settings.json",
+        "{\n  \"mcpServers\": {\n    \"other\": {\"transport\": {\"type\": \"stdio\", \"command\": \"x\"}}\n  }\n}\n",
+    ),
+    (
+        "droid",
+        ".factory/mcp.json",
+        "{\n  \"mcpServers\": {\n    \"other\": {\"type\": \"stdio\", \"command\": \"x\"}\n  }\n}\n",
+    ),
+];
+
+fn connect(home: &Home, arguments: &[&str]) -> Command {
+    let mut command = home.command(PROGRAM);
+    command.args(arguments).env("PATH", "/nowhere");
+    fs::create_dir_all(home.path().join("project")).unwrap();
+    command.current_dir(home.path().join("project"));
+    command
+}
+
+/// Runs it to a good end: what it prints.
+fn done(home: &Home, arguments: &[&str]) -> String {
+    let (code, out, err) = run(&mut connect(home, arguments));
+    assert_eq!((code, &*err), (0, ""), "{arguments:?}: {out}{err}");
+    out
+}
+
+fn refused(home: &Home, arguments: &[&str]) -> (i32, String) {
+    let (code, out, err) = run(&mut connect(home, arguments));
+    assert_ne!(code, 0, "{arguments:?}: {out}{err}");
+    (code, err)
+}
+
+/// The same command, whose program is called as ours is: an entry is recognised by that name.
+fn under_our_name(home: &Home, command: &Command) -> Command {
+    let (copy, named) = (home.path().join("program"), home.path().join("skills-mcp"));
+    if copy.exists() {
+        fs::rename(&copy, &named).unwrap();
+    }
+    let mut renamed = home.command(command.get_program());
+    let renaming = |word| if word == copy.as_os_str() { named.as_os_str() } else { word };
+    renamed.args(command.get_args().map(renaming));
+    renamed
+}
+
+fn text(home: &Home, file: &str) -> String {
+    fs::read_to_string(home.path().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+fn with_kept_files() -> Home {
+    let home = Home::new();
+    for (_, file, text) in KEPT {
+        home.write(file, text);
+    }
+    home
+}
+
+#[test]
+fn every_client_with_an_entry_is_tried_here() {
+    let kept: Vec<&str> = KEPT.iter().map(|(id, ..)| *id).collect();
+    let known = CLIENTS.iter().filter(|client| client.entry.is_some() && client.id != "kiro");
+    for client in known {
+        assert!(kept.contains(&client.id), "{} is not", client.id);
+    }
+}
+
+// CONNECT-2, CONNECT-3, CONNECT-5
+#[test]
+fn every_file_gets_an_entry_once_keeps_the_rest_and_is_restored() {
+    let home = with_kept_files();
+    let source = example().canonicalize().unwrap();
+    let source = source.to_str().unwrap();
+    let arguments = ["--dir", source, "--tools", "tree", "connect", "--yes", "--no-verify"];
+    let out = done(&home, &arguments);
+    for (id, file, before) in KEPT {
+        let client = KnownClient::of_id(id).unwrap();
+        assert!(out.contains(&format!("{}: connected", client.name)), "{id}: {out}");
+        let after = text(&home, file);
+        // Commas may come between.
+        let bare = |text: &str| text.replace([',', '\t', ' '], "").replace("\r\n", "\n");
+        for line in before.lines().filter(|line| line.contains("other") || line.contains("//")) {
+            let kept = bare(line.trim_end_matches(['}', '\n']));
+            assert!(bare(&after).contains(&kept), "{id}: {kept:?} is gone from {after}");
+        }
+        assert!(after.contains(source) && after.contains("skills-mcp"), "{id}: {after}");
+        assert_eq!(after.contains("\r\n"), before.contains("\r\n"), "{id}");
+        assert_eq!(after.starts_with('\u{feff}'), before.starts_with('\u{feff}'), "{id}");
+        if matches!(client.entry.unwrap().format, EntryFormat::McpServers) && !before.contains("/*")
+        {
+            let value: Value = serde_json::from_str(after.trim_start_matches('\u{feff}')).unwrap();
+            let entry = value.pointer("/mcpServers/skills").unwrap();
+            assert_eq!(entry.get("command"), Some(&json!(PROGRAM)), "{id}");
+            let args = json!(["--dir", source, "--tools", "tree"]);
+            assert_eq!(entry.get("args"), Some(&args), "{id}");
+        }
+    }
+    let once: Vec<String> = KEPT.iter().map(|(_, file, _)| text(&home, file)).collect();
+    let again = done(&home, &arguments);
+    assert_eq!(again.matches("already connected").count(), KEPT.len(), "{again}");
+    // A command line that says nothing of sources changes none.
+    let plain = done(&home, &["connect", "--yes", "--no-verify"]);
+    assert_eq!(plain.matches("already connected").count(), KEPT.len(), "{plain}");
+    let twice: Vec<String> = KEPT.iter().map(|(_, file, _)| text(&home, file)).collect();
+    assert_eq!(twice, once);
+    done(&home, &["disconnect", "--yes"]);
+    for (id, file, before) in KEPT {
+        assert_eq!(text(&home, file), *before, "{id}");
+    }
+    let gone = done(&home, &["disconnect", "--yes"]);
+    assert_eq!(gone.matches("not connected, nothing to remove").count(), KEPT.len(), "{gone}");
+}
+
+#[test]
+fn what_is_written_looks_like_the_rest_of_the_file() {
+    let home = with_kept_files();
+    let mut command = connect(&home, &["--dir", "/", "connect", "--yes", "--no-verify"]);
+    let (code, _, err) = run(command.env("SKILLS_TOOLS", "all").env("GITHUB_TOKEN", "x"));
+    assert_eq!(code, 0, "{err}");
+    let mut all = String::new();
+    for (_, file, _) in KEPT {
+        let shown = text(&home, file).replace(PROGRAM, "[program]");
+        let shown = shown.replace('\t', "[tab]").replace('\r', "[cr]").replace('\u{feff}', "[bom]");
+        writeln!(all, "==> {file} <==\n{shown}").unwrap();
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn files_that_are_not_there_are_made_and_removed_again() {
+    let home = Home::new();
+    for (id, file, _) in KEPT {
+        done(&home, &["connect", id, "--yes", "--no-verify"]);
+        let file = if *id == "opencode" { ".config/opencode/opencode.json" } else { file };
+        assert!(text(&home, file).contains(PROGRAM), "{id}");
+        done(&home, &["disconnect", id, "--yes"]);
+        assert!(!home.path().join(file).exists(), "{id}");
+    }
+    done(&home, &["connect", "claude-code", "continue", "--project", "--yes", "--no-verify"]);
+    assert!(text(&home, "project/.mcp.json").contains(PROGRAM));
+    assert!(text(&home, "project/.continue/mcpServers/skills.yaml").contains(PROGRAM));
+    done(&home, &["disconnect", "claude-code", "continue", "--yes"]);
+    assert!(!home.path().join("project/.mcp.json").exists());
+}
+
+#[test]
+fn what_the_files_say_is_what_python_reads() {
+    let home = with_kept_files();
+    done(&home, &["--dir", "/", "connect", "--yes", "--no-verify"]);
+    let script = "import json, sys, tomllib\n\
+        codex = tomllib.load(open(sys.argv[1], 'rb'))['mcp_servers']\n\
+        cursor = json.load(open(sys.argv[2], encoding='utf-8-sig'))['mcpServers']\n\
+        print(json.dumps([codex['skills'], codex['other'], cursor['skills']]))";
+    let mut python = home.command("python3");
+    python.args(["-c", script]);
+    python.args([".codex/config.toml", ".cursor/mcp.json"].map(|file| home.path().join(file)));
+    let (code, out, err) = run(&mut python);
+    assert_eq!(code, 0, "{err}");
+    let read: Value = serde_json::from_str(&out).unwrap();
+    let ours = json!({"command": PROGRAM, "args": ["--dir", "/"]});
+    assert_eq!(read, json!([ours, {"command": "other", "args": ["a", "b"]}, ours]));
+}
+
+// CONNECT-3
+#[test]
+fn an_entry_of_ours_is_brought_up_to_date_under_its_own_name() {
+    let home = Home::new();
+    home.write(
+        ".cursor/mcp.json",
+        "{\"mcpServers\": {\"team\": {\"command\": \"npx\", \"args\": [\"-y\", \"@skills-mcp/server\", \"--repo\", \"https://example.org/x.git\"], \"env\": {\"GITHUB_TOKEN\": \"mine\", \"SKILLS_TOOLS\": \"all\"}, \"disabled\": false}}}",
+    );
+    done(&home, &["connect", "cursor", "--yes"]);
+    let read: Value = serde_json::from_str(&text(&home, ".cursor/mcp.json")).unwrap();
+    let env = json!({"GITHUB_TOKEN": "mine", "SKILLS_TOOLS": "all"});
+    let entry = json!({"command": PROGRAM, "args": ["--repo", "https://example.org/x.git"], "env": env, "disabled": false});
+    assert_eq!(read, json!({"mcpServers": {"team": entry}}));
+    done(&home, &["--dir", "/", "connect", "cursor", "--yes"]);
+    let read: Value = serde_json::from_str(&text(&home, ".cursor/mcp.json")).unwrap();
+    assert_eq!(read.pointer("/mcpServers/team/args"), Some(&json!(["--dir", "/"])));
+    assert_eq!(read.pointer("/mcpServers/team/env"), Some(&json!({"GITHUB_TOKEN": "mine"})));
+    // Another server that has our name keeps it.
+    home.write(".factory/mcp.json", "{\"mcpServers\": {\"skills\": {\"command\": \"theirs\"}}}");
+    done(&home, &["connect", "droid", "--yes", "--no-verify"]);
+    let read: Value = serde_json::from_str(&text(&home, ".factory/mcp.json")).unwrap();
+    assert_eq!(read.pointer("/mcpServers/skills"), Some(&json!({"command": "theirs"})));
+    assert!(read.pointer("/mcpServers/skills-2/command").is_some(), "{read}");
+}
+
+// CONNECT-2
+#[test]
+fn a_file_that_is_not_understood_or_cannot_be_written_stays_as_it_is() {
+    let home = Home::new();
+    let broken = "{\n  \"mcpServers\": {\n    oops\n  }\n}\n";
+    home.write(".cursor/mcp.json", broken);
+    home.write(".codex/config.toml", "a = 1\na = 2\n");
+    let (code, err) = refused(&home, &["connect", "cursor", "--yes"]);
+    assert!(code == 2 && err.contains(".cursor/mcp.json:3: "), "{err}");
+    let (_, err) = refused(&home, &["connect", "codex", "--yes"]);
+    assert!(err.contains(".codex/config.toml:2: "), "{err}");
+    assert_eq!(text(&home, ".cursor/mcp.json"), broken);
+    assert_eq!(text(&home, ".codex/config.toml"), "a = 1\na = 2\n");
+    // With others beside it, those are connected, and the mistake is still said.
+    home.write(".qwen/settings.json", "{}");
+    let (code, out, err) = run(&mut connect(&home, &["connect", "--yes", "--no-verify"]));
+    assert!(
+        code == 2 && out.contains("Qwen Code: connected") && err.contains("config.toml:2"),
+        "{out}{err}"
+    );
+    assert!(out.contains("Cursor: not connected: ") && out.contains("mcp.json:3"), "{out}");
+    // A folder that may not be written.
+    let old = "{\"mcpServers\": {}}";
+    home.write(".gemini/settings.json", old);
+    let folder = home.path().join(".gemini");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).unwrap();
+    let command = connect(&home, &["connect", "gemini", "--yes", "--no-verify"]);
+    let (code, _, err) = run(&mut under_our_name(&home, &ordinary(&home, command)));
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(code == 3 && err.contains("settings.json: cannot be written"), "{code} {err}");
+    assert_eq!(text(&home, ".gemini/settings.json"), old);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left beside it");
+}
+
+// CONNECT-1
+#[test]
+fn without_a_terminal_a_yes_has_to_be_said_and_a_dry_run_writes_nothing() {
+    let home = Home::new();
+    let (code, err) = refused(&home, &["connect", "codex"]);
+    assert!(code == 2 && err.contains("--yes") && err.contains("--dry-run"), "{err}");
+    let shown = done(&home, &["connect", "codex", "--dry-run"]);
+    assert!(shown.contains("+[mcp_servers.skills]"), "{shown}");
+    assert!(!home.path().join(".codex").exists());
+    let (code, err) = refused(&home, &["connect", "--yes"]);
+    assert!(code == 2 && err.contains("no client was found") && err.contains("codex"), "{err}");
+    let (code, err) = refused(&home, &["connect", "curser", "--yes"]);
+    assert!(code == 2 && err.contains("did you mean cursor?"), "{err}");
+    let (code, err) = refused(&home, &["--dir", "/not/there", "connect", "codex", "--yes"]);
+    assert!(code == 2 && err.contains("/not/there"), "{err}");
+}
+
+// CONNECT-1
+#[test]
+fn a_person_is_asked_at_a_terminal() {
+    let home = Home::new();
+    home.write(".cursor/mcp.json", "{}");
+    for (answer, is_written) in [("n\n", false), ("y\n", true)] {
+        let steps = json!([["Write this? [y/N]", answer]]).to_string();
+        let mut command = home.command("python3");
+        command.arg("-c").arg(include_str!("terminal.py"));
+        command.args(["80", "30", &steps, PROGRAM, "connect", "cursor"]).env("TERM", "xterm");
+        let (_, out, err) = run(&mut command);
+        let ended: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+        assert_eq!(ended.get("code"), Some(&json!(0)), "{ended}");
+        assert_eq!(text(&home, ".cursor/mcp.json").contains(PROGRAM), is_written, "{ended}");
+    }
+}
+
+// CONNECT-4
+#[test]
+fn secrets_are_named_and_never_written() {
+    let home = Home::new();
+    let ids = ["codex", "gemini", "vscode", "claude-code", "windsurf"];
+    let mut command = connect(&home, &["connect", "--yes", "--no-verify"]);
+    command.args(ids).env("GITHUB_TOKEN", "ghp_secret");
+    command.env("SKILLS_REPO", "https://example.org/x.git");
+    let (code, out, err) = run(&mut command);
+    assert_eq!(code, 0, "{err}");
+    let file = |id: &str| text(&home, KEPT.iter().find(|(kept, ..)| *kept == id).unwrap().1);
+    for id in ids {
+        assert!(!file(id).contains("ghp_secret"), "{id}");
+        assert!(file(id).contains("https://example.org/x.git"), "{id}");
+    }
+    assert!(!out.contains("ghp_secret"));
+    assert!(file("codex").contains("env_vars = [\"GITHUB_TOKEN\"]"));
+    assert!(file("gemini").contains("\"GITHUB_TOKEN\": \"$GITHUB_TOKEN\""));
+    assert!(file("vscode").contains("\"GITHUB_TOKEN\": \"${env:GITHUB_TOKEN}\""));
+    assert!(!file("claude-code").contains("GITHUB_TOKEN"), "it passes all variables on");
+    assert!(out.contains("Windsurf does not pass GITHUB_TOKEN on"), "{out}");
+}
+
+// CONNECT-5, CONNECT-6
+#[test]
+fn hooks_of_others_stay_and_a_plugin_of_ours_is_warned_of() {
+    let home = Home::new();
+    let theirs = "{\n  \"enabledPlugins\": {\"skills@skills-mcp\": true},\n  \"hooks\": {\n    \"UserPromptSubmit\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"theirs\"}]}\n    ]\n  }\n}\n";
+    home.write(".claude/settings.json", theirs);
+    let arguments = [
+        "--dir",
+        "/",
+        "connect",
+        "claude-code",
+        "copilot",
+        "gemini",
+        "--hook",
+        "--yes",
+        "--no-verify",
+    ];
+    let out = done(&home, &arguments);
+    assert!(out.contains("each prompt gets two hints"), "{out}");
+    let settings = text(&home, ".claude/settings.json");
+    assert!(
+        settings.contains("\"theirs\"") && settings.contains(" --dir / hook claude-code || true"),
+        "{settings}"
+    );
+    assert!(text(&home, ".copilot/hooks/skills.json").contains("\"version\": 1"));
+    let gemini: Value = serde_json::from_str(&text(&home, ".gemini/settings.json")).unwrap();
+    assert_eq!(gemini.pointer("/hooks/BeforeAgent/0/hooks/0/timeout"), Some(&json!(5_000)));
+    assert!(gemini.pointer("/mcpServers/skills").is_some());
+    assert_eq!(done(&home, &arguments).matches("already connected").count(), 3);
+    done(&home, &["disconnect", "claude-code", "copilot", "gemini", "--yes"]);
+    assert_eq!(text(&home, ".claude/settings.json"), theirs);
+    assert!(!home.path().join(".copilot/hooks/skills.json").exists());
+    assert!(!home.path().join(".gemini/settings.json").exists());
+}
+
+// CONNECT-6
+#[test]
+fn a_rule_in_the_words_of_the_instructions_is_written_and_removed() {
+    let home = Home::new();
+    home.write("project/AGENTS.md", "# Rules\n\nBe kind.\n");
+    let source = example().canonicalize().unwrap();
+    let source = source.to_str().unwrap();
+    let with = |more: &[&str]| {
+        let mut arguments = vec!["--dir", source, "connect", "copilot", "--yes", "--no-verify"];
+        arguments.extend(more);
+        done(&home, &arguments)
+    };
+    with(&[]);
+    assert!(!text(&home, "project/AGENTS.md").contains("skills-mcp:begin"), "it was not asked for");
+    with(&["--rules"]);
+    let rules = text(&home, "project/AGENTS.md");
+    let block = rules.split("<!-- skills-mcp:begin -->\n").nth(1).unwrap();
+    let block = block.split("<!-- skills-mcp:end -->").next().unwrap();
+    assert_eq!(block.lines().count(), 2, "{block}");
+    assert!(
+        block.contains("`skills`") && block.contains("Before you start a task, call"),
+        "{block}"
+    );
+    with(&["--rules"]);
+    assert_eq!(text(&home, "project/AGENTS.md"), rules);
+    done(&home, &["disconnect", "copilot", "--yes"]);
+    assert_eq!(text(&home, "project/AGENTS.md"), "# Rules\n\nBe kind.\n");
+}
+
+#[test]
+fn a_client_that_can_be_asked_is_asked_by_its_absolute_path() {
+    let home = Home::new();
+    let bin: PathBuf = home.path().join("bin");
+    let said = "#!/bin/sh\n[ \"$*\" = 'mcp list' ] && echo \"skills: ok - Connected\"\n";
+    home.write("bin/codex", said);
+    fs::set_permissions(bin.join("codex"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = connect(&home, &["connect", "codex", "--yes"]);
+    let (code, out, err) = run(command.env("PATH", format!("{}:/bin", bin.display())));
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("codex mcp list says: skills: ok - Connected"), "{out}");
+    let out = done(&home, &["connect", "cursor", "--yes"]);
+    assert!(out.contains("Restart Cursor"), "{out}");
+}
