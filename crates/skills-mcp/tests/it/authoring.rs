@@ -10,11 +10,9 @@ use std::{
 
 use serde_json::{Value, json};
 use skills_core::yaml::{self, YamlNode};
-use skills_testkit::{Home, TEST_TIMEOUT};
+use skills_testkit::Home;
 
-use crate::support::{doctored, run};
-
-const TERMINAL: &str = include_str!("terminal.py");
+use crate::support::{doctored, on_terminal, run};
 
 /// The program in a folder of this home, with no source named and no terminal.
 fn program(home: &Home, folder: &str, arguments: &[&str]) -> Command {
@@ -59,18 +57,6 @@ fn files(folder: &Path) -> BTreeMap<String, String> {
 
 fn names(folder: &Path) -> Vec<String> {
     files(folder).into_keys().collect()
-}
-
-/// What a person sees who types these keys when these texts appear, and how the program ends.
-pub(crate) fn on_terminal(columns: usize, command: &Command, steps: &[(&str, &str)]) -> Value {
-    let mut terminal = Command::new("python3");
-    terminal.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    terminal.current_dir(command.get_current_dir().unwrap()).args(["-c", TERMINAL]);
-    terminal.args([&columns.to_string(), &TEST_TIMEOUT.as_secs().to_string()]);
-    terminal.arg(json!(steps).to_string()).arg(command.get_program()).args(command.get_args());
-    let (code, out, err) = run(&mut terminal);
-    assert_eq!(code, 0, "{err}");
-    serde_json::from_str(&out).unwrap()
 }
 
 /// What `try` finds for a request: what the keyword formula decides for, else the first of the ranked search.

@@ -6,10 +6,7 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 
 use skills_testkit::Home;
 
-use crate::{
-    authoring::on_terminal,
-    support::{example, server},
-};
+use crate::support::{example, on_terminal, server};
 
 const COLUMNS: usize = 100;
 const CELL_WIDTH: f64 = 8.4;

@@ -303,3 +303,18 @@ pub(crate) fn loaded(client: &mut Client, name: &str) -> Option<String> {
     assert!(reply.text.contains("not found"), "{name}: {}", reply.text);
     None
 }
+
+/// A program that runs another on a pseudo-terminal.
+const TERMINAL: &str = include_str!("terminal.py");
+
+/// What a person sees who types these keys when these texts appear, and how the program ends.
+pub(crate) fn on_terminal(columns: usize, command: &Command, steps: &[(&str, &str)]) -> Value {
+    let mut terminal = Command::new("python3");
+    terminal.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    terminal.current_dir(command.get_current_dir().unwrap()).args(["-c", TERMINAL]);
+    terminal.args([&columns.to_string(), &TEST_TIMEOUT.as_secs().to_string()]);
+    terminal.arg(json!(steps).to_string()).arg(command.get_program()).args(command.get_args());
+    let (code, out, err) = run(&mut terminal);
+    assert_eq!(code, 0, "{err}");
+    serde_json::from_str(&out).unwrap()
+}
