@@ -453,6 +453,18 @@ fn output_that_documents_show_is_real() {
 }
 
 #[test]
+fn scripts_that_no_other_test_starts_say_how_they_are_used() {
+    let home = Home::new();
+    for script in ["compare", "quickstart"] {
+        let mut command = home.command("python3");
+        command.arg(repository().join("scripts").join(script)).arg("--help");
+        let (code, out, err) = run(&mut command);
+        assert_eq!((code, err.as_str()), (0, ""), "{script}");
+        assert!(out.contains(&format!("scripts/{script}")), "{out}");
+    }
+}
+
+#[test]
 fn the_readme_is_short() {
     let readme = fs::read(repository().join("README.md")).unwrap();
     assert!(readme.len() <= 8_000, "{} bytes", readme.len());
