@@ -45,7 +45,7 @@ function answerOf(args, input, cwd) {
 
 /** @param options `args`: arguments of skills-mcp for the server and the hook, such as `["--dir", "/path/to/skills"]`. */
 export default async function skills({ directory }, options) {
-  const args = Array.isArray(options?.args) ? options.args.map(String) : []
+  const args = Array.isArray(options?.args) ? options.args.map(String) : ["--with-own-skills"]
   return {
     async config(config) {
       config.mcp ??= {}

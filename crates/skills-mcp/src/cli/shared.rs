@@ -32,6 +32,10 @@ pub(super) struct Shared {
     /// Do not serve the agents' directories and plugins
     #[arg(long = "no-default-dirs", global = true, help_heading = SOURCES)]
     pub(super) no_default_dirs: bool,
+    /// Also serve the skills about skills-mcp itself: writing skills, finding out why one was not found
+    /// [env: `SKILLS_WITH_OWN_SKILLS`]
+    #[arg(long = "with-own-skills", global = true, help_heading = SOURCES)]
+    pub(super) with_own_skills: bool,
     /// Tool sets to offer: tree, skill, flat (comma-separated) or all [env: `SKILLS_TOOLS`]
     #[arg(long = "tools", value_name = "SETS", global = true, help_heading = PRESENTATION, hide_short_help = true)]
     pub(super) tools: Option<String>,
@@ -81,6 +85,9 @@ impl Shared {
         }
         if self.no_default_dirs {
             flags.push("--no-default-dirs".to_owned());
+        }
+        if self.with_own_skills {
+            flags.push("--with-own-skills".to_owned());
         }
         flags
     }

@@ -14,6 +14,7 @@ use crate::{
     source::{
         Directory, LinkPolicy, PluginRecords, default_directories,
         git::{InstalledGit, Repository},
+        own_skills,
     },
     store::{Cause, Store},
 };
@@ -80,6 +81,7 @@ impl Context {
             directories.extend(more);
             records = plugins;
         }
+        directories.extend(self.own_skills());
         Ok(Store::cached(directories, records, layers, home))
     }
 
@@ -97,7 +99,8 @@ impl Context {
 
     /// A store over the agents' directories and plugins.
     pub(super) fn agents(&self, layers: ConfigLayers) -> Store {
-        let (directories, records) = self.agents_directories(&self.link_policy(&layers));
+        let (mut directories, records) = self.agents_directories(&self.link_policy(&layers));
+        directories.extend(self.own_skills());
         Store::cached(directories, records, layers, self.environment.home.as_deref())
     }
 
@@ -114,6 +117,24 @@ impl Context {
         let has_plugins = native.is_some_and(|client| client.claude_plugins);
         let records = (!has_plugins).then(|| PluginRecords::new(&self.environment));
         (directories, records)
+    }
+
+    /// Our own skills, where they are asked for. They come last, so that they hide no other skill.
+    fn own_skills(&self) -> Option<Directory> {
+        let asked = self.environment.get("SKILLS_WITH_OWN_SKILLS");
+        if !self.shared.with_own_skills && !matches!(asked, Some("true" | "1")) {
+            return None;
+        }
+        let unpacked = match self.environment.home.as_deref() {
+            Some(home) => own_skills(home).map_err(|error| error.to_string()),
+            None => Err("there is no home folder".to_owned()),
+        };
+        let warn = |error: &String| {
+            tracing::warn!(
+                "the skills about skills-mcp are not served: ~/.skills-mcp/own-skills: {error}"
+            );
+        };
+        unpacked.inspect_err(warn).ok().map(Directory::agents)
     }
 
     /// A store that has read its sources.

@@ -61,6 +61,10 @@ pub const VARIABLES: &[Variable] = &[
         ..variable("REFRESH_INTERVAL_MINUTES", "how often a git source is fetched")
     },
     variable("SKILLS_TOOLS", "which tools: tree, skill, flat (comma-separated) or all"),
+    variable(
+        "SKILLS_WITH_OWN_SKILLS",
+        "`true`: also serve the skills about skills-mcp itself, after all others",
+    ),
     variable("CLAUDE_CONFIG_DIR", "where Claude Code keeps its settings, skills and plugins"),
     variable("CLAUDE_CODE_PLUGIN_CACHE_DIR", "where Claude Code keeps its plugins"),
     variable(

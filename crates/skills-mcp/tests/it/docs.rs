@@ -280,16 +280,62 @@ fn what_content_could_use_against_its_reader_is_pinned_or_the_operators() {
     }
 }
 
-/// The README and the pages of `docs/`, by path.
+/// The README, the page about security and the pages of `docs/`, by path.
 fn pages() -> Vec<(String, String)> {
     let root = repository();
-    let docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
-    let docs = docs.map(|name| format!("docs/{}", name.to_string_lossy()));
+    let docs = docs_pages().into_iter().map(|name| format!("docs/{name}"));
     let page = |path: String| {
         let text = fs::read_to_string(root.join(&path)).unwrap();
         (path, text)
     };
-    std::iter::once("README.md".to_owned()).chain(docs).map(page).collect()
+    ["README.md", "SECURITY.md"].map(str::to_owned).into_iter().chain(docs).map(page).collect()
+}
+
+/// The names of the pages in `docs/`, in alphabetical order.
+fn docs_pages() -> Vec<String> {
+    let names = fs::read_dir(repository().join("docs")).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    let is_page = |name: &String| Path::new(name).extension() == Some("md".as_ref());
+    let mut pages: Vec<String> = names.filter(is_page).collect();
+    pages.sort();
+    pages
+}
+
+/// What a document links to, without links to other sites.
+fn targets(text: &str) -> Vec<&str> {
+    let targets = text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
+    targets.filter(|target| !target.contains("://")).collect()
+}
+
+#[test]
+fn every_page_is_in_the_index_and_in_the_book() {
+    let docs = repository().join("docs");
+    let pages: Vec<String> = docs_pages();
+    let contents = ["README.md", "SUMMARY.md"];
+    let expected: Vec<&str> =
+        pages.iter().map(String::as_str).filter(|page| !contents.contains(page)).collect();
+    for list in contents {
+        let text = fs::read_to_string(docs.join(list)).unwrap();
+        let mut linked: Vec<&str> = targets(&text)
+            .into_iter()
+            .filter(|target| !target.contains(['/', '#']) && !contents.contains(target))
+            .collect();
+        linked.sort_unstable();
+        linked.dedup();
+        assert_eq!(linked, expected, "docs/{list}");
+    }
+    let book = fs::read_to_string(repository().join("book.toml")).unwrap();
+    assert!(book.contains("src = \"docs\""), "{book}");
+}
+
+#[test]
+fn every_picture_is_in_a_page() {
+    let texts: Vec<String> = pages().into_iter().map(|(_, text)| text).collect();
+    for picture in fs::read_dir(repository().join("docs/pictures")).unwrap() {
+        let name = picture.unwrap().file_name().to_string_lossy().into_owned();
+        let shown = format!("pictures/{name})");
+        assert!(texts.iter().any(|text| text.contains(&shown)), "no page shows {name}");
+    }
 }
 
 /// The code blocks of this language in a document, without the indentation of their fences.
@@ -343,6 +389,11 @@ fn every_command_that_documents_show_runs() {
     for command in shown {
         let words = words(command.split(" #").next().unwrap());
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            // What changes files of clients shows here what it would change.
+            [.., "connect"] => {
+                printed(&home, &command, &["connect", "claude-code", "--dry-run"]);
+                ran += 1;
+            }
             // What makes files makes them in a folder of this test, in the order of the pages.
             ["skills-mcp", rest @ ..] if rest.iter().any(|word| ["init", "new"].contains(word)) => {
                 let (code, out, err) =
@@ -407,6 +458,18 @@ fn output_that_documents_show_is_real() {
 }
 
 #[test]
+fn scripts_that_no_other_test_starts_say_how_they_are_used() {
+    let home = Home::new();
+    for script in ["compare", "quickstart"] {
+        let mut command = home.command("python3");
+        command.arg(repository().join("scripts").join(script)).arg("--help");
+        let (code, out, err) = run(&mut command);
+        assert_eq!((code, err.as_str()), (0, ""), "{script}");
+        assert!(out.contains(&format!("scripts/{script}")), "{out}");
+    }
+}
+
+#[test]
 fn the_readme_is_short() {
     let readme = fs::read(repository().join("README.md")).unwrap();
     assert!(readme.len() <= 8_000, "{} bytes", readme.len());
@@ -426,12 +489,11 @@ fn anchors(text: &str) -> BTreeSet<String> {
 #[test]
 fn links_between_documents_resolve() {
     let root = repository();
-    let more = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+    let more = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "integrations/README.md"];
     let more = more.map(|path| (path.to_owned(), fs::read_to_string(root.join(path)).unwrap()));
     let mut followed = 0;
     for (page, text) in pages().into_iter().chain(more) {
-        let targets = text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
-        for target in targets.filter(|target| !target.contains("://")) {
+        for target in targets(&text) {
             let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
             let folder = root.join(&page).parent().unwrap().to_owned();
             let path = if file.is_empty() { root.join(&page) } else { folder.join(file) };

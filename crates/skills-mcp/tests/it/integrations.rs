@@ -15,8 +15,7 @@ fn hooks(client: &str, timeout: Option<u64>) -> Value {
     let Some(HookFormat::Event(event)) = KnownClient::of_id(client).unwrap().hook else {
         panic!("{client} has no hook of a file");
     };
-    let mut hook =
-        json!({"type": "command", "command": format!("skills-mcp hook {client} || true")});
+    let mut hook = json!({"type": "command", "command": format!("skills-mcp --with-own-skills hook {client} || true")});
     if let Some(timeout) = timeout {
         hook.as_object_mut().unwrap().insert("timeout".to_owned(), json!(timeout));
     }
@@ -27,7 +26,7 @@ fn hooks(client: &str, timeout: Option<u64>) -> Value {
 fn files() -> Vec<(&'static str, Value)> {
     let version = env!("CARGO_PKG_VERSION");
     let license = env!("CARGO_PKG_LICENSE");
-    let servers = json!({"skills": {"command": "skills-mcp"}});
+    let servers = json!({"skills": {"command": "skills-mcp", "args": ["--with-own-skills"]}});
     vec![
         (
             "claude-code/.claude-plugin/marketplace.json",
@@ -70,6 +69,6 @@ fn the_plugins_are_what_the_table_says() {
         assert_eq!(written, expected, "{file}: run UPDATE_DOCS=1 ./scripts/test");
     }
     let script = fs::read_to_string(folder.join("opencode/index.js")).unwrap();
-    assert!(script.contains("\"hook\", \"opencode\""));
+    assert!(script.contains("\"hook\", \"opencode\"") && script.contains("\"--with-own-skills\""));
     assert_eq!(KnownClient::of_id("opencode").unwrap().hook, Some(HookFormat::Context));
 }

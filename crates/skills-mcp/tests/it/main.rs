@@ -49,7 +49,9 @@ mod names;
 mod notify;
 #[cfg(feature = "otel")]
 mod otel;
+mod own_skills;
 mod packages;
+mod pictures;
 mod planted;
 mod plugins_live;
 mod processes;

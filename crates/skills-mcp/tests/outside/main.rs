@@ -15,6 +15,7 @@ mod cluster;
 mod extension;
 mod packages;
 mod page;
+mod pictures;
 mod postgres;
 #[path = "../it/recount.rs"]
 mod recount;

@@ -9,7 +9,7 @@ use std::{
 
 /// A folder with the npm packages and the scripts that use them.
 pub(crate) static NODE: LazyLock<PathBuf> = LazyLock::new(|| {
-    let scripts = ["browser.mjs", "browse.mjs", "oidc.mjs", "page.mjs", "sdk.mjs"];
+    let scripts = ["browser.mjs", "browse.mjs", "oidc.mjs", "page.mjs", "pictures.mjs", "sdk.mjs"];
     let files = [&["package.json", "package-lock.json", ".npmrc"][..], &scripts].concat();
     let folder = copied("node", &files);
     fetched(&folder, "package-lock.json", || {
