@@ -5,6 +5,8 @@
     reason = "the only file that reads and writes what belongs to clients; their paths come from the table of clients"
 )]
 
+#[cfg(unix)]
+use std::os::unix::fs::MetadataExt as _;
 use std::{
     fs::{self, File},
     io::{self, Read as _, Write as _},
@@ -50,6 +52,11 @@ pub(super) fn replace(path: &Path, before: Option<&str>, after: Option<&str>) ->
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut beside = builder.tempfile_in(folder)?;
     if let Ok(found) = path.metadata() {
+        // With sudo the new file would be root's, and its owner could not read it any more.
+        #[cfg(unix)]
+        if found.uid() != beside.as_file().metadata()?.uid() {
+            return Err(io::Error::other("it belongs to another user; run this as that user"));
+        }
         beside.as_file().set_permissions(found.permissions())?;
     }
     beside.write_all(after.as_bytes())?;

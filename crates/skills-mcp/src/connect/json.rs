@@ -266,6 +266,7 @@ fn spliced(text: &str, range: Range<usize>, new: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -303,6 +304,36 @@ mod tests {
             } else {
                 assert_eq!(removed, *text, "{added}");
             }
+        }
+    }
+
+    fn values() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i32>().prop_map(Value::from),
+            "[ -~\\n]{0,12}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::hash_map("[a-z/*\",{} ]{1,6}", inner, 0..4)
+                    .prop_map(|map| map.into_iter().collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_file_is_as_it_was_after_an_entry_came_and_went(value in values(), is_in_lines: bool) {
+            let root = json!({"first": value.clone(), "servers": {"other": value}});
+            let text = if is_in_lines { format!("{root:#}\n") } else { root.to_string() };
+            let path = [JsonStep::Key("servers"), JsonStep::Key("skills")];
+            let added = set(&text, &["servers", "skills"], &json!({"command": "x"})).unwrap();
+            let mut wanted = root;
+            wanted["servers"]["skills"] = json!({"command": "x"});
+            prop_assert_eq!(serde_json::from_str::<Value>(&added).unwrap(), wanted);
+            prop_assert_eq!(remove(&added, &path).unwrap(), text);
         }
     }
 
