@@ -170,8 +170,9 @@ fn a_projects_file_is_ignored_until_the_person_says_yes_and_again_once_it_change
     assert_eq!(log.matches("you have not agreed").count(), 1, "{log}");
     let (_, _, err) = run(&mut command(&home, &["list", "--sources"]));
     assert!(err.contains("note: ") && err.contains("skills-mcp trust"), "{err}");
-    let doctor: Value = serde_json::from_str(&done(&home, &["doctor", "--json"])).unwrap();
+    let doctor: Value = serde_json::from_str(&done_with(&home, &["doctor", "--json"], 1)).unwrap();
     assert!(doctor["warnings"].to_string().contains("you have not agreed"), "{doctor}");
+    assert_eq!(doctor["next"], "skills-mcp trust");
     let (code, out, _) = run(&mut command(&home, &["trust"]));
     assert!(code == 1 && out.contains("folder skills") && out.contains("not used"), "{out}");
     let (code, json, _) = run(&mut command(&home, &["trust", "--json"]));
@@ -484,10 +485,7 @@ fn c8_config_is_readable_in_forty_columns() {
     let shown = shown["shown"].as_str().unwrap().replace("\u{1b}[2m", "").replace("\u{1b}[0m", "");
     let wide = |line: &&str| line.chars().count() > 40 && !line.contains('/');
     assert_eq!(shown.lines().filter(wide).collect::<Vec<_>>(), Vec::<&str>::new());
-    assert!(
-        shown.contains("  matching.min_score\n    0.2\n    default\n    a skill must"),
-        "{shown}"
-    );
+    assert!(shown.contains("  matching.min_score\n    0.2  default\n    a skill must"), "{shown}");
 }
 
 // CONFIG-9

@@ -36,6 +36,8 @@ pub(in crate::cli) struct SetupState {
     pub(super) remarks: Vec<String>,
     /// Why a repository that was never fetched could not be fetched, and the way out.
     pub(super) unfetched: Option<(String, Option<String>)>,
+    /// Whether the project's file names sources that wait for the operator's yes.
+    pub(super) project_waits: bool,
     /// Why a server of this program does not answer, where one was started.
     pub(super) failure: Option<String>,
     pub(super) clients: Vec<ClientState>,
@@ -75,6 +77,7 @@ impl SetupState {
             .map(|found| (&*found.source, &*found.file))
             .collect();
         let clients = clients::known(context, &sources);
+        let project = context.named().ok().and_then(|named| named.project);
         let waiting = trust::all(store, None).iter().filter(|asking| asking.waits()).count();
         Self {
             program: context.program,
@@ -94,6 +97,7 @@ impl SetupState {
                 .chain(clients.iter().flat_map(|client| client.unread.clone()))
                 .collect(),
             unfetched: fetched.err().map(Failure::into_parts),
+            project_waits: project.is_some_and(|project| project.waits()),
             failure: None,
             clients,
         }

@@ -87,6 +87,7 @@ fn next(setup: &SetupState) -> String {
     if setup.skills == 0 && setup.broken == 0 {
         return match setup.unfetched {
             Some(_) => with_sources("sync"),
+            None if setup.project_waits => format!("{} trust", setup.program),
             None => format!("{} init my-skills", setup.program),
         };
     }
