@@ -18,7 +18,6 @@ use crate::{
         ask::{RefusedAnswer, Terminal},
         output::{bold, counted, dim, safe},
     },
-    clients::EntryFormat,
     paths::{is_folder, is_taken, real_path_or_same},
     source::git::Remote,
 };
@@ -328,10 +327,8 @@ fn next(out: &mut Output, path: &str, plan: &RepositoryPlan) {
         }
         return;
     }
-    let folder = real_path_or_same(&plan.folder);
-    let entry = EntryFormat::McpServers.entry("SKILLS_DIR", &folder.to_string_lossy());
-    out.heading("Connect a client: .mcp.json for Claude Code");
-    out.line(safe(entry.trim_end()));
+    step(out, &format!("skills-mcp add {path}"), "serves them from now on, to every client");
+    step(out, "skills-mcp connect", "connects the clients on this machine");
 }
 
 #[cfg(test)]
