@@ -64,6 +64,8 @@ fn main() {
     let seconds = after("--seconds").unwrap_or(10);
     let skills = words.first().and_then(|word| word.parse().ok()).unwrap_or(1_000);
     let corpus = Corpus::write(skills);
+    // As on a real machine: a file that was written a moment ago is read again at every call.
+    std::thread::sleep(Duration::from_millis(1_500));
     let program = std::env::var("SERVER").unwrap_or(env!("CARGO_BIN_EXE_skills-mcp").to_owned());
     let mut command = corpus.home.command(program);
     command.env("SKILLS_DIR", corpus.home.skills());

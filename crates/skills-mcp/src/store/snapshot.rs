@@ -190,6 +190,14 @@ impl Snapshot {
         skill.document().text(bytes).ok_or(ContentError::Changed)
     }
 
+    /// Whether a skill's file looks exactly as it did when it was indexed, and so says what it said then.
+    pub fn is_as_indexed(&self, skill: &Skill) -> bool {
+        let source = self.catalog.sources().get(skill.source);
+        let known = source.and_then(|source| source.root.file(&skill.file));
+        let root = self.roots.get(skill.source).and_then(|source| source.root.as_ref());
+        known.zip(root).is_some_and(|(known, root)| root.is_same(&skill.file, known))
+    }
+
     /// What a skill is and says at this moment, if its file still is a skill's.
     pub fn newest(&self, skill: &Skill) -> Result<(Skill, SkillText), ContentError> {
         let bytes = self.read_file(skill, &skill.file, MAX_SKILL_BYTES)?;

@@ -10,7 +10,9 @@ use skills_core::{
 };
 
 use super::{
-    Refusal, ServerProfile, Session, published::PublishedSkills, recent_searches::RecentSearches,
+    Refusal, ServerProfile, Session,
+    published::PublishedSkills,
+    recent_answers::{LoadAnswer, LoadKey, RecentAnswers, SearchAnswer, SearchKey},
 };
 use crate::{
     event::{Event, Sink, SkillServed, VersionedEvent},
@@ -20,6 +22,13 @@ use crate::{
 
 /// No name is longer, and comparing names takes time in their length.
 const MAX_NAME_CHARS: usize = 200;
+
+/// The answers of the calls that a team makes most.
+#[derive(Debug, Default)]
+pub(super) struct Recent {
+    pub(super) searches: RecentAnswers<SearchKey, SearchAnswer>,
+    pub(super) loads: RecentAnswers<LoadKey, LoadAnswer>,
+}
 
 /// One call of a tool.
 #[derive(Debug, Clone)]
@@ -31,7 +40,7 @@ pub struct Call {
     /// For the addresses of published skills.
     pub(super) published: Arc<PublishedSkills>,
     /// Answers that may be given again, where several clients are served.
-    pub(super) recent_searches: Option<Arc<RecentSearches>>,
+    pub(super) recent: Option<Arc<Recent>>,
     /// Where events go.
     pub sink: Sink,
     /// What this client did before.

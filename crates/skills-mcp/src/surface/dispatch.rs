@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     AdvertisedTool, Blocking, Call, CallCounts, Publication, Refusal, Registry, Reply,
-    ServerProfile, Session, ToolList, published::PublishedSkills, recent_searches::RecentSearches,
+    ServerProfile, Session, ToolList, call::Recent, published::PublishedSkills,
 };
 use crate::{
     clients::CLIENTS,
@@ -125,7 +125,7 @@ pub struct Dispatcher {
     store: Arc<Store>,
     sinks: EventSinks,
     published: Arc<PublishedSkills>,
-    recent_searches: Arc<RecentSearches>,
+    recent: Arc<Recent>,
     session: Arc<Session>,
     profile: ServerProfile,
     /// The tools as each client of the table sees them, by its place in the table.
@@ -153,7 +153,7 @@ impl Dispatcher {
             store,
             sinks: EventSinks { recorder: sink, telemetry },
             published: Arc::default(),
-            recent_searches: Arc::default(),
+            recent: Arc::default(),
             session: Arc::default(),
             known: CLIENTS.iter().map(|_| OnceLock::new()).collect(),
             others: OnceLock::new(),
@@ -345,8 +345,8 @@ impl Dispatcher {
             snapshot,
             store: Arc::clone(&self.store),
             published: Arc::clone(&self.published),
-            // One client does not search for the same again and again.
-            recent_searches: is_remote.then(|| Arc::clone(&self.recent_searches)),
+            // One client does not ask for the same again and again.
+            recent: is_remote.then(|| Arc::clone(&self.recent)),
             session: self.session(registry),
             profile: Arc::clone(&registry.profile),
             runs: Arc::clone(&self.runs),

@@ -25,7 +25,7 @@ mod listing;
 mod profile;
 mod prompts;
 mod published;
-mod recent_searches;
+mod recent_answers;
 mod refresh_skills;
 mod refusal;
 mod registry;
@@ -150,12 +150,26 @@ pub struct Reply {
     pub text: String,
     /// The same for programs, where the tool has an output schema.
     pub structured: Option<Arc<RawValue>>,
+    /// The text as a JSON string, where it was written as one before.
+    pub encoded: Option<Arc<RawValue>>,
 }
 
 impl Reply {
     /// A text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), structured: None }
+        Self { text: text.into(), structured: None, encoded: None }
+    }
+
+    /// The same, ready to be sent several times.
+    fn encoded(self) -> Self {
+        let encoded = serde_json::value::to_raw_value(&self.text).ok().map(Into::into);
+        Self { encoded, ..self }
+    }
+
+    /// How much memory it takes.
+    fn bytes(&self) -> usize {
+        let json = [&self.structured, &self.encoded].into_iter().flatten();
+        self.text.len() + json.map(|json| json.get().len()).sum::<usize>()
     }
 
     /// The text is the JSON, broken into lines: some clients cut by lines.
@@ -174,7 +188,7 @@ impl Reply {
     fn structured(text: String, value: &impl serde::Serialize) -> Result<Self, Refusal> {
         let internal = |error: serde_json::Error| Refusal::Internal(error.to_string());
         let structured = serde_json::value::to_raw_value(value).map_err(internal)?;
-        Ok(Self { text, structured: Some(structured.into()) })
+        Ok(Self { text, structured: Some(structured.into()), encoded: None })
     }
 }
 

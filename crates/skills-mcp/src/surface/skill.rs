@@ -1,16 +1,20 @@
 //! `skill`: loads a skill by its name. What there is stands in its description.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use skills_core::{
     catalog::{Catalog, NameMatch, Skill, SkillKind},
+    estimate::tokens,
     resolve::lines_from,
 };
 
 use super::{
     Blocking, Budget, Call, ListingStyle, Refusal, Reply, ServerProfile, Tool, ToolSet, arguments,
     listing::{self, Entries, Entry},
+    recent_answers::{LoadAnswer, LoadKey},
     skills_search,
 };
 use crate::event::{Ambiguous, Event, NoMatch};
@@ -207,19 +211,45 @@ fn no_match(call: &Call, asked: &str) -> Event {
 }
 
 fn load(call: &Call, skill: &Skill, from_line: usize) -> Result<Reply, Refusal> {
+    if skill.kind == SkillKind::Bundle {
+        return load_bundle(call, skill, from_line);
+    }
+    let (content, inherited_from) = tree(call, skill, from_line)?;
+    record(call, skill, &inherited_from, || tokens(&content));
+    Ok(loading(call, skill, &content))
+}
+
+/// Loads a bundle: with the answer that another client had lately, where its file is certainly what it was then.
+fn load_bundle(call: &Call, skill: &Skill, from_line: usize) -> Result<Reply, Refusal> {
+    let client = call.profile.client.map(|client| client.id);
+    let key = LoadKey { client, skill: skill.id, from_line };
+    // A text that changes while it is read is of no snapshot.
+    let loads = call.recent.as_ref().filter(|_| !call.accept_changed).map(|recent| &recent.loads);
+    let known = loads.and_then(|loads| loads.find(&call.snapshot, &key));
+    if let Some(known) = known.filter(|_| call.snapshot.is_as_indexed(skill)) {
+        record(call, skill, &[], || known.tokens);
+        return Ok(known.reply.clone());
+    }
+    let content = bundle(call, skill, from_line)?;
+    record(call, skill, &[], || tokens(&content));
+    let reply = loading(call, skill, &content);
+    let Some(loads) = loads else { return Ok(reply) };
+    let reply = reply.encoded();
+    let answer = LoadAnswer { reply: reply.clone(), tokens: tokens(&content) };
+    loads.keep(&call.snapshot, key, &Arc::new(answer));
+    Ok(reply)
+}
+
+fn record(call: &Call, skill: &Skill, inherited_from: &[&Skill], tokens: impl Fn() -> usize) {
+    call.sink.record(|| call.skill_served(skill, inherited_from, tokens(), None, None));
+}
+
+fn loading(call: &Call, skill: &Skill, content: &str) -> Reply {
     let base = match call.profile.remote {
         None => call.snapshot.place(skill),
         Some(_) => remote_base(call, skill),
     };
-    let (content, inherited_from) = match skill.kind {
-        SkillKind::Bundle => (bundle(call, skill, from_line)?, Vec::new()),
-        SkillKind::Tree => tree(call, skill, from_line)?,
-    };
-    call.sink.record(|| {
-        let tokens = skills_core::estimate::tokens(&content);
-        call.skill_served(skill, &inherited_from, tokens, None, None)
-    });
-    Ok(Reply::text(format!("Loading: {}\nBase directory: {base}\n\n{content}", skill.label)))
+    Reply::text(format!("Loading: {}\nBase directory: {base}\n\n{content}", skill.label))
 }
 
 /// The base directory for a client on another machine, and how its files are read.

@@ -16,7 +16,7 @@ use super::{
     Blocking, Call, Match, Refusal, Reply, ServerProfile, Tool, ToolSet, arguments,
     listing::{clipped, one_line, shortened_to},
     profile::Loader,
-    recent_searches::{SearchAnswer, SearchKey},
+    recent_answers::{SearchAnswer, SearchKey},
     siblings::Siblings,
     summary::{Summary, haystack},
 };
@@ -103,6 +103,8 @@ const QUERY_CHARS: usize = 200;
 const KNOWN_CLIENT_QUERY_CHARS: usize = 60;
 /// What tells a sibling apart is about this long.
 const SIBLING_CHARS: usize = 100;
+/// The answer to a longer query is not kept: no second client writes the same.
+const MAX_KEPT_QUERY_BYTES: usize = 1_000;
 /// Longer queries are refused.
 const MAX_QUERY_CHARS: usize = skills_core::route::MAX_REQUEST_CHARS;
 
@@ -181,18 +183,29 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         );
         return Err(Refusal::Plain(message));
     }
-    let answer = match (input.matching.unwrap_or(call.profile.matching), &call.recent_searches) {
-        (Match::Ranked, Some(recent)) => {
-            let client = call.profile.client.map(|client| client.id);
-            let query = input.query.clone();
-            let key = SearchKey { client, query, limit: input.limit, explain: input.explain };
-            recent.find_or_make(&call.snapshot, key, || answer(call, input, ranked))?
-        }
-        (Match::Ranked, None) => Arc::new(answer(call, input, ranked)?),
-        (Match::All, _) => Arc::new(answer(call, input, all)?),
+    let answer = match input.matching.unwrap_or(call.profile.matching) {
+        Match::Ranked => ranked_answer(call, input)?,
+        Match::All => Arc::new(answer(call, input, all)?),
     };
     call.sink.record(|| searched(call, &answer));
     Ok(answer.reply.clone())
+}
+
+/// The answer of the ranked search: the one that another client had lately, where there is one.
+fn ranked_answer(call: &Call, input: SkillsSearchInput) -> Result<Arc<SearchAnswer>, Refusal> {
+    let is_short = input.query.len() <= MAX_KEPT_QUERY_BYTES;
+    let Some(recent) = call.recent.as_ref().filter(|_| is_short) else {
+        return answer(call, input, ranked).map(Arc::new);
+    };
+    let client = call.profile.client.map(|client| client.id);
+    let SkillsSearchInput { limit, explain, .. } = input;
+    let key = SearchKey { client, query: input.query.clone(), limit, explain };
+    if let Some(known) = recent.searches.find(&call.snapshot, &key) {
+        return Ok(known);
+    }
+    let answer = Arc::new(answer(call, input, ranked)?);
+    recent.searches.keep(&call.snapshot, key, &answer);
+    Ok(answer)
 }
 
 /// The answer that a way of searching gives.

@@ -260,12 +260,11 @@ fn a_command_that_read_many_skills_keeps_what_it_read_for_the_next_one() {
     }
     home.write("skills/routing.yaml", "- request: paint harbour 7\n  expect: skill-7\n");
     std::thread::sleep(SETTLE_TIME);
-    let cache = store(&home, true);
-    let is_known = || cache.cache().unwrap().unchanged(&cache.sources()).is_some();
+    let kept = || fs::read_dir(home.path().join(".skills-mcp/cache")).map_or(0, Iterator::count);
     let test = || run(server(&home).args(["test", "--format", "json"]));
-    assert!(!is_known());
+    assert_eq!(kept(), 0);
     let first = test();
     assert_eq!(first.0, 0, "{first:?}");
-    assert!(is_known());
+    assert_eq!(kept(), 1);
     assert_eq!(test(), first);
 }

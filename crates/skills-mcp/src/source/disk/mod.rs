@@ -16,9 +16,10 @@ mod secret;
 
 use std::{ffi::OsString, io, time::Duration};
 
-use skills_core::catalog::Stamp;
-#[cfg(test)]
-use skills_core::relpath::RelPath;
+use skills_core::{
+    catalog::{FileEntry, Stamp},
+    relpath::RelPath,
+};
 use thiserror::Error;
 
 use super::watch::Descriptor;
@@ -97,6 +98,16 @@ pub(super) struct EntryMetadata {
     pub(super) bytes: u64,
     pub(super) stamp: Stamp,
     pub(super) identity: FileIdentity,
+}
+
+impl Root {
+    /// Whether the file at a path certainly has the content that it had when it was listed so. A link never has.
+    pub fn is_same(&self, path: &RelPath, listed: FileEntry) -> bool {
+        let now = self.metadata(path);
+        now.is_some_and(|EntryMetadata { bytes, stamp, .. }| {
+            FileEntry::Regular { bytes, stamp }.is_same(listed)
+        })
+    }
 }
 
 /// What an entry is, links resolved.

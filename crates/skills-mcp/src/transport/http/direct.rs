@@ -150,14 +150,28 @@ struct DirectResult<'a> {
 #[derive(Serialize)]
 struct DirectText<'a> {
     r#type: &'static str,
-    text: &'a str,
+    text: TextForm<'a>,
+}
+
+/// A text, or what it is as JSON where that is known.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum TextForm<'a> {
+    Encoded(&'a RawValue),
+    Plain(&'a str),
 }
 
 impl<'a> DirectResponse<'a> {
     fn new(id: &'a RequestId, outcome: &'a ToolOutcome, meta: Option<&'a RawValue>) -> Self {
         let result = DirectResult {
             result_type: "complete",
-            content: [DirectText { r#type: "text", text: &outcome.text }],
+            content: [DirectText {
+                r#type: "text",
+                text: match outcome.encoded.as_deref() {
+                    Some(encoded) => TextForm::Encoded(encoded),
+                    None => TextForm::Plain(&outcome.text),
+                },
+            }],
             structured_content: outcome.structured.as_deref(),
             is_error: outcome.is_error,
             meta,

@@ -1,10 +1,12 @@
 //! What is answered: both eras, errors with their codes, sessions, the end of the server.
 
 use std::{
+    fs,
     io::{Read as _, Write as _},
     net::TcpStream,
     process::Command,
     thread,
+    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -110,6 +112,29 @@ fn a_plain_call_is_answered_as_the_sdk_answers_it_to_the_byte() {
         let long = send(&server, "", "tools/call", &params);
         assert_eq!((direct.status, &direct.body), (long.status, &long.body), "{tool} {arguments}");
     }
+}
+
+// FRESH-1
+#[test]
+fn an_answer_is_given_again_only_while_its_file_is_as_it_was() {
+    let home = Home::new();
+    let text_of = |colour: &str| bundle("tea", &format!("Brews {colour} tea."), "Boil water.");
+    home.write("skills/tea/SKILL.md", text_of("green"));
+    // A file that changed within a second of being seen is read at every call.
+    thread::sleep(Duration::from_millis(1_100));
+    let server = Listening::start(serving(&home, &["--tools", "all"]));
+    let load = || text(&call(&server, "", "skill", &json!({"name": "tea"}))).to_owned();
+    let search = || call(&server, "", "skills_search", &json!({"query": "brew tea"})).to_string();
+    let (first, found) = (load(), search());
+    assert!(first.contains("Brews green tea.") && found.contains("green"), "{first} {found}");
+    assert_eq!((load(), search()), (first, found));
+    // As many bytes, by a program that keeps the file open.
+    let path = home.path().join("skills/tea/SKILL.md");
+    let mut writer = fs::OpenOptions::new().write(true).open(path).unwrap();
+    writer.write_all(text_of("black").as_bytes()).unwrap();
+    assert!(load().contains("Brews black tea."));
+    drop(writer);
+    assert!(load().contains("Brews black tea.") && search().contains("black"));
 }
 
 // HTTP-6
