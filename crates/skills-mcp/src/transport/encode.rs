@@ -6,27 +6,21 @@ use rmcp::{
     ErrorData,
     model::{CallToolResult, ContentBlock, MetaObject, ToolAnnotations},
 };
-use serde_json::value::RawValue;
 
 use crate::surface::{AdvertisedTool, Refusal, Reply};
 
-/// What a tool result says.
+/// What a tool result says, and whether it says what went wrong.
 #[derive(Debug)]
 pub(super) struct ToolOutcome {
-    pub(super) text: String,
-    pub(super) structured: Option<Arc<RawValue>>,
-    /// The text as a JSON string, where it is known.
-    pub(super) encoded: Option<Arc<RawValue>>,
+    pub(super) reply: Reply,
     pub(super) is_error: bool,
 }
 
 /// The outcome of a call: what a model can act on is a tool result, the rest a JSON-RPC error.
 pub(super) fn outcome(answer: Result<Reply, Refusal>) -> Result<ToolOutcome, ErrorData> {
-    let failed = |text| Ok(ToolOutcome { text, structured: None, encoded: None, is_error: true });
+    let failed = |text: String| Ok(ToolOutcome { reply: Reply::text(text), is_error: true });
     match answer {
-        Ok(Reply { text, structured, encoded }) => {
-            Ok(ToolOutcome { text, structured, encoded, is_error: false })
-        }
+        Ok(reply) => Ok(ToolOutcome { reply, is_error: false }),
         Err(Refusal::Tool(message)) => failed(Refusal::text(&message)),
         Err(Refusal::Plain(message) | Refusal::Stale(message)) => failed(message),
         Err(refusal @ (Refusal::Params(_) | Refusal::NoResource(_) | Refusal::Internal(_))) => {
@@ -37,7 +31,7 @@ pub(super) fn outcome(answer: Result<Reply, Refusal>) -> Result<ToolOutcome, Err
 
 /// The same as the SDK's type.
 pub(super) fn result(answer: Result<Reply, Refusal>) -> Result<CallToolResult, ErrorData> {
-    let ToolOutcome { text, structured, is_error, .. } = outcome(answer)?;
+    let ToolOutcome { reply: Reply { text, structured, .. }, is_error } = outcome(answer)?;
     let content = vec![ContentBlock::text(text)];
     if is_error {
         return Ok(CallToolResult::error(content));

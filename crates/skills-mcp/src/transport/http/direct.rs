@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::endpoint::json_rpc;
 use crate::{
     script::Caller,
-    surface::ToolRequest,
+    surface::{Reply, ToolRequest},
     transport::{
         Handler,
         encode::{self, ToolOutcome},
@@ -112,8 +112,9 @@ pub(super) async fn answer(
         Ok(outcome) => {
             let response = DirectResponse::new(&id, &outcome, meta_of_server);
             // Escaping adds little to most texts.
-            let structured = outcome.structured.as_ref().map_or(0, |json| json.get().len());
-            let bytes = outcome.text.len() + outcome.text.len() / 8 + structured + ENVELOPE_BYTES;
+            let Reply { text, structured, .. } = &outcome.reply;
+            let structured = structured.as_ref().map_or(0, |json| json.get().len());
+            let bytes = text.len() + text.len() / 8 + structured + ENVELOPE_BYTES;
             json_rpc(StatusCode::OK, &response, bytes)
         }
         Err(error) => {
@@ -163,16 +164,17 @@ enum TextForm<'a> {
 
 impl<'a> DirectResponse<'a> {
     fn new(id: &'a RequestId, outcome: &'a ToolOutcome, meta: Option<&'a RawValue>) -> Self {
+        let Reply { text, structured, encoded } = &outcome.reply;
         let result = DirectResult {
             result_type: "complete",
             content: [DirectText {
                 r#type: "text",
-                text: match outcome.encoded.as_deref() {
+                text: match encoded.as_deref() {
                     Some(encoded) => TextForm::Encoded(encoded),
-                    None => TextForm::Plain(&outcome.text),
+                    None => TextForm::Plain(text),
                 },
             }],
-            structured_content: outcome.structured.as_deref(),
+            structured_content: structured.as_deref(),
             is_error: outcome.is_error,
             meta,
         };
