@@ -8,6 +8,9 @@ import fcntl, json, os, pty, select, signal, struct, sys, termios, time
 columns, seconds, steps = int(sys.argv[1]), float(sys.argv[2]), json.loads(sys.argv[3])
 pid, terminal = pty.fork()
 if pid == 0:
+    # As on a person's terminal: a run in the background of a shell inherits ignored signals.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     os.execv(sys.argv[4], sys.argv[4:])
 shown, searched, end = "", 0, time.monotonic() + seconds
