@@ -91,10 +91,10 @@ impl NamedSources {
         self.sources.is_empty()
     }
 
-    /// These repositories, which a place of this name has the URLs of.
+    /// These repositories, which a file of this name has the URLs of: a project's, as far as trust goes.
     pub fn repositories<'a>(urls: impl Iterator<Item = &'a str>, origin: &'static str) -> Self {
         let mut named = Self::default();
-        urls.for_each(|url| named.push_repository(url.to_owned(), origin));
+        urls.for_each(|url| named.push_repository(url.to_owned(), origin, true));
         named
     }
 
@@ -209,17 +209,17 @@ impl NamedSources {
 
     fn repository(&mut self, environment: &Environment, url: &str, origin: &'static str) {
         let url = github_url(url, &environment.directory).unwrap_or_else(|| url.to_owned());
-        self.push_repository(url, origin);
+        self.push_repository(url, origin, false);
     }
 
-    fn push_repository(&mut self, url: String, origin: &'static str) {
+    fn push_repository(&mut self, url: String, origin: &'static str, of_project: bool) {
         let name = self.free(&name_of_url(&url), &[]);
         let origin = origin.into();
         self.sources.push(NamedSource::Repository(NamedRepository {
             name,
             url,
             origin,
-            of_project: false,
+            of_project,
         }));
     }
 

@@ -115,6 +115,7 @@ impl Repository {
         let origin = named.origin.clone();
         let remote = Remote::parse(&named.url)
             .map_err(|error| RepositoryError::Url { origin: origin.clone(), error })?;
+        let remote = if named.of_project { remote.of_others() } else { remote };
         if let Some(branch) = branch.filter(|branch| !is_branch(branch)) {
             return Err(RepositoryError::Branch(branch.escape_debug().to_string()));
         }

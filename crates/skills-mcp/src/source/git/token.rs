@@ -29,7 +29,7 @@ impl fmt::Debug for GithubToken {
 impl GithubToken {
     /// The token of the environment, for an address that takes one.
     pub(super) fn for_remote(remote: &Remote) -> Option<Self> {
-        remote.web_origin()?;
+        remote.web_origin().filter(|_| remote.takes_token())?;
         secret(TOKEN_VARIABLE).and_then(Self::new)
     }
 
@@ -70,5 +70,15 @@ mod tests {
         let settings = format!("{:?}", GithubToken::settings(&remote));
         assert!(settings.contains("credential.https://h.example:8443.helper"));
         assert!(!settings.contains("canary"));
+    }
+
+    // SOURCE-12
+    #[test]
+    fn a_file_that_others_write_sends_the_token_to_github_alone() {
+        let of_others = |url: &str| Remote::parse(url).unwrap().of_others();
+        assert!(!of_others("https://github.com.evil.example/x").takes_token());
+        assert!(!of_others("https://h.example/github.com").takes_token());
+        assert!(of_others("https://github.com/team/x").takes_token());
+        assert!(Remote::parse("https://h.example/x").unwrap().takes_token());
     }
 }

@@ -8,6 +8,9 @@ use std::fmt;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
+/// The host of the tokens in `GITHUB_TOKEN`.
+const GITHUB_HOST: &str = "github.com";
+
 /// The checked address of a repository, and the revision it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Remote {
@@ -16,6 +19,8 @@ pub(crate) struct Remote {
     /// `host` or `host:port`; empty for a file.
     authority: String,
     revision: Revision,
+    /// Whether the operator named it, and not a file that others write.
+    of_operator: bool,
 }
 
 /// The branch or commit that a URL names.
@@ -95,7 +100,19 @@ impl Remote {
         }
         let (url, revision) = split_revision(text)?;
         let (scheme, authority, url) = address(url)?;
-        Ok(Self { url, scheme, authority, revision })
+        Ok(Self { url, scheme, authority, revision, of_operator: true })
+    }
+
+    /// The same address, named by a file that others write.
+    #[must_use]
+    pub(super) fn of_others(self) -> Self {
+        Self { of_operator: false, ..self }
+    }
+
+    /// Whether `GITHUB_TOKEN` may be sent there: to any host that the operator named, and where others name one only to GitHub,
+    /// whose token it is.
+    pub(super) fn takes_token(&self) -> bool {
+        self.of_operator || self.authority == GITHUB_HOST
     }
 
     /// The address without the revision.
