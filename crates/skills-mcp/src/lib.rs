@@ -12,6 +12,8 @@ pub use skills_usage::{clock, event, telemetry};
 
 pub(crate) mod paths;
 
+pub(crate) mod whole_file;
+
 pub mod clients;
 
 pub mod config;

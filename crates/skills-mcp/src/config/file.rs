@@ -13,6 +13,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use crate::whole_file::{NewFileReaders, replace_whole};
+
 /// A larger configuration file is refused.
 const MAX_CONFIG_BYTES: u64 = 256 * 1024;
 
@@ -119,32 +121,8 @@ pub fn replace_file(
     if after.trim().is_empty() {
         return if before.is_some() { fs::remove_file(&target) } else { Ok(()) };
     }
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let beside = folder.join(format!(".{name}.{}.new", std::process::id()));
-    let written = private(OpenOptions::new().write(true).create_new(true)).open(&beside);
-    let mut file = written?;
-    let permissions = fs::metadata(&target).ok().map(|found| found.permissions());
-    let replaced = file
-        .write_all(after.as_bytes())
-        .and_then(|()| match permissions {
-            Some(permissions) => file.set_permissions(permissions),
-            None if of_project => share(&file),
-            None => Ok(()),
-        })
-        .and_then(|()| file.sync_data())
-        .and_then(|()| fs::rename(&beside, &target));
-    replaced.inspect_err(|_| drop(fs::remove_file(&beside)))
-}
-
-/// Lets everyone read a file, as files of a project are.
-fn share(file: &File) -> io::Result<()> {
-    #[cfg(unix)]
-    return file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    #[cfg(not(unix))]
-    {
-        let _ = file;
-        Ok(())
-    }
+    let readers = if of_project { NewFileReaders::Usual } else { NewFileReaders::Owner };
+    replace_whole(&target, after, readers)
 }
 
 /// Creates a folder, and those above it, for the owner only.

@@ -9,11 +9,14 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::{
     fs::{self, File},
-    io::{self, Read as _, Write as _},
+    io::{self, Read as _},
     path::Path,
 };
 
-use crate::paths::real_path_or_same;
+use crate::{
+    paths::real_path_or_same,
+    whole_file::{NewFileReaders, replace_whole},
+};
 
 /// A larger file is refused. Claude Code keeps much beside its servers in one file.
 const MAX_CLIENT_FILE_BYTES: u64 = 64 * 1024 * 1024;
@@ -35,8 +38,8 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// Replaces a file that says `before` by one that says `after`, or removes it: a new file beside it takes its name, so that a
-/// write that fails half way leaves the old one. A link stays a link, to a file that keeps its permissions.
+/// Replaces a file that says `before` by one that says `after`, whole or not at all, or removes it. A link stays a link, to a
+/// file that keeps its permissions.
 pub(super) fn replace(path: &Path, before: Option<&str>, after: Option<&str>) -> io::Result<()> {
     let path = &*real_path_or_same(path);
     if read(path)?.as_deref() != before {
@@ -45,24 +48,12 @@ pub(super) fn replace(path: &Path, before: Option<&str>, after: Option<&str>) ->
     let Some(after) = after else { return fs::remove_file(path) };
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".skills-mcp-");
-    // As any program would make it: readable for those whom the user lets read new files.
+    // With sudo the new file would be root's, and its owner could not read it any more.
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut beside = builder.tempfile_in(folder)?;
-    if let Ok(found) = path.metadata() {
-        // With sudo the new file would be root's, and its owner could not read it any more.
-        #[cfg(unix)]
-        if found.uid() != beside.as_file().metadata()?.uid() {
-            return Err(io::Error::other("it belongs to another user; run this as that user"));
-        }
-        beside.as_file().set_permissions(found.permissions())?;
+    if path.metadata().is_ok_and(|found| found.uid() != rustix::process::geteuid().as_raw()) {
+        return Err(io::Error::other("it belongs to another user; run this as that user"));
     }
-    beside.write_all(after.as_bytes())?;
-    beside.as_file().sync_all()?;
-    beside.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    replace_whole(path, after, NewFileReaders::Usual)
 }
 
 #[cfg(test)]

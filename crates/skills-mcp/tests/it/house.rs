@@ -49,6 +49,7 @@ const MODULES: &[(&str, &[&str])] = &[
         "skills-mcp",
         &[
             "paths",
+            "whole_file",
             "clients",
             "config",
             "programs",
@@ -122,6 +123,7 @@ const EXCEPTIONS: &[&str] = &[
     "skills-mcp/src/source/own_skills.rs",
     "skills-mcp/src/store/cache/file.rs",
     "skills-mcp/src/transport/client.rs",
+    "skills-mcp/src/whole_file.rs",
     "usage/src/archive/lines/file.rs",
     "usage/src/archive/sqlite/write.rs",
     "usage/src/clock.rs",

@@ -1,15 +1,13 @@
-//! Replaces a file of content whole: a new file beside it takes its name, so that no reader sees a half.
+//! Replaces a file of content, where it still says what was read.
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "the only file that writes content, where its author asked for it"
+    reason = "reads what it is about to replace, where its author asked for it"
 )]
 
-use std::{
-    fs,
-    io::{self, Write as _},
-    path::Path,
-};
+use std::{fs, io, path::Path};
+
+use crate::whole_file::{NewFileReaders, replace_whole};
 
 /// Why a file was not replaced.
 #[derive(Debug)]
@@ -32,12 +30,7 @@ pub(super) fn rewrite(path: &Path, old: &str, new: &str) -> Result<(), RewriteEr
     if !found.is_file() || fs::read(path)? != old.as_bytes() {
         return Err(RewriteError::Changed);
     }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut beside = tempfile::Builder::new().prefix(".skills-mcp-").tempfile_in(folder)?;
-    beside.write_all(new.as_bytes())?;
-    beside.as_file().set_permissions(found.permissions())?;
-    beside.as_file().sync_all()?;
-    beside.persist(path).map_err(|error| error.error)?;
+    replace_whole(path, new, NewFileReaders::Usual)?;
     Ok(())
 }
 
