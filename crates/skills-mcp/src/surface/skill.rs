@@ -223,10 +223,10 @@ fn load(call: &Call, skill: &Skill, from_line: usize) -> Result<Reply, Refusal> 
 fn load_bundle(call: &Call, skill: &Skill, from_line: usize) -> Result<Reply, Refusal> {
     let client = call.profile.client.map(|client| client.id);
     let key = LoadKey { client, skill: skill.id, from_line };
-    // A text that changes while it is read is of no snapshot.
-    let loads = call.recent.as_ref().filter(|_| !call.accept_changed).map(|recent| &recent.loads);
-    let known = loads.and_then(|loads| loads.find(&call.snapshot, &key));
-    if let Some(known) = known.filter(|_| call.snapshot.is_as_indexed(skill)) {
+    // A text that changes while it is read is of no snapshot, and a file that changed a moment ago is read at every call.
+    let is_kept = || !call.accept_changed && call.snapshot.is_as_indexed(skill);
+    let loads = call.recent.as_ref().filter(|_| is_kept()).map(|recent| &recent.loads);
+    if let Some(known) = loads.and_then(|loads| loads.find(&call.snapshot, &key)) {
         record(call, skill, &[], || known.tokens);
         return Ok(known.reply.clone());
     }
