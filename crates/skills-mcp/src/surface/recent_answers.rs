@@ -124,6 +124,9 @@ impl<K: Eq + Hash, A: KeptAnswer> KeptAnswers<K, A> {
 
     fn keep(&mut self, snapshot: &Arc<Snapshot>, key: K, answer: &Arc<A>) {
         let bytes = answer.bytes();
+        if bytes > MAX_KEPT_BYTES {
+            return;
+        }
         if self.answers(snapshot).is_none() {
             self.over.retain(|over| over.snapshot.strong_count() > 0);
             let left = self.over.iter().flat_map(|over| over.answers.values());
@@ -186,6 +189,8 @@ mod tests {
             recent.keep(&first, key(None, from_line), &large);
             assert!(recent.lock().bytes <= MAX_KEPT_BYTES);
         }
+        recent.keep(&first, key(None, 99), &answer(&"x".repeat(MAX_KEPT_BYTES + 1)));
+        assert!(recent.find(&first, &key(None, 99)).is_none());
         drop(first);
         recent.keep(&snapshot(), key(None, 1), &answer("a"));
         let kept = recent.lock();
