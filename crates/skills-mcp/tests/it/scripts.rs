@@ -466,7 +466,7 @@ fn worst(shop: Workshop, rounds: usize) -> Workshop {
             assert_eq!(marked(mark), Vec::<String>::new(), "{answer}");
             let text = answer.pointer("/result/content/0/text").and_then(Value::as_str).unwrap();
             let answer: Value = serde_json::from_str(text).unwrap();
-            assert_eq!(answer.get("exit_code"), Some(&json!(137)));
+            assert_eq!(answer.get("exit_code"), Some(&json!(137)), "{answer}");
             // Beside other work a script may not even begin within its second.
             let said = answer.get("stdout").and_then(Value::as_str).unwrap();
             assert!(["", "begun\n"].contains(&said), "{answer}");

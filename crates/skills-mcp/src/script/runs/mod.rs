@@ -1,5 +1,6 @@
-//! [`Runs`]: the scripts that a server runs, how many at once, and the server's side of one run.
+//! [`Runs`]: the scripts that a server runs, and the server's side of one run.
 
+mod slots;
 #[cfg(target_os = "linux")]
 mod supervised;
 
@@ -7,14 +8,12 @@ use std::{
     collections::BTreeMap,
     io,
     path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use skills_core::relpath::RelPath;
+use slots::{RunSlot, RunSlots};
 use thiserror::Error;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
@@ -101,19 +100,9 @@ impl RunError {
 #[derive(Debug)]
 pub struct Runs {
     host: ScriptHost,
-    running: Arc<AtomicUsize>,
+    slots: Arc<RunSlots>,
     /// The program that supervises: this one.
     supervisor: PathBuf,
-}
-
-/// One of the `scripts.max_concurrent` runs; dropping it lets the next one start.
-#[derive(Debug)]
-struct RunSlot(Arc<AtomicUsize>);
-
-impl Drop for RunSlot {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
-    }
 }
 
 impl Runs {
@@ -121,7 +110,7 @@ impl Runs {
     pub fn new(environment: &Environment) -> Self {
         Self {
             host: ScriptHost::new(environment),
-            running: Arc::default(),
+            slots: Arc::default(),
             supervisor: PathBuf::from(OWN_PROGRAM),
         }
     }
@@ -146,7 +135,7 @@ impl Runs {
         caller: &Caller,
         started: &dyn Fn(),
     ) -> Result<(RunOutcome, Vec<String>), RunError> {
-        let slot = self.slot(snapshot.settings().scripts.max_concurrent)?;
+        let slot = self.slots.take(snapshot.settings().scripts.max_concurrent)?;
         let workspace = Workspace::make(snapshot, plan)?;
         let order = self.order(plan, &workspace);
         let notes = notes(plan, &workspace);
@@ -174,7 +163,7 @@ impl Runs {
             grace_ms: 0,
             max_output_bytes: 0,
         };
-        let slot = self.slot(usize::MAX)?;
+        let slot = self.slots.take(usize::MAX)?;
         let outcome = block_on(self.execute(order, &Caller::default(), slot, None))?;
         Ok(outcome.enforced)
     }
@@ -191,12 +180,6 @@ impl Runs {
             .flat_map(|program| toolchain(program, &self.host))
             .collect();
         (readable(&toolchains), write)
-    }
-
-    fn slot(&self, max_concurrent: usize) -> Result<RunSlot, RunError> {
-        let taken = self.running.fetch_add(1, Ordering::AcqRel);
-        let slot = RunSlot(Arc::clone(&self.running));
-        if taken >= max_concurrent { Err(RunError::Busy { max_concurrent }) } else { Ok(slot) }
     }
 
     fn order(&self, plan: &Plan<'_>, workspace: &Workspace) -> Order {

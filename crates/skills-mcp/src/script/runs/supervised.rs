@@ -116,6 +116,7 @@ async fn await_removal(mut child: Child, slot: RunSlot, workspace: Option<Worksp
     if timeout(WORKSPACE_REMOVAL_TIMEOUT, child.wait()).await.is_ok() {
         return;
     }
+    let slot = slot.answered();
     tokio::spawn(async move {
         let _ = child.wait().await;
         drop((slot, workspace));
