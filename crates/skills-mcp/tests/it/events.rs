@@ -98,6 +98,7 @@ fn steady(mut event: Value) -> Value {
         std::mem::replace(slot, json!(format!("<{name}>")))
     };
     let (time, number, latency) = (take("timestamp"), take("event_id"), take("latency_us"));
+    assert_eq!(take("server_version"), env!("CARGO_PKG_VERSION"));
     let (time, number) = (time.as_str().unwrap(), number.as_str().unwrap());
     assert!(time.len() == 24 && time.starts_with("20") && time.ends_with('Z'), "{time}");
     assert!(number.len() == 36 && number.get(14..15) == Some("7"), "{number}");
