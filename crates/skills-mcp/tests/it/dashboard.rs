@@ -120,8 +120,11 @@ fn c07_every_page_can_be_limited_to_one_client() {
         assert!(!shown.body.contains(" · claude-code"), "{address}: requests of others");
         let unknown = page.get(&format!("{address}&days=30&client=nope"));
         assert_eq!(unknown.status, 404, "{address}");
-        assert!(unknown.body.contains("These called: `"), "{address}: {}", unknown.body);
-        assert!(unknown.body.contains("`codex`"), "{address}: {}", unknown.body);
+        for said in
+            ["These called: <code>", "<code>codex</code>", "href=\"/?days=30\">Overview</a>"]
+        {
+            assert!(unknown.body.contains(said), "{address}: {said}: {}", unknown.body);
+        }
     }
     let unknown = page.get("/v1/stats?client=nope");
     assert!(unknown.status == 404 && unknown.body.contains("`codex`"), "{unknown:?}");

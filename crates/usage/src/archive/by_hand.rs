@@ -21,7 +21,14 @@ impl Evidence {
         let mut days: BTreeMap<(i64, Metric), CountSum> = BTreeMap::new();
         let (mut seen, mut recent) = (HashSet::new(), Vec::new());
         let mut clients: BTreeMap<String, u64> = BTreeMap::new();
+        let events: Vec<RecordedEvent> = events.into_iter().collect();
         let mut sightings = sighting::SightingSpans::default();
+        for recorded in &events {
+            if let Some(millis) = clock::millis_of(&recorded.timestamp) {
+                sightings.add(millis, recorded.call());
+            }
+        }
+        evidence.sightings = sighting::latest(sightings.in_order(), period);
         for recorded in events {
             let Some(millis) = clock::millis_of(&recorded.timestamp) else { continue };
             let day = millis.div_euclid(DAY);
@@ -32,7 +39,6 @@ impl Evidence {
             *clients
                 .entry(recorded.client_name.as_deref().unwrap_or("").to_owned())
                 .or_default() += 1;
-            sightings.add(millis, recorded.call());
             tally::each(&recorded.event, recorded.call(), |metric, _, _, _, total| {
                 days.entry((day, metric)).or_default().add(CountSum { n: 1, total });
             });
@@ -49,7 +55,6 @@ impl Evidence {
             }
         }
         evidence.clients = most_calls_first(clients.into_iter().collect());
-        evidence.sightings = sighting::latest(sightings.in_order(), period);
         evidence.days = days.into_iter().map(|((day, metric), sum)| (day, metric, sum)).collect();
         evidence
     }

@@ -20,6 +20,8 @@ pub(super) const MAX_COUNTS: usize = 10_000;
 const MAX_UNCHECKED_COUNTS: usize = 1_000;
 /// So many clients of a day have counts of their own.
 const MAX_DAY_CLIENTS: usize = 100;
+/// The clients of so many days are remembered.
+const MAX_REMEMBERED_DAYS: usize = 400;
 /// Days and metrics.
 const MAX_REMEMBERED: usize = 10_000;
 /// The name that stands for all beyond the limit.
@@ -102,16 +104,16 @@ impl ClientLimit {
 
     /// These are the clients of a day.
     pub(super) fn found(&mut self, day: i64, clients: impl IntoIterator<Item = String>) {
-        if self.0.len() >= MAX_REMEMBERED {
+        if self.0.len() >= MAX_REMEMBERED_DAYS {
             self.0.clear();
         }
-        self.0.entry(day).or_default().extend(clients.into_iter().map(Arc::from));
+        let named = clients.into_iter().filter(|client| !client.is_empty()).map(Arc::from);
+        self.0.entry(day).or_default().extend(named);
     }
 
     /// Counts in order, those of clients beyond the limit under [`OTHERS`]. In order again.
     pub(super) fn fitted(&mut self, counts: Vec<Count>) -> Vec<Count> {
         let others: Arc<str> = OTHERS.into();
-        let mut sums: BTreeMap<(i64, CountKey, Arc<str>), CountSum> = BTreeMap::new();
         let (mut fitting, mut is_cut) = (Vec::with_capacity(counts.len()), false);
         for mut count in counts {
             let known = self.0.entry(count.day).or_default();
@@ -128,6 +130,7 @@ impl ClientLimit {
         if !is_cut {
             return fitting;
         }
+        let mut sums: BTreeMap<(i64, CountKey, Arc<str>), CountSum> = BTreeMap::new();
         for Count { day, key, client, sum } in fitting {
             sums.entry((day, key, client)).or_default().add(sum);
         }

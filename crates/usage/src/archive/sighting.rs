@@ -35,12 +35,19 @@ pub struct SightingKey {
     pub commit: String,
 }
 
-impl SightingKey {
-    pub(super) fn of(call: EventCall<'_>) -> Self {
-        let [client, version, commit] = [call.client_name, call.server_version, call.skill_commit]
-            .map(|name| name.unwrap_or_default().to_owned());
-        Self { server_id: call.server_id.to_owned(), client, version, commit }
+impl From<[&str; 4]> for SightingKey {
+    /// The names in the order of its fields.
+    fn from(names: [&str; 4]) -> Self {
+        let [server_id, client, version, commit] = names.map(str::to_owned);
+        Self { server_id, client, version, commit }
     }
+}
+
+/// What a call's server is seen with: the names of a [`SightingKey`] in their order.
+pub(super) fn seen_with(call: EventCall<'_>) -> [&str; 4] {
+    let [client, version, commit] =
+        [call.client_name, call.server_version, call.skill_commit].map(Option::unwrap_or_default);
+    [call.server_id, client, version, commit]
 }
 
 /// From the first of two spans to the last.
@@ -48,20 +55,22 @@ pub(super) fn joined(one: (i64, i64), other: (i64, i64)) -> (i64, i64) {
     (one.0.min(other.0), one.1.max(other.1))
 }
 
-/// Sightings as they are met, one by one.
+/// Sightings as they are met, one by one; names are copied at the end.
 #[derive(Debug, Default)]
-pub(super) struct SightingSpans(BTreeMap<SightingKey, (i64, i64)>);
+pub(super) struct SightingSpans<'a>(BTreeMap<[&'a str; 4], (i64, i64)>);
 
-impl SightingSpans {
+impl<'a> SightingSpans<'a> {
     /// A call at this moment.
-    pub(super) fn add(&mut self, at: i64, call: EventCall<'_>) {
-        let span = self.0.entry(SightingKey::of(call)).or_insert((at, at));
+    pub(super) fn add(&mut self, at: i64, call: EventCall<'a>) {
+        let span = self.0.entry(seen_with(call)).or_insert((at, at));
         *span = joined(*span, (at, at));
     }
 
     /// All of them, in the order of their keys.
     pub(super) fn in_order(self) -> Vec<Sighting> {
-        self.0.into_iter().map(|(of, (first, last))| Sighting { of, first, last }).collect()
+        let own =
+            |(names, (first, last)): ([&str; 4], _)| Sighting { of: names.into(), first, last };
+        self.0.into_iter().map(own).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use super::{
     super::{
         Period, Sighting, is_of_a_skill, most_calls_first,
-        sighting::{SightingKey, joined, latest},
+        sighting::{joined, latest, seen_with},
     },
     QuickHasher,
     chunk::day,
@@ -18,7 +18,7 @@ use crate::{
 /// A [`CountKey`] whose names are numbers.
 type ShortKey = (Metric, u32, u32, u16);
 
-/// A [`SightingKey`] whose names are numbers, in its order.
+/// What a server is [seen with](seen_with), whose names are numbers.
 type ShortSighting = [u32; 4];
 
 /// Counts by day and client, whose name is a number.
@@ -73,10 +73,8 @@ impl DailyCounts {
     pub(super) fn add(&mut self, millis: i64, glance: &BorrowedEvent<'_>) {
         let names = &mut self.names;
         let call = glance.call();
-        let [client, version, commit] = [call.client_name, call.server_version, call.skill_commit]
-            .map(Option::unwrap_or_default);
         let sighting = &mut self.before;
-        for (number, name) in sighting.iter_mut().zip([call.server_id, client, version, commit]) {
+        for (number, name) in sighting.iter_mut().zip(seen_with(call)) {
             if names.name(*number) != name {
                 *number = names.number(name);
             }
@@ -175,9 +173,7 @@ impl DailyCounts {
             .iter()
             .filter(|([_, client, ..], _)| wanted.is_none_or(|wanted| wanted == Some(*client)));
         let named = seen.map(|(short, (first, last))| {
-            let [server_id, client, version, commit] =
-                short.map(|name| self.names.name(name).to_owned());
-            let of = SightingKey { server_id, client, version, commit };
+            let of = short.map(|name| self.names.name(name)).into();
             Sighting { of, first: *first, last: *last }
         });
         latest(named.collect(), period)
