@@ -168,11 +168,11 @@ fn answered(name: &str, store: &str) {
         let (mut evidence, mut told) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             let started = Instant::now();
-            let said = archive.evidence(period).await.unwrap();
+            let said = archive.evidence(period, None).await.unwrap();
             evidence.push(started.elapsed());
             assert!(!said.recent.is_empty());
             let started = Instant::now();
-            archive.story("api/forms-0", period, 50).await.unwrap();
+            archive.story("api/forms-0", period, None, 50).await.unwrap();
             told.push(started.elapsed());
         }
         times(&format!("{name}, 30 days"), evidence);

@@ -100,15 +100,22 @@ impl Events {
         } else {
             format!(r#","client_name":"{client}","client_version":"{version}""#)
         };
+        // A server in three comes from a time when events named no version; a commit is a week's.
+        let server = self.random.below(40);
+        let version = match server % 3 {
+            0 => String::new(),
+            minor => format!(r#","server_version":"0.{minor}.0""#),
+        };
         let digest = if kind == "skill_served" {
-            format!(r#","skill_digest":"sha256:{:016x}""#, self.random.next())
+            let week = (at / (7 * 86_400_000)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let digest = self.random.next();
+            format!(r#","skill_digest":"sha256:{digest:016x}","skill_commit":"{week:016x}""#)
         } else {
             String::new()
         };
         format!(
-            r#"{{"type":"{kind}","data":{data},"timestamp":"{}","server_id":"dev-{}","event_id":"{}","tool":"{tool}"{client}{digest},"latency_us":{}}}"#,
+            r#"{{"type":"{kind}","data":{data},"timestamp":"{}","server_id":"dev-{server}"{version},"event_id":"{}","tool":"{tool}"{client}{digest},"latency_us":{}}}"#,
             timestamp(at),
-            self.random.below(40),
             number(at, &mut self.random),
             80 + self.random.below(900) * (1 + self.random.below(30) / 29 * 20),
         )

@@ -16,6 +16,7 @@ pub(crate) fn feedback(comment: &str) -> RecordedEvent {
         }),
         timestamp: clock::timestamp(),
         server_id: "dev-ada".into(),
+        server_version: None,
         event_id: clock::event_id(),
         tool: None,
         client_name: None,

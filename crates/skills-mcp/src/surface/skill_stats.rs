@@ -61,7 +61,8 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     };
     let today = clock::today();
     let period = Period::last(input.days, today);
-    let evidence = lines.evidence(period).map_err(|error| Refusal::Plain(error.to_string()))?;
+    let evidence =
+        lines.evidence(period, None).map_err(|error| Refusal::Plain(error.to_string()))?;
     let catalog = CatalogSummary::of(&call.snapshot.catalog);
     let mut report = UsageReport::of(&evidence, Some(&catalog), period, today);
     if let Some(skill) = &input.skill {

@@ -43,7 +43,7 @@ impl Recording {
             Recorder::new(environment.home.as_deref(), || secret(TOKEN_VARIABLE), settings);
         let (traced, recording) = (telemetry.clone(), recorder.clone());
         let server_id = environment.server_id(&store.settings().analytics);
-        let sink = Sink::new(server_id, move |recorded| {
+        let sink = Sink::new(server_id, env!("CARGO_PKG_VERSION"), move |recorded| {
             traced.heard(&recorded);
             let event = || serde_json::to_string(&recorded).unwrap_or_default();
             tracing::debug!(event = event(), "recorded");

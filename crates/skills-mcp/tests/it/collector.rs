@@ -59,6 +59,7 @@ fn kept(file: &Path) -> (Vec<RecordedEvent>, Tally) {
     let bodies = select.query_map([], |row| row.get::<_, String>(0)).unwrap();
     let events = bodies.map(|body| RecordedEvent::read(&body.unwrap()).unwrap()).collect();
     let mut tally = Tally::new();
+    // All clients together.
     let select = "SELECT metric, subject, detail, bucket, SUM(n), SUM(total) FROM counts GROUP BY 1, 2, 3, 4";
     let mut select = connection.prepare(select).unwrap();
     let mut rows = select.query([]).unwrap();
@@ -543,15 +544,18 @@ fn the_archive_says_what_a_recount_says() {
         let reader = Archive::look(&address).await.unwrap();
         for days in [1, 30, 60] {
             let period = until_now(days);
-            let expected = recount::evidence(&events, period);
-            recount::assert_same(&archive.evidence(period).await.unwrap(), &expected);
-            recount::assert_same(&reader.evidence(period).await.unwrap(), &expected);
-            let skill = "api/forms-0";
-            // More than the limit is cut to it.
-            for (wanted, told) in [(20, 20), (usize::MAX, MAX_SKILL_EVENTS)] {
-                let story = archive.story(skill, period, wanted).await.unwrap();
-                let expected = recount::story(&events, skill, period, told);
-                assert_eq!((story.days, story.recent), (expected.days, expected.recent));
+            for client in [None, Some("codex"), Some("nobody's")] {
+                let expected = recount::evidence(&events, period, client);
+                recount::assert_same(&archive.evidence(period, client).await.unwrap(), &expected);
+                recount::assert_same(&reader.evidence(period, client).await.unwrap(), &expected);
+                let skill = "api/forms-0";
+                // More than the limit is cut to it.
+                for (wanted, told) in [(20, 20), (usize::MAX, MAX_SKILL_EVENTS)] {
+                    let story = archive.story(skill, period, client, wanted).await.unwrap();
+                    let own = recount::of_client(&events, client);
+                    let expected = recount::story(&own, skill, period, told);
+                    assert_eq!((story.days, story.recent), (expected.days, expected.recent));
+                }
             }
         }
         let missing = Address::Sqlite(home.path().join("nothing.db"));
@@ -608,6 +612,60 @@ fn names_that_are_made_up_fill_neither_the_archive_nor_a_report() {
         .unwrap();
     assert!((1..=10_001).contains(&keys), "{keys}");
     assert_eq!(n, NAMES, "what has no room of its own is counted all the same");
+}
+
+#[test]
+fn c07_clients_that_are_made_up_are_counted_together_and_known_ones_stay() {
+    const CLIENTS: usize = 400;
+    let home = Home::new();
+    let collector = started(&home, &[]);
+    let of = |client: &str| {
+        let mut event = some(1, 3).remove(0);
+        event["event_id"] = json!(clock::event_id());
+        event["timestamp"] = json!(clock::timestamp());
+        event["client_name"] = json!(client);
+        event
+    };
+    let post = |events: &[Value]| taken(&collector.post("/v1/events", &batch(events)));
+    post(&[of("codex")]);
+    let made_up: Vec<Value> = (0..CLIENTS).map(|number| of(&format!("made-up-{number}"))).collect();
+    made_up.chunks(90).for_each(|part| assert_eq!(post(part).0, part.len() as u64));
+    post(&[of("codex")]);
+    let stats = json_of(&collector.get("/v1/stats"));
+    assert_eq!(stats["totals"]["events"], CLIENTS + 2, "the sum is that of all");
+    let callers = stats["callers"].as_array().unwrap();
+    // A test may run into midnight: then there are two days of them.
+    assert!((100..=200).contains(&callers.len()), "{}", callers.len());
+    assert_eq!(callers[0], json!({"name": "codex", "n": 2}));
+    let own = json_of(&collector.get("/v1/stats?client=codex"));
+    assert_eq!((&own["client"], &own["totals"]["events"]), (&json!("codex"), &json!(2)));
+    let page = collector.get("/?days=7");
+    assert!(page.body.contains("href=\"/all?of=clients&amp;days=7\">all "), "{}", page.body);
+    let list = collector.get("/all?of=clients&days=7");
+    assert!(list.body.contains("href=\"/?days=7&#38;client=made-up-0\""), "{}", list.body);
+}
+
+#[test]
+fn c07_a_terminal_asks_a_collector_for_one_client() {
+    let home = Home::new();
+    let collector = started(&home, &[]);
+    taken(&collector.post("/v1/events", &batch(&some(300, 21))));
+    let url = format!("http://{}", collector.address());
+    let stats = |arguments: &[&str]| {
+        let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+        run(command.args(["stats", "--from", &url, "--days", "61"]).args(arguments))
+    };
+    let (code, out, err) = stats(&["--client", "codex", "--json"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let said: Value = serde_json::from_str(&out).unwrap();
+    let asked = json_of(&collector.get("/v1/stats?days=61&client=codex"));
+    assert_eq!(said, asked);
+    let of_codex = |caller: &&Value| caller["name"] == "codex";
+    let caller = asked["callers"].as_array().unwrap().iter().find(of_codex).unwrap();
+    assert_eq!(asked["totals"]["events"], caller["n"]);
+    let (code, out, err) = stats(&["--client", "no pe"]);
+    assert_eq!((code, out.as_str()), (2, ""), "{err}");
+    assert!(err.contains("No client `no pe` called") && err.contains("claude-code"), "{err}");
 }
 
 #[test]

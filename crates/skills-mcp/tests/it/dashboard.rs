@@ -91,6 +91,49 @@ fn the_page_shows_what_happened_and_each_skill_has_its_own() {
 }
 
 #[test]
+fn c07_every_page_can_be_limited_to_one_client() {
+    let home = home();
+    let page = Listening::start(shown(&home));
+    let report =
+        |address: &str| -> Value { serde_json::from_str(&page.get(address).body).unwrap() };
+    let all = report("/v1/stats?days=30");
+    let callers = all["callers"].as_array().unwrap();
+    assert_eq!(callers.len(), 3, "{callers:?}");
+    let mut sum = 0;
+    for caller in callers {
+        let (name, calls) = (caller["name"].as_str().unwrap(), caller["n"].as_u64().unwrap());
+        let own = report(&format!("/v1/stats?days=30&client={name}"));
+        assert_eq!(own["totals"]["events"].as_u64(), Some(calls), "{name}");
+        assert_eq!((&own["client"], &own["callers"]), (&caller["name"], &all["callers"]));
+        let served: Vec<&Value> = own["clients"].as_array().unwrap().iter().collect();
+        assert!(served.iter().all(|client| client["name"] == caller["name"]), "{served:?}");
+        sum += calls;
+    }
+    let unnamed = all["totals"]["events"].as_u64().unwrap() - sum;
+    assert!(unnamed > 0, "some did not say their name");
+    let skill = format!("/skill?name={}", skill_name(0));
+    for address in ["/?", "/all?of=skills", "/proposals?", &skill] {
+        let shown = page.get(&format!("{address}&days=30&client=codex"));
+        assert_eq!(shown.status, 200, "{address}");
+        assert!(shown.body.contains("of <strong>codex</strong>."), "{address}: {}", shown.body);
+        assert!(shown.body.contains("Show all clients"), "{address}");
+        assert!(!shown.body.contains(" · claude-code"), "{address}: requests of others");
+        let unknown = page.get(&format!("{address}&days=30&client=nope"));
+        assert_eq!(unknown.status, 404, "{address}");
+        for said in
+            ["These called: <code>", "<code>codex</code>", "href=\"/?days=30\">Overview</a>"]
+        {
+            assert!(unknown.body.contains(said), "{address}: {said}: {}", unknown.body);
+        }
+    }
+    let unknown = page.get("/v1/stats?client=nope");
+    assert!(unknown.status == 404 && unknown.body.contains("`codex`"), "{unknown:?}");
+    let servers = page.get("/all?of=servers&days=30");
+    assert!(servers.body.contains("older version"), "{}", servers.body);
+    assert!(page.get("/?days=30").body.contains("href=\"/all?of=servers&amp;days=30\""));
+}
+
+#[test]
 fn no_other_page_and_nobody_without_the_token_sees_it() {
     let home = home();
     let page = Listening::start(shown(&home));

@@ -98,6 +98,7 @@ fn steady(mut event: Value) -> Value {
         std::mem::replace(slot, json!(format!("<{name}>")))
     };
     let (time, number, latency) = (take("timestamp"), take("event_id"), take("latency_us"));
+    assert_eq!(take("server_version"), env!("CARGO_PKG_VERSION"));
     let (time, number) = (time.as_str().unwrap(), number.as_str().unwrap());
     assert!(time.len() == 24 && time.starts_with("20") && time.ends_with('Z'), "{time}");
     assert!(number.len() == 36 && number.get(14..15) == Some("7"), "{number}");
@@ -228,6 +229,26 @@ fn every_door_tells_and_calls_a_skill_by_the_name_that_every_door_takes() {
     assert_ne!(tree["skill_digest"], loaded["skill_digest"]);
     let (code, shown, _) = run(server(&home).args(["show", "office/pdf-tools", "--json"]));
     assert!(code == 0 && shown.contains("Take care."), "{shown}");
+}
+
+// EVENT-2
+#[test]
+fn c07_a_report_says_which_version_a_server_runs_and_who_called_it() {
+    let home = Home::with(ROOT_TREE);
+    let mut client = Client::legacy(recording(&home, &[]), "2025-11-25");
+    client.call("get_skill", &json!({"skill_path": "ui/react/auth"}));
+    let events = recorded(&home, client);
+    assert_eq!(events.len(), 1);
+    let (code, out, err) = run(server(&home).args(["stats", "--json", "--client", "testkit"]));
+    assert_eq!(code, 0, "{err}");
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let expected = json!([{
+        "server": "dev-machine-alice", "version": env!("CARGO_PKG_VERSION"), "older_version": false,
+        "commit": null, "older_commit": false, "clients": ["testkit"], "calls": 1,
+        "last_seen": events[0]["timestamp"],
+    }]);
+    assert_eq!(report["servers"], expected);
+    assert_eq!(report["callers"], json!([{"name": "testkit", "n": 1}]));
 }
 
 // EVENT-3

@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use skills_usage::{
-    archive::{Evidence, MAX_RECENT_EVENTS, Period, Story},
+    archive::{Evidence, MAX_RECENT_EVENTS, MAX_SIGHTINGS, Period, Sighting, Story},
     clock,
     event::{Event, RecordedEvent},
     tally::{CountSum, Metric, Tally, count},
@@ -56,9 +56,17 @@ fn list(event: &Event) -> Option<&str> {
     }
 }
 
-/// The evidence of a period.
-pub(crate) fn evidence(events: &[RecordedEvent], period: Period) -> Evidence {
-    let events = within(events, period);
+/// The evidence of a period, of one client where one is named.
+pub(crate) fn evidence(events: &[RecordedEvent], period: Period, client: Option<&str>) -> Evidence {
+    let mut called: BTreeMap<String, u64> = BTreeMap::new();
+    for event in within(events, period) {
+        *called.entry(event.client_name.as_deref().unwrap_or("").to_owned()).or_default() += 1;
+    }
+    let mut clients: Vec<(String, u64)> = called.into_iter().collect();
+    clients.sort_by_key(|(_, calls)| Reverse(*calls));
+    let own: Vec<RecordedEvent> = of_client(events, client);
+    let sightings = sightings(&own, period);
+    let events = within(&own, period);
     let mut tally = Tally::new();
     for event in &events {
         count(&mut tally, event);
@@ -71,7 +79,47 @@ pub(crate) fn evidence(events: &[RecordedEvent], period: Period) -> Evidence {
             *seen <= MAX_RECENT_EVENTS
         })
     });
-    Evidence { tally, days: by_day(&events, |_, _| true), recent: recent.cloned().collect() }
+    let (days, recent) = (by_day(&events, |_, _| true), recent.cloned().collect());
+    Evidence { client: client.map(str::to_owned), clients, sightings, tally, days, recent }
+}
+
+/// The events of one client, where one is named.
+pub(crate) fn of_client(events: &[RecordedEvent], client: Option<&str>) -> Vec<RecordedEvent> {
+    let is_its = |event: &&RecordedEvent| {
+        client.is_none_or(|client| event.client_name.as_deref() == Some(client))
+    };
+    events.iter().filter(is_its).cloned().collect()
+}
+
+/// With what servers were seen, from the first event to the last.
+fn sightings(events: &[RecordedEvent], period: Period) -> Vec<Sighting> {
+    let mut seen: BTreeMap<[String; 4], (i64, i64)> = BTreeMap::new();
+    for event in events {
+        let optional =
+            |name: &Option<std::sync::Arc<str>>| name.as_deref().unwrap_or("").to_owned();
+        let commit = event.skill_commit.clone().unwrap_or_default();
+        let (client, version) = (optional(&event.client_name), optional(&event.server_version));
+        let span = seen
+            .entry([event.server_id.to_string(), client, version, commit])
+            .or_insert((at(event), at(event)));
+        *span = (span.0.min(at(event)), span.1.max(at(event)));
+    }
+    let (from, to) = (period.from * DAY, (period.to + 1) * DAY);
+    let mut sightings: Vec<Sighting> = Vec::new();
+    for ([server_id, client, version, commit], (first, last)) in seen {
+        if last >= from && first < to {
+            let mut sighting = Sighting { first, last, ..Sighting::default() };
+            sighting.of.server_id = server_id;
+            sighting.of.client = client;
+            sighting.of.version = version;
+            sighting.of.commit = commit;
+            sightings.push(sighting);
+        }
+    }
+    // Stable: those of one moment stay in the order of their names.
+    sightings.sort_by_key(|sighting| Reverse(sighting.last));
+    sightings.truncate(MAX_SIGHTINGS);
+    sightings
 }
 
 /// The story of a skill.
@@ -85,6 +133,8 @@ pub(crate) fn story(events: &[RecordedEvent], skill: &str, period: Period, limit
 
 /// Both say the same.
 pub(crate) fn assert_same(one: &Evidence, other: &Evidence) {
+    assert_eq!((&one.client, &one.clients), (&other.client, &other.clients));
+    assert_eq!(one.sightings, other.sightings);
     assert_eq!(one.tally, other.tally);
     assert_eq!(one.days, other.days);
     assert_eq!(one.recent.len(), other.recent.len());

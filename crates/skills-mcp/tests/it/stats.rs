@@ -36,16 +36,14 @@ fn checked(line: &str) -> String {
 }
 
 fn counted_one_by_one(lines: &[String], period: Period) -> Evidence {
+    counted_one_by_one_of(lines, period, None)
+}
+
+fn counted_one_by_one_of(lines: &[String], period: Period, client: Option<&str>) -> Evidence {
     let mut seen = HashSet::new();
     let read = lines.iter().filter_map(|line| RecordedEvent::read(line).ok());
     let each: Vec<RecordedEvent> = read.filter(|event| seen.insert(event.event_id)).collect();
-    recount::evidence(&each, period)
-}
-
-fn same(one: &Evidence, other: &Evidence) {
-    assert_eq!(one.tally, other.tally);
-    assert_eq!(one.days, other.days);
-    assert_eq!(one.recent, other.recent);
+    recount::evidence(&each, period, client)
 }
 
 /// What somebody does to a history.
@@ -105,7 +103,10 @@ proptest! {
                 Step::Ask(day) => {
                     let period = Period { from: DAYS.from, to: DAYS.from + day };
                     let all: Vec<String> = older.iter().chain(&younger).cloned().collect();
-                    same(&lines.evidence(period).unwrap(), &counted_one_by_one(&all, period));
+                    for client in [None, Some("codex")] {
+                        let expected = counted_one_by_one_of(&all, period, client);
+                        recount::assert_same(&lines.evidence(period, client).unwrap(), &expected);
+                    }
                     continue;
                 }
             }
@@ -145,17 +146,17 @@ fn a_large_history_is_read_by_all_threads_and_nothing_is_lost_between_them() {
     }
     home.write("h.jsonl", &text);
     let archive = LineArchive::new(home.path().join("h.jsonl"));
-    same(&archive.evidence(DAYS).unwrap(), &counted_one_by_one(&lines, DAYS));
+    recount::assert_same(&archive.evidence(DAYS, None).unwrap(), &counted_one_by_one(&lines, DAYS));
     assert_eq!(archive.unreadable(), 1);
     let skill = skill_name(0);
-    let story = archive.story(&skill, DAYS, 20).unwrap();
+    let story = archive.story(&skill, DAYS, None, 20).unwrap();
     assert_eq!(story.recent.len(), 20);
     assert!(story.recent.iter().all(|recorded| recorded.event.skill() == Some(&skill)));
     assert!(story.recent.is_sorted_by(|newer, older| newer.timestamp >= older.timestamp));
     assert!(!story.days.is_empty());
     // Nobody tells more than the others would.
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let story = runtime.block_on(Archive::Lines(archive).story(&skill, DAYS, 1_000)).unwrap();
+    let story = runtime.block_on(Archive::Lines(archive).story(&skill, DAYS, None, 1_000)).unwrap();
     assert_eq!(story.recent.len(), MAX_SKILL_EVENTS);
 }
 
@@ -167,21 +168,27 @@ fn a_changed_line_does_not_count_and_an_unfinished_one_counts_when_it_is_whole()
     let (begun, rest) = lines[2].split_at(50);
     home.write("h.jsonl", format!("{}\n{changed}\n{begun}", checked(&lines[0])));
     let archive = LineArchive::new(home.path().join("h.jsonl"));
-    same(&archive.evidence(DAYS).unwrap(), &counted_one_by_one(&lines[..1], DAYS));
+    recount::assert_same(
+        &archive.evidence(DAYS, None).unwrap(),
+        &counted_one_by_one(&lines[..1], DAYS),
+    );
     assert_eq!(archive.unreadable(), 1);
     let whole = [lines[0].clone(), lines[2].clone()];
     // First without the end of its line, then with it.
     for end in ["", "\n"] {
         home.write("h.jsonl", format!("{}\n{changed}\n{begun}{rest}{end}", checked(&lines[0])));
-        same(&archive.evidence(DAYS).unwrap(), &counted_one_by_one(&whole, DAYS));
+        recount::assert_same(
+            &archive.evidence(DAYS, None).unwrap(),
+            &counted_one_by_one(&whole, DAYS),
+        );
     }
     let none = LineArchive::new(home.path().join("none.jsonl"));
-    assert!(none.evidence(DAYS).unwrap().tally.is_empty());
+    assert!(none.evidence(DAYS, None).unwrap().tally.is_empty());
     let folder = LineArchive::new(home.path());
-    assert!(folder.evidence(DAYS).unwrap_err().to_string().contains("not a file"));
+    assert!(folder.evidence(DAYS, None).unwrap_err().to_string().contains("not a file"));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let asked = runtime.block_on(Archive::Lines(archive).evidence(DAYS)).unwrap();
-    same(&asked, &counted_one_by_one(&whole, DAYS));
+    let asked = runtime.block_on(Archive::Lines(archive).evidence(DAYS, None)).unwrap();
+    recount::assert_same(&asked, &counted_one_by_one(&whole, DAYS));
 }
 
 const PERIOD: [&str; 4] = ["--since", "2026-02-01", "--until", "2026-02-28"];
@@ -242,6 +249,43 @@ fn tables_are_csv_and_one_skill_can_be_asked_for() {
     let (_, out, _) = stats(&home, &[&PERIOD[..], &["--skill", &skill, "--json"]].concat());
     let said: UsageReport = serde_json::from_str(&out).unwrap();
     assert_eq!(said.skills.len(), 1);
+}
+
+#[test]
+fn c07_a_report_can_be_limited_to_one_client() {
+    let lines = events(11, 2_000);
+    let home = history(&lines);
+    let of_codex = [&PERIOD[..], &["--client", "codex"]].concat();
+    let (code, out, err) = stats(&home, &[&of_codex[..], &["--json"]].concat());
+    assert_eq!((code, err.as_str()), (0, ""));
+    let said: UsageReport = serde_json::from_str(&out).unwrap();
+    let evidence = counted_one_by_one_of(&lines, DAYS, Some("codex"));
+    assert_eq!(said, UsageReport::of(&evidence, None, DAYS, i64::MAX));
+    let caller = said.callers.iter().find(|caller| caller.name == "codex").unwrap();
+    assert_eq!((said.totals.events, said.client.as_deref()), (caller.n, Some("codex")));
+    let (_, out, _) = stats(&home, &of_codex);
+    assert!(out.contains("only calls of codex") && !out.contains("claude-code"), "{out}");
+    let skill = skill_name(0);
+    let (_, out, _) = stats(&home, &[&of_codex[..], &["--skill", &skill]].concat());
+    assert!(out.contains("only calls of codex") && out.contains("Latest"), "{out}");
+    let (code, out, err) = stats(&home, &[&PERIOD[..], &["--client", "nope"]].concat());
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.contains("no client `nope`") && err.contains("claude-code"), "{err}");
+    let (code, _, err) =
+        stats(&home, &["--since", "2020-01-01", "--until", "2020-01-02", "--client", "codex"]);
+    assert!(code == 2 && err.contains("names its client"), "{err}");
+}
+
+#[test]
+fn c07_servers_are_a_section_and_a_table() {
+    let home = history(&events(11, 2_000));
+    let (_, out, _) = stats(&home, &PERIOD);
+    assert!(out.contains("Servers") && out.contains("(older version)"), "{out}");
+    let (_, out, _) = stats(&home, &[&PERIOD[..], &["--csv", "servers"]].concat());
+    assert!(
+        out.starts_with("server,version,older_version,commit,") && out.lines().count() == 41,
+        "{out}"
+    );
 }
 
 #[test]

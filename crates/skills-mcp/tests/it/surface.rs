@@ -65,7 +65,7 @@ impl Calls {
         store.refresh(Cause::Start);
         let events = Arc::new(Mutex::new(Vec::new()));
         let listener = Arc::clone(&events);
-        let sink = Sink::new("dev-ada", move |event| {
+        let sink = Sink::new("dev-ada", "1.2.3", move |event| {
             listener.lock().unwrap().push(serde_json::to_value(event).unwrap());
         });
         let profile = ServerProfile::skills_mcp(true, Arc::default());
@@ -92,6 +92,7 @@ impl Calls {
                 "{timestamp}"
             );
             assert_eq!(event.remove("server_id").unwrap(), "dev-ada");
+            assert_eq!(event.remove("server_version").unwrap(), "1.2.3");
             assert!(event.remove("tool").unwrap().is_string());
             assert!(event.remove("latency_us").unwrap().is_u64());
             let number = event.remove("event_id").unwrap();

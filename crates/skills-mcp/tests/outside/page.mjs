@@ -43,8 +43,8 @@ async function checkRows(page, where) {
     }),
   );
   const others = { fix: "/?", missed: "/all?of=misses" };
-  // What has no skill: tools, clients, and files that are none's.
-  const plain = ({ list, row }) => ["latency", "clients"].includes(list) || (list === "health" && !report.health.findings[row].skill);
+  // What has no skill: tools, clients, servers, and files that are none's.
+  const plain = ({ list, row }) => ["latency", "clients", "servers"].includes(list) || (list === "health" && !report.health.findings[row].skill);
   for (const one of rows) {
     const leads = one.links.some((link) => link.startsWith("/skill?") || link.startsWith(others[one.list] ?? "/skill?"));
     if (!leads && !plain(one)) complain(where, `row ${one.row} of ${one.list} leads nowhere`);

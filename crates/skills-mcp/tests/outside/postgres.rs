@@ -52,7 +52,7 @@ fn evidence(cluster: &Cluster, days: u64) -> Evidence {
     Runtime::new().unwrap().block_on(async {
         let address = Address::parse(&cluster.url()).unwrap();
         let archive = Archive::look(&address).await.unwrap();
-        archive.evidence(until_now(days)).await.unwrap()
+        archive.evidence(until_now(days), None).await.unwrap()
     })
 }
 
@@ -85,26 +85,30 @@ fn sqlite_and_postgres_say_the_same_of_the_same_events() {
         }
         for days in [1, 30, 60] {
             let period = until_now(days);
-            let said = postgres.evidence(period).await.unwrap();
-            recount::assert_same(&said, &sqlite.evidence(period).await.unwrap());
-            recount::assert_same(&said, &recount::evidence(&events, period));
-            for skill in ["api/forms-0", "refresh", "nobody's"] {
-                let of_postgres = postgres.story(skill, period, 25).await.unwrap();
-                let of_sqlite = sqlite.story(skill, period, 25).await.unwrap();
-                let expected = recount::story(&events, skill, period, 25);
-                assert_eq!(of_postgres.days, of_sqlite.days);
-                assert_eq!(of_postgres.recent, of_sqlite.recent);
-                assert_eq!(
-                    (of_postgres.days, of_postgres.recent),
-                    (expected.days, expected.recent)
-                );
+            for client in [None, Some("codex"), Some("nobody's")] {
+                let said = postgres.evidence(period, client).await.unwrap();
+                recount::assert_same(&said, &sqlite.evidence(period, client).await.unwrap());
+                recount::assert_same(&said, &recount::evidence(&events, period, client));
+                let own = recount::of_client(&events, client);
+                for skill in ["api/forms-0", "refresh", "nobody's"] {
+                    let of_postgres = postgres.story(skill, period, client, 25).await.unwrap();
+                    let of_sqlite = sqlite.story(skill, period, client, 25).await.unwrap();
+                    let expected = recount::story(&own, skill, period, 25);
+                    assert_eq!(of_postgres.days, of_sqlite.days);
+                    assert_eq!(of_postgres.recent, of_sqlite.recent);
+                    assert_eq!(
+                        (of_postgres.days, of_postgres.recent),
+                        (expected.days, expected.recent)
+                    );
+                }
             }
         }
         let ago = now() + 50 * DAY;
         tokio::try_join!(postgres.prune(ago), sqlite.prune(ago)).unwrap();
         let period = until_now(90);
-        let left = postgres.evidence(period).await.unwrap();
-        recount::assert_same(&left, &sqlite.evidence(period).await.unwrap());
+        let left = postgres.evidence(period, None).await.unwrap();
+        recount::assert_same(&left, &sqlite.evidence(period, None).await.unwrap());
+        assert!(left.sightings.iter().all(|sighting| sighting.last > now() - 40 * DAY));
         let oldest = now() - 40 * DAY;
         let young = |event: &RecordedEvent| {
             skills_usage::clock::millis_of(&event.timestamp).unwrap() > oldest
@@ -115,6 +119,49 @@ fn sqlite_and_postgres_say_the_same_of_the_same_events() {
             count(&mut all, event);
         }
         assert_eq!(left.tally, all);
+    });
+}
+
+/// The tables as the first step made them.
+const UNDO_SECOND_STEP: &str = "
+    DROP TABLE sightings;
+    DROP INDEX events_by_client;
+    ALTER TABLE counts DROP COLUMN client;
+    ALTER TABLE counts ADD CONSTRAINT counts_pkey PRIMARY KEY (day, metric, subject, detail, bucket);
+    UPDATE meta SET value = 1 WHERE name = 'version';";
+
+#[test]
+fn c07_tables_of_an_older_program_are_brought_up_to_date_when_they_are_opened_to_write() {
+    let cluster = Cluster::start(FLEETING);
+    let mut events = read(&some(200, 15));
+    // One client: then a count without it is the same count.
+    events.iter_mut().for_each(|event| event.client_name = Some("codex".into()));
+    Runtime::new().unwrap().block_on(async {
+        let address = Address::parse(&cluster.url()).unwrap();
+        let archive = Archive::open(&address, Keep::default()).await.unwrap();
+        archive.take(events.clone()).await.unwrap();
+        drop(archive);
+        let (client, connection) =
+            tokio_postgres::connect(&cluster.url(), tokio_postgres::NoTls).await.unwrap();
+        let connection = tokio::spawn(connection);
+        client.batch_execute(UNDO_SECOND_STEP).await.unwrap();
+        drop(client);
+        connection.await.unwrap().unwrap();
+        let refused = Archive::look(&address).await.unwrap_err();
+        assert!(refused.to_string().contains("version 1 of the tables"), "{refused}");
+        assert!(refused.hint().contains("skills-mcp collect"), "{}", refused.hint());
+        let archive = Archive::open(&address, Keep::default()).await.unwrap();
+        let period = until_now(61);
+        let expected = recount::evidence(&events, period, None);
+        let said = archive.evidence(period, None).await.unwrap();
+        assert_eq!((said.tally, said.days), (expected.tally, expected.days));
+        assert_eq!(said.clients, [(String::new(), 200)], "who called was not counted then");
+        let newest = said.sightings.first().map(|sighting| sighting.last);
+        assert_eq!(newest, expected.sightings.first().map(|sighting| sighting.last));
+        assert!(said.sightings.iter().all(|sighting| sighting.of.version.is_empty()));
+        assert_eq!(archive.take(events.clone()).await.unwrap().known, 200);
+        let more = read(&some(50, 16));
+        assert_eq!(archive.take(more).await.unwrap().new, 50);
     });
 }
 
@@ -176,7 +223,7 @@ fn two_collectors_on_one_database_keep_and_count_each_event_once() {
         posting.into_iter().map(|posting| posting.join().unwrap()).sum()
     });
     assert_eq!(accepted, events.len() as u64);
-    let expected = recount::evidence(&read(&events), until_now(61));
+    let expected = recount::evidence(&read(&events), until_now(61), None);
     recount::assert_same(&evidence(&cluster, 61), &expected);
 }
 
@@ -202,7 +249,7 @@ fn a_database_that_goes_away_and_comes_back_loses_nothing_that_was_acknowledged(
     cluster.up();
     assert_eq!(post(&events).status, 200);
     assert_eq!(collector.get("/healthz").status, 200);
-    let expected = recount::evidence(&read(&events), until_now(61));
+    let expected = recount::evidence(&read(&events), until_now(61), None);
     recount::assert_same(&evidence(&cluster, 61), &expected);
     let (status, log) = collector.stop();
     assert_eq!(status.code(), Some(0), "{log}");

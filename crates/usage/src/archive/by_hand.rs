@@ -5,7 +5,9 @@ use std::{
     collections::{BTreeMap, HashSet},
 };
 
-use super::{DAY, Evidence, MAX_RECENT_EVENTS, Period, TEXT_KINDS, text_kind};
+use super::{
+    DAY, Evidence, MAX_RECENT_EVENTS, Period, TEXT_KINDS, most_calls_first, sighting, text_kind,
+};
 use crate::{
     clock,
     event::RecordedEvent,
@@ -18,6 +20,15 @@ impl Evidence {
         let mut evidence = Self::default();
         let mut days: BTreeMap<(i64, Metric), CountSum> = BTreeMap::new();
         let (mut seen, mut recent) = (HashSet::new(), Vec::new());
+        let mut clients: BTreeMap<String, u64> = BTreeMap::new();
+        let events: Vec<RecordedEvent> = events.into_iter().collect();
+        let mut sightings = sighting::SightingSpans::default();
+        for recorded in &events {
+            if let Some(millis) = clock::millis_of(&recorded.timestamp) {
+                sightings.add(millis, recorded.call());
+            }
+        }
+        evidence.sightings = sighting::latest(sightings.in_order(), period);
         for recorded in events {
             let Some(millis) = clock::millis_of(&recorded.timestamp) else { continue };
             let day = millis.div_euclid(DAY);
@@ -25,6 +36,9 @@ impl Evidence {
                 continue;
             }
             tally::count(&mut evidence.tally, &recorded);
+            *clients
+                .entry(recorded.client_name.as_deref().unwrap_or("").to_owned())
+                .or_default() += 1;
             tally::each(&recorded.event, recorded.call(), |metric, _, _, _, total| {
                 days.entry((day, metric)).or_default().add(CountSum { n: 1, total });
             });
@@ -40,6 +54,7 @@ impl Evidence {
                 evidence.recent.push(recorded);
             }
         }
+        evidence.clients = most_calls_first(clients.into_iter().collect());
         evidence.days = days.into_iter().map(|((day, metric), sum)| (day, metric, sum)).collect();
         evidence
     }

@@ -2,10 +2,14 @@
 //! row for two years and a line of every report.
 //!
 //! A metric has so many of a day, and a report so many of a period; the rest are counted together, under [`OTHERS`].
+//! So are the clients of a day beyond [`MAX_DAY_CLIENTS`]: each would multiply the counts of a day.
 //! Sums stay whole. Collectors on one database count their rows each for itself, now and then, so a day may have
 //! somewhat more.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
 
 use super::group::Count;
 use crate::tally::{CountKey, CountSum, Metric, Tally};
@@ -14,10 +18,14 @@ use crate::tally::{CountKey, CountSum, Metric, Tally};
 pub(super) const MAX_COUNTS: usize = 10_000;
 /// So many new counts are added before the rows are counted again: other collectors write, too.
 const MAX_UNCHECKED_COUNTS: usize = 1_000;
+/// So many clients of a day have counts of their own.
+const MAX_DAY_CLIENTS: usize = 100;
+/// The clients of so many days are remembered.
+const MAX_REMEMBERED_DAYS: usize = 400;
 /// Days and metrics.
 const MAX_REMEMBERED: usize = 10_000;
 /// The name that stands for all beyond the limit.
-const OTHERS: &str = "(others)";
+pub(crate) const OTHERS: &str = "(others)";
 
 /// How many counts of a day and metric may be new before the rows are counted.
 #[derive(Debug, Default)]
@@ -64,16 +72,71 @@ impl CardinalityLimit {
 /// A part that does not fit: what is known stays, so much of the rest too, all others are one. In order again.
 pub(super) fn folded(part: Vec<Count>, known: &[bool], mut free: usize) -> Vec<Count> {
     let day = part.first().map_or(0, |count| count.day);
-    let mut sums: BTreeMap<CountKey, CountSum> = BTreeMap::new();
-    for (place, Count { key, sum, .. }) in part.into_iter().enumerate() {
+    let mut sums: BTreeMap<(CountKey, Arc<str>), CountSum> = BTreeMap::new();
+    for (place, Count { key, client, sum, .. }) in part.into_iter().enumerate() {
         let known = known.get(place).copied().unwrap_or(false);
         let key = if known || free > 0 { key } else { others(&key) };
         if !known {
             free = free.saturating_sub(1);
         }
-        sums.entry(key).or_default().add(sum);
+        sums.entry((key, client)).or_default().add(sum);
     }
-    sums.into_iter().map(|(key, sum)| Count { day, key, sum }).collect()
+    sums.into_iter().map(|((key, client), sum)| Count { day, key, client, sum }).collect()
+}
+
+/// The clients that have counts of their own, by day, as far as is known.
+#[derive(Debug, Default)]
+pub(super) struct ClientLimit(HashMap<i64, HashSet<Arc<str>>>);
+
+impl ClientLimit {
+    /// The days of these counts whose clients are not all known: for each, the database is asked.
+    pub(super) fn unknown_days(&self, counts: &[Count]) -> Vec<i64> {
+        let unknown = counts.iter().filter(|count| !self.knows(count)).map(|count| count.day);
+        let mut days: Vec<i64> = unknown.collect();
+        days.dedup();
+        days
+    }
+
+    fn knows(&self, count: &Count) -> bool {
+        count.client.is_empty()
+            || self.0.get(&count.day).is_some_and(|known| known.contains(&count.client))
+    }
+
+    /// These are the clients of a day.
+    pub(super) fn found(&mut self, day: i64, clients: impl IntoIterator<Item = String>) {
+        if self.0.len() >= MAX_REMEMBERED_DAYS {
+            self.0.clear();
+        }
+        let named = clients.into_iter().filter(|client| !client.is_empty()).map(Arc::from);
+        self.0.entry(day).or_default().extend(named);
+    }
+
+    /// Counts in order, those of clients beyond the limit under [`OTHERS`]. In order again.
+    pub(super) fn fitted(&mut self, counts: Vec<Count>) -> Vec<Count> {
+        let others: Arc<str> = OTHERS.into();
+        let (mut fitting, mut is_cut) = (Vec::with_capacity(counts.len()), false);
+        for mut count in counts {
+            let known = self.0.entry(count.day).or_default();
+            if !count.client.is_empty() && !known.contains(&count.client) {
+                if known.len() < MAX_DAY_CLIENTS {
+                    known.insert(Arc::clone(&count.client));
+                } else {
+                    count.client = Arc::clone(&others);
+                    is_cut = true;
+                }
+            }
+            fitting.push(count);
+        }
+        if !is_cut {
+            return fitting;
+        }
+        let mut sums: BTreeMap<(i64, CountKey, Arc<str>), CountSum> = BTreeMap::new();
+        for Count { day, key, client, sum } in fitting {
+            sums.entry((day, key, client)).or_default().add(sum);
+        }
+        let counts = sums.into_iter();
+        counts.map(|((day, key, client), sum)| Count { day, key, client, sum }).collect()
+    }
 }
 
 /// How long things took is kept: there are few answers to that.
@@ -136,9 +199,34 @@ mod tests {
     }
 
     fn part(names: std::ops::Range<usize>) -> Vec<Count> {
-        names
-            .map(|name| Count { day: 1, key: key(name), sum: CountSum { n: 1, total: 2 } })
-            .collect()
+        names.map(|name| of_client(name, "")).collect()
+    }
+
+    fn of_client(name: usize, client: &str) -> Count {
+        Count { day: 1, key: key(name), client: client.into(), sum: CountSum { n: 1, total: 2 } }
+    }
+
+    #[test]
+    fn clients_beyond_the_limit_of_a_day_are_counted_together_and_those_known_stay() {
+        let mut clients = ClientLimit::default();
+        let mut counts: Vec<Count> = ["ann", "", "bob"].map(|name| of_client(0, name)).into();
+        assert_eq!(clients.unknown_days(&counts), [1]);
+        clients.found(1, (0..MAX_DAY_CLIENTS - 1).map(|number| format!("known-{number}")));
+        counts.extend(["cid", "known-7"].map(|name| of_client(1, name)));
+        let fitted = clients.fitted(counts);
+        let names: Vec<(&str, &str, u64)> =
+            fitted.iter().map(|count| (&*count.key.subject, &*count.client, count.sum.n)).collect();
+        assert_eq!(
+            names,
+            [
+                ("s000000", "", 1),
+                ("s000000", OTHERS, 1),
+                ("s000000", "ann", 1),
+                ("s000001", OTHERS, 1),
+                ("s000001", "known-7", 1)
+            ]
+        );
+        assert!(clients.unknown_days(&[of_client(2, "ann"), of_client(2, "")]).is_empty());
     }
 
     #[test]

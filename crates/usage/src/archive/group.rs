@@ -4,12 +4,17 @@
 //! their keys, so that two collectors on one database lock them in the same order and never wait for each other in a
 //! circle. Only what was really new is counted.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::{ArchiveError, DAY, Keep, Taken, limits, text_kind_name};
+use super::{
+    ArchiveError, DAY, Keep, Sighting, Taken, limits, sighting::SightingSpans, text_kind_name,
+};
 use crate::{
     clock,
     event::RecordedEvent,
@@ -117,16 +122,26 @@ impl WriteGroup {
 
     /// What the rows that were new, by their places, count for.
     pub(super) fn counts(&self, new: &[bool]) -> Vec<Count> {
-        let mut days: HashMap<i64, Tally> = HashMap::new();
+        let unnamed: Arc<str> = "".into();
+        let mut tallies: HashMap<(i64, &Arc<str>), Tally> = HashMap::new();
         for row in self.new_rows(new) {
-            count(days.entry(row.at.div_euclid(DAY)).or_default(), &row.recorded);
+            let client = row.recorded.client_name.as_ref().unwrap_or(&unnamed);
+            count(tallies.entry((row.at.div_euclid(DAY), client)).or_default(), &row.recorded);
         }
-        let counts = days.into_iter().flat_map(|(day, tally)| {
-            tally.into_iter().map(move |(key, sum)| Count { day, key, sum })
+        let counts = tallies.into_iter().flat_map(|((day, client), tally)| {
+            let count = move |(key, sum)| Count { day, key, client: Arc::clone(client), sum };
+            tally.into_iter().map(count)
         });
         let mut counts: Vec<Count> = counts.collect();
-        counts.sort_unstable_by(|a, b| (a.day, &a.key).cmp(&(b.day, &b.key)));
+        counts.sort_unstable_by(|a, b| a.place().cmp(&b.place()));
         counts
+    }
+
+    /// With what the servers of the rows that were new were seen, in the order of their keys.
+    pub(super) fn sightings(&self, new: &[bool]) -> Vec<Sighting> {
+        let mut spans = SightingSpans::default();
+        self.new_rows(new).for_each(|row| spans.add(row.at, row.recorded.call()));
+        spans.in_order()
     }
 
     /// What became of each batch.
@@ -170,7 +185,16 @@ pub(super) fn answer(answers: Vec<TakenReply<Taken>>, result: Result<Vec<Taken>,
 pub(super) struct Count {
     pub(super) day: i64,
     pub(super) key: CountKey,
+    /// Of which client; empty where it did not say its name.
+    pub(super) client: Arc<str>,
     pub(super) sum: CountSum,
+}
+
+impl Count {
+    /// Where it stands in the order of all.
+    fn place(&self) -> (i64, &CountKey, &str) {
+        (self.day, &self.key, &self.client)
+    }
 }
 
 /// As databases keep numbers.

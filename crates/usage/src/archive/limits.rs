@@ -24,7 +24,12 @@ const MAX_AMOUNT: u64 = 1_000_000_000;
 /// Cuts an event to what is kept.
 pub(super) fn cut(recorded: &mut RecordedEvent) {
     shared(&mut recorded.server_id, MAX_NAME_BYTES);
-    let words = [&mut recorded.tool, &mut recorded.client_name, &mut recorded.client_version];
+    let words = [
+        &mut recorded.server_version,
+        &mut recorded.tool,
+        &mut recorded.client_name,
+        &mut recorded.client_version,
+    ];
     for word in words.into_iter().flatten() {
         shared(word, MAX_WORD_BYTES);
     }

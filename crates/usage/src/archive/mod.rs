@@ -12,9 +12,12 @@ mod limits;
 pub mod lines;
 pub mod postgres;
 mod schema;
+mod sighting;
 pub mod sqlite;
 
 pub use address::Address;
+pub(crate) use cardinality::OTHERS;
+pub use sighting::{MAX_SIGHTINGS, Sighting};
 use thiserror::Error;
 
 use crate::{
@@ -66,9 +69,15 @@ impl Period {
     }
 }
 
-/// What a report is made of.
+/// What a report is made of: of all clients, or of one.
 #[derive(Debug, Clone, Default)]
 pub struct Evidence {
+    /// The client that all of this is limited to, but for `clients`.
+    pub client: Option<String>,
+    /// The clients that called in the period and how often, the most frequent first.
+    pub clients: Vec<(String, u64)>,
+    /// With what each server was seen, the latest first, at most [`MAX_SIGHTINGS`].
+    pub sightings: Vec<Sighting>,
     /// The counts of the period.
     pub tally: Tally,
     /// How often and how much each metric had on each day: (day, metric) in order, all subjects together.
@@ -151,6 +160,16 @@ pub enum ArchiveError {
         /// Ours.
         known: i64,
     },
+    /// An older version made it, and what only reads it changes no tables.
+    #[error("{place} has version {version} of the tables, and this program reads version {known}")]
+    Older {
+        /// The file or the database.
+        place: String,
+        /// Its version.
+        version: i64,
+        /// Ours.
+        known: i64,
+    },
 }
 
 impl ArchiveError {
@@ -160,6 +179,9 @@ impl ArchiveError {
             Self::Address(_) => "name one as sqlite:FILE or postgres://USER@HOST/DATABASE",
             Self::Failed { hint, .. } => hint,
             Self::Newer { .. } => "use the newer version of skills-mcp",
+            Self::Older { .. } => {
+                "start `skills-mcp collect` of this version on it, which brings the tables up to date"
+            }
         }
     }
 }
@@ -208,33 +230,41 @@ impl Archive {
         }
     }
 
-    /// What a report of this period is made of.
-    pub async fn evidence(&self, period: Period) -> Result<Evidence, ArchiveError> {
+    /// What a report of this period is made of, of all clients or of one.
+    pub async fn evidence(
+        &self,
+        period: Period,
+        client: Option<&str>,
+    ) -> Result<Evidence, ArchiveError> {
         match self {
             Self::Lines(lines) => {
                 let (lines, place) = (lines.clone(), lines.place());
-                beside(place, move || lines.evidence(period)).await
+                let client = client.map(str::to_owned);
+                beside(place, move || lines.evidence(period, client.as_deref())).await
             }
-            Self::Sqlite(sqlite) => sqlite.evidence(period).await,
-            Self::Postgres(postgres) => postgres.evidence(period).await,
+            Self::Sqlite(sqlite) => sqlite.evidence(period, client).await,
+            Self::Postgres(postgres) => postgres.evidence(period, client).await,
         }
     }
 
-    /// One skill's own story, with at most so many of its events, and never more than [`MAX_SKILL_EVENTS`].
+    /// One skill's own story, of all clients or of one, with at most so many of its events, and never more than
+    /// [`MAX_SKILL_EVENTS`].
     pub async fn story(
         &self,
         skill: &str,
         period: Period,
+        client: Option<&str>,
         limit: usize,
     ) -> Result<Story, ArchiveError> {
         let limit = limit.min(MAX_SKILL_EVENTS);
         match self {
             Self::Lines(lines) => {
                 let (lines, place, skill) = (lines.clone(), lines.place(), skill.to_owned());
-                beside(place, move || lines.story(&skill, period, limit)).await
+                let client = client.map(str::to_owned);
+                beside(place, move || lines.story(&skill, period, client.as_deref(), limit)).await
             }
-            Self::Sqlite(sqlite) => sqlite.story(skill, period, limit).await,
-            Self::Postgres(postgres) => postgres.story(skill, period, limit).await,
+            Self::Sqlite(sqlite) => sqlite.story(skill, period, client, limit).await,
+            Self::Postgres(postgres) => postgres.story(skill, period, client, limit).await,
         }
     }
 
@@ -255,6 +285,12 @@ impl Archive {
             Self::Postgres(postgres) => postgres.answers().await,
         }
     }
+}
+
+/// Clients and how often each called: the most frequent first, and by name what is as frequent.
+fn most_calls_first(mut clients: Vec<(String, u64)>) -> Vec<(String, u64)> {
+    clients.sort_unstable_by(|(one, a), (other, b)| b.cmp(a).then_with(|| one.cmp(other)));
+    clients
 }
 
 /// Files are read on a thread that may wait.

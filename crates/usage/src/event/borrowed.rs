@@ -64,8 +64,10 @@ pub struct BorrowedEvent<'a> {
     /// Its own number, by which a copy is known.
     pub event_id: Uuid,
     server_id: BorrowedText<'a>,
+    server_version: Option<BorrowedText<'a>>,
     tool: Option<BorrowedText<'a>>,
     client_name: Option<BorrowedText<'a>>,
+    skill_commit: Option<BorrowedText<'a>>,
     latency_us: Option<u64>,
 }
 
@@ -75,12 +77,14 @@ impl<'a> BorrowedEvent<'a> {
         once_through(text).map_or_else(|_| type_first(text), Ok)
     }
 
-    /// What was asked, by whom and how fast it was answered.
+    /// What was asked, by whom, of what and how fast it was answered.
     pub fn call(&self) -> EventCall<'_> {
         EventCall {
             server_id: self.server_id.as_ref(),
+            server_version: self.server_version.as_ref().map(AsRef::as_ref),
             tool: self.tool.as_ref().map(AsRef::as_ref),
             client_name: self.client_name.as_ref().map(AsRef::as_ref),
+            skill_commit: self.skill_commit.as_ref().map(AsRef::as_ref),
             latency_us: self.latency_us,
         }
     }
@@ -93,8 +97,10 @@ fn type_first(text: &str) -> Result<BorrowedEvent<'_>, UnreadableEvent> {
         timestamp: written.timestamp,
         event_id: written.event_id.unwrap_or_else(|| number_of(text)),
         server_id: written.server_id,
+        server_version: written.server_version,
         tool: written.tool,
         client_name: written.client_name,
+        skill_commit: written.skill_commit,
         latency_us: written.latency_us,
     })
 }
@@ -109,8 +115,10 @@ fn once_through(text: &str) -> Result<BorrowedEvent<'_>, serde_json::Error> {
         timestamp: met.timestamp.ok_or_else(|| lacking("timestamp"))?,
         event_id: met.event_id.flatten().unwrap_or_else(|| number_of(text)),
         server_id: met.server_id.unwrap_or_default(),
+        server_version: met.server_version.flatten(),
         tool: met.tool.flatten(),
         client_name: met.client_name.flatten(),
+        skill_commit: met.skill_commit.flatten(),
         latency_us: met.latency_us.flatten(),
     })
 }
@@ -123,6 +131,7 @@ enum EventMember {
     Data,
     Timestamp,
     ServerId,
+    ServerVersion,
     EventId,
     Tool,
     ClientName,
@@ -142,6 +151,7 @@ struct MetMembers<'a> {
     event: Option<Event<BorrowedText<'a>>>,
     timestamp: Option<BorrowedText<'a>>,
     server_id: Option<BorrowedText<'a>>,
+    server_version: Option<Option<BorrowedText<'a>>>,
     event_id: Option<Option<Uuid>>,
     tool: Option<Option<BorrowedText<'a>>>,
     client_name: Option<Option<BorrowedText<'a>>>,
@@ -172,6 +182,7 @@ impl<'de> Visitor<'de> for EventVisitor {
                 }
                 EventMember::Timestamp => once(&mut map, &mut met.timestamp)?,
                 EventMember::ServerId => once(&mut map, &mut met.server_id)?,
+                EventMember::ServerVersion => once(&mut map, &mut met.server_version)?,
                 EventMember::EventId => once(&mut map, &mut met.event_id)?,
                 EventMember::Tool => once(&mut map, &mut met.tool)?,
                 EventMember::ClientName => once(&mut map, &mut met.client_name)?,
@@ -242,7 +253,7 @@ mod tests {
             ("skill_dreamt", json!({})),
         ];
         let whole = |(kind, data)| {
-            let Value::Object(members) = json!({"type": kind, "data": data, "timestamp": "t", "server_id": "s", "event_id": "019c7138-1e40-7000-8000-000000000001", "tool": "get", "client_name": "c", "client_version": "1", "skill_digest": "d", "skill_commit": "h", "latency_us": 7, "check": "00000000"})
+            let Value::Object(members) = json!({"type": kind, "data": data, "timestamp": "t", "server_id": "s", "server_version": "1.2.3", "event_id": "019c7138-1e40-7000-8000-000000000001", "tool": "get", "client_name": "c", "client_version": "1", "skill_digest": "d", "skill_commit": "h", "latency_us": 7, "check": "00000000"})
             else {
                 unreachable!()
             };

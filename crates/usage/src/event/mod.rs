@@ -187,6 +187,9 @@ pub struct RecordedEvent {
     pub timestamp: String,
     /// On whose machine: `dev-{user}`.
     pub server_id: Arc<str>,
+    /// The version of the program that recorded it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_version: Option<Arc<str>>,
     /// Its own number, by which a copy is known.
     pub event_id: Uuid,
     /// The tool that was called.
@@ -215,15 +218,19 @@ pub const USELESS_STREAK: u64 = 3;
 /// The tool that takes a name; all others take words.
 const TOOL_BY_NAME: &str = "skill";
 
-/// What was asked, by whom and how fast it was answered: what counts of an event besides itself.
+/// What was asked, by whom, of what and how fast it was answered: what counts of an event besides itself.
 #[derive(Debug, Clone, Copy)]
 pub struct EventCall<'a> {
     /// On whose machine.
     pub server_id: &'a str,
+    /// The version of the program that answered.
+    pub server_version: Option<&'a str>,
     /// The tool that was called.
     pub tool: Option<&'a str>,
     /// The client that called it.
     pub client_name: Option<&'a str>,
+    /// The commit the skill comes from.
+    pub skill_commit: Option<&'a str>,
     /// From the request to the event, in microseconds.
     pub latency_us: Option<u64>,
 }
@@ -236,12 +243,14 @@ impl EventCall<'_> {
 }
 
 impl RecordedEvent {
-    /// What was asked, by whom and how fast it was answered.
+    /// What was asked, by whom, of what and how fast it was answered.
     pub fn call(&self) -> EventCall<'_> {
         EventCall {
             server_id: &self.server_id,
+            server_version: self.server_version.as_deref(),
             tool: self.tool.as_deref(),
             client_name: self.client_name.as_deref(),
+            skill_commit: self.skill_commit.as_deref(),
             latency_us: self.latency_us,
         }
     }

@@ -33,6 +33,8 @@ pub(super) struct RawEvent<'a> {
     #[serde(default)]
     pub(super) server_id: BorrowedText<'a>,
     #[serde(default)]
+    pub(super) server_version: Option<BorrowedText<'a>>,
+    #[serde(default)]
     pub(super) event_id: Option<Uuid>,
     #[serde(default)]
     pub(super) tool: Option<BorrowedText<'a>>,
@@ -43,7 +45,7 @@ pub(super) struct RawEvent<'a> {
     #[serde(default)]
     skill_digest: Option<BorrowedText<'a>>,
     #[serde(default)]
-    skill_commit: Option<BorrowedText<'a>>,
+    pub(super) skill_commit: Option<BorrowedText<'a>>,
     #[serde(default)]
     pub(super) latency_us: Option<u64>,
 }
@@ -56,6 +58,7 @@ impl RecordedEvent {
             event: event(written.kind.as_ref(), written.data)?,
             timestamp: written.timestamp.as_ref().to_owned(),
             server_id: written.server_id.as_ref().into(),
+            server_version: written.server_version.map(|version| version.as_ref().into()),
             event_id: written.event_id.unwrap_or_else(|| number_of(text)),
             tool: written.tool.map(|tool| tool.as_ref().into()),
             client_name: written.client_name.map(|name| name.as_ref().into()),
@@ -141,6 +144,7 @@ mod tests {
         let mut read = RecordedEvent::read(SERVED).unwrap();
         read.event_id = crate::clock::event_id();
         read.client_name = Some("claude-code".into());
+        read.server_version = Some("1.2.3".into());
         read.latency_us = Some(140);
         let written = serde_json::to_string(&read).unwrap();
         assert_eq!(RecordedEvent::read(&written), Ok(read));

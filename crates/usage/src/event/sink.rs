@@ -107,6 +107,7 @@ pub struct Sink {
 
 struct Listener {
     server_id: Arc<str>,
+    server_version: Arc<str>,
     listen: Box<dyn Fn(RecordedEvent) + Send + Sync>,
 }
 
@@ -116,12 +117,17 @@ impl Sink {
         Self::default()
     }
 
-    /// A sink with a listener, which must not block.
+    /// The sink of a server with this id, of a program of this version, with a listener, which must not block.
     pub fn new(
         server_id: impl Into<Arc<str>>,
+        server_version: &str,
         listen: impl Fn(RecordedEvent) + Send + Sync + 'static,
     ) -> Self {
-        let listener = Listener { server_id: server_id.into(), listen: Box::new(listen) };
+        let listener = Listener {
+            server_id: server_id.into(),
+            server_version: server_version.into(),
+            listen: Box::new(listen),
+        };
         Self { listener: Some(Arc::new(listener)), context: None }
     }
 
@@ -146,6 +152,7 @@ impl Sink {
             event,
             timestamp: clock::timestamp(),
             server_id: Arc::clone(&listener.server_id),
+            server_version: Some(Arc::clone(&listener.server_version)),
             event_id: clock::event_id(),
             tool: context.map(|context| Arc::clone(&context.tool)),
             client_name: context.and_then(|context| context.client_name.clone()),
@@ -178,7 +185,7 @@ mod tests {
     fn heard(context: CallContext, told: impl Into<VersionedEvent>) -> RecordedEvent {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let listener = Arc::clone(&heard);
-        let sink = Sink::new("dev-ada", move |event| listener.lock().unwrap().push(event));
+        let sink = Sink::new("dev-ada", "1.2.3", move |event| listener.lock().unwrap().push(event));
         sink.for_call(|| context).record(|| told);
         let mut heard = heard.lock().unwrap();
         assert_eq!(heard.len(), 1);
@@ -208,6 +215,7 @@ mod tests {
             [heard.tool.as_deref(), heard.client_name.as_deref(), heard.client_version.as_deref()],
             [Some("get_skill"), Some("codex"), Some("2.1")]
         );
+        assert_eq!(heard.server_version.as_deref(), Some("1.2.3"));
         assert_eq!(heard.skill_digest.as_deref(), Some("sha256:ab"));
         assert_eq!(heard.skill_commit.as_deref(), Some("c0ffee"));
         let most = u64::try_from(started.elapsed().as_micros()).unwrap();

@@ -172,7 +172,9 @@ fn broken(report: &UsageReport) -> Vec<Advice> {
 /// Skills that are never used, where there was enough use to tell.
 fn unused(report: &UsageReport, never: &[Unused]) -> Option<WeighedAdvice> {
     let skills = report.health.as_ref().map_or(0, |health| health.skills);
-    let told = report.period.days >= MIN_UNUSED_DAYS
+    // What one client does not use, others may.
+    let told = report.client.is_none()
+        && report.period.days >= MIN_UNUSED_DAYS
         && report.totals.served >= skills.max(1) * MIN_OBSERVATIONS;
     let first = never.first().filter(|_| told)?;
     let (count, days) = (never.len(), report.period.days);

@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde::{Deserialize, Serialize};
 use skills_core::{
     catalog::{Catalog, Skill, SkillKind},
     diagnostic::{Diagnostic, Severity},
 };
 
-use super::{Health, HealthFinding, Unused};
+use super::Unused;
 use crate::tally::{Metric, Tally};
 
 /// So many findings are named one by one.
@@ -36,6 +37,37 @@ pub struct CatalogSkill {
     pub files: Vec<String>,
     /// Whether it is there for others to inherit from, and not to be served by itself.
     pub inherited: bool,
+}
+
+/// The catalog's state.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    /// Skills served.
+    pub skills: u64,
+    /// Files that cost a skill.
+    pub errors: u64,
+    /// What should be fixed.
+    pub warnings: u64,
+    /// The worst, errors first.
+    pub findings: Vec<HealthFinding>,
+}
+
+/// One finding.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HealthFinding {
+    /// `error` or `warning`.
+    pub severity: String,
+    /// Its code.
+    pub code: String,
+    /// The file, with its line where it has one.
+    pub place: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+    /// The skill whose file it is, if it is one's.
+    #[serde(default)]
+    pub skill: Option<String>,
 }
 
 impl CatalogSummary {

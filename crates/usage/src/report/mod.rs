@@ -8,12 +8,14 @@ mod files;
 mod misses;
 mod patterns;
 mod rate;
+mod servers;
 mod skills;
 mod totals;
 mod words;
 
-pub use catalog::{CatalogSkill, CatalogSummary};
+pub use catalog::{CatalogSkill, CatalogSummary, Health, HealthFinding};
 use serde::{Deserialize, Serialize};
+pub use servers::ServerUse;
 use words::TextWords;
 
 use crate::{
@@ -29,6 +31,12 @@ pub(crate) const MIN_OBSERVATIONS: u64 = 10;
 pub struct UsageReport {
     /// Of which days.
     pub period: Days,
+    /// The only client whose calls are in it, but for `callers`; none where all are.
+    #[serde(default)]
+    pub client: Option<String>,
+    /// The clients that called, most first: those that a report can be limited to.
+    #[serde(default)]
+    pub callers: Vec<Counted>,
     /// In all.
     pub totals: Totals,
     /// What to fix first, the most urgent first.
@@ -58,6 +66,9 @@ pub struct UsageReport {
     pub latency: Vec<Latency>,
     /// Skills served by client, most first; an empty name is a client that did not say its name.
     pub clients: Vec<Counted>,
+    /// What each server runs, the one that was seen last first; at most so many as are useful to read.
+    #[serde(default)]
+    pub servers: Vec<ServerUse>,
     /// The state of the catalog; none where no catalog is known.
     pub health: Option<Health>,
 }
@@ -76,6 +87,8 @@ impl UsageReport {
         let missed = totals.misses + totals.searches_in_vain;
         let mut report = Self {
             period: totals::period(period, today),
+            client: evidence.client.clone(),
+            callers: totals::callers(evidence),
             totals,
             advice: Vec::new(),
             days: totals::days(evidence, period),
@@ -90,10 +103,21 @@ impl UsageReport {
             execution: files::execution(&evidence.tally),
             latency: files::latency(&evidence.tally),
             clients: totals::clients(&evidence.tally),
+            servers: servers::of(evidence),
             health: catalog.map(|catalog| catalog.health.clone()),
         };
         report.advice = advice::of(&report);
         report
+    }
+
+    /// Whether a report can be limited to a client of this name.
+    pub fn has_caller(&self, client: &str) -> bool {
+        self.callers.iter().any(|caller| caller.name == client)
+    }
+
+    /// How many servers reported and are not among those listed.
+    pub fn servers_left_out(&self) -> u64 {
+        self.totals.servers.saturating_sub(self.servers.len() as u64)
     }
 
     /// Only what is about one skill; sums stay those of all.
@@ -385,37 +409,6 @@ pub struct Latency {
     pub p95_us: Option<f64>,
     /// 99 of 100.
     pub p99_us: Option<f64>,
-}
-
-/// The catalog's state.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Health {
-    /// Skills served.
-    pub skills: u64,
-    /// Files that cost a skill.
-    pub errors: u64,
-    /// What should be fixed.
-    pub warnings: u64,
-    /// The worst, errors first.
-    pub findings: Vec<HealthFinding>,
-}
-
-/// One finding.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HealthFinding {
-    /// `error` or `warning`.
-    pub severity: String,
-    /// Its code.
-    pub code: String,
-    /// The file, with its line where it has one.
-    pub place: String,
-    /// What is wrong.
-    pub message: String,
-    /// What to do.
-    pub hint: String,
-    /// The skill whose file it is, if it is one's.
-    #[serde(default)]
-    pub skill: Option<String>,
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Counted, Day, Days, Rate, Totals};
 use crate::{
-    archive::{Evidence, Period},
+    archive::{Evidence, OTHERS, Period},
     clock,
     tally::{AMBIGUOUS_NAME, CountKey, CountSum, Metric, Tally},
 };
@@ -87,6 +87,12 @@ pub(super) fn days(evidence: &Evidence, period: Period) -> Vec<Day> {
         }
     };
     (first..=period.to).map(day).collect()
+}
+
+/// The clients that called, by name: those that gave none, or that were too many to be told apart, are not among them.
+pub(super) fn callers(evidence: &Evidence) -> Vec<Counted> {
+    let named = evidence.clients.iter().filter(|(name, _)| !name.is_empty() && name != OTHERS);
+    named.map(|(name, n)| Counted { name: name.clone(), n: *n }).collect()
 }
 
 /// Skills served by client.

@@ -103,7 +103,8 @@ impl Telemetry {
             started: Instant::now(),
         });
         let listening = Arc::clone(&live);
-        let sink = Sink::new("", move |recorded| listening.heard(&recorded));
+        let sink =
+            Sink::new("", env!("CARGO_PKG_VERSION"), move |recorded| listening.heard(&recorded));
         Self { live: Some(live), sink }
     }
 

@@ -141,7 +141,9 @@ impl From<ArchiveError> for Failure {
     fn from(error: ArchiveError) -> Self {
         match error {
             ArchiveError::Address(_) => Self::usage(error.to_string(), error.hint()),
-            ArchiveError::Failed { .. } | ArchiveError::Newer { .. } => {
+            ArchiveError::Failed { .. }
+            | ArchiveError::Newer { .. }
+            | ArchiveError::Older { .. } => {
                 Self::environment(error.to_string()).with_hint(error.hint())
             }
         }

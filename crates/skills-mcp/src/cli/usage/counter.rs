@@ -45,7 +45,8 @@ impl ArchiveCounter {
         if let Some(known) = self.known() {
             return Ok(known);
         }
-        let evidence = self.archive.evidence(Period::last(COUNTED_DAYS, clock::today())).await?;
+        let evidence =
+            self.archive.evidence(Period::last(COUNTED_DAYS, clock::today()), None).await?;
         let mut by_skill: HashMap<String, u64> = HashMap::new();
         for (key, sum) in evidence.tally.iter().filter(|(key, _)| key.metric == Metric::Served) {
             *by_skill.entry(key.subject.clone()).or_default() += sum.n;

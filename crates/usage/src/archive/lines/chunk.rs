@@ -96,11 +96,11 @@ impl<'a> ReadPart<'a> {
                 if !self.seen.is_new(id) {
                     return;
                 }
-                let day = day(millis);
-                self.counts.add(day, &glance);
-                if day <= self.until {
+                self.counts.add(millis, &glance);
+                if day(millis) <= self.until {
                     let spot = EventSpot { millis, id, file: self.file, at, length: line.len() };
-                    self.latest.add(&glance.event, spot);
+                    let client = glance.call().client_name.unwrap_or_default();
+                    self.latest.add(&glance.event, client, spot);
                 }
             }
             None => self.unreadable += u64::from(ended),

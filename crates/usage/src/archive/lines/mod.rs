@@ -104,20 +104,35 @@ impl LineArchive {
         self.0.file.to_string_lossy().into_owned()
     }
 
-    /// What a report of this period is made of.
-    pub fn evidence(&self, period: Period) -> Result<Evidence, ArchiveError> {
+    /// What a report of this period is made of, of all clients or of one.
+    pub fn evidence(&self, period: Period, client: Option<&str>) -> Result<Evidence, ArchiveError> {
         self.ask(period, |known| {
-            let (tally, days) = known.counts.of(period);
-            let recent = known.events(known.latest.kinds(), period, usize::MAX)?;
-            Ok(Evidence { tally, days, recent })
+            let (tally, days) = known.counts.of(period, client);
+            let recent = known.events(known.latest.kinds(client), period, usize::MAX)?;
+            let clients = known.counts.clients(period);
+            let sightings = known.counts.sightings(period, client);
+            Ok(Evidence {
+                client: client.map(str::to_owned),
+                clients,
+                sightings,
+                tally,
+                days,
+                recent,
+            })
         })
     }
 
-    /// What happened to one skill.
-    pub fn story(&self, skill: &str, period: Period, limit: usize) -> Result<Story, ArchiveError> {
+    /// What happened to one skill, with all clients or with one.
+    pub fn story(
+        &self,
+        skill: &str,
+        period: Period,
+        client: Option<&str>,
+        limit: usize,
+    ) -> Result<Story, ArchiveError> {
         self.ask(period, |known| {
-            let days = known.counts.of_skill(skill, period);
-            let recent = known.events(known.latest.skill(skill), period, limit)?;
+            let days = known.counts.of_skill(skill, period, client);
+            let recent = known.events(known.latest.skill(skill, client), period, limit)?;
             Ok(Story { days, recent })
         })
     }

@@ -68,7 +68,9 @@ impl Postgres {
     /// Opens a database that is there, to read it.
     pub async fn look(config: &Config) -> Result<Self, ArchiveError> {
         let client = config.connect().await?;
-        newest(config, in_time(config, REQUEST_TIMEOUT, read::version(&client)).await?)?;
+        let version = in_time(config, REQUEST_TIMEOUT, read::version(&client)).await?;
+        newest(config, version)?;
+        not_older(config, version)?;
         let (reader, pulse) = (Mutex::new(Some(Box::new(client))), Mutex::default());
         Ok(Self { config: config.clone(), keep: Keep::default(), writer: None, reader, pulse })
     }
@@ -96,6 +98,8 @@ impl Postgres {
                 sleep(PRUNE_PAUSE).await;
             }
         }
+        let oldest = self.keep.events_from(now);
+        in_time(config, REQUEST_TIMEOUT, write::forget_sightings(&client, oldest)).await?;
         let oldest = self.keep.counts_from(now);
         while in_time(config, REQUEST_TIMEOUT, write::forget_counts(&client, oldest)).await? > 0 {
             sleep(PRUNE_PAUSE).await;
@@ -104,9 +108,17 @@ impl Postgres {
     }
 
     /// See [`Archive::evidence`](super::Archive::evidence).
-    pub async fn evidence(&self, period: Period) -> Result<Evidence, ArchiveError> {
-        self.ask(&self.reader, REQUEST_TIMEOUT, |client| Box::pin(read::evidence(client, period)))
-            .await
+    pub async fn evidence(
+        &self,
+        period: Period,
+        client: Option<&str>,
+    ) -> Result<Evidence, ArchiveError> {
+        let of = client.map(str::to_owned);
+        self.ask(&self.reader, REQUEST_TIMEOUT, move |connection| {
+            let of = of.clone();
+            Box::pin(async move { read::evidence(connection, period, of.as_deref()).await })
+        })
+        .await
     }
 
     /// See [`Archive::story`](super::Archive::story).
@@ -114,12 +126,16 @@ impl Postgres {
         &self,
         skill: &str,
         period: Period,
+        client: Option<&str>,
         limit: usize,
     ) -> Result<Story, ArchiveError> {
         let (skill, period) = (skill.to_owned(), period.bounded());
-        self.ask(&self.reader, REQUEST_TIMEOUT, move |client| {
-            let skill = skill.clone();
-            Box::pin(async move { read::story(client, &skill, period, limit).await })
+        let of = client.map(str::to_owned);
+        self.ask(&self.reader, REQUEST_TIMEOUT, move |connection| {
+            let (skill, of) = (skill.clone(), of.clone());
+            Box::pin(
+                async move { read::story(connection, &skill, period, of.as_deref(), limit).await },
+            )
         })
         .await
     }
@@ -203,10 +219,23 @@ fn is_passing(error: &Error) -> bool {
     passing.contains(code)
 }
 
+/// The version of the tables that this program makes.
+fn known_version() -> i64 {
+    i64::try_from(super::schema::POSTGRES.len()).unwrap_or(i64::MAX)
+}
+
 fn newest(config: &Config, version: i64) -> Result<(), ArchiveError> {
-    let known = i64::try_from(super::schema::POSTGRES.len()).unwrap_or(i64::MAX);
+    let known = known_version();
     if version > known {
         return Err(ArchiveError::Newer { place: config.to_string(), version, known });
+    }
+    Ok(())
+}
+
+fn not_older(config: &Config, version: i64) -> Result<(), ArchiveError> {
+    let known = known_version();
+    if version < known {
+        return Err(ArchiveError::Older { place: config.to_string(), version, known });
     }
     Ok(())
 }

@@ -3,10 +3,12 @@
 use tokio_postgres::{Client, Error, IsolationLevel, Row, Transaction};
 
 use super::super::{
-    Evidence, MAX_RECENT_EVENTS, MAX_TEXT_BYTES, Period, Story, TEXT_KINDS,
+    Evidence, MAX_RECENT_EVENTS, MAX_SIGHTINGS, MAX_TEXT_BYTES, Period, Sighting, Story,
+    TEXT_KINDS,
     cardinality::LargestCounts,
     group::{signed, unsigned},
-    limits, metrics_of_skills, schema,
+    limits, metrics_of_skills, most_calls_first, schema,
+    sighting::SightingKey,
 };
 use crate::{
     event::RecordedEvent,
@@ -29,14 +31,19 @@ async fn moment(client: &mut Client) -> Result<Transaction<'_>, Error> {
     transaction.isolation_level(IsolationLevel::RepeatableRead).start().await
 }
 
-pub(super) async fn evidence(client: &mut Client, period: Period) -> Result<Evidence, Error> {
-    let moment = moment(client).await?;
-    let mut evidence = Evidence::default();
+pub(super) async fn evidence(
+    connection: &mut Client,
+    period: Period,
+    client: Option<&str>,
+) -> Result<Evidence, Error> {
+    let moment = moment(connection).await?;
+    let mut evidence = Evidence { client: client.map(str::to_owned), ..Evidence::default() };
     // By day and by key at once: all counts are gone through once.
     let counts = "SELECT day, metric, SUM(n)::bigint, LEAST(SUM(total), 9e18)::bigint,
          subject, detail, bucket FROM counts WHERE day BETWEEN $1 AND $2
+         AND ($3::text IS NULL OR client = $3)
          GROUP BY GROUPING SETS ((day, metric), (metric, subject, detail, bucket))";
-    let counts = moment.bind(counts, &[&period.from, &period.to]).await?;
+    let counts = moment.bind(counts, &[&period.from, &period.to, &client]).await?;
     let mut largest = LargestCounts::default();
     loop {
         let rows = moment.query_portal(&counts, FETCH_ROWS).await?;
@@ -58,8 +65,47 @@ pub(super) async fn evidence(client: &mut Client, period: Period) -> Result<Evid
     }
     evidence.days.sort_unstable_by_key(|(day, metric, _)| (*day, *metric));
     evidence.tally = largest.tally();
-    evidence.recent = recent(&moment, period).await?;
+    evidence.clients = clients(&moment, period.bounded()).await?;
+    evidence.sightings = sightings(&moment, period, client).await?;
+    evidence.recent = recent(&moment, period, client).await?;
     Ok(evidence)
+}
+
+/// The clients that called and how often. Each day's are in one place of the index.
+async fn clients(moment: &Transaction<'_>, period: Period) -> Result<Vec<(String, u64)>, Error> {
+    let select = "SELECT c.client, SUM(c.n)::bigint
+         FROM generate_series($1::bigint, $2::bigint) AS d (day)
+         CROSS JOIN LATERAL (SELECT client, n FROM counts WHERE counts.day = d.day
+             AND counts.metric = $3 OFFSET 0) AS c
+         GROUP BY c.client";
+    let event = Metric::Event.word();
+    let rows = moment.query(select, &[&period.from, &period.to, &event]).await?;
+    let called = rows.iter().map(|row| Ok((row.try_get(0)?, unsigned(row.try_get(1)?))));
+    Ok(most_calls_first(called.collect::<Result<_, Error>>()?))
+}
+
+/// With what servers were seen, the latest first.
+async fn sightings(
+    moment: &Transaction<'_>,
+    period: Period,
+    client: Option<&str>,
+) -> Result<Vec<Sighting>, Error> {
+    let select = "SELECT server_id, client, version, commit_hash, first_at, last_at FROM sightings
+         WHERE last_at >= $1 AND first_at < $2 AND ($3::text IS NULL OR client = $3)
+         ORDER BY last_at DESC, server_id, client, version, commit_hash LIMIT $4";
+    let (from, to) = period.millis();
+    let most = signed(MAX_SIGHTINGS as u64);
+    let rows = moment.query(select, &[&from, &to, &client, &most]).await?;
+    let seen = rows.iter().map(|row| {
+        let of = SightingKey {
+            server_id: row.try_get(0)?,
+            client: row.try_get(1)?,
+            version: row.try_get(2)?,
+            commit: row.try_get(3)?,
+        };
+        Ok(Sighting { of, first: row.try_get(4)?, last: row.try_get(5)? })
+    });
+    seen.collect()
 }
 
 /// Rows of day, metric, how often and how much, in order.
@@ -75,21 +121,31 @@ fn by_day(rows: &[Row]) -> Result<Vec<(i64, Metric, CountSum)>, Error> {
 }
 
 /// The latest of each pile of texts, newest first.
-async fn recent(moment: &Transaction<'_>, period: Period) -> Result<Vec<RecordedEvent>, Error> {
+async fn recent(
+    moment: &Transaction<'_>,
+    period: Period,
+    client: Option<&str>,
+) -> Result<Vec<RecordedEvent>, Error> {
     let (from, to) = period.millis();
     let most = signed(MAX_RECENT_EVENTS as u64);
     let much = signed(MAX_TEXT_BYTES as u64);
     // How long a text is stands beside it: those that are too much are not even looked at.
-    let select = "SELECT body, at FROM (
+    // With a client and without, there is an index for it.
+    let of = if client.is_some() { "client_name = $6 AND pile <> ''" } else { "$6::text IS NULL" };
+    let select = format!(
+        "SELECT body, at FROM (
              SELECT body, at, SUM(octet_length(body)) OVER
                  (ORDER BY at DESC, event_id DESC ROWS UNBOUNDED PRECEDING) AS so_far
-             FROM (SELECT body, at, event_id FROM events WHERE pile = $1 AND at >= $2 AND at < $3
+             FROM (SELECT body, at, event_id FROM events
+                 WHERE {of} AND pile = $1 AND at >= $2 AND at < $3
                  ORDER BY at DESC, event_id DESC LIMIT $4) AS latest) AS summed
-         WHERE so_far <= $5";
-    let select = moment.prepare(select).await?;
+         WHERE so_far <= $5"
+    );
+    let select = moment.prepare(&select).await?;
     let mut found = Vec::new();
     for pile in TEXT_KINDS {
-        read(&moment.query(&select, &[&pile, &from, &to, &most, &much]).await?, &mut found)?;
+        let rows = moment.query(&select, &[&pile, &from, &to, &most, &much, &client]).await?;
+        read(&rows, &mut found)?;
     }
     for (_, recorded) in &mut found {
         limits::brief(recorded);
@@ -109,27 +165,30 @@ fn read(rows: &[Row], found: &mut Vec<(i64, RecordedEvent)>) -> Result<(), Error
 }
 
 pub(super) async fn story(
-    client: &mut Client,
+    connection: &mut Client,
     skill: &str,
     period: Period,
+    client: Option<&str>,
     limit: usize,
 ) -> Result<Story, Error> {
-    let moment = moment(client).await?;
+    let moment = moment(connection).await?;
     // Day by day and metric by metric, each is one place in the index; a range of days would be all skills' counts.
     let days = "SELECT c.day, c.metric, SUM(c.n)::bigint, LEAST(SUM(c.total), 9e18)::bigint
          FROM generate_series($1::bigint, $2::bigint) AS d (day)
          CROSS JOIN unnest($4::text[]) AS m (metric)
          CROSS JOIN LATERAL (SELECT * FROM counts WHERE counts.day = d.day
-             AND counts.metric = m.metric AND counts.subject = $3 OFFSET 0) AS c
+             AND counts.metric = m.metric AND counts.subject = $3
+             AND ($5::text IS NULL OR counts.client = $5) OFFSET 0) AS c
          GROUP BY c.day, c.metric";
     let metrics: Vec<&str> = metrics_of_skills().collect();
-    let days = moment.query(days, &[&period.from, &period.to, &skill, &metrics]).await?;
+    let days = moment.query(days, &[&period.from, &period.to, &skill, &metrics, &client]).await?;
     let days = by_day(&days)?;
     let (from, to) = period.millis();
     let limit = signed(limit as u64);
     let select = "SELECT body, at FROM events WHERE skill = $1 AND at >= $2 AND at < $3
+         AND ($5::text IS NULL OR client_name = $5)
          ORDER BY at DESC, event_id DESC LIMIT $4";
     let mut found = Vec::new();
-    read(&moment.query(select, &[&skill, &from, &to, &limit]).await?, &mut found)?;
+    read(&moment.query(select, &[&skill, &from, &to, &limit, &client]).await?, &mut found)?;
     Ok(Story { days, recent: found.into_iter().map(|(_, recorded)| recorded).collect() })
 }

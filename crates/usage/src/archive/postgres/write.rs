@@ -5,13 +5,14 @@ use tokio_postgres::{Client, Error, Statement, Transaction};
 
 use super::{
     super::{
-        ArchiveError, Taken,
-        cardinality::{self, CardinalityLimit},
+        ArchiveError, Sighting, Taken,
+        cardinality::{self, CardinalityLimit, ClientLimit},
         group::{Count, IncomingBatch, TakenReply, WriteGroup, answer, signed},
         schema,
     },
     Config, REQUEST_TIMEOUT, TIMED_OUT, is_passing, with_cause,
 };
+use crate::tally::Metric;
 
 /// Held while tables are made: the letters of `skills`.
 const MIGRATION_LOCK: i64 = 0x73_6b_69_6c_6c_73;
@@ -54,7 +55,9 @@ struct WriteConnection {
     client: Client,
     insert: Statement,
     add: Statement,
+    see: Statement,
     cardinality: CardinalityLimit,
+    clients: ClientLimit,
 }
 
 /// Writes what waits until the last sender is gone.
@@ -114,18 +117,30 @@ async fn opened(config: &Config) -> Result<WriteConnection, ArchiveError> {
             .await?;
         let add = client
             .prepare(
-                "INSERT INTO counts (day, metric, subject, detail, bucket, n, total)
+                "INSERT INTO counts (day, metric, subject, detail, bucket, client, n, total)
                  SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[],
-                 $6::bigint[], $7::bigint[])
-                 ON CONFLICT (day, metric, subject, detail, bucket)
+                 $6::text[], $7::bigint[], $8::bigint[])
+                 ON CONFLICT (day, metric, subject, detail, bucket, client)
                  DO UPDATE SET n = counts.n + excluded.n,
                  total = LEAST(counts.total::numeric + excluded.total, 9e18)::bigint",
             )
             .await?;
-        Ok((insert, add))
+        let see = client
+            .prepare(
+                "INSERT INTO sightings (server_id, client, version, commit_hash, first_at, last_at)
+                 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[],
+                 $6::bigint[])
+                 ON CONFLICT (server_id, client, version, commit_hash)
+                 DO UPDATE SET first_at = LEAST(sightings.first_at, excluded.first_at),
+                 last_at = GREATEST(sightings.last_at, excluded.last_at)",
+            )
+            .await?;
+        Ok((insert, add, see))
     };
-    let (insert, add) = prepared.await.map_err(|error: Error| config.failed(with_cause(&error)))?;
-    Ok(WriteConnection { client, insert, add, cardinality: CardinalityLimit::default() })
+    let (insert, add, see) =
+        prepared.await.map_err(|error: Error| config.failed(with_cause(&error)))?;
+    let (cardinality, clients) = (CardinalityLimit::default(), ClientLimit::default());
+    Ok(WriteConnection { client, insert, add, see, cardinality, clients })
 }
 
 async fn write(line: &mut WriteConnection, group: &WriteGroup) -> Result<Vec<Taken>, Error> {
@@ -155,10 +170,27 @@ async fn write(line: &mut WriteConnection, group: &WriteGroup) -> Result<Vec<Tak
             *new = true;
         }
     }
-    let counts = fitted(&transaction, &mut line.cardinality, group.counts(&new)).await?;
+    let counts = of_known_clients(&transaction, &mut line.clients, group.counts(&new)).await?;
+    let counts = fitted(&transaction, &mut line.cardinality, counts).await?;
     add(&transaction, &line.add, &counts).await?;
+    see(&transaction, &line.see, &group.sightings(&new)).await?;
     transaction.commit().await?;
     Ok(group.taken(&new))
+}
+
+/// These counts, of as many clients of a day as the limit allows.
+async fn of_known_clients(
+    transaction: &Transaction<'_>,
+    limit: &mut ClientLimit,
+    counts: Vec<Count>,
+) -> Result<Vec<Count>, Error> {
+    let select = "SELECT DISTINCT client FROM counts WHERE day = $1 AND metric = $2";
+    for day in limit.unknown_days(&counts) {
+        let rows = transaction.query(select, &[&day, &Metric::Event.word()]).await?;
+        let clients = rows.iter().map(|row| row.try_get(0));
+        limit.found(day, clients.collect::<Result<Vec<String>, Error>>()?);
+    }
+    Ok(limit.fitted(counts))
 }
 
 /// These counts, as many different ones as the limit allows.
@@ -196,12 +228,15 @@ async fn known(
     let subjects: Vec<&str> = part.iter().map(|count| &*count.key.subject).collect();
     let details: Vec<&str> = part.iter().map(|count| &*count.key.detail).collect();
     let buckets: Vec<i64> = part.iter().map(|count| i64::from(count.key.bucket)).collect();
+    let clients: Vec<&str> = part.iter().map(|count| &*count.client).collect();
     let select = "SELECT EXISTS (SELECT FROM counts WHERE counts.day = $1 AND counts.metric = $2
              AND counts.subject = w.subject AND counts.detail = w.detail
-             AND counts.bucket = w.bucket)
-         FROM unnest($3::text[], $4::text[], $5::bigint[]) WITH ORDINALITY
-             AS w (subject, detail, bucket, place) ORDER BY w.place";
-    let rows = transaction.query(select, &[&day, &metric, &subjects, &details, &buckets]).await?;
+             AND counts.bucket = w.bucket AND counts.client = w.client)
+         FROM unnest($3::text[], $4::text[], $5::bigint[], $6::text[]) WITH ORDINALITY
+             AS w (subject, detail, bucket, client, place) ORDER BY w.place";
+    let rows = transaction
+        .query(select, &[&day, &metric, &subjects, &details, &buckets, &clients])
+        .await?;
     rows.iter().map(|row| row.try_get(0)).collect()
 }
 
@@ -216,10 +251,32 @@ async fn add(
     let subjects: Vec<&str> = counts.iter().map(|count| &*count.key.subject).collect();
     let details: Vec<&str> = counts.iter().map(|count| &*count.key.detail).collect();
     let buckets = of(|count| i64::from(count.key.bucket));
+    let clients: Vec<&str> = counts.iter().map(|count| &*count.client).collect();
     let n = of(|count| signed(count.sum.n));
     let totals = of(|count| signed(count.sum.total));
     transaction
-        .execute(statement, &[&days, &metrics, &subjects, &details, &buckets, &n, &totals])
+        .execute(
+            statement,
+            &[&days, &metrics, &subjects, &details, &buckets, &clients, &n, &totals],
+        )
+        .await
+        .map(drop)
+}
+
+async fn see(
+    transaction: &Transaction<'_>,
+    statement: &Statement,
+    sightings: &[Sighting],
+) -> Result<(), Error> {
+    let of = |name: fn(&Sighting) -> &str| sightings.iter().map(name).collect::<Vec<&str>>();
+    let servers = of(|seen| &seen.of.server_id);
+    let clients = of(|seen| &seen.of.client);
+    let versions = of(|seen| &seen.of.version);
+    let commits = of(|seen| &seen.of.commit);
+    let first: Vec<i64> = sightings.iter().map(|seen| seen.first).collect();
+    let last: Vec<i64> = sightings.iter().map(|seen| seen.last).collect();
+    transaction
+        .execute(statement, &[&servers, &clients, &versions, &commits, &first, &last])
         .await
         .map(drop)
 }
@@ -243,4 +300,9 @@ pub(super) async fn forget_counts(client: &Client, oldest: i64) -> Result<u64, E
             &[&oldest],
         )
         .await
+}
+
+/// Forgets what servers were last seen with before this moment.
+pub(super) async fn forget_sightings(client: &Client, oldest: i64) -> Result<u64, Error> {
+    client.execute("DELETE FROM sightings WHERE last_at < $1", &[&oldest]).await
 }

@@ -23,7 +23,7 @@ use write::{SqliteWriter, WriteJob, made, migrate};
 
 use super::{
     ArchiveError, Evidence, Keep, Period, Story, Taken,
-    cardinality::CardinalityLimit,
+    cardinality::{CardinalityLimit, ClientLimit},
     group::{IncomingBatch, MAX_WAITING_BATCHES, TakenReply},
     schema,
 };
@@ -60,6 +60,7 @@ impl Sqlite {
                 connection,
                 keep,
                 cardinality: CardinalityLimit::default(),
+                clients: ClientLimit::default(),
             };
             let thread = thread::Builder::new()
                 .name("sqlite".to_owned())
@@ -76,7 +77,8 @@ impl Sqlite {
         blocking(move || {
             let sqlite = Self::reading(path, Keep::default(), None)?;
             let version = version(&lock(&sqlite.counts)).map_err(|error| sqlite.failed(error))?;
-            newest(&sqlite.file, version).map(|()| sqlite)
+            newest(&sqlite.file, version)?;
+            not_older(&sqlite.file, version).map(|()| sqlite)
         })
         .await
     }
@@ -122,12 +124,20 @@ impl Sqlite {
     }
 
     /// See [`Archive::evidence`](super::Archive::evidence).
-    pub async fn evidence(&self, period: Period) -> Result<Evidence, ArchiveError> {
-        let counts = self.read(&self.counts, move |connection| read::counted(connection, period));
-        let texts = self.read(&self.texts, move |connection| read::recent(connection, period));
-        let (mut evidence, texts) = tokio::try_join!(counts, texts)?;
-        evidence.recent = texts;
-        Ok(evidence)
+    pub async fn evidence(
+        &self,
+        period: Period,
+        client: Option<&str>,
+    ) -> Result<Evidence, ArchiveError> {
+        let client = client.map(str::to_owned);
+        let of = client.clone();
+        let counts = self
+            .read(&self.counts, move |connection| read::counted(connection, period, of.as_deref()));
+        let of = client.clone();
+        let texts = self
+            .read(&self.texts, move |connection| read::recent(connection, period, of.as_deref()));
+        let (counted, recent) = tokio::try_join!(counts, texts)?;
+        Ok(Evidence { client, recent, ..counted })
     }
 
     /// See [`Archive::story`](super::Archive::story).
@@ -135,12 +145,15 @@ impl Sqlite {
         &self,
         skill: &str,
         period: Period,
+        client: Option<&str>,
         limit: usize,
     ) -> Result<Story, ArchiveError> {
-        let skill = skill.to_owned();
+        let (skill, client) = (skill.to_owned(), client.map(str::to_owned));
         let period = period.bounded();
-        self.read(&self.counts, move |connection| read::story(connection, &skill, period, limit))
-            .await
+        self.read(&self.counts, move |connection| {
+            read::story(connection, &skill, period, client.as_deref(), limit)
+        })
+        .await
     }
 
     /// See [`Archive::answers`](super::Archive::answers).
@@ -185,10 +198,23 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
     Ok(version.unwrap_or(0))
 }
 
+/// The version of the tables that this program makes.
+fn known_version() -> i64 {
+    i64::try_from(schema::SQLITE.len()).unwrap_or(i64::MAX)
+}
+
 fn newest(file: &Path, version: i64) -> Result<(), ArchiveError> {
-    let known = i64::try_from(schema::SQLITE.len()).unwrap_or(i64::MAX);
+    let known = known_version();
     if version > known {
         return Err(ArchiveError::Newer { place: place(file), version, known });
+    }
+    Ok(())
+}
+
+fn not_older(file: &Path, version: i64) -> Result<(), ArchiveError> {
+    let known = known_version();
+    if version < known {
+        return Err(ArchiveError::Older { place: place(file), version, known });
     }
     Ok(())
 }
@@ -220,5 +246,52 @@ async fn blocking<T: Send + 'static>(
             reason: error.to_string(),
             hint: "this is a bug in skills-mcp; please report it",
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::params;
+    use skills_testkit::Home;
+
+    use super::*;
+    use crate::tally::Metric;
+
+    #[test]
+    fn c07_tables_of_an_older_program_are_brought_up_to_date_when_they_are_opened_to_write() {
+        let home = Home::new();
+        let file = home.path().join("events.db");
+        let connection = Connection::open(&file).unwrap();
+        connection.execute_batch(schema::META).unwrap();
+        connection.execute_batch(schema::SQLITE[0]).unwrap();
+        let insert = "INSERT INTO meta VALUES (?1, 1)";
+        connection.execute(insert, [schema::VERSION]).unwrap();
+        let insert = "INSERT INTO counts VALUES (20500, 'served', 'a', 'codex', 0, 3, 900)";
+        connection.execute(insert, []).unwrap();
+        let insert =
+            "INSERT INTO events VALUES (?1, ?2, ?2, 'refresh', '', 'dev-ada', 'codex', NULL, '{}')";
+        let at = 20_500 * clock::DAY_MILLIS;
+        connection.execute(insert, params![[7_u8; 16], at]).unwrap();
+        connection.execute(insert, params![[8_u8; 16], at + 5]).unwrap();
+        drop(connection);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let refused = Sqlite::look(&file).await.unwrap_err();
+            assert!(matches!(refused, ArchiveError::Older { version: 1, .. }), "{refused}");
+            assert!(refused.hint().contains("skills-mcp collect"));
+            let archive = Sqlite::open(&file, Keep::default()).await.unwrap();
+            let period = Period { from: 20_500, to: 20_500 };
+            let evidence = archive.evidence(period, None).await.unwrap();
+            let counted: Vec<_> = evidence.tally.iter().collect();
+            let [(key, sum)] = counted.as_slice() else { panic!("{counted:?}") };
+            assert_eq!((key.metric, &*key.subject, &*key.detail), (Metric::Served, "a", "codex"));
+            assert_eq!((sum.n, sum.total), (3, 900));
+            let [seen] = evidence.sightings.as_slice() else { panic!("{:?}", evidence.sightings) };
+            assert_eq!((&*seen.of.server_id, &*seen.of.client), ("dev-ada", "codex"));
+            assert_eq!((seen.first, seen.last), (at, at + 5));
+            let of_one = archive.evidence(period, Some("codex")).await.unwrap();
+            assert!(of_one.tally.is_empty(), "who was served was not counted then");
+        });
+        assert!(runtime.block_on(Sqlite::look(&file)).is_ok());
     }
 }

@@ -9,14 +9,14 @@ use tokio::sync::mpsc;
 
 use super::{
     super::{
-        ArchiveError, Keep, Taken, all_text_kinds,
-        cardinality::{self, CardinalityLimit},
+        ArchiveError, Keep, Sighting, Taken, all_text_kinds,
+        cardinality::{self, CardinalityLimit, ClientLimit},
         group::{Count, IncomingBatch, TakenReply, WriteGroup, answer, signed},
         schema,
     },
     BUSY_TIMEOUT, failed, newest, version,
 };
-use crate::tally::CountKey;
+use crate::tally::{CountKey, Metric};
 
 /// So many events are forgotten in one transaction.
 const MAX_PRUNED_EVENTS: i64 = 500;
@@ -35,6 +35,7 @@ pub(super) struct SqliteWriter {
     pub(super) connection: Connection,
     pub(super) keep: Keep,
     pub(super) cardinality: CardinalityLimit,
+    pub(super) clients: ClientLimit,
 }
 
 impl SqliteWriter {
@@ -70,8 +71,10 @@ impl SqliteWriter {
         let transaction =
             self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let new = inserted(&transaction, group)?;
-        let counts = fitted(&transaction, &mut self.cardinality, group.counts(&new))?;
+        let counts = of_known_clients(&transaction, &mut self.clients, group.counts(&new))?;
+        let counts = fitted(&transaction, &mut self.cardinality, counts)?;
         add(&transaction, &counts)?;
+        see(&transaction, &group.sightings(&new))?;
         transaction.commit()?;
         Ok(group.taken(&new))
     }
@@ -88,6 +91,8 @@ impl SqliteWriter {
                 return Ok(true);
             }
         }
+        let oldest = self.keep.events_from(now);
+        self.connection.execute("DELETE FROM sightings WHERE last_at < ?1", [oldest])?;
         let forgotten = self.connection.execute(
             "DELETE FROM counts WHERE day = (SELECT MIN(day) FROM counts) AND day < ?1",
             [self.keep.counts_from(now)],
@@ -119,6 +124,21 @@ fn inserted(connection: &Connection, group: &WriteGroup) -> rusqlite::Result<Vec
         new.push(inserted > 0);
     }
     Ok(new)
+}
+
+/// These counts, of as many clients of a day as the limit allows.
+fn of_known_clients(
+    connection: &Connection,
+    limit: &mut ClientLimit,
+    counts: Vec<Count>,
+) -> rusqlite::Result<Vec<Count>> {
+    let mut select = connection
+        .prepare_cached("SELECT DISTINCT client FROM counts WHERE day = ?1 AND metric = ?2")?;
+    for day in limit.unknown_days(&counts) {
+        let clients = select.query_map(params![day, Metric::Event.word()], |row| row.get(0))?;
+        limit.found(day, clients.collect::<rusqlite::Result<Vec<String>>>()?);
+    }
+    Ok(limit.fitted(counts))
 }
 
 /// These counts, as many different ones as the limit allows.
@@ -154,25 +174,38 @@ fn fitted(
 fn known(connection: &Connection, part: &[Count]) -> rusqlite::Result<Vec<bool>> {
     let mut select = connection.prepare_cached(
         "SELECT 1 FROM counts WHERE day = ?1 AND metric = ?2 AND subject = ?3 AND detail = ?4
-         AND bucket = ?5",
+         AND bucket = ?5 AND client = ?6",
     )?;
-    let exists = |Count { day, key, .. }: &Count| {
+    let exists = |Count { day, key, client, .. }: &Count| {
         let CountKey { metric, subject, detail, bucket } = key;
-        select.exists(params![day, metric.word(), subject, detail, bucket])
+        select.exists(params![day, metric.word(), subject, detail, bucket, client])
     };
     part.iter().map(exists).collect()
 }
 
 fn add(connection: &Connection, counts: &[Count]) -> rusqlite::Result<()> {
     let mut add = connection.prepare_cached(
-        "INSERT INTO counts (day, metric, subject, detail, bucket, n, total)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        "INSERT INTO counts (day, metric, subject, detail, bucket, client, n, total)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT DO UPDATE SET n = n + excluded.n, total = total + excluded.total",
     )?;
-    for Count { day, key, sum } in counts {
+    for Count { day, key, client, sum } in counts {
         let CountKey { metric, subject, detail, bucket } = key;
         let (n, total) = (signed(sum.n), signed(sum.total));
-        add.execute(params![day, metric.word(), subject, detail, bucket, n, total])?;
+        add.execute(params![day, metric.word(), subject, detail, bucket, client, n, total])?;
+    }
+    Ok(())
+}
+
+fn see(connection: &Connection, sightings: &[Sighting]) -> rusqlite::Result<()> {
+    let mut see = connection.prepare_cached(
+        "INSERT INTO sightings (server_id, client, version, commit_hash, first_at, last_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT DO UPDATE SET first_at = MIN(first_at, excluded.first_at),
+         last_at = MAX(last_at, excluded.last_at)",
+    )?;
+    for Sighting { of, first, last } in sightings {
+        see.execute(params![of.server_id, of.client, of.version, of.commit, first, last])?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Every number of a report, from events made by hand.
 
 mod advice;
+mod servers;
 
 use serde_json::{Value, json};
 

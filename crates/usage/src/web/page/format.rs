@@ -11,6 +11,11 @@ pub(super) use skills_page::format::{
 use super::MAX_ROWS;
 use crate::report::{AdviceKind, Rate};
 
+/// So much of a commit is shown.
+const SHORT_COMMIT_CHARS: usize = 12;
+/// So many names are shown in one cell.
+const MAX_LISTED_NAMES: usize = 4;
+
 /// A share in whole percent.
 pub(super) fn percent(share: impl Share) -> String {
     share.share().map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", share * 100.0))
@@ -73,6 +78,25 @@ pub(super) fn beyond(all: impl Whole, shown: impl Whole) -> u64 {
     if shown == MAX_ROWS as u64 { all.whole().saturating_sub(shown) } else { 0 }
 }
 
+/// A moment to the minute.
+pub(super) fn minute(timestamp: impl AsRef<str>) -> String {
+    let timestamp = timestamp.as_ref();
+    timestamp.get(..16).unwrap_or(timestamp).replace('T', " ")
+}
+
+/// As much of a commit as tells it from others.
+pub(super) fn commit(hash: impl AsRef<str>) -> String {
+    hash.as_ref().chars().take(SHORT_COMMIT_CHARS).collect()
+}
+
+/// Some names, and how many more there are.
+pub(super) fn list(names: &[String]) -> String {
+    let shown = names.get(..MAX_LISTED_NAMES).unwrap_or(names);
+    let more = names.len() - shown.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
+
 /// A kind of advice in words.
 pub(super) fn kind(kind: impl Borrow<AdviceKind>) -> &'static str {
     match kind.borrow() {
@@ -115,6 +139,16 @@ mod tests {
     fn durations_and_shares_read_well() {
         assert_eq!((millis(Some(12.4)), millis(2_345.0)), ("12 ms".into(), "2.35 s".into()));
         assert_eq!((micros(Some(950.0)), micros(12_345.0)), ("950 µs".into(), "12.3 ms".into()));
+        assert_eq!(minute("2026-02-18T14:30:59.000Z"), "2026-02-18 14:30");
+        assert_eq!(
+            (minute("soon"), commit("0123456789abcdef")),
+            ("soon".into(), "0123456789ab".into())
+        );
+        let names: Vec<String> = ["a", "b", "c", "d", "e"].map(str::to_owned).into();
+        assert_eq!(
+            (list(&names[..2]), list(&names)),
+            ("a, b".into(), "a, b, c, d and 1 more".into())
+        );
         assert_eq!((percent(0.826), percent(None::<f64>)), ("83 %".to_owned(), "–".to_owned()));
     }
 

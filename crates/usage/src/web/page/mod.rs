@@ -7,6 +7,7 @@
 mod format;
 mod overview;
 mod proposals;
+mod scope;
 mod skill;
 mod svg;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use axum::{
     routing::get,
 };
 use overview::ReportSection;
+use scope::PageScope;
 use serde::{Deserialize, Serialize};
 use skills_http::{
     guard::{GuardRefusal, HttpGuard},
@@ -92,6 +94,8 @@ struct PageQuery {
     name: Option<String>,
     #[serde(default)]
     of: Option<String>,
+    #[serde(default)]
+    client: Option<String>,
 }
 
 /// The pages under `/`, behind this guard.
@@ -129,7 +133,7 @@ pub(super) fn login(wrong: bool) -> Response {
     let asked = LoginPage {
         frame: Frame::default(),
         wrong,
-        days: DEFAULT_DAYS,
+        scope: &PageScope::of_all(DEFAULT_DAYS),
         here: "/?",
         periods: &[],
         enough: MIN_OBSERVATIONS,
@@ -142,18 +146,19 @@ fn typed(kind: &'static str, text: &'static str) -> Response {
 }
 
 async fn first(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
-    let days = asked.days();
+    let scope = asked.scope();
     let frame = maker.pages.frame();
     // An address with a period asks for the statistics, however few there are.
     let may_lead_on =
         asked.days.is_none() && maker.pages.catalog_pages == CatalogPages::BeforeNothing;
-    let made = maker.made(days, None, move |data| {
-        if may_lead_on && data.report.totals.events == 0 {
-            return Redirect::to(PageGroup::Skills.address()).into_response();
-        }
-        page(overview::overview(&data.report, days, frame))
-    });
-    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days, frame))
+    maker
+        .page(scope, frame, None, move |data, scope| {
+            if may_lead_on && data.report.totals.events == 0 {
+                return Redirect::to(PageGroup::Skills.address()).into_response();
+            }
+            page(overview::overview(&data.report, scope, frame))
+        })
+        .await
 }
 
 /// The same for programs, of any number of days.
@@ -162,7 +167,11 @@ async fn stats(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuer
     let Some(days) = days.filter(|days| (1..=MAX_DAYS).contains(days)) else {
         return error(StatusCode::BAD_REQUEST, &format!("`days` is a number from 1 to {MAX_DAYS}"));
     };
-    let made = maker.made(days, None, |data| {
+    let scope = PageScope { days, client: asked.client() };
+    let made = maker.made(scope, None, |data, scope| {
+        if let Some(reason) = scope.unknown_client(&data.report) {
+            return error(StatusCode::NOT_FOUND, &reason);
+        }
         let left_out = shortened(&mut data.report);
         json(StatusCode::OK, &StatsBody { report: &data.report, left_out })
     });
@@ -203,51 +212,57 @@ fn shortened(report: &mut UsageReport) -> usize {
         cut(&mut report.scripts),
         cut(&mut report.latency),
         cut(&mut report.clients),
+        cut(&mut report.callers),
     ];
     unused + findings + lists.into_iter().sum::<usize>()
 }
 
 async fn all(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
-    let days = asked.days();
+    let scope = asked.scope();
     let frame = maker.pages.frame();
     let name = asked.of.unwrap_or_default();
     let Some(section) = ReportSection::of(&name) else {
         let message = "There is no such list. The overview leads to those there are.";
-        return error_page(StatusCode::NOT_FOUND, "No such list", message, days, frame);
+        return error_page(StatusCode::NOT_FOUND, "No such list", message, &scope, frame);
     };
-    let made = maker.made(days, None, move |data| {
-        page(overview::all(&data.report, section, &name, days, frame))
-    });
-    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days, frame))
+    maker
+        .page(scope, frame, None, move |data, scope| {
+            page(overview::all(&data.report, section, &name, scope, frame))
+        })
+        .await
 }
 
 async fn one(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
-    let days = asked.days();
+    let scope = asked.scope();
     let frame = maker.pages.frame();
     let Some(name) = asked.name.filter(|name| !name.is_empty()) else {
         let message = "The address names no skill. The overview leads to those there are.";
-        return error_page(StatusCode::NOT_FOUND, "No skill named", message, days, frame);
+        return error_page(StatusCode::NOT_FOUND, "No skill named", message, &scope, frame);
     };
-    let made = maker.made(days, Some(name.clone()), move |data| {
-        let data = skill::SkillPageData {
-            name: &name,
-            days,
-            report: &data.report,
-            evidence: &data.evidence,
-            story: &data.story,
-            catalog: data.snapshot.as_deref(),
-            frame,
-        };
-        page(skill::skill(&data))
-    });
-    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days, frame))
+    let of_skill = Some(name.clone());
+    maker
+        .page(scope, frame, of_skill, move |data, scope| {
+            let data = skill::SkillPageData {
+                name: &name,
+                scope,
+                report: &data.report,
+                evidence: &data.evidence,
+                story: &data.story,
+                catalog: data.snapshot.as_deref(),
+                frame,
+            };
+            page(skill::skill(&data))
+        })
+        .await
 }
 
 async fn proposed(State(maker): State<Arc<PageMaker>>, Query(asked): Query<PageQuery>) -> Response {
-    let days = asked.days();
+    let scope = asked.scope();
     let frame = maker.pages.frame();
-    let made = maker.made(days, None, move |data| page(proposals::proposals(data, days, frame)));
-    made.await.unwrap_or_else(|unavailable_page| unavailable_page.page(days, frame))
+    let proposed = move |data: &mut PageData, scope: &PageScope| {
+        page(proposals::proposals(data, scope, frame))
+    };
+    maker.page(scope, frame, None, proposed).await
 }
 
 /// What one request looked at.
@@ -265,24 +280,44 @@ struct PageMaker {
 }
 
 impl PageMaker {
-    /// An answer made of the last so many days, today included, and of one skill's story. Counting and writing take
-    /// their time, on a thread that has it.
+    /// A page for people, or one that says why there is none.
+    async fn page(
+        &self,
+        scope: PageScope,
+        frame: Frame,
+        skill: Option<String>,
+        make: impl FnOnce(&mut PageData, &PageScope) -> Response + Send + 'static,
+    ) -> Response {
+        let answer = self.made(scope.clone(), skill, move |data, scope| {
+            match scope.unknown_client(&data.report) {
+                Some(reason) => {
+                    error_page(StatusCode::NOT_FOUND, "No such client", &reason, scope, frame)
+                }
+                None => make(data, scope),
+            }
+        });
+        answer.await.unwrap_or_else(|unavailable_page| unavailable_page.page(&scope, frame))
+    }
+
+    /// An answer made of the last so many days, today included, of all clients or of one, and of one skill's story.
+    /// Counting and writing take their time, on a thread that has it.
     async fn made(
         &self,
-        days: u64,
+        scope: PageScope,
         skill: Option<String>,
-        make: impl FnOnce(&mut PageData) -> Response + Send + 'static,
+        make: impl FnOnce(&mut PageData, &PageScope) -> Response + Send + 'static,
     ) -> Result<Response, PageUnavailable> {
         let place = timeout(REPORT_SLOT_TIMEOUT, self.places.acquire()).await;
         let _place =
             place.map_err(|_| PageUnavailable::Busy)?.map_err(|_| PageUnavailable::Busy)?;
         let Pages { archive, catalog, .. } = &self.pages;
         let today = clock::today();
-        let period = Period::last(days, today);
-        let evidence = archive.evidence(period).await?;
+        let period = Period::last(scope.days, today);
+        let client = scope.client.as_deref();
+        let evidence = archive.evidence(period, client).await?;
         let story = match skill {
             // Only its days: requests and answers are among the evidence.
-            Some(skill) => archive.story(&skill, period, 0).await?,
+            Some(skill) => archive.story(&skill, period, client, 0).await?,
             None => Story::default(),
         };
         let snapshot = match catalog {
@@ -292,7 +327,7 @@ impl PageMaker {
         let work = move || {
             let known = snapshot.as_deref().map(|snapshot| CatalogSummary::of(snapshot.catalog()));
             let report = UsageReport::of(&evidence, known.as_ref(), period, today);
-            make(&mut PageData { evidence, story, snapshot, report })
+            make(&mut PageData { evidence, story, snapshot, report }, &scope)
         };
         Ok(spawn_blocking(work).await.unwrap_or_else(|error| {
             tracing::error!(%error, "a page could not be made");
@@ -322,7 +357,7 @@ impl PageUnavailable {
         }
     }
 
-    fn page(&self, days: u64, frame: Frame) -> Response {
+    fn page(&self, scope: &PageScope, frame: Frame) -> Response {
         let (title, message) = match self {
             Self::Busy => ("Too many at once", "Others are being answered. Come again soon."),
             Self::Unread => (
@@ -330,17 +365,23 @@ impl PageUnavailable {
                 "The archive does not answer. The log of this server says why.",
             ),
         };
-        let mut response = error_page(StatusCode::SERVICE_UNAVAILABLE, title, message, days, frame);
+        let mut response =
+            error_page(StatusCode::SERVICE_UNAVAILABLE, title, message, scope, frame);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         response
     }
 }
 
 impl PageQuery {
-    /// One of the periods; the usual one where it is none of them.
-    fn days(&self) -> u64 {
+    /// One of the periods, the usual one where it is none of them; and the client, where it names one.
+    fn scope(&self) -> PageScope {
         let asked = self.days.as_deref().and_then(|days| days.parse().ok());
-        asked.filter(|days| PERIODS.contains(days)).unwrap_or(DEFAULT_DAYS)
+        let days = asked.filter(|days| PERIODS.contains(days)).unwrap_or(DEFAULT_DAYS);
+        PageScope { days, client: self.client() }
+    }
+
+    fn client(&self) -> Option<String> {
+        self.client.clone().filter(|client| !client.is_empty())
     }
 }
 
@@ -349,7 +390,7 @@ impl PageQuery {
 struct LoginPage<'a> {
     frame: Frame,
     wrong: bool,
-    days: u64,
+    scope: &'a PageScope,
     here: &'a str,
     periods: &'a [u64],
     enough: u64,
@@ -361,7 +402,7 @@ struct ErrorPage<'a> {
     frame: Frame,
     title: &'a str,
     message: &'a str,
-    days: u64,
+    scope: &'a PageScope,
     here: &'a str,
     periods: &'a [u64],
     enough: u64,
@@ -377,12 +418,18 @@ fn page(rendered: askama::Result<String>) -> Response {
     }
 }
 
-fn error_page(status: StatusCode, title: &str, message: &str, days: u64, frame: Frame) -> Response {
+fn error_page(
+    status: StatusCode,
+    title: &str,
+    message: &str,
+    scope: &PageScope,
+    frame: Frame,
+) -> Response {
     let error_page = ErrorPage {
         frame,
         title,
         message,
-        days,
+        scope,
         here: "/?",
         periods: &PERIODS,
         enough: MIN_OBSERVATIONS,

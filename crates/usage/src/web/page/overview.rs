@@ -4,7 +4,7 @@ use askama::Template;
 use skills_page::frame::Frame;
 
 use super::{
-    MAX_ROWS, PERIODS, format,
+    MAX_ROWS, PERIODS, PageScope, format,
     svg::{Chart, ChartNames, ChartPoint},
 };
 // Named by the templates' settings.
@@ -31,6 +31,8 @@ pub(super) enum ReportSection {
     Patterns,
     Assets,
     Scripts,
+    Clients,
+    Servers,
     Health,
 }
 
@@ -45,6 +47,8 @@ impl ReportSection {
             "patterns" => Self::Patterns,
             "assets" | "unfetched" => Self::Assets,
             "scripts" => Self::Scripts,
+            "clients" => Self::Clients,
+            "servers" => Self::Servers,
             "health" => Self::Health,
             _ => return None,
         })
@@ -59,6 +63,8 @@ impl ReportSection {
             Self::Patterns => "All words that lead to a skill",
             Self::Assets => "All files",
             Self::Scripts => "All scripts",
+            Self::Clients => "All clients",
+            Self::Servers => "All servers",
             Self::Health => "All findings",
         }
     }
@@ -70,7 +76,7 @@ impl ReportSection {
 struct OverviewPage<'a> {
     frame: Frame,
     report: &'a UsageReport,
-    days: u64,
+    scope: &'a PageScope,
     here: &'a str,
     periods: &'a [u64],
     enough: u64,
@@ -89,7 +95,7 @@ struct ReportListPage<'a> {
     frame: Frame,
     section: ReportSection,
     report: &'a UsageReport,
-    days: u64,
+    scope: &'a PageScope,
     here: &'a str,
     periods: &'a [u64],
     enough: u64,
@@ -100,7 +106,11 @@ struct ReportListPage<'a> {
 }
 
 /// The first view.
-pub(super) fn overview(report: &UsageReport, days: u64, frame: Frame) -> askama::Result<String> {
+pub(super) fn overview(
+    report: &UsageReport,
+    scope: &PageScope,
+    frame: Frame,
+) -> askama::Result<String> {
     let points: Vec<ChartPoint> = report
         .days
         .iter()
@@ -109,7 +119,7 @@ pub(super) fn overview(report: &UsageReport, days: u64, frame: Frame) -> askama:
     let page = OverviewPage {
         frame,
         report,
-        days,
+        scope,
         here: "/?",
         periods: &PERIODS,
         enough: MIN_OBSERVATIONS,
@@ -128,14 +138,14 @@ pub(super) fn all(
     report: &UsageReport,
     section: ReportSection,
     name: &str,
-    days: u64,
+    scope: &PageScope,
     frame: Frame,
 ) -> askama::Result<String> {
     let page = ReportListPage {
         frame,
         section,
         report,
-        days,
+        scope,
         here: &format!("/all?of={}&", format::query(name)),
         periods: &PERIODS,
         enough: MIN_OBSERVATIONS,

@@ -4,7 +4,7 @@ use askama::Template;
 use skills_core::{document, route::authoring::propose};
 use skills_page::frame::Frame;
 
-use super::{PERIODS, PageData, format};
+use super::{PERIODS, PageData, PageScope, format};
 use crate::{
     learning::{ProposalText, past_requests},
     report::MIN_OBSERVATIONS,
@@ -19,7 +19,7 @@ const MAX_SHOWN_PROPOSALS: usize = 50;
 #[template(path = "proposals.html")]
 struct ProposalsPage<'a> {
     frame: Frame,
-    days: u64,
+    scope: &'a PageScope,
     here: &'a str,
     periods: &'a [u64],
     enough: u64,
@@ -28,7 +28,11 @@ struct ProposalsPage<'a> {
     proposals: Vec<(ProposalText, Vec<String>)>,
 }
 
-pub(super) fn proposals(data: &PageData, days: u64, frame: Frame) -> askama::Result<String> {
+pub(super) fn proposals(
+    data: &PageData,
+    scope: &PageScope,
+    frame: Frame,
+) -> askama::Result<String> {
     // Evidence has the newest first.
     let mut past = past_requests(data.evidence.recent.iter().rev());
     past.drain(..past.len().saturating_sub(MAX_PROPOSED_REQUESTS));
@@ -45,7 +49,7 @@ pub(super) fn proposals(data: &PageData, days: u64, frame: Frame) -> askama::Res
     });
     let page = ProposalsPage {
         frame,
-        days,
+        scope,
         here: "/proposals?",
         periods: &PERIODS,
         enough: MIN_OBSERVATIONS,

@@ -8,7 +8,7 @@ use skills_core::{
 use skills_page::frame::Frame;
 
 use super::{
-    PERIODS, format,
+    PERIODS, PageScope, format,
     svg::{Chart, ChartNames, ChartPoint},
 };
 use crate::{
@@ -32,7 +32,7 @@ const NAMES: ChartNames = ChartNames {
 /// What a page is made of.
 pub(super) struct SkillPageData<'a> {
     pub(super) name: &'a str,
-    pub(super) days: u64,
+    pub(super) scope: &'a PageScope,
     pub(super) report: &'a UsageReport,
     pub(super) evidence: &'a Evidence,
     pub(super) story: &'a Story,
@@ -45,7 +45,7 @@ pub(super) struct SkillPageData<'a> {
 struct SkillPage<'a> {
     frame: Frame,
     name: &'a str,
-    days: u64,
+    scope: &'a PageScope,
     here: &'a str,
     periods: &'a [u64],
     enough: u64,
@@ -119,7 +119,7 @@ pub(super) fn skill(data: &SkillPageData<'_>) -> askama::Result<String> {
     let page = SkillPage {
         frame: data.frame,
         name,
-        days: data.days,
+        scope: data.scope,
         here: &format!("/skill?name={}&", format::query(name)),
         periods: &PERIODS,
         enough: MIN_OBSERVATIONS,

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use skills_page::frame::{Frame, PageGroup};
 
 use super::{
+    PageScope,
     overview::{ReportSection, all, overview},
     skill::{SkillPageData, skill},
 };
@@ -56,6 +57,12 @@ fn sample() -> Value {
         "scripts": [{"skill": "ui/auth", "file": "check.sh", "runs": 30, "failed": rate(9, 30, Some([0.3, 0.167, 0.479])),
             "refused": 1, "fetched": 2, "p50_ms": 120.4, "p95_ms": 2_210.0}],
         "execution": {"server": 30, "claude": 2, "share": rate(30, 32, Some([0.94, 0.8, 0.98]))},
+        "callers": [{"name": "claude-code", "n": 900}, {"name": "codex", "n": 300}],
+        "servers": [
+            {"server": "dev-ada", "version": "0.10.0", "older_version": false, "commit": "c0ffee0123456789", "older_commit": false,
+                "clients": ["claude-code", "codex"], "calls": 1_000, "last_seen": "2026-02-18T14:30:59.000Z"},
+            {"server": "dev-bob", "version": null, "older_version": true, "commit": null, "older_commit": false,
+                "clients": [], "calls": 234, "last_seen": "2026-02-17T09:00:00.000Z"}],
         "latency": [{"tool": "get_skill", "calls": 70, "p50_us": 350.0, "p95_us": 1_200.0, "p99_us": null}],
         "clients": [{"name": "claude-code", "n": 55}, {"name": "", "n": 5}],
         "health": {"skills": 3, "errors": 1, "warnings": 1, "findings": [
@@ -91,6 +98,10 @@ fn recorded() -> Vec<Value> {
 
 /// Every page of a report and its events.
 fn pages(report: Value, events: &[Value], name: &str) -> Vec<String> {
+    pages_of(&PageScope::of_all(7), report, events, name)
+}
+
+fn pages_of(scope: &PageScope, report: Value, events: &[Value], name: &str) -> Vec<String> {
     let report: UsageReport = serde_json::from_value(report).unwrap();
     let recent: Vec<RecordedEvent> =
         events.iter().map(|event| RecordedEvent::read(&event.to_string()).unwrap()).collect();
@@ -102,16 +113,19 @@ fn pages(report: Value, events: &[Value], name: &str) -> Vec<String> {
     let evidence = Evidence { recent, ..Evidence::default() };
     let told = SkillPageData {
         name,
-        days: 7,
+        scope,
         report: &report,
         evidence: &evidence,
         story: &story,
         catalog: None,
         frame: FRAME,
     };
-    let mut pages = vec![overview(&report, 7, FRAME).unwrap(), skill(&told).unwrap()];
-    for list in ["advice", "skills", "never", "misses", "patterns", "assets", "scripts", "health"] {
-        pages.push(all(&report, ReportSection::of(list).unwrap(), list, 7, FRAME).unwrap());
+    let mut pages = vec![overview(&report, scope, FRAME).unwrap(), skill(&told).unwrap()];
+    for list in [
+        "advice", "skills", "never", "misses", "patterns", "assets", "scripts", "clients",
+        "servers", "health",
+    ] {
+        pages.push(all(&report, ReportSection::of(list).unwrap(), list, scope, FRAME).unwrap());
     }
     pages
 }
@@ -125,7 +139,16 @@ fn with_texts(value: Value, text: &str) -> Value {
             .into_iter()
             .map(|(name, value)| {
                 // Ours, and read by us.
-                let ours = ["kind", "severity", "type", "date", "timestamp", "event_id", "period"];
+                let ours = [
+                    "kind",
+                    "severity",
+                    "type",
+                    "date",
+                    "timestamp",
+                    "event_id",
+                    "period",
+                    "last_seen",
+                ];
                 let value =
                     if ours.contains(&name.as_str()) { value } else { with_texts(value, text) };
                 (name, value)
@@ -163,6 +186,40 @@ fn every_row_leads_somewhere() {
     let finding = rows.iter().find(|row| row.contains("file-missing")).unwrap();
     assert!(finding.contains("href=\"/skill?name=ui/auth&amp;days=7\""), "{finding}");
     assert!(page.contains("Words that lead to a skill") && page.contains("97,751"), "{page}");
+}
+
+#[test]
+fn c07_a_page_of_one_client_says_so_and_every_link_keeps_it_but_those_to_others() {
+    let scope = PageScope { days: 7, client: Some("codex".to_owned()) };
+    for page in pages_of(&scope, sample(), &recorded(), "ui/auth") {
+        assert!(page.contains("Only calls of <strong>codex</strong>."), "{page}");
+        assert!(page.contains("days=7\">Show all clients</a>"), "{page}");
+        for link in page.split("href=\"").skip(1) {
+            let address = link.split('"').next().unwrap();
+            let ours = ["/?", "/all?", "/skill?", "/proposals?"].iter();
+            let is_ours = ours.into_iter().any(|start| address.starts_with(start));
+            let kept = address.contains("client=codex") || address.contains("client=claude-code");
+            let leads_away = link.split('<').next().unwrap().ends_with(">Show all clients")
+                || address == "/?days=30";
+            assert!(!is_ours || kept != leads_away, "{address}: {link:.80}");
+        }
+    }
+    let all = &pages(sample(), &recorded(), "ui/auth")[0];
+    assert!(all.contains("href=\"/?days=7&#38;client=codex\">codex <data value=\"300\""), "{all}");
+    assert!(!all.contains("Only calls of"), "{all}");
+}
+
+#[test]
+fn c07_a_server_that_is_behind_is_marked_in_words() {
+    let page = &pages(sample(), &recorded(), "ui/auth")[0];
+    let row = |server: &str| {
+        let rows = page.split("<tr").find(|row| row.contains(server));
+        rows.unwrap_or_else(|| panic!("{server}: {page}"))
+    };
+    assert!(row("dev-bob").contains(">older version</span>"), "{page}");
+    let ada = row("dev-ada");
+    assert!(!ada.contains("older"), "{ada}");
+    assert!(ada.contains("2026-02-18 14:30") && ada.contains(">c0ffee012345</code>"), "{ada}");
 }
 
 #[test]
@@ -227,7 +284,7 @@ fn pages_need_nothing_from_elsewhere_and_hold_no_styles_or_scripts() {
 #[test]
 fn an_empty_report_says_what_to_do() {
     let report = UsageReport::default();
-    let page = overview(&report, 30, FRAME).unwrap();
+    let page = overview(&report, &PageScope::of_all(30), FRAME).unwrap();
     assert!(page.contains("Nothing was counted in these days"), "{page}");
     assert!(page.contains("enabled: true"), "{page}");
     assert!(page.contains("--dir PATH"), "no catalog is known: {page}");

@@ -105,7 +105,7 @@ fn past(
             Some(address) => Archive::look(&archive_address(address)?).await?,
             None => history(context, options.file.as_deref(), settings)?.0,
         };
-        Ok::<_, Failure>(archive.evidence(period).await?)
+        Ok::<_, Failure>(archive.evidence(period, None).await?)
     })?;
     // Archives give the newest first.
     Ok(past_requests(evidence.recent.iter().rev()))

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use skills_http::client::{HttpClient, is_loopback_host};
+use skills_page::format::query;
 use skills_usage::report::UsageReport;
 
 use crate::{
@@ -15,15 +16,16 @@ const COLLECTOR_TIMEOUT: Duration = Duration::from_mins(1);
 /// So much of what it says besides is shown.
 const MAX_SHOWN_CHARS: usize = 200;
 
-/// The report of the last days. A token goes nowhere where others could read it.
-pub(super) fn report(url: &str, days: u64) -> Result<UsageReport, Failure> {
+/// The report of the last days, of all clients or of one. A token goes nowhere where others could read it.
+pub(super) fn report(url: &str, days: u64, client: Option<&str>) -> Result<UsageReport, Failure> {
     if !is_private(url) {
         return Err(Failure::usage(
             format!("--from is `{}`", shown(url)),
             "use https://HOST, or http:// on this machine; no name or password before the host",
         ));
     }
-    let asked = format!("{}/v1/stats?days={days}", url.trim_end_matches('/'));
+    let only = client.map(|client| format!("&client={}", query(client))).unwrap_or_default();
+    let asked = format!("{}/v1/stats?days={days}{only}", url.trim_end_matches('/'));
     let bearer = secret("ANALYTICS_TOKEN").map(|token| format!("Bearer {token}"));
     let headers: Vec<(&str, &str)> =
         bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect();
@@ -32,10 +34,23 @@ pub(super) fn report(url: &str, days: u64) -> Result<UsageReport, Failure> {
             .with_hint("is it the address that `skills-mcp collect` printed?")
     })?;
     match answer.status {
-        200 => serde_json::from_slice(&answer.body).map_err(|error| {
-            Failure::environment(format!("{} gives no report: {error}", shown(url)))
-                .with_hint("is it a collector, and of this version?")
-        }),
+        200 => {
+            let report: UsageReport = serde_json::from_slice(&answer.body).map_err(|error| {
+                Failure::environment(format!("{} gives no report: {error}", shown(url)))
+                    .with_hint("is it a collector, and of this version?")
+            })?;
+            // An older collector passes over what it does not know.
+            if report.client.as_deref() != client {
+                let message = format!("{} does not report on one client", shown(url));
+                return Err(Failure::environment(message)
+                    .with_hint("bring the collector up to date, or leave out --client"));
+            }
+            Ok(report)
+        }
+        404 if client.is_some() => Err(Failure::usage(
+            refusal(&answer.body),
+            "name one that called, or leave out --client",
+        )),
         401 | 403 => Err(Failure::environment(format!("{} needs a token", shown(url)))
             .with_hint("put one that the collector knows into ANALYTICS_TOKEN")),
         status => {
@@ -44,6 +59,14 @@ pub(super) fn report(url: &str, days: u64) -> Result<UsageReport, Failure> {
             Err(Failure::environment(format!("{} answers {status}: {}", shown(url), safe(&said))))
         }
     }
+}
+
+/// Why a collector gives no report, in its words.
+fn refusal(body: &[u8]) -> String {
+    let said: Option<serde_json::Value> = serde_json::from_slice(body).ok();
+    let reason = said.as_ref().and_then(|said| said.get("error")?.as_str());
+    let reason = reason.unwrap_or("the collector knows no such client");
+    safe(&reason.chars().take(MAX_SHOWN_CHARS).collect::<String>())
 }
 
 /// Whether the connection is private: https, or this machine.

@@ -30,6 +30,8 @@ pub(super) enum CsvTable {
     Patterns,
     /// One row: who runs scripts
     Execution,
+    /// One row for each server
+    Servers,
 }
 
 /// Prints the table; lines end as the standard says.
@@ -64,6 +66,10 @@ fn rows(report: &UsageReport, table: CsvTable) -> Vec<CsvRow> {
             ("skill file description", never(report.never_fetched.as_deref(), true))
         }
         CsvTable::Patterns => ("skill requests word requests_with_it", patterns(report)),
+        CsvTable::Servers => (
+            "server version older_version commit older_commit calls last_seen clients",
+            servers(report),
+        ),
         CsvTable::Execution => ("server claude share low high", vec![execution(report)]),
     };
     std::iter::once(head.split(' ').map(str::to_owned).collect()).chain(rows).collect()
@@ -163,6 +169,22 @@ fn execution(report: &UsageReport) -> CsvRow {
     row
 }
 
+fn servers(report: &UsageReport) -> Vec<CsvRow> {
+    let row = |server: &skills_usage::report::ServerUse| {
+        vec![
+            server.server.clone(),
+            server.version.clone().unwrap_or_default(),
+            server.older_version.to_string(),
+            server.commit.clone().unwrap_or_default(),
+            server.older_commit.to_string(),
+            server.calls.to_string(),
+            server.last_seen.clone(),
+            server.clients.join(" "),
+        ]
+    };
+    report.servers.iter().map(row).collect()
+}
+
 fn bounds(rate: &Rate) -> [String; 2] {
     [number(rate.low, 4), number(rate.high, 4)]
 }
@@ -218,6 +240,7 @@ mod tests {
             scripts: vec![skills_usage::report::ScriptUse::default()],
             assets: vec![skills_usage::report::AssetUse::default()],
             days: vec![skills_usage::report::Day::default()],
+            servers: vec![skills_usage::report::ServerUse::default()],
             never_served: Some(vec![Unused::default()]),
             never_fetched: Some(vec![Unused::default()]),
             patterns: vec![Pattern { terms: vec![Counted::default()], ..Pattern::default() }],

@@ -54,6 +54,9 @@ pub(crate) struct StatsOptions {
     /// Only this skill
     #[arg(long, value_name = "NAME")]
     skill: Option<String>,
+    /// Only the calls of this client, such as claude-code
+    #[arg(long, value_name = "NAME")]
+    client: Option<String>,
     /// Show at most N rows of each list
     #[arg(long, value_name = "N", default_value = "10")]
     top: usize,
@@ -71,12 +74,14 @@ const MAX_WIDTH: usize = 160;
 const MAX_SKILL_EVENTS: usize = 10;
 /// So many names are proposed for one that does not exist.
 const MAX_NEAR_NAMES: usize = 3;
+/// So many clients are named where another was asked for.
+const MAX_NAMED_CLIENTS: usize = 10;
 
 pub(super) fn run(context: &Context, options: &StatsOptions) -> Result<ExitCode, Failure> {
     let today = clock::today();
     let period = options.period(today)?;
     let asked = if let Some(url) = &options.from {
-        let report = collector::report(url, options.days)?;
+        let report = collector::report(url, options.days, options.client.as_deref())?;
         FoundStats {
             named: in_events(&report),
             report,
@@ -88,6 +93,9 @@ pub(super) fn run(context: &Context, options: &StatsOptions) -> Result<ExitCode,
         asked(context, options, period, today)?
     };
     let FoundStats { mut report, named, story, settings, place } = asked;
+    if let Some(client) = options.client.as_deref().filter(|client| !report.has_caller(client)) {
+        return Err(unknown_client(client, &report));
+    }
     let nothing = report.totals.events == 0;
     if let Some(skill) = &options.skill {
         if !named.contains(skill) {
@@ -134,9 +142,10 @@ fn asked(
             Some(address) => (Archive::look(&archive_address(address)?).await?, String::new()),
             None => history(context, options.file.as_deref(), &settings)?,
         };
-        let evidence = archive.evidence(period).await?;
+        let client = options.client.as_deref();
+        let evidence = archive.evidence(period, client).await?;
         let story = match &options.skill {
-            Some(skill) => Some(archive.story(skill, period, MAX_SKILL_EVENTS).await?),
+            Some(skill) => Some(archive.story(skill, period, client, MAX_SKILL_EVENTS).await?),
             None => None,
         };
         passed_over(&archive);
@@ -152,6 +161,17 @@ fn asked(
 /// The skills that the events of a report are about.
 fn in_events(report: &UsageReport) -> BTreeSet<String> {
     report.skills.iter().map(|used| used.skill.clone()).collect()
+}
+
+fn unknown_client(client: &str, report: &UsageReport) -> Failure {
+    let callers: Vec<String> =
+        report.callers.iter().take(MAX_NAMED_CLIENTS).map(|caller| safe(&caller.name)).collect();
+    let hint = if callers.is_empty() {
+        "no call of these days names its client".to_owned()
+    } else {
+        format!("these called: {}", callers.join(", "))
+    };
+    Failure::usage(format!("no client `{}` called in these days", safe(client)), hint)
 }
 
 fn unknown_skill(skill: &str, named: &BTreeSet<String>) -> Failure {

@@ -3,7 +3,7 @@
 use skills_usage::{
     archive::Story,
     event::Event,
-    report::{SkillUse, Unused, UsageReport},
+    report::{ServerUse, SkillUse, Unused, UsageReport},
     settings::Analytics,
 };
 
@@ -12,6 +12,10 @@ use crate::cli::output::{bold, dim, fitted, safe};
 
 /// So many clients are named.
 const MAX_CLIENTS: usize = 5;
+/// So much of a server's clients is shown.
+const MAX_CLIENTS_CHARS: usize = 40;
+/// So much of a commit is shown.
+const SHORT_COMMIT_CHARS: usize = 12;
 
 /// What is shown.
 pub(super) struct StatsText<'a> {
@@ -78,11 +82,15 @@ impl StatsText<'_> {
         let days = &self.report.period;
         let unfinished = if days.unfinished { ", today is not over" } else { "" };
         let title = format!("{} to {}", days.from, days.to);
-        sheet.lines.push(format!(
-            "{}  {}",
-            bold(&title),
-            dim(&format!("{} days{unfinished}", count(days.days)))
-        ));
+        let length = format!("{} days{unfinished}", count(days.days));
+        if title.chars().count() + length.chars().count() + 2 <= width {
+            sheet.lines.push(format!("{}  {}", bold(&title), dim(&length)));
+        } else {
+            sheet.lines.extend([bold(&title), dim(&format!("  {length}"))]);
+        }
+        if let Some(client) = &self.report.client {
+            sheet.text(2, &format!("only calls of {client}"));
+        }
         if let Some(skill) = skill {
             sheet.lines.push(bold(&fitted(skill, width)));
             if self.report.skills.is_empty() {
@@ -99,6 +107,7 @@ impl StatsText<'_> {
         self.files(&mut sheet);
         if skill.is_none() {
             self.tools(&mut sheet);
+            self.servers(&mut sheet);
             self.health(&mut sheet);
         }
         self.story(&mut sheet);
@@ -144,6 +153,9 @@ impl StatsText<'_> {
             "scripts",
             format!("{} run here, {} by agents", count(execution.server), count(execution.claude)),
         );
+        if self.report.client.is_some() {
+            return;
+        }
         let clients = self.report.clients.iter().take(MAX_CLIENTS).map(|client| {
             let name = if client.name.is_empty() { "unnamed" } else { &client.name };
             format!("{} {}", fitted(name, 30), count(client.n))
@@ -290,6 +302,29 @@ impl StatsText<'_> {
         sheet.table("How fast tools answer", &heads, &rows.collect::<Vec<Vec<_>>>());
     }
 
+    fn servers(&self, sheet: &mut StatsSheet) {
+        let row = |server: &ServerUse| {
+            let behind = server.behind().map(|behind| format!(" ({behind})")).unwrap_or_default();
+            let name = if server.server.is_empty() { "unnamed" } else { &server.server };
+            let commit = server.commit.iter().flat_map(|commit| commit.chars());
+            vec![
+                format!("{name}{behind}"),
+                server.last_seen.chars().take(10).collect(),
+                server.version.as_deref().map(safe).unwrap_or_default(),
+                safe(&commit.take(SHORT_COMMIT_CHARS).collect::<String>()),
+                count(server.calls),
+                fitted(&server.clients.join(", "), MAX_CLIENTS_CHARS),
+            ]
+        };
+        let rows: Vec<Vec<String>> = self.report.servers.iter().map(row).collect();
+        let heads = ["server", "last seen", "version", "commit", "calls", "clients"];
+        sheet.table("Servers", &heads, &rows);
+        let left_out = self.report.servers_left_out();
+        if left_out > 0 && !rows.is_empty() {
+            sheet.text(2, &format!("{} more servers are not listed", count(left_out)));
+        }
+    }
+
     fn health(&self, sheet: &mut StatsSheet) {
         let Some(health) = &self.report.health else { return };
         sheet.heading("Catalog");
@@ -385,6 +420,10 @@ mod tests {
     const DAYS: Period = Period { from: 20_485, to: 20_512 };
 
     fn report() -> UsageReport {
+        report_of(None)
+    }
+
+    fn report_of(client: Option<&str>) -> UsageReport {
         let millis = |day: i64| u64::try_from(day * 86_400_000).unwrap();
         let events = Events::new(3, 3_000, millis(DAYS.from), millis(DAYS.to + 1));
         let hostile = r#"{"type":"no_match","timestamp":"2026-02-28T23:00:00Z","server_id":"x","data":{"context":"\u001b[2J\u202e nginx\nproxy","closest_candidate":"a\u001b]0;x"}}"#;
@@ -401,7 +440,7 @@ mod tests {
         };
         let health = Health { skills: 3, errors: 0, warnings: 2, findings: Vec::new() };
         let catalog = CatalogSummary::new([0, 1, 299].map(skill).to_vec(), health);
-        UsageReport::of(&history.evidence(DAYS).unwrap(), Some(&catalog), DAYS, DAYS.to)
+        UsageReport::of(&history.evidence(DAYS, client).unwrap(), Some(&catalog), DAYS, DAYS.to)
     }
 
     /// Without the marks of weight, which cost no room.
@@ -410,7 +449,10 @@ mod tests {
     }
 
     fn drawn(width: usize, skill: Option<&str>) -> String {
-        let mut report = report();
+        drawn_of(report(), width, skill)
+    }
+
+    fn drawn_of(mut report: UsageReport, width: usize, skill: Option<&str>) -> String {
         if let Some(skill) = skill {
             report = report.narrowed(skill);
         }
@@ -428,6 +470,12 @@ mod tests {
         insta::assert_snapshot!("stats_60", drawn(60, None));
         insta::assert_snapshot!("stats_160", drawn(160, None));
         insta::assert_snapshot!("stats_skill_80", drawn(80, Some(&skill_name(0))));
+    }
+
+    #[test]
+    fn c07_a_report_of_one_client_says_so_at_any_width() {
+        insta::assert_snapshot!("stats_client_40", drawn_of(report_of(Some("codex")), 40, None));
+        insta::assert_snapshot!("stats_client_80", drawn_of(report_of(Some("codex")), 80, None));
     }
 
     #[test]
