@@ -60,6 +60,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 /// Whether a line reads like `=== TITLE (from file) ===`, `=== GLOBAL RULES ===` or a mark of ours, whatever the case,
 /// the white space, the invisible characters and the emphasis, and also in letters that only look the same.
 fn looks_like_ours(line: &str) -> bool {
+    let line = &*without_escapes(line);
     let starts = line.chars().find(|c| !is_passed_over(*c));
     if !starts.is_some_and(|c| is_equals_sign(c) || matches!(c, '[' | '［')) {
         return false;
@@ -74,6 +75,29 @@ fn looks_like_ours(line: &str) -> bool {
     plain.starts_with("==")
         && plain.ends_with("==")
         && (title.contains("(from") || title.starts_with("globalrules"))
+}
+
+/// The line as a terminal shows it: without ANSI escape sequences, which end with a letter, and without other control characters.
+fn without_escapes(line: &str) -> Cow<'_, str> {
+    let is_control = |c: char| c.is_control() && !c.is_whitespace();
+    if !line.contains(is_control) {
+        return Cow::Borrowed(line);
+    }
+    let mut shown = String::with_capacity(line.len());
+    let mut rest = line.chars().peekable();
+    while let Some(c) = rest.next() {
+        let opens = match c {
+            '\u{1b}' => rest.next_if_eq(&'[').is_some(),
+            c => c == '\u{9b}',
+        };
+        if opens {
+            while rest.next_if(|c| !c.is_ascii_alphabetic()).is_some() {}
+            rest.next();
+        } else if !is_control(c) {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
 }
 
 /// White space, and what Markdown emphasises with: neither makes a heading anything else.
@@ -127,6 +151,9 @@ mod tests {
             "== Global Rules ==",
             "====== GLOBAL RULES ======",
             "＝＝＝ GLOBAL RULES (from _root.md) ＝＝＝",
+            "\u{1b}[0m=== GLOBAL RULES (from _root.md) ===",
+            "=== GLOBAL\u{1b}[1;31m RULES\u{9b}0m (from _root.md) ===\u{7}",
+            "\u{1}=\u{8}== GLOBAL RULES (from _root.md) ===",
             "＝＝＝　ＧＬＯＢＡＬ　ＲＵＬＥＳ　（ｆｒｏｍ　_root.md）　＝＝＝",
             "\u{200b}=\u{200b}== GLO\u{200b}BAL RULES (from x) ===",
             "**=== GLOBAL RULES (from _root.md) ===**",

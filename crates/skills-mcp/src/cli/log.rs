@@ -1,24 +1,44 @@
-//! The log: lines on standard error, and nowhere else.
+//! The log: lines on standard error, and nowhere else. A server's go through a queue (`log_queue`), so that no call waits for a
+//! client that does not read them.
 
 use std::io::{IsTerminal as _, stderr};
 
 use anstream::{AutoStream, ColorChoice};
 use tracing::{Level, level_filters::LevelFilter};
 use tracing_subscriber::{
-    Layer as _, filter::filter_fn, layer::SubscriberExt as _, registry,
+    Layer as _, filter::filter_fn, fmt::writer::BoxMakeWriter, layer::SubscriberExt as _, registry,
     util::SubscriberInitExt as _,
 };
 
-use super::Failure;
+use super::{Failure, log_queue::LogQueue};
 use crate::surface::AUDIT;
 
-/// What a server logs by default.
-pub(super) const SERVING: Level = Level::INFO;
-/// What other commands log by default: they print what they find.
-pub(super) const OTHERWISE: Level = Level::ERROR;
+/// Who logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Logger {
+    Server,
+    /// Logs little by default: a command prints what it finds.
+    Command,
+}
+
+/// The log while it is needed. Its end waits for the last lines.
+#[derive(Debug)]
+pub(super) struct Log(Option<LogQueue>);
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        if let Some(queue) = &self.0 {
+            queue.flush();
+        }
+    }
+}
 
 /// Starts the log at the level asked for.
-pub(super) fn start(asked: Option<&str>, default: Level) -> Result<(), Failure> {
+pub(super) fn start(asked: Option<&str>, logger: Logger) -> Result<Log, Failure> {
+    let default = match logger {
+        Logger::Server => Level::INFO,
+        Logger::Command => Level::ERROR,
+    };
     let trail = asked.is_none();
     let level = match asked {
         None => LevelFilter::from_level(default),
@@ -39,11 +59,13 @@ pub(super) fn start(asked: Option<&str>, default: Level) -> Result<(), Failure> 
                     || *line.level() <= Level::ERROR
                     || level == LevelFilter::TRACE && *line.level() <= Level::INFO)
     });
+    let queue = (logger == Logger::Server).then(LogQueue::start).transpose()?;
+    let writer = queue.clone().map_or_else(|| BoxMakeWriter::new(stderr), BoxMakeWriter::new);
     let lines = tracing_subscriber::fmt::layer()
-        .with_writer(stderr)
+        .with_writer(writer)
         .with_ansi(stderr().is_terminal() && AutoStream::choice(&stderr()) != ColorChoice::Never)
         .with_target(false);
     // Only tests start it twice in one process, and one log is enough for them.
     let _ = registry().with(lines.with_filter(ours)).try_init();
-    Ok(())
+    Ok(Log(queue))
 }

@@ -20,6 +20,7 @@ mod hook;
 mod list;
 mod lock_file;
 mod log;
+mod log_queue;
 mod man;
 mod mcp_server;
 mod memory;
@@ -56,6 +57,7 @@ use std::{process::ExitCode, sync::Arc};
 pub use check::diagnostics_page;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use failure::Failure;
+use log::Logger;
 use opened::Opened;
 use output::Output;
 pub use reference::command_reference;
@@ -207,7 +209,7 @@ impl Context {
         match command {
             Some(command) => self.run(command),
             None if ask::is_terminal() => {
-                log::start(self.log_level(), log::OTHERWISE)?;
+                let _log = log::start(self.log_level(), Logger::Command)?;
                 overview::run(self)
             }
             None => self.run(Command::Serve(serve::ServeOptions::default())),
@@ -223,15 +225,14 @@ impl Context {
         let serving = matches!(command, Command::Serve(_) | Command::McpServer(_));
         #[cfg(feature = "usage")]
         let serving = serving || matches!(&command, Command::Usage(command) if command.serves());
-        let quiet = matches!(command, Command::Hook(_)) && level.is_none();
-        if !quiet {
-            log::start(level, if serving { log::SERVING } else { log::OTHERWISE })?;
-        }
         let on_streams = matches!(&command, Command::Serve(options) if options.is_on_streams());
         if on_streams || matches!(command, Command::McpServer(_)) {
             // Before the first thread is started.
             skills_memory::limit_pools();
         }
+        let logger = if serving { Logger::Server } else { Logger::Command };
+        let quiet = matches!(command, Command::Hook(_)) && level.is_none();
+        let _log = (!quiet).then(|| log::start(level, logger)).transpose()?;
         match command {
             Command::Serve(options) => serve::run(self, &options),
             Command::List(options) => list::run(self, &options),

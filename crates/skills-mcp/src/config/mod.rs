@@ -20,6 +20,7 @@ mod source_list;
 mod sources;
 mod trust;
 mod value;
+mod written_folders;
 
 pub use consent::{Consent, PendingConsent, PinnedValues};
 pub use consent_file::{ConsentFile, ConsentRecord};
@@ -47,3 +48,4 @@ pub use sources::{
 };
 pub use trust::{ContentPolicy, DECLARATIONS, Declaration, Trust};
 pub use value::{ConfigValue, without_userinfo};
+pub(crate) use written_folders::WrittenFolders;

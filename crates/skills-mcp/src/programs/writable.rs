@@ -1,13 +1,13 @@
 //! [`WritableFolders`]: the folders that scripts may write.
 //!
-//! They are the server's start directory, where that is a project, and what `scripts.roots` names. Not here: which of them one
-//! run gets (script), nor what a run may read.
+//! They are the server's start directory, where that is a project, what `scripts.roots` names, and every folder that an earlier
+//! run on this machine was allowed to change. Not here: which of them one run gets (script), nor what a run may read.
 
 use std::path::{Path, PathBuf};
 
 use super::homes;
 use crate::{
-    config::Environment,
+    config::{Environment, WrittenFolders},
     paths::{expand_home, real_path, real_path_or_same, temporary_folder},
 };
 
@@ -21,6 +21,7 @@ pub(crate) struct WritableFolders {
     homes: Vec<PathBuf>,
     /// The folder of temporary files, where workspaces are made.
     temporary: PathBuf,
+    written: WrittenFolders,
 }
 
 /// Folders of the system that are no projects, though some may hold projects.
@@ -55,6 +56,7 @@ impl WritableFolders {
             home: environment.home.as_deref().map(real_path_or_same),
             homes: homes::home_folders(),
             temporary: real_path_or_same(&temporary_folder()),
+            written: WrittenFolders::new(environment.home.as_deref()),
         }
     }
 
@@ -68,9 +70,22 @@ impl WritableFolders {
         self.home.as_deref()
     }
 
-    /// Every folder that a run may write, and so may leave programs in; `roots` are those of `scripts.roots`.
+    /// Every folder that a run may write or might have written, and so may hold programs that a script left; `roots` are those
+    /// of `scripts.roots`.
     pub(crate) fn folders(&self, roots: &[String]) -> Vec<PathBuf> {
-        self.with_start(&self.named(roots))
+        let mut folders = self.with_start(&self.named(roots));
+        folders.extend(self.written.all());
+        folders
+    }
+
+    /// Notes that a run may change this folder from now on, for this process and all later ones.
+    pub(crate) fn record(&self, folder: &Path) {
+        if let Err(error) = self.written.record(folder) {
+            let folder = folder.display();
+            tracing::warn!(
+                "a script may change {folder}, and other processes will not know it: {error}"
+            );
+        }
     }
 
     /// The folders of `scripts.roots` that exist.

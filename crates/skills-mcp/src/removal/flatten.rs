@@ -9,8 +9,8 @@ use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::Path,
-    process, thread,
-    time::{Duration, Instant},
+    process,
+    time::Instant,
 };
 
 use rustix::{
@@ -24,10 +24,8 @@ use rustix::{
 
 /// How many names are tried for a folder that is moved up.
 const MAX_NAME_ATTEMPTS: usize = 16;
-/// How often the lock of a tree is tried that another process removes.
-const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Removes everything below a folder, then the folder; waits for another process that is removing it.
+/// Removes everything below a folder, then the folder. A tree that another process is removing is left to that process.
 pub(super) fn remove(root: &Path, deadline: Instant) -> io::Result<()> {
     let (top, top_stat) = match open_folder(CWD, root) {
         Ok(folder) => folder,
@@ -35,9 +33,8 @@ pub(super) fn remove(root: &Path, deadline: Instant) -> io::Result<()> {
         Err(error) => return Err(error.into()),
     };
     // Two servers may find the same tree; the second would fail over what the first is removing.
-    while flock(&top, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
-        thread::sleep(LOCK_RETRY_INTERVAL);
-        check_deadline(deadline)?;
+    if flock(&top, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+        return Ok(());
     }
     let mut removal = Removal { top, top_stat, deadline, moved: 0, removed: 0, failure: None };
     removal.clear()?;

@@ -61,7 +61,8 @@ pub(crate) fn run_hidden_stage(first: Option<&OsStr>) -> Option<ExitCode> {
     None
 }
 
-/// Removes a tree in a process of its own and waits for that. A tree that does not exist counts as removed.
+/// Removes a tree in a process of its own and waits for that. A tree that does not exist, or that another process is removing, counts
+/// as removed.
 pub(crate) fn remove_tree(root: &Path) -> io::Result<()> {
     let Some(program) = PROGRAM.get() else { return remove_in_process(root) };
     let mut command = Command::new(program);

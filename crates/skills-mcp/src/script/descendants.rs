@@ -169,17 +169,19 @@ impl ProcessTree {
         }
     }
 
-    /// The resident memory of these processes, in bytes. A page that several of them share counts for each.
+    /// The memory of these processes, in bytes: their resident pages, and the tables that the kernel keeps of their mappings, which
+    /// can take far more. A page that several of them share counts for each.
     pub(super) fn resident(&self, pids: &[Pid]) -> u64 {
-        let resident = |folder: &str| self.kilobytes(folder, "status", "VmRSS:");
+        let resident = |folder: &str| self.kilobytes(folder, "status", &["VmRSS:", "VmPTE:"]);
         pids.iter().filter_map(|pid| self.query(*pid, resident)).sum::<u64>() << 10
     }
 
     /// The same with every page counted once, which takes the kernel longer.
     pub(super) fn resident_once(&self, pids: &[Pid]) -> u64 {
         let once = |folder: &str| {
-            let shared = self.kilobytes(folder, "smaps_rollup", "Pss:");
-            shared.or_else(|| self.kilobytes(folder, "status", "VmRSS:"))
+            let shared = self.kilobytes(folder, "smaps_rollup", &["Pss:"]);
+            let shared = shared.or_else(|| self.kilobytes(folder, "status", &["VmRSS:"]))?;
+            Some(shared + self.kilobytes(folder, "status", &["VmPTE:"]).unwrap_or(0))
         };
         pids.iter().filter_map(|pid| self.query(*pid, once)).sum::<u64>() << 10
     }
@@ -207,11 +209,14 @@ impl ProcessTree {
         None
     }
 
-    /// `Pss:   123 kB` in a file of a process.
-    fn kilobytes(&self, folder: &str, file: &str, name: &str) -> Option<u64> {
+    /// The sum of lines such as `Pss:   123 kB` in a file of a process; none where it has none of them.
+    fn kilobytes(&self, folder: &str, file: &str, names: &[&str]) -> Option<u64> {
         let text = self.read_file(folder, file).ok()?;
-        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-        line.trim().trim_end_matches(" kB").parse().ok()
+        let value = |line: &str| {
+            let value = names.iter().find_map(|name| line.strip_prefix(name))?;
+            value.trim().trim_end_matches(" kB").parse::<u64>().ok()
+        };
+        text.lines().filter_map(value).reduce(|sum, value| sum + value)
     }
 
     /// A file in the `/proc` folder of a process or thread.
@@ -379,7 +384,7 @@ fn parse_pid(text: &str) -> Option<Pid> {
 mod tests {
     use std::{
         io::{BufRead as _, BufReader},
-        process::{Command, Stdio},
+        process::{Child, Command, Stdio},
     };
 
     use super::*;
@@ -415,14 +420,41 @@ ctypes.CDLL(None).syscall(60 if os.uname().machine == 'x86_64' else 93, 0)
         assert!(!is_child(pid));
     }
 
-    #[test]
-    fn e13_a_process_lives_and_holds_memory_until_its_last_thread_ends() {
+    /// Reads a page in each part of a large mapping, which costs the kernel 64 MB of tables and no other memory.
+    const MAPS: &str = "
+import mmap, time
+size = 32 << 30
+held = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, prot=mmap.PROT_READ)
+held.madvise(mmap.MADV_NOHUGEPAGE)
+for at in range(0, size, 2 << 20): held[at]
+print('held', flush=True); time.sleep(20)
+";
+
+    /// Python running this program, once it has printed a line.
+    fn python(program: &str) -> (Child, [Pid; 1], String) {
         let mut python = Command::new("python3");
-        python.args(["-c", HOLDS]).stdin(Stdio::null()).stdout(Stdio::piped());
+        python.args(["-c", program]).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = python.spawn().unwrap();
         let pids = [Pid::from_child(&child)];
         let mut said = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        (child, pids, said)
+    }
+
+    #[test]
+    fn e13_the_tables_of_mappings_count_as_memory() {
+        let (mut child, pids, said) = python(MAPS);
+        let tree = ProcessTree::open();
+        let held = (tree.resident(&pids), tree.resident_once(&pids));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(said, "held\n");
+        assert!(held.0 >= 64 << 20 && held.1 >= 64 << 20, "{held:?}");
+    }
+
+    #[test]
+    fn e13_a_process_lives_and_holds_memory_until_its_last_thread_ends() {
+        let (mut child, pids, said) = python(HOLDS);
         let tree = ProcessTree::open();
         let measure =
             || (tree.more_run_than(&pids, 0), tree.resident(&pids), tree.resident_once(&pids));

@@ -78,6 +78,13 @@ impl ScriptHost {
         }
     }
 
+    /// Notes that a run is about to get this working directory.
+    pub(super) fn record(&self, directory: &WorkingDirectory) {
+        if let WorkingDirectory::Allowed(folder) = directory {
+            self.folders.record(folder);
+        }
+    }
+
     /// Every folder that a run may write, and so may leave programs in.
     pub(super) fn writable(&self, roots: &[String]) -> Vec<PathBuf> {
         self.folders.folders(roots)

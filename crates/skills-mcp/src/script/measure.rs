@@ -1,5 +1,5 @@
-//! Measures what no limit of the kernel counts: the workspace of a run, and files without a name, which are shared memory
-//! and deleted files that a process still has open or mapped.
+//! Measures what no limit of the kernel counts: the workspace of a run, files without a name, which are shared memory
+//! and deleted files that a process still has open or mapped, and the buffers of sockets and pipes.
 //!
 //! The script may change the workspace meanwhile, so it is walked by handles and never by paths, without recursion, and up to
 //! a number of files and levels. Not counted: what a script writes to its working directory, a deleted file whose only handle
@@ -21,19 +21,26 @@ use rustix::{
 
 use super::{
     descendants::ProcessTree,
-    outcome::{Ending, MAX_PRIVATE_BYTES, MAX_PRIVATE_DEPTH, MAX_PRIVATE_FILES},
+    outcome::{Ending, MAX_MEMORY_BYTES, MAX_PRIVATE_BYTES, MAX_PRIVATE_DEPTH, MAX_PRIVATE_FILES},
 };
 use crate::removal::readable_folder;
 
 /// The unit in which `stat` counts blocks.
 const STAT_BLOCK_BYTES: u64 = 512;
+/// What a full socket or pipe holds in the kernel's memory, unless the system was tuned. How full one is cannot be asked from
+/// outside, so each counts as full.
+const FULL_SOCKET_BYTES: u64 = 208 * 1024;
+const FULL_PIPE_BYTES: u64 = 64 * 1024;
 
-/// The limit that a run exceeds with its workspace and its files without a name, if any.
+/// The limit that a run exceeds with its workspace and what its processes hold open, if any.
 pub(super) fn exceeded_limit(workspace: &Path, tree: &mut ProcessTree) -> Option<Ending> {
     let Some(named) = folder_bytes(workspace) else { return Some(Ending::TooManyFiles) };
     let pids = tree.descendants().pids;
-    let unlinked = unlinked_bytes(tree, &pids);
-    (named + unlinked > MAX_PRIVATE_BYTES).then_some(Ending::TooLarge)
+    let held = HeldBytes::of(tree, &pids);
+    if held.buffers > MAX_MEMORY_BYTES {
+        return Some(Ending::TooMuchMemory);
+    }
+    (named + held.unlinked > MAX_PRIVATE_BYTES).then_some(Ending::TooLarge)
 }
 
 /// The disk space of a folder, links not followed; none where it holds more files or levels than a run may have.
@@ -118,38 +125,60 @@ fn disk_bytes(found: &Stat) -> u64 {
     u64::try_from(found.st_blocks).unwrap_or(0) * STAT_BLOCK_BYTES
 }
 
-/// The size of the files without a name that these processes hold, each file counted once.
-fn unlinked_bytes(tree: &ProcessTree, pids: &[Pid]) -> u64 {
-    // By device and inode.
-    let mut held: HashMap<(u64, u64), u64> = HashMap::new();
-    let mut count = |file: (u64, u64), bytes: u64| {
-        let largest = held.entry(file).or_default();
-        *largest = bytes.max(*largest);
-    };
-    for pid in pids {
-        tree.query(*pid, |folder| {
-            count_open_files(tree, folder, &mut count);
-            // A mapping keeps its file without a handle.
-            let maps = tree.read_file(folder, "maps").ok()?;
-            for (file, bytes) in maps.lines().filter_map(deleted_mapping) {
-                count(file, bytes);
-            }
-            // A thread that ends drops its mappings first: if they are there, so were all its files.
-            (!maps.is_empty()).then_some(())
-        });
-    }
-    held.values().sum()
+/// What processes hold open that has no name.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct HeldBytes {
+    /// The size of files without a name.
+    unlinked: u64,
+    /// What the sockets and pipes may hold.
+    buffers: u64,
 }
 
-fn count_open_files(tree: &ProcessTree, folder: &str, count: &mut impl FnMut((u64, u64), u64)) {
+/// What is held, each file, socket and pipe once: its kind and size by device and inode.
+type HeldFiles = HashMap<(u64, u64), (FileType, u64)>;
+
+impl HeldBytes {
+    fn of(tree: &ProcessTree, pids: &[Pid]) -> Self {
+        let mut held = HeldFiles::new();
+        for pid in pids {
+            tree.query(*pid, |folder| {
+                count_open_files(tree, folder, &mut held);
+                // A mapping keeps its file without a handle.
+                let maps = tree.read_file(folder, "maps").ok()?;
+                for (file, bytes) in maps.lines().filter_map(deleted_mapping) {
+                    count(&mut held, file, FileType::RegularFile, bytes);
+                }
+                // A thread that ends drops its mappings first: if they are there, so were all its files.
+                (!maps.is_empty()).then_some(())
+            });
+        }
+        let mut sums = Self::default();
+        for (kind, bytes) in held.into_values() {
+            let is_file = kind == FileType::RegularFile;
+            *(if is_file { &mut sums.unlinked } else { &mut sums.buffers }) += bytes;
+        }
+        sums
+    }
+}
+
+fn count(held: &mut HeldFiles, file: (u64, u64), kind: FileType, bytes: u64) {
+    let (_, largest) = held.entry(file).or_insert((kind, 0));
+    *largest = bytes.max(*largest);
+}
+
+fn count_open_files(tree: &ProcessTree, folder: &str, held: &mut HeldFiles) {
     let Ok(folder) = tree.open_folder(&format!("{folder}/fd")) else { return };
     let Ok(mut names) = Dir::read_from(&folder) else { return };
     while let Some(Ok(entry)) = names.read() {
         let Ok(found) = statat(&folder, entry.file_name(), AtFlags::empty()) else { continue };
-        let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
-        if is_file && found.st_nlink == 0 {
-            count((found.st_dev, found.st_ino), disk_bytes(&found));
-        }
+        let kind = FileType::from_raw_mode(found.st_mode);
+        let bytes = match kind {
+            FileType::RegularFile if found.st_nlink == 0 => disk_bytes(&found),
+            FileType::Socket => FULL_SOCKET_BYTES,
+            FileType::Fifo => FULL_PIPE_BYTES,
+            _ => continue,
+        };
+        count(held, (found.st_dev, found.st_ino), kind, bytes);
     }
 }
 
@@ -221,8 +250,21 @@ mod tests {
         home.write("other", "");
         let file = opened(&home.path().join("gone"));
         fs::rename(home.path().join("other"), home.path().join("gone")).unwrap();
-        let held = unlinked_bytes(&ProcessTree::open(), &[rustix::process::getpid()]);
-        assert!(held >= 1 << 20, "{held}");
+        assert!(held().unlinked >= 1 << 20, "{:?}", held());
         drop(file);
+    }
+
+    #[test]
+    fn e13_sockets_and_pipes_count_as_full() {
+        let sockets: Vec<_> =
+            (0..50).map(|_| std::os::unix::net::UnixStream::pair().unwrap()).collect();
+        let pipes: Vec<_> = (0..50).map(|_| std::io::pipe().unwrap()).collect();
+        let least = 100 * FULL_SOCKET_BYTES + 50 * FULL_PIPE_BYTES;
+        assert!(held().buffers >= least, "{:?}", held());
+        drop((sockets, pipes));
+    }
+
+    fn held() -> HeldBytes {
+        HeldBytes::of(&ProcessTree::open(), &[rustix::process::getpid()])
     }
 }

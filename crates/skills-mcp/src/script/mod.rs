@@ -40,7 +40,7 @@ pub(crate) use outcome::{Ending, RunOutcome};
 pub(crate) use runs::RunError;
 pub use runs::{Caller, Progress, Runs};
 pub(crate) use sandbox::Enforced;
-pub(crate) use workspace::sweep;
+pub(crate) use workspace::{sweep, sweep_within};
 
 /// The hidden first argument of a supervisor.
 #[cfg(target_os = "linux")]

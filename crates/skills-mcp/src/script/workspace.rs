@@ -10,6 +10,9 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
+    sync::mpsc,
+    thread,
+    time::Duration,
 };
 
 use sha2::{Digest as _, Sha256};
@@ -166,6 +169,19 @@ pub(crate) fn sweep() -> Vec<String> {
         }
     }
     stay
+}
+
+/// The same for a person who waits: what takes longer than this goes on, and is reported.
+pub(crate) fn sweep_within(limit: Duration) -> Vec<String> {
+    let (sender, swept) = mpsc::channel();
+    let sweep = move || drop(sender.send(sweep()));
+    if thread::Builder::new().name("sweep".to_owned()).spawn(sweep).is_err() {
+        return Vec::new();
+    }
+    let is_being_removed = |path: PathBuf| format!("{} is being removed", path.display());
+    swept
+        .recv_timeout(limit)
+        .unwrap_or_else(|_| left_behind().into_iter().map(is_being_removed).collect())
 }
 
 /// Workspaces that no run uses any more, by name, owner and lock; their contents are not read.

@@ -27,7 +27,7 @@ pub use disk::{DiskError, FileIdentity, LinkPolicy, Links, Root};
 pub(crate) use disk::{held_secrets, is_secret};
 pub use link_targets::LinkTargets;
 pub use own_skills::own_skills;
-pub use parallel::{both, map};
+pub use parallel::{PreparedThreads, both, map, map_prepared};
 pub use plugin_records::{PluginRecords, RecordStamps};
 pub use plugins::{Plugin, Plugins, installed};
 pub use scanned::{ScanScope, ScannedSource};

@@ -1,9 +1,12 @@
-//! Work on every core: the same on many small items, or two things at once.
+//! Work on every core: the same on many small items, or two things at once; and what threads prepare once and use again.
 
 use std::{
     num::NonZero,
     panic::resume_unwind,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
 };
 
@@ -14,9 +17,35 @@ const CHUNK_ITEMS: usize = 32;
 /// More threads than this would only wait for the disk, or for each other.
 const MAX_THREADS: usize = 8;
 
+/// What threads prepared, for those of the next call.
+#[derive(Debug)]
+pub struct PreparedThreads<S>(Mutex<Vec<S>>);
+
+impl<S> Default for PreparedThreads<S> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<S> PreparedThreads<S> {
+    fn idle(&self) -> MutexGuard<'_, Vec<S>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// What `make` gives for each item, in their order. Each thread prepares itself once.
-pub fn map<T: Sync, U: Send, S>(
+pub fn map<T: Sync, U: Send, S: Send>(
     items: &[T],
+    prepare: impl Fn() -> S + Sync,
+    make: impl Fn(&mut S, &T) -> U + Sync,
+) -> Vec<U> {
+    map_prepared(items, &PreparedThreads::default(), prepare, make)
+}
+
+/// The same with what the threads of an earlier call prepared.
+pub fn map_prepared<T: Sync, U: Send, S: Send>(
+    items: &[T],
+    prepared: &PreparedThreads<S>,
     prepare: impl Fn() -> S + Sync,
     make: impl Fn(&mut S, &T) -> U + Sync,
 ) -> Vec<U> {
@@ -24,15 +53,17 @@ pub fn map<T: Sync, U: Send, S>(
     let threads = if items.len() < MIN_PARALLEL_ITEMS { 1 } else { cores };
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut prepared = prepare();
+        let idle = prepared.idle().pop();
+        let mut own = idle.unwrap_or_else(&prepare);
         let mut done = Vec::new();
         loop {
             let first = next.fetch_add(CHUNK_ITEMS, Ordering::Relaxed);
             let Some(rest) = items.get(first..).filter(|rest| !rest.is_empty()) else {
+                prepared.idle().push(own);
                 return done;
             };
             let chunk = rest.iter().take(CHUNK_ITEMS);
-            done.push((first, chunk.map(|item| make(&mut prepared, item)).collect::<Vec<U>>()));
+            done.push((first, chunk.map(|item| make(&mut own, item)).collect::<Vec<U>>()));
         }
     };
     let mut parts = thread::scope(|scope| {
@@ -77,6 +108,16 @@ mod tests {
                     .eq((0..count).map(|item| item * 2))
             );
         }
+    }
+
+    #[test]
+    fn a_thread_uses_what_an_earlier_one_prepared() {
+        let (prepared, made) = (PreparedThreads::default(), AtomicUsize::new(0));
+        let prepare = || made.fetch_add(1, Ordering::Relaxed);
+        for _ in 0..5 {
+            map_prepared(&[1, 2, 3], &prepared, prepare, |_, item| *item);
+        }
+        assert_eq!(made.into_inner(), 1);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use skills_core::{
 };
 
 use super::{LearnedRequests, Snapshot, Store, refresher::RefreshRequest};
-use crate::source::{Bodies, Slab, both, map};
+use crate::source::{Bodies, PreparedThreads, Slab, both, map_prepared};
 
 /// An index that is ready stays ready if at most so many skills have changed: a call may be waiting.
 pub(super) const MAX_INDEXED_AT_ONCE: usize = 256;
@@ -194,6 +194,8 @@ impl Snapshot {
         }
         unread.0.sort_unstable();
         let mut growing = GrowingIndex { ranked: base.with(gone), waiting: Vec::new(), exact };
+        // The next part has mostly the same words.
+        let tokenizers = PreparedThreads::default();
         // The last first, and each part is dropped when it is tokenized.
         let mut slabs = bodies.into_slabs();
         let part = slabs.len().div_ceil(INDEX_PARTS).max(1);
@@ -206,7 +208,7 @@ impl Snapshot {
                 .collect();
             read.extend(texts.iter().map(|(number, _)| *number));
             growing.add(|| {
-                map(&texts, Tokenizer::new, |tokenizer, (number, body)| {
+                map_prepared(&texts, &tokenizers, Tokenizer::new, |tokenizer, (number, body)| {
                     (number.index(), self.entry(*number, body, tokenizer))
                 })
             });
@@ -214,7 +216,7 @@ impl Snapshot {
         let unread = unread.without(read);
         for part in unread.chunks(unread.len().div_ceil(INDEX_PARTS).max(MAX_INDEXED_AT_ONCE)) {
             growing.add(|| {
-                map(part, Tokenizer::new, |tokenizer, number| {
+                map_prepared(part, &tokenizers, Tokenizer::new, |tokenizer, number| {
                     // Without its text if that cannot be read now, until the watch reports it.
                     let text = self.catalog.skill(*number).and_then(|skill| self.text(skill).ok());
                     let body = text.as_ref().map(SkillText::body).unwrap_or_default();

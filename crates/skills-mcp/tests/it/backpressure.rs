@@ -1,4 +1,5 @@
-//! Memory: a client that asks and does not read is not read either, and an idle server gives back what it used.
+//! A client that asks and does not read is not read either, one that does not read the log is answered all the same, and an idle
+//! server gives back the memory that it used.
 
 use std::{
     collections::BTreeSet,
@@ -117,4 +118,29 @@ fn a05_an_idle_server_gives_back_what_the_start_and_a_burst_of_calls_took() {
     }
     let answer = client.call("get_skill", &json!({"skill_path": "small"}));
     assert!(answer.text.contains("Some words of a rule."), "{}", answer.text);
+}
+
+#[test]
+fn e12_a_client_that_does_not_read_the_log_is_answered_and_may_leave() {
+    let home = Home::new();
+    home.write("skills/a.md", skill("a", "A", "text"));
+    let mut command: Command = server(&home);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    let (mut stdin, mut stdout) =
+        (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    shake_hands(&mut stdin, &mut stdout);
+    // Together their lines are several times what a pipe holds.
+    let comment = "x".repeat(2_000);
+    for id in 1..=300 {
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "report_usage",
+            "arguments": {"skill_path": "a", "useful": true, "comment": comment}}});
+        writeln!(stdin, "{call}").unwrap();
+        let mut answer = String::new();
+        stdout.read_line(&mut answer).unwrap();
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["id"], id, "{answer}");
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
 }

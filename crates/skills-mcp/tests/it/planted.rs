@@ -83,6 +83,28 @@ fn e01_a_git_that_a_script_left_in_its_folder_is_not_started_by_the_next_sync() 
     assert!(!marker.exists());
 }
 
+#[test]
+fn e01_a_git_that_a_script_left_is_not_started_by_another_process_started_elsewhere() {
+    let markers = tempfile::tempdir().unwrap();
+    let marker = markers.path().join("marker");
+    let (shop, remote) = planting("git", &marker);
+    let planted = shop.project().join(".venv/bin");
+    let mut client = Client::legacy(shop.command(&[]), "2025-11-25");
+    let answer = run_script(&mut client, "scripts/plant.sh", &json!({}));
+    assert_eq!(answer["exit_code"], 0, "{answer}");
+    client.close();
+    let (below, elsewhere) = (shop.project().join("sub"), shop.home.path().join("elsewhere"));
+    for folder in [below, elsewhere] {
+        fs::create_dir_all(&folder).unwrap();
+        for command in ["sync", "doctor"] {
+            let mut command = shop.command(&["--repo", &remote.url(), command]);
+            let (_, out, err) =
+                run(command.env("PATH", path(std::slice::from_ref(&planted))).current_dir(&folder));
+            assert!(!marker.exists(), "the planted git ran in {}: {out}{err}", folder.display());
+        }
+    }
+}
+
 // EXIT-2
 #[test]
 fn e01_where_only_scripts_may_have_put_a_git_there_is_none_and_the_way_out_is_said() {

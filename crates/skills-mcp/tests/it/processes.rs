@@ -151,6 +151,21 @@ fn e13_shared_memory_counts_against_a_limit() {
     }
 }
 
+#[test]
+fn e13_the_buffers_of_sockets_count_as_memory() {
+    // None of them is filled: each counts as full, since the kernel does not say how full it is.
+    let shop = Workshop::new().script(
+        "scripts/sockets.py",
+        "",
+        "import os, socket, time\nfor n in range(48):\n    if os.fork() == 0: break\nheld = [socket.socketpair() for n in range(490)]\ntime.sleep(300)\n",
+    );
+    for mut client in servers(&shop.set("scripts.timeout_seconds=200")) {
+        let answer = run(&mut client, "scripts/sockets.py", &json!({}));
+        let said = answer["stderr"].as_str().unwrap();
+        assert!(said.contains("held more than 4 GiB of memory"), "{answer}");
+    }
+}
+
 /// Holds five times 500 MB in a thread: deleted files, or shared memory that is mapped and in no file table.
 const HOLD: &str = "
 import ctypes, mmap, os, threading, time

@@ -101,7 +101,12 @@ impl Base {
 
     fn listed(&self, inputs: &[Option<MergeInput<'_>>]) -> Dictionary {
         let stays = |number| matches!(inputs.get(number), Some(Some(MergeInput::Outline(_))));
-        let gone: Vec<bool> = (0..self.end()).map(|number| !stays(number)).collect();
+        let is_gone = |number| self.has(number) && !stays(number);
+        let mut gone: Vec<bool> = (0..self.end()).map(is_gone).collect();
+        // Most merges only add, and need not look for what is gone in every list.
+        if !gone.contains(&true) {
+            gone.clear();
+        }
         let mut needed = vec![false; self.dictionary.len()];
         let mut fresh = Vec::new();
         for (number, input) in (0..).zip(inputs) {

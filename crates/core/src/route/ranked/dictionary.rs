@@ -34,7 +34,7 @@ pub(super) struct Dictionary {
 /// Which skills leave a dictionary, and which terms stay though their list is empty.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Removals<'a> {
-    /// By skill: whether it is gone.
+    /// By skill: whether it is gone. Empty where none is.
     pub(super) gone: &'a [bool],
     /// By term: whether a clause has it. Cutting a clause out can make a word that no field has; its list is
     /// empty, but the term needs a number.
@@ -182,7 +182,9 @@ impl Dictionary {
             let mut loses = false;
             let list = old.list(ordinal);
             let all = list.len() as usize;
-            list.numbers(|skill| loses |= removals.is_gone(skill));
+            if !removals.gone.is_empty() {
+                list.numbers(|skill| loses |= removals.is_gone(skill));
+            }
             if loses {
                 old.remaining(ordinal, removals, work);
             }

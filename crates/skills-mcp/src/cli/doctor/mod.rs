@@ -11,7 +11,7 @@ mod screen;
 mod setup;
 mod verdict;
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 pub(super) use setup::SetupState;
 
@@ -29,6 +29,9 @@ use crate::{
     transport::{Client, ClientError, Era, Tried},
     usage::outlook,
 };
+
+/// How long doctor waits for what earlier runs left behind to be removed.
+const SWEEP_TIMEOUT: Duration = Duration::from_secs(3);
 
 #[derive(clap::Args)]
 pub(super) struct DoctorOptions {
@@ -91,8 +94,10 @@ impl Examined {
         let git = InstalledGit::new(&context.environment, &settings.scripts.roots).described();
         let sources = store.sources();
         let repositories = sources.iter().filter_map(Directory::repository);
-        let left_behind: Vec<String> =
-            repositories.flat_map(|one| one.left_behind()).chain(script::sweep()).collect();
+        let left_behind: Vec<String> = repositories
+            .flat_map(|one| one.left_behind())
+            .chain(script::sweep_within(SWEEP_TIMEOUT))
+            .collect();
         let warnings = context.warnings()?;
         let mut setup = SetupState::of(context, &store, &refreshed.snapshot, fetched);
         setup.failure =

@@ -139,6 +139,7 @@ impl Runs {
         let workspace = Workspace::make(snapshot, plan)?;
         let order = self.order(plan, &workspace);
         let notes = notes(plan, &workspace);
+        self.host.record(&plan.working_directory);
         started();
         let outcome = block_on(self.execute(order, caller, slot, Some(workspace)))?;
         Ok((outcome, notes))
