@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use super::{
     entries::UnreadFile,
     file::{read, replace},
-    hooks, place,
+    hooks,
+    json::was_empty_object,
+    place,
     place::EntryScope,
     rules, server,
-    tree::TreeError,
+    tree::{TreeError, without_mark},
     wanted::WantedEntry,
 };
-use crate::{clients::KnownClient, config::Environment};
+use crate::{clients::KnownClient, config::Environment, paths::is_link};
 
 /// Why a client's files are not changed.
 #[derive(Debug, thiserror::Error)]
@@ -151,20 +153,32 @@ impl Drafts {
         if self.draft(file)?.after.is_none() { Ok(()) } else { self.edit(file, change) }
     }
 
-    /// Changes a file's draft; an empty text is no file.
+    /// Changes a file's draft. A text that says nothing is no file, unless the file was there before us: what we make ends
+    /// with a line break, and a link was made by the person.
     fn edit(
         &mut self,
         file: &Path,
         change: impl FnOnce(&str) -> Result<String, TreeError>,
     ) -> Result<(), ConnectError> {
         let draft = self.draft(file)?;
+        let is_there = draft.after.is_some();
         let before = draft.after.clone().unwrap_or_default();
         let after = change(&before)
             .map_err(|error| ConnectError::Unread(UnreadFile::unparsed(file, error)))?;
-        if after != before {
-            let is_nothing = matches!(after.trim_start_matches('\u{feff}').trim(), "" | "{}");
-            draft.after = (!is_nothing).then_some(after);
+        if after == before {
+            return Ok(());
         }
+        let is_nothing = |text: &str| matches!(without_mark(text).0.trim(), "" | "{}");
+        draft.after = if is_nothing(&after) {
+            let was_empty = !before.ends_with('\n') || was_empty_object(without_mark(&before).0);
+            let is_json = file.extension().is_some_and(|extension| extension == "json");
+            let empty = if is_json && after.is_empty() { "{}\n".to_owned() } else { after };
+            (is_there && (was_empty || is_link(file))).then_some(empty)
+        } else if is_there && before.trim().is_empty() {
+            Some(after.trim_end_matches(['\r', '\n']).to_owned())
+        } else {
+            Some(after)
+        };
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{
     file::read,
     place::{EntryScope, language},
-    tree::{ConfigTree, TreeError},
+    tree::{ConfigTree, TreeError, without_mark},
 };
 use crate::{
     clients::{EntryFormat, KnownClient},
@@ -145,7 +145,7 @@ pub(super) fn in_file(
     let Some(entry) = client.entry else { return Ok(Vec::new()) };
     let text = read(file).map_err(|error| UnreadFile::unread(file, &error))?;
     let Some(text) = text else { return Ok(Vec::new()) };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let (text, _) = without_mark(&text);
     let tree = ConfigTree::parse(text, language(entry.format))
         .map_err(|error| UnreadFile::unparsed(file, error))?;
     let mut found = in_tree(&tree, entry.format, scope, file);

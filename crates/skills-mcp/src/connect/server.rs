@@ -12,7 +12,7 @@ use super::{
     json,
     place::{EntryScope, language},
     toml,
-    tree::{ConfigTree, FileLanguage, TreeError, TreeMember, TreeValue},
+    tree::{ConfigTree, FileLanguage, TreeError, TreeMember, TreeValue, without_mark},
     wanted::WantedEntry,
     yaml,
 };
@@ -74,14 +74,6 @@ pub(super) fn disconnected(text: &str, entry: &ServerEntry) -> Result<String, Tr
         text.clear();
     }
     Ok(format!("{mark}{text}"))
-}
-
-/// The byte order mark that some editors begin a file with.
-fn without_mark(text: &str) -> (&str, &str) {
-    match text.strip_prefix('\u{feff}') {
-        Some(rest) => (rest, "\u{feff}"),
-        None => (text, ""),
-    }
 }
 
 /// The language of a text: every JSON text is YAML, and then it is changed as JSON.
