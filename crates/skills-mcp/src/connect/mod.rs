@@ -26,6 +26,6 @@ pub use entries::{EntrySources, FoundEntry, Launcher, UnreadFile};
 pub use hooks::{has_hook_file, plugin_hook};
 pub use installed::{ClientEvidence, InstalledClient, installed_clients};
 pub use place::{EntryScope, project_root};
-pub use rules::{RULES_FILE, has_rules};
+pub use rules::{RULES_FILE, has_rules, may_need_rules, rule_readers, shared_rule};
 pub use tree::{FileLanguage, TreeError};
 pub use wanted::WantedEntry;

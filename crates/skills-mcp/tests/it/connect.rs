@@ -1,7 +1,11 @@
 //! `connect` and `disconnect`: what they write into the files of clients, and what they leave alone.
 
 use std::{
-    fmt::Write as _, fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Command,
+    fmt::Write as _,
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::PathBuf,
+    process::Command,
 };
 
 use serde_json::{Value, json};
@@ -418,6 +422,89 @@ fn a_rule_in_the_words_of_the_instructions_is_written_and_removed() {
     assert_eq!(text(&home, "project/AGENTS.md"), rules);
     done(&home, &["disconnect", "copilot", "--yes"]);
     assert_eq!(text(&home, "project/AGENTS.md"), "# Rules\n\nBe kind.\n");
+}
+
+// CONNECT-3, CONNECT-5, CONNECT-6
+#[test]
+fn one_block_of_rules_serves_all_clients_and_goes_with_the_last_that_needs_it() {
+    let home = Home::new();
+    home.write("skills/note/SKILL.md", "---\nname: note\ndescription: Takes notes.\n---\nNote.\n");
+    let skills = home.path().join("skills");
+    let skills = skills.to_str().unwrap();
+    let all = ["copilot", "continue", "cline", "zed", "codex"];
+    let with = |clients: &[&str]| {
+        let first = ["--dir", skills, "connect", "--rules", "--yes", "--no-verify"];
+        done(&home, &[&first, clients].concat())
+    };
+    let out = with(&all);
+    assert_eq!(out.matches("+<!-- skills-mcp:begin -->").count(), 1, "{out}");
+    let rules = text(&home, "project/AGENTS.md");
+    assert!(rules.contains("call skill or load_skill with its `name`"), "{rules}");
+    assert!(rules.contains("Where there is no such tool: before you start"), "{rules}");
+    assert_eq!(rules.lines().count(), 4, "{rules}");
+    for client in all {
+        let again = with(&[client]);
+        assert!(!again.contains("AGENTS.md"), "{again}");
+    }
+    assert_eq!(text(&home, "project/AGENTS.md"), rules);
+    let out = done(&home, &["disconnect", "copilot", "continue", "--yes"]);
+    assert!(out.contains("AGENTS.md keeps its two lines: "), "{out}");
+    assert_eq!(text(&home, "project/AGENTS.md"), rules);
+    let shown = done(&home, &["disconnect", "cline", "zed", "codex", "--dry-run"]);
+    assert_eq!(shown.matches("-<!-- skills-mcp:begin -->").count(), 1, "{shown}");
+    done(&home, &["disconnect", "cline", "zed", "--yes"]);
+    assert_eq!(text(&home, "project/AGENTS.md"), rules);
+    done(&home, &["disconnect", "codex", "--yes"]);
+    assert!(!home.path().join("project/AGENTS.md").exists());
+    // A client that shows its model the instructions, whose block a person asked for.
+    with(&["gemini"]);
+    done(&home, &["disconnect", "gemini", "--yes"]);
+    assert!(!home.path().join("project/AGENTS.md").exists());
+}
+
+// CONNECT-2, CONNECT-5
+#[test]
+fn what_was_there_before_is_there_after_disconnect() {
+    let home = Home::new();
+    let cases = [
+        ("{}", "{}"),
+        ("{}\n", "{}\n"),
+        ("{\"mcpServers\": {}}", "{\"mcpServers\": {}}"),
+        ("{\n  \"mcpServers\": {}\n}\n", "{\n  \"mcpServers\": {}\n}\n"),
+        ("", "{}"),
+        ("{\n  // none yet\n}\n", "{\n  // none yet\n}\n"),
+        (
+            "{\"a\": 1, \"mcpServers\": {\n  // \"old\": {\"command\": \"x\"}\n}}",
+            "{\"a\": 1, \"mcpServers\": {\n  // \"old\": {\"command\": \"x\"}\n}}",
+        ),
+    ];
+    for (before, after) in cases {
+        home.write(".cursor/mcp.json", before);
+        done(&home, &["connect", "cursor", "--yes", "--no-verify"]);
+        assert!(text(&home, ".cursor/mcp.json").contains(PROGRAM));
+        done(&home, &["disconnect", "cursor", "--yes"]);
+        assert_eq!(text(&home, ".cursor/mcp.json"), after, "{before}");
+    }
+    home.write(".codex/config.toml", "");
+    done(&home, &["connect", "codex", "--yes", "--no-verify"]);
+    done(&home, &["disconnect", "codex", "--yes"]);
+    assert_eq!(text(&home, ".codex/config.toml"), "");
+}
+
+// CONNECT-2, CONNECT-5
+#[test]
+fn a_link_stays_a_link_whatever_its_target_says() {
+    let home = Home::new();
+    let link = home.path().join(".cursor/mcp.json");
+    fs::create_dir_all(home.path().join(".cursor")).unwrap();
+    symlink("../dot/mcp.json", &link).unwrap();
+    // Its target is not there yet.
+    done(&home, &["connect", "cursor", "--yes", "--no-verify"]);
+    assert!(link.is_symlink());
+    assert!(text(&home, "dot/mcp.json").contains(PROGRAM));
+    done(&home, &["disconnect", "cursor", "--yes"]);
+    assert!(link.is_symlink());
+    assert_eq!(text(&home, "dot/mcp.json"), "{}\n");
 }
 
 #[test]

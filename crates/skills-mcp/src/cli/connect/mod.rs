@@ -27,6 +27,7 @@ use crate::{
     connect::{
         ClientAnswer, ConnectError, Drafts, EntryScope, FoundEntry, InstalledClient, WantedEntry,
         ask_client, has_hook_file, has_rules, installed_clients, plugin_hook, project_root,
+        rule_readers, shared_rule,
     },
     event::Sink,
     paths::own_program,
@@ -242,7 +243,7 @@ fn rules(
 ) -> Result<Chosen, Failure> {
     *drafts = Drafts::default();
     let project = project_root(&context.environment);
-    drafts.rule(&rule(context, client)?, &project)?;
+    drafts.rule(&rule(context)?, &project)?;
     if drafts.changes().next().is_none() {
         return Ok(Chosen::Nothing);
     }
@@ -261,15 +262,19 @@ fn rules(
     Ok(Chosen::Yes)
 }
 
-/// What the instructions would say to this client's model.
-fn rule(context: &Context, client: &'static KnownClient) -> Result<String, Failure> {
+/// What the instructions would say to the models of all clients that read the block.
+fn rule(context: &Context) -> Result<String, Failure> {
     let opened = context.opened()?;
-    let mut profile = context.profile()?;
-    profile.client_choice = ClientChoice::Fixed(client.handling.is_some().then_some(client));
-    let (runs, sink) = (Runs::new(&context.environment), Sink::silent());
-    let store = Arc::clone(&opened.store);
-    let dispatcher = Dispatcher::new(store, profile, runs, sink, Telemetry::default());
-    Ok(dispatcher.registry(None).rule(SERVER_NAME, &opened.snapshot))
+    let mut rules = Vec::new();
+    for client in rule_readers() {
+        let mut profile = context.profile()?;
+        profile.client_choice = ClientChoice::Fixed(Some(client));
+        let (runs, sink) = (Runs::new(&context.environment), Sink::silent());
+        let store = Arc::clone(&opened.store);
+        let dispatcher = Dispatcher::new(store, profile, runs, sink, Telemetry::default());
+        rules.push(dispatcher.registry(None).rule(SERVER_NAME, &opened.snapshot));
+    }
+    Ok(shared_rule(&rules))
 }
 
 /// Asks the client whether it sees the server, and says in one line what it said.
