@@ -170,7 +170,8 @@ impl Drafts {
         }
         let is_nothing = |text: &str| matches!(without_mark(text).0.trim(), "" | "{}");
         draft.after = if is_nothing(&after) {
-            let was_empty = !before.ends_with('\n') || was_empty_object(without_mark(&before).0);
+            let found = draft.before.as_deref().unwrap_or_default();
+            let was_empty = !found.ends_with('\n') || was_empty_object(without_mark(found).0);
             let is_json = file.extension().is_some_and(|extension| extension == "json");
             let empty = if is_json && after.is_empty() { "{}\n".to_owned() } else { after };
             (is_there && (was_empty || is_link(file))).then_some(empty)

@@ -102,13 +102,13 @@ pub(super) fn was_empty_object(text: &str) -> bool {
     parsed(text).is_ok_and(|tree| tree.members().is_some() && was_empty(text, &tree))
 }
 
-/// Whether a map or list with one element was empty before we wrote into it: its element has several lines and begins on
-/// that of the bracket, as `appended` writes it there and nowhere else.
+/// Whether a map or list was empty before we wrote into it: its first element has several lines and begins on that of the
+/// bracket, as `appended` writes it there and nowhere else.
 fn was_empty(text: &str, container: &ConfigTree) -> bool {
-    let elements = elements(container);
-    let [element] = elements.as_slice() else { return false };
     let has_break = |range: Range<usize>| text.get(range).is_some_and(|text| text.contains('\n'));
-    !has_break(container.range.start..element.start) && has_break(element.clone())
+    elements(container).first().is_some_and(|first| {
+        !has_break(container.range.start..first.start) && has_break(first.clone())
+    })
 }
 
 fn parsed(text: &str) -> Result<ConfigTree, TreeError> {
@@ -218,6 +218,8 @@ fn appended(
         let is_alone = start + indent.len() == last.start;
         let indent = if is_alone { indent.to_owned() } else { format!("{outer}{}", style.unit) };
         format!("{}{indent}{}", style.line_break, element(style.written(value, &indent)))
+    } else if text.get(last.clone()).is_some_and(|last| last.contains('\n')) {
+        format!(" {}", element(style.written(value, outer)))
     } else {
         format!(" {}", element(value.to_string()))
     };
@@ -343,6 +345,7 @@ mod tests {
         "{}",
         "{}\n",
         "{ /* nothing */ }\n",
+        "{\"a\": {\n  \"b\": 1\n}}\n",
     ];
 
     #[test]

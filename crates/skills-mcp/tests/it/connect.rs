@@ -486,9 +486,15 @@ fn what_was_there_before_is_there_after_disconnect() {
         assert_eq!(text(&home, ".cursor/mcp.json"), after, "{before}");
     }
     home.write(".codex/config.toml", "");
-    done(&home, &["connect", "codex", "--yes", "--no-verify"]);
-    done(&home, &["disconnect", "codex", "--yes"]);
+    // The entry and the hook are in one file.
+    home.write(".gemini/settings.json", "{}\n");
+    done(&home, &["connect", "codex", "gemini", "--hook", "--yes", "--no-verify"]);
+    let both = text(&home, ".gemini/settings.json");
+    assert!(both.starts_with("{\"mcpServers\": {\n  \"skills\": {\n"), "{both}");
+    assert!(both.contains("\n}, \"hooks\": {\n  \"BeforeAgent\": [\n"), "{both}");
+    done(&home, &["disconnect", "codex", "gemini", "--yes"]);
     assert_eq!(text(&home, ".codex/config.toml"), "");
+    assert_eq!(text(&home, ".gemini/settings.json"), "{}\n");
 }
 
 // CONNECT-2, CONNECT-5
