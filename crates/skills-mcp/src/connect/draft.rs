@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    entries::UnreadFile,
+    entries::{FoundEntry, UnreadFile, has_local_entries, in_text},
     file::{read, replace},
     hooks,
     json::was_empty_object,
@@ -13,7 +13,11 @@ use super::{
     tree::{TreeError, without_mark},
     wanted::WantedEntry,
 };
-use crate::{clients::KnownClient, config::Environment, paths::is_link};
+use crate::{
+    clients::KnownClient,
+    config::Environment,
+    paths::{is_folder, is_link},
+};
 
 /// Why a client's files are not changed.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +61,15 @@ impl FileDraft {
     }
 }
 
+/// What is to be said of an entry that is written, or was there already.
+#[derive(Debug, Default)]
+pub struct ConnectOutcome {
+    /// What was left out or is amiss, in sentences.
+    pub notes: Vec<String>,
+    /// Whether the client does not start it, because the entry is switched off.
+    pub is_off: bool,
+}
+
 /// The files of a change.
 #[derive(Debug, Default)]
 pub struct Drafts {
@@ -78,7 +91,7 @@ impl Drafts {
         Ok(())
     }
 
-    /// Connects a client in its file of this scope. Gives what cannot be written there.
+    /// Connects a client in its file of this scope.
     pub fn connect(
         &mut self,
         client: &'static KnownClient,
@@ -86,7 +99,7 @@ impl Drafts {
         wanted: &WantedEntry,
         environment: &Environment,
         project: &Path,
-    ) -> Result<Vec<String>, ConnectError> {
+    ) -> Result<ConnectOutcome, ConnectError> {
         let missing = ConnectError::NoFile { name: client.name, scope: scope.word() };
         let Some(entry) = client.entry else { return Err(missing) };
         let file = place::file_for(&entry, scope, environment, project).ok_or(missing)?;
@@ -98,10 +111,20 @@ impl Drafts {
                 client.name
             )
         }));
-        Ok(notes)
+        let after = self.draft(&file)?.after.clone().unwrap_or_default();
+        let written = in_text(client, scope, &file, project, &after);
+        let written = written.map_err(ConnectError::Unread)?;
+        let written = written.iter().find(|found| found.scope == scope);
+        let off = written.and_then(|found| found.switched_off.as_ref());
+        notes.extend(off.map(|off| {
+            let (what, line) = (&off.written, off.line);
+            format!("the entry is switched off: remove `{what}` in {}:{line}", file.display())
+        }));
+        notes.extend(written.and_then(|found| gone_directory(found, environment, project)));
+        Ok(ConnectOutcome { notes, is_off: off.is_some() })
     }
 
-    /// Disconnects a client in every file of this scope.
+    /// Disconnects a client in every file of this scope; the user's file may also have entries for this project alone.
     pub fn disconnect(
         &mut self,
         client: &'static KnownClient,
@@ -113,6 +136,12 @@ impl Drafts {
         for (of, file) in place::files(&entry, environment, project) {
             if of == scope {
                 self.edit_existing(&file, |text| server::disconnected(text, &entry))?;
+            }
+            if of == scope && of == EntryScope::User && has_local_entries(client) {
+                let project = project.to_string_lossy();
+                self.edit_existing(&file, |text| {
+                    server::disconnected_locally(text, &entry, &project)
+                })?;
             }
         }
         if let Some(file) = hooks::file_for(client, scope, environment, project) {
@@ -203,4 +232,13 @@ impl Drafts {
         };
         self.drafts.get_mut(at).ok_or_else(missing)
     }
+}
+
+/// A directory that an entry names and that is not there. The command line names none: it would have been refused.
+fn gone_directory(entry: &FoundEntry, environment: &Environment, project: &Path) -> Option<String> {
+    let sources = entry.sources(environment.home.as_deref());
+    let gone = sources.directories.iter().find(|path| !is_folder(&project.join(path)))?;
+    let is_flag = entry.own_args().iter().any(|arg| arg.starts_with("--dir"));
+    let named = if is_flag { "--dir" } else { "SKILLS_DIR" };
+    Some(format!("the entry keeps {named} {}, which is not there", gone.display()))
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::{
-    entries::{FoundEntry, in_tree},
+    entries::{FoundEntry, LOCAL_PROJECTS, in_tree},
     json,
     place::{EntryScope, language},
     toml,
@@ -33,7 +33,7 @@ pub(super) fn connected(
     let (text, mark) = without_mark(text);
     let language = of_text(text, entry);
     let tree = ConfigTree::parse(text, language)?;
-    let ours = in_tree(&tree, entry.format, EntryScope::User, Path::new(""));
+    let ours = in_tree(text, &tree, entry.format, EntryScope::User, Path::new(""));
     let existing = ours.first();
     let server = existing.and_then(|found| server_of(&tree, entry.format, &found.name));
     let members = members(entry, wanted, existing, server);
@@ -44,7 +44,7 @@ pub(super) fn connected(
     };
     checked(&tree, &new, language, entry, &name)?;
     let read = ConfigTree::parse(&new, language)?;
-    let found = in_tree(&read, entry.format, EntryScope::User, Path::new(""));
+    let found = in_tree(&new, &read, entry.format, EntryScope::User, Path::new(""));
     let is_there = found.iter().any(|found| found.name == name && found.command == wanted.command);
     if is_there { Ok(format!("{mark}{new}")) } else { Err(unsafe_change(entry)) }
 }
@@ -56,7 +56,7 @@ pub(super) fn disconnected(text: &str, entry: &ServerEntry) -> Result<String, Tr
     let mut text = text.to_owned();
     loop {
         let tree = ConfigTree::parse(&text, language)?;
-        let ours = in_tree(&tree, entry.format, EntryScope::User, Path::new(""));
+        let ours = in_tree(&text, &tree, entry.format, EntryScope::User, Path::new(""));
         let Some(found) = ours.first() else { break };
         let container = entry.format.container();
         let new = match language {
@@ -74,6 +74,44 @@ pub(super) fn disconnected(text: &str, entry: &ServerEntry) -> Result<String, Tr
         text.clear();
     }
     Ok(format!("{mark}{text}"))
+}
+
+/// The text without any entry that starts this server for one project alone. The map that it was in stays: it is not ours.
+pub(super) fn disconnected_locally(
+    text: &str,
+    entry: &ServerEntry,
+    project: &str,
+) -> Result<String, TreeError> {
+    let (text, mark) = without_mark(text);
+    let mut text = text.to_owned();
+    loop {
+        let tree = ConfigTree::parse(&text, FileLanguage::Json)?;
+        let Some(local) = tree.at(&[LOCAL_PROJECTS, project]) else { break };
+        let ours = in_tree(&text, local, entry.format, EntryScope::Local, Path::new(""));
+        let Some(found) = ours.first() else { break };
+        let path = [LOCAL_PROJECTS, project, entry.format.container(), &found.name];
+        let new = json::remove_alone(&text, &path.map(json::JsonStep::Key))?;
+        let read = ConfigTree::parse(&new, FileLanguage::Json).map_err(|_| unsafe_change(entry))?;
+        if read != without(&tree, &path) {
+            return Err(unsafe_change(entry));
+        }
+        text = new;
+    }
+    Ok(format!("{mark}{text}"))
+}
+
+/// A tree without the member at these keys.
+fn without(tree: &ConfigTree, path: &[&str]) -> ConfigTree {
+    let mut tree = tree.clone();
+    if let (TreeValue::Map(members), Some((key, rest))) = (&mut tree.value, path.split_first()) {
+        if rest.is_empty() {
+            members.retain(|member| member.key != *key);
+        }
+        for member in members.iter_mut().filter(|member| member.key == *key) {
+            member.value = without(&member.value, rest);
+        }
+    }
+    tree
 }
 
 /// The language of a text: every JSON text is YAML, and then it is changed as JSON.

@@ -513,6 +513,99 @@ fn a_link_stays_a_link_whatever_its_target_says() {
     assert_eq!(text(&home, "dot/mcp.json"), "{}\n");
 }
 
+// CONNECT-3, CONNECT-5
+#[test]
+fn an_entry_of_one_project_alone_is_named_and_removed() {
+    let home = Home::new();
+    let project = home.path().join("project").canonicalize().unwrap_or(home.path().join("project"));
+    let theirs = json!({"other": {"command": "x"}});
+    let with = |servers: Value| {
+        let project = project.to_str().unwrap();
+        format!(
+            "{:#}\n",
+            json!({"projects": {project: {"allowedTools": [], "mcpServers": servers}}})
+        )
+    };
+    let mut servers = theirs.clone();
+    servers["skills"] = json!({"command": PROGRAM, "args": []});
+    home.write(".claude.json", with(servers));
+    let out = done(&home, &["connect", "claude-code", "--yes", "--no-verify"]);
+    assert!(out.contains("an entry `skills` for this server too (local)"), "{out}");
+    let out = done(&home, &["disconnect", "claude-code", "--yes"]);
+    assert!(out.contains("Claude Code: disconnected"), "{out}");
+    assert_eq!(text(&home, ".claude.json"), with(theirs));
+    // Its map is Claude Code's own.
+    home.write(".claude.json", with(json!({"s": {"command": PROGRAM}})));
+    done(&home, &["disconnect", "claude-code", "--yes"]);
+    assert_eq!(text(&home, ".claude.json"), with(json!({})));
+}
+
+/// What `doctor` says in the end: the verdict and the next step.
+fn verdict(home: &Home) -> (String, String) {
+    let (_, out, err) = run(&mut connect(home, &["doctor", "--json"]));
+    let said: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+    let word = |key: &str| said.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    (word("verdict"), word("next"))
+}
+
+#[test]
+fn an_entry_that_is_switched_off_is_not_called_connected() {
+    let home = Home::new();
+    home.write("skills/note/SKILL.md", "---\nname: note\ndescription: Takes notes.\n---\nNote.\n");
+    done(&home, &["add", home.path().join("skills").to_str().unwrap()]);
+    let codex = format!("[mcp_servers.skills]\ncommand = \"{PROGRAM}\"\nenabled = false\n");
+    home.write(".codex/config.toml", &codex);
+    let cursor = json!({"mcpServers": {"skills": {"command": "skills-mcp", "disabled": true}}});
+    home.write(".cursor/mcp.json", format!("{cursor:#}"));
+    let out = done(&home, &["connect", "codex", "cursor", "--yes", "--no-verify"]);
+    let file = |name: &str| home.path().join(name).display().to_string();
+    assert!(out.contains("Codex: its entry is there, nothing to change"), "{out}");
+    assert!(out.contains("Cursor: its entry is written"), "{out}");
+    let one_line = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let codex_line = format!("remove `enabled = false` in {}:3", file(".codex/config.toml"));
+    let cursor_line = format!("remove `\"disabled\": true` in {}:5", file(".cursor/mcp.json"));
+    for line in [codex_line, cursor_line] {
+        assert!(one_line.contains(&format!("the entry is switched off: {line}")), "{line}: {out}");
+    }
+    assert_eq!(text(&home, ".codex/config.toml"), codex);
+    let (said, _) = verdict(&home);
+    assert!(said.contains("Codex and Cursor have entries that are switched off."), "{said}");
+    done(&home, &["disconnect", "cursor", "--yes"]);
+    let (said, _) = verdict(&home);
+    let way = "Codex has an entry that is switched off: remove `enabled = false` in ~/.codex/config.toml:3.";
+    assert!(said.contains(way), "{said}");
+    // Where every entry says whether it is switched on, `connect` switches it on.
+    let goose = format!("extensions:\n  skills:\n    cmd: {PROGRAM}\n    enabled: false\n");
+    home.write(".config/goose/config.yaml", goose);
+    fs::remove_dir_all(home.path().join(".codex")).unwrap();
+    fs::remove_dir_all(home.path().join(".cursor")).unwrap();
+    assert_eq!(verdict(&home).1, "skills-mcp connect goose");
+    let out = done(&home, &["connect", "goose", "--yes", "--no-verify"]);
+    assert!(out.contains("Goose: connected"), "{out}");
+    assert!(!verdict(&home).0.contains("switched off"));
+}
+
+#[test]
+fn the_next_step_for_an_entry_with_sources_of_its_own_changes_it() {
+    let home = Home::new();
+    home.write("skills/note/SKILL.md", "---\nname: note\ndescription: Takes notes.\n---\nNote.\n");
+    done(&home, &["add", home.path().join("skills").to_str().unwrap()]);
+    let entry = format!(
+        "[mcp_servers.skills]\ncommand = \"{PROGRAM}\"\nargs = [\"--dir\", \"/gone/skills\"]\n"
+    );
+    home.write(".codex/config.toml", entry);
+    let out = done(&home, &["connect", "codex", "--yes", "--no-verify"]);
+    assert!(out.contains("the entry keeps --dir /gone/skills, which is not there"), "{out}");
+    let (said, next) = verdict(&home);
+    assert!(said.contains("Codex is connected to other skills."), "{said}");
+    assert_eq!(next, "skills-mcp disconnect codex");
+    done(&home, &["disconnect", "codex", "--yes"]);
+    fs::create_dir_all(home.path().join(".codex")).unwrap();
+    assert_eq!(verdict(&home).1, "skills-mcp connect codex");
+    done(&home, &["connect", "codex", "--yes", "--no-verify"]);
+    assert!(!verdict(&home).0.contains("Codex"), "{:?}", verdict(&home));
+}
+
 #[test]
 fn a_client_that_can_be_asked_is_asked_by_its_absolute_path() {
     let home = Home::new();

@@ -5,11 +5,7 @@
 pub(super) mod disconnect;
 mod shown;
 
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-    sync::Arc,
-};
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::Args;
 use shown::{Chosen, agree, show};
@@ -180,7 +176,8 @@ fn connect(
     let project = project_root(environment);
     let scope = scope_of(client, &options.target);
     let mut drafts = Drafts::default();
-    let mut notes = drafts.connect(client, scope, wanted, environment, &project)?;
+    let outcome = drafts.connect(client, scope, wanted, environment, &project)?;
+    let mut notes = outcome.notes;
     if options.hook && has_hook_file(client, scope) {
         drafts.hook(client, scope, wanted, environment, &project)?;
         notes.extend(plugin_hook(client, environment));
@@ -193,10 +190,10 @@ fn connect(
         let word = scope.word();
         notes.push(format!("{} has no {word} file for prompt hooks", client.name));
     }
-    notes.extend(elsewhere(one, &drafts, scope));
+    notes.extend(elsewhere(one, scope));
     let is_asking = !options.target.yes && !options.target.dry_run;
     let is_offered = has_rules(client) && !options.no_rules && is_asking;
-    let mut chosen = agree(out, client, &drafts, &options.target)?;
+    let mut chosen = agree(out, client, &drafts, &options.target, outcome.is_off)?;
     if chosen != Chosen::No && (options.rules || is_offered) {
         chosen = rules(context, options, client, &mut drafts, out)?.max(chosen);
     }
@@ -209,11 +206,13 @@ fn connect(
     Ok(())
 }
 
-/// Entries of ours in files of another scope, with which the client may start two servers.
-fn elsewhere(one: &InstalledClient, drafts: &Drafts, scope: EntryScope) -> Vec<String> {
-    let is_touched = |file: &Path| drafts.changes().any(|draft| draft.file == file);
-    let others =
-        one.entries.iter().filter(|entry| entry.scope != scope && !is_touched(&entry.file));
+/// Entries of ours beside the one that is written, with which the client may start two servers.
+fn elsewhere(one: &InstalledClient, scope: EntryScope) -> Vec<String> {
+    let written = one.entries.iter().find(|entry| entry.scope == scope);
+    let is_written = |entry: &FoundEntry| {
+        written.is_some_and(|written| (written.scope, &written.name) == (entry.scope, &entry.name))
+    };
+    let others = one.entries.iter().filter(|entry| !is_written(entry));
     let note = |entry: &FoundEntry| {
         let (file, name, scope) = (entry.file.display(), &entry.name, entry.scope.word());
         format!(
