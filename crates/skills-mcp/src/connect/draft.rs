@@ -228,6 +228,7 @@ impl Drafts {
                 file: file.to_path_buf(),
                 line: None,
                 message: String::new(),
+                hint: "",
             })
         };
         self.drafts.get_mut(at).ok_or_else(missing)

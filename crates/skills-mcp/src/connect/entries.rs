@@ -21,6 +21,8 @@ pub(super) const NPM_PACKAGE: &str = "@skills-mcp/server";
 /// The Python package of this server.
 pub(super) const PYPI_PACKAGE: &str = "skills-mcp-server";
 
+/// What helps with a file whose content is the problem.
+const CORRECT_FILE: &str = "correct the file, or move it away";
 /// Where Claude Code keeps what is about one project alone.
 pub(super) const LOCAL_PROJECTS: &str = "projects";
 
@@ -85,16 +87,20 @@ pub struct UnreadFile {
     pub line: Option<usize>,
     /// What is wrong.
     pub message: String,
+    /// What a person can do about it.
+    pub hint: &'static str,
 }
 
 impl UnreadFile {
     pub(super) fn unparsed(file: &Path, error: TreeError) -> Self {
         let (line, message) = (Some(error.line), error.message);
-        Self { file: file.to_path_buf(), line, message }
+        Self { file: file.to_path_buf(), line, message, hint: CORRECT_FILE }
     }
 
     pub(super) fn unread(file: &Path, error: &io::Error) -> Self {
-        Self { file: file.to_path_buf(), line: None, message: error.to_string() }
+        let is_forbidden = error.kind() == io::ErrorKind::PermissionDenied;
+        let hint = if is_forbidden { "fix its permissions" } else { CORRECT_FILE };
+        Self { file: file.to_path_buf(), line: None, message: error.to_string(), hint }
     }
 }
 

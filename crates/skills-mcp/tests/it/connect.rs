@@ -288,6 +288,16 @@ fn a_file_that_is_not_understood_or_cannot_be_written_stays_as_it_is() {
         "{out}{err}"
     );
     assert!(out.contains("Cursor: not connected: ") && out.contains("mcp.json:3"), "{out}");
+    assert!(out.contains("Codex: not connected; the reason is at the end"), "{out}");
+    assert_eq!(format!("{out}{err}").matches("config.toml:2").count(), 1, "{out}{err}");
+    assert!(err.contains("this file is as it was") && !err.contains("nothing was"), "{err}");
+    // A file that may not be read.
+    let file = home.path().join(".qwen/settings.json");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).unwrap();
+    let command = connect(&home, &["connect", "qwen", "--yes", "--no-verify"]);
+    let (_, _, err) = run(&mut under_our_name(&home, &ordinary(&home, command)));
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(err.contains("fix its permissions; this file is as it was"), "{err}");
     // A folder that may not be written.
     let old = "{\"mcpServers\": {}}";
     home.write(".gemini/settings.json", old);

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use super::{
-    super::{Context, Failure, Output, output::safe},
-    DisconnectOptions, headline,
+    super::{Context, Failure, Output},
+    DisconnectOptions, headline, left,
     shown::{Chosen, written},
 };
 use crate::{
@@ -55,8 +55,7 @@ pub(in crate::cli) fn run(
             Ok(())
         };
         if let Err(failure) = removed() {
-            out.line(format!("{}: left as it was: {}", one.client.name, safe(failure.message())));
-            failed.get_or_insert(failure);
+            left(&mut out, one.client, "left as it was", failure, &mut failed);
             continue;
         }
         if drafts.changes().next().is_none() {

@@ -127,14 +127,33 @@ pub(super) fn run(context: &Context, options: &ConnectOptions) -> Result<ExitCod
             Ok(()) => {}
             // The other clients have nothing to do with it.
             Err(failure) if is_several => {
-                let why = safe(failure.message());
-                out.line(format!("{}: not connected: {why}", one.client.name));
-                failed.get_or_insert(failure);
+                left(&mut out, one.client, "not connected", failure, &mut failed);
             }
             Err(failure) => return Err(failure),
         }
     }
     failed.map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// Says that a client's files are as they were. The reason of the first ends the command, and is said there.
+fn left(
+    out: &mut Output,
+    client: &KnownClient,
+    what: &str,
+    failure: Failure,
+    failed: &mut Option<Failure>,
+) {
+    let name = client.name;
+    if failed.is_none() {
+        out.line(format!("{name}: {what}; the reason is at the end"));
+        *failed = Some(failure);
+        return;
+    }
+    let (why, hint) = failure.into_parts();
+    out.line(format!("{name}: {what}: {}", safe(&why)));
+    if let Some(hint) = hint {
+        out.sentence("  ", &hint);
+    }
 }
 
 /// The entry that starts a server as this command line would.
@@ -310,8 +329,8 @@ fn verify(context: &Context, client: &'static KnownClient, out: &mut Output) {
 impl From<ConnectError> for Failure {
     fn from(error: ConnectError) -> Self {
         let hint = match &error {
-            ConnectError::Unread(_) => "correct the file, or move it away; nothing was changed",
-            ConnectError::NoFile { .. } => "leave out --project or --user",
+            ConnectError::Unread(unread) => format!("{}; this file is as it was", unread.hint),
+            ConnectError::NoFile { .. } => "leave out --project or --user".to_owned(),
             ConnectError::Write { .. } => return Self::environment(error.to_string()),
         };
         Self::usage(error.to_string(), hint)
