@@ -204,7 +204,7 @@ impl Drafts {
             let is_json = file.extension().is_some_and(|extension| extension == "json");
             let empty = if is_json && after.is_empty() { "{}\n".to_owned() } else { after };
             (is_there && (was_empty || is_link(file))).then_some(empty)
-        } else if is_there && before.trim().is_empty() {
+        } else if is_there && without_mark(&before).0.trim().is_empty() {
             Some(after.trim_end_matches(['\r', '\n']).to_owned())
         } else {
             Some(after)

@@ -189,9 +189,12 @@ fn appended(
         Some(key) => format!("{}: {value}", Value::from(key)),
         None => value,
     };
-    if text.trim().is_empty() {
+    // A text without a value: blank, or comments.
+    if container.range == (0..text.len()) && !text.starts_with(['{', '[']) {
+        let kept = if text.trim().is_empty() { "" } else { text };
+        let gap = if kept.is_empty() || kept.ends_with('\n') { "" } else { style.line_break };
         let written = element(style.written(value, &style.unit));
-        return format!("{{{0}{1}{written}{0}}}{0}", style.line_break, style.unit);
+        return format!("{kept}{gap}{{{0}{1}{written}{0}}}{0}", style.line_break, style.unit);
     }
     let outer = indent_at(text, line_start(text, container.range.start));
     let open = container.range.start + 1;
@@ -440,6 +443,8 @@ mod tests {
             let path = [JsonStep::Key("s"), JsonStep::Key("k")];
             assert_eq!(remove(&added, &path).unwrap(), text, "{added}");
         }
+        let commented = set("// mine", &["s", "k"], &json!(1)).unwrap();
+        assert_eq!(commented, "// mine\n{\n  \"s\": {\n    \"k\": 1\n  }\n}\n");
         let of_nothing = set("", &["s", "k"], &json!({"command": "x"})).unwrap();
         assert!(!was_empty_object(&of_nothing), "{of_nothing}");
         assert!(was_empty_object(&set("{}", &["s", "k"], &json!({"command": "x"})).unwrap()));

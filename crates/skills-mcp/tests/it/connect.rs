@@ -482,6 +482,8 @@ fn what_was_there_before_is_there_after_disconnect() {
         ("{\"mcpServers\": {}}", "{\"mcpServers\": {}}"),
         ("{\n  \"mcpServers\": {}\n}\n", "{\n  \"mcpServers\": {}\n}\n"),
         ("", "{}"),
+        ("\u{feff}", "\u{feff}{}"),
+        ("// none yet\n", "// none yet\n{}\n"),
         ("{\n  // none yet\n}\n", "{\n  // none yet\n}\n"),
         (
             "{\"a\": 1, \"mcpServers\": {\n  // \"old\": {\"command\": \"x\"}\n}}",
