@@ -76,7 +76,12 @@ fn set(table: &mut dyn TableLike, key: &str, member: &Value) {
 
 /// Removes the table of a server with the tables inside it.
 pub(super) fn remove(text: &str, container: &str, name: &str) -> Result<String, TreeError> {
-    if let Some(shorter) = without_block(text, container, name) {
+    // Tables inside it may stand elsewhere in the file.
+    let mut shorter = text.to_owned();
+    while let Some(without) = without_block(&shorter, container, name) {
+        shorter = without;
+    }
+    if shorter.len() < text.len() {
         return Ok(shorter);
     }
     let mut document: DocumentMut = text.parse().map_err(|error| failed(&error))?;
@@ -201,6 +206,8 @@ mod tests {
         let wanted = commented.replace("\"old\"", "\"new\"");
         assert_eq!(updated, wanted.replace("\"b\" # one\n", "\"c\" # one\nB = \"d\"\n"));
         assert_eq!(remove(text, "mcp_servers", "skills").unwrap(), "\n# next\n[z]\n");
+        let apart = "[mcp_servers.skills]\ncommand = \"x\"\n[z]\ny = 1\n[mcp_servers.skills.env]\nA = \"b\"\n";
+        assert_eq!(remove(apart, "mcp_servers", "skills").unwrap(), "[z]\ny = 1\n");
         let inline = "[mcp_servers]\nskills = { command = \"x\" }\nother = { command = \"y\" }\n";
         let removed = remove(inline, "mcp_servers", "skills").unwrap();
         assert_eq!(removed, "[mcp_servers]\nother = { command = \"y\" }\n");
