@@ -70,13 +70,14 @@ pub(in crate::cli) fn run(
         gone.push(one.client.id);
         if let Some(reader) = reader {
             let name = reader.name;
-            out.sentence("  ", &format!("{RULES_FILE} keeps its two lines: {name} is connected"));
+            out.sentence("  ", &format!("{RULES_FILE} keeps its two lines: {name} may need them"));
         }
     }
     failed.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// The clients that have an entry of ours once this one, like those before it, has none in files of these scopes.
+/// The clients that have an entry of ours, or may have one in a file that cannot be read, once this one, like those before
+/// it, has none in files of these scopes.
 fn staying(
     context: &Context,
     client: &KnownClient,
@@ -92,7 +93,8 @@ fn staying(
             EntryScope::User | EntryScope::Project => scopes.contains(&entry.scope),
         };
         let looked = InstalledClient::look(known, &context.environment, &project);
-        looked.entries.iter().any(|entry| !is_gone || !is_removed(entry))
+        let may_be = !is_gone && !looked.unread.is_empty();
+        may_be || looked.entries.iter().any(|entry| !is_gone || !is_removed(entry))
     };
     CLIENTS.iter().filter(|known| known.entry.is_some()).filter(stays).collect()
 }
