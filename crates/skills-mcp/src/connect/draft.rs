@@ -3,15 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    entries::UnreadFile,
+    entries::{FoundEntry, UnreadFile, has_local_entries, in_text},
     file::{read, replace},
-    hooks, place,
+    hooks,
+    json::was_empty_object,
+    place,
     place::EntryScope,
     rules, server,
-    tree::TreeError,
+    tree::{TreeError, without_mark},
     wanted::WantedEntry,
 };
-use crate::{clients::KnownClient, config::Environment};
+use crate::{
+    clients::KnownClient,
+    config::Environment,
+    paths::{is_folder, is_link},
+};
 
 /// Why a client's files are not changed.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +61,15 @@ impl FileDraft {
     }
 }
 
+/// What is to be said of an entry that is written, or was there already.
+#[derive(Debug, Default)]
+pub struct ConnectOutcome {
+    /// What was left out or is amiss, in sentences.
+    pub notes: Vec<String>,
+    /// Whether the client does not start it, because the entry is switched off.
+    pub is_off: bool,
+}
+
 /// The files of a change.
 #[derive(Debug, Default)]
 pub struct Drafts {
@@ -76,7 +91,7 @@ impl Drafts {
         Ok(())
     }
 
-    /// Connects a client in its file of this scope. Gives what cannot be written there.
+    /// Connects a client in its file of this scope.
     pub fn connect(
         &mut self,
         client: &'static KnownClient,
@@ -84,7 +99,7 @@ impl Drafts {
         wanted: &WantedEntry,
         environment: &Environment,
         project: &Path,
-    ) -> Result<Vec<String>, ConnectError> {
+    ) -> Result<ConnectOutcome, ConnectError> {
         let missing = ConnectError::NoFile { name: client.name, scope: scope.word() };
         let Some(entry) = client.entry else { return Err(missing) };
         let file = place::file_for(&entry, scope, environment, project).ok_or(missing)?;
@@ -96,10 +111,20 @@ impl Drafts {
                 client.name
             )
         }));
-        Ok(notes)
+        let after = self.draft(&file)?.after.clone().unwrap_or_default();
+        let written = in_text(client, scope, &file, project, &after);
+        let written = written.map_err(ConnectError::Unread)?;
+        let written = written.iter().find(|found| found.scope == scope);
+        let off = written.and_then(|found| found.switched_off.as_ref());
+        notes.extend(off.map(|off| {
+            let (what, line) = (&off.written, off.line);
+            format!("the entry is switched off: remove `{what}` in {}:{line}", file.display())
+        }));
+        notes.extend(written.and_then(|found| gone_directory(found, environment, project)));
+        Ok(ConnectOutcome { notes, is_off: off.is_some() })
     }
 
-    /// Disconnects a client in every file of this scope.
+    /// Disconnects a client in every file of this scope; the user's file may also have entries for this project alone.
     pub fn disconnect(
         &mut self,
         client: &'static KnownClient,
@@ -111,6 +136,12 @@ impl Drafts {
         for (of, file) in place::files(&entry, environment, project) {
             if of == scope {
                 self.edit_existing(&file, |text| server::disconnected(text, &entry))?;
+            }
+            if of == scope && of == EntryScope::User && has_local_entries(client) {
+                let project = project.to_string_lossy();
+                self.edit_existing(&file, |text| {
+                    server::disconnected_locally(text, &entry, &project)
+                })?;
             }
         }
         if let Some(file) = hooks::file_for(client, scope, environment, project) {
@@ -151,20 +182,33 @@ impl Drafts {
         if self.draft(file)?.after.is_none() { Ok(()) } else { self.edit(file, change) }
     }
 
-    /// Changes a file's draft; an empty text is no file.
+    /// Changes a file's draft. A text that says nothing is no file, unless the file was there before us: what we make ends
+    /// with a line break, and a link was made by the person.
     fn edit(
         &mut self,
         file: &Path,
         change: impl FnOnce(&str) -> Result<String, TreeError>,
     ) -> Result<(), ConnectError> {
         let draft = self.draft(file)?;
+        let is_there = draft.after.is_some();
         let before = draft.after.clone().unwrap_or_default();
         let after = change(&before)
             .map_err(|error| ConnectError::Unread(UnreadFile::unparsed(file, error)))?;
-        if after != before {
-            let is_nothing = matches!(after.trim_start_matches('\u{feff}').trim(), "" | "{}");
-            draft.after = (!is_nothing).then_some(after);
+        if after == before {
+            return Ok(());
         }
+        let is_nothing = |text: &str| matches!(without_mark(text).0.trim(), "" | "{}");
+        draft.after = if is_nothing(&after) {
+            let found = draft.before.as_deref().unwrap_or_default();
+            let was_empty = !found.ends_with('\n') || was_empty_object(without_mark(found).0);
+            let is_json = file.extension().is_some_and(|extension| extension == "json");
+            let empty = if is_json && after.is_empty() { "{}\n".to_owned() } else { after };
+            (is_there && (was_empty || is_link(file))).then_some(empty)
+        } else if is_there && without_mark(&before).0.trim().is_empty() {
+            Some(after.trim_end_matches(['\r', '\n']).to_owned())
+        } else {
+            Some(after)
+        };
         Ok(())
     }
 
@@ -184,8 +228,18 @@ impl Drafts {
                 file: file.to_path_buf(),
                 line: None,
                 message: String::new(),
+                hint: "",
             })
         };
         self.drafts.get_mut(at).ok_or_else(missing)
     }
+}
+
+/// A directory that an entry names and that is not there. The command line names none: it would have been refused.
+fn gone_directory(entry: &FoundEntry, environment: &Environment, project: &Path) -> Option<String> {
+    let sources = entry.sources(environment.home.as_deref());
+    let gone = sources.directories.iter().find(|path| !is_folder(&project.join(path)))?;
+    let is_flag = entry.own_args().iter().any(|arg| arg.starts_with("--dir"));
+    let named = if is_flag { "--dir" } else { "SKILLS_DIR" };
+    Some(format!("the entry keeps {named} {}, which is not there", gone.display()))
 }

@@ -1,11 +1,14 @@
 //! The entries of a client's files that start this server, whatever their names are.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use super::{
     file::read,
     place::{EntryScope, language},
-    tree::{ConfigTree, TreeError},
+    tree::{ConfigTree, FileLanguage, TreeError, line_at, without_mark},
 };
 use crate::{
     clients::{EntryFormat, KnownClient},
@@ -17,6 +20,11 @@ use crate::{
 pub(super) const NPM_PACKAGE: &str = "@skills-mcp/server";
 /// The Python package of this server.
 pub(super) const PYPI_PACKAGE: &str = "skills-mcp-server";
+
+/// What helps with a file whose content is the problem.
+const CORRECT_FILE: &str = "correct the file, or move it away";
+/// Where Claude Code keeps what is about one project alone.
+pub(super) const LOCAL_PROJECTS: &str = "projects";
 
 /// An entry that starts this server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,10 +41,21 @@ pub struct FoundEntry {
     pub args: Vec<String>,
     /// The variables that the entry sets; a secret has no value here.
     pub env: Vec<(String, String)>,
-    /// Whether the client starts it: an entry may be switched off.
-    pub is_enabled: bool,
+    /// What switches it off, where something does: the client does not start it then.
+    pub switched_off: Option<OffSwitch>,
     /// Who has the program.
     pub launcher: Launcher,
+}
+
+/// The member that switches an entry off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OffSwitch {
+    /// As the file's language writes it.
+    pub written: String,
+    /// Its line.
+    pub line: usize,
+    /// Whether `connect` leaves it: some clients want the word `enabled` in every entry, and there it is set.
+    pub stays: bool,
 }
 
 /// Who has the program that an entry starts.
@@ -68,15 +87,20 @@ pub struct UnreadFile {
     pub line: Option<usize>,
     /// What is wrong.
     pub message: String,
+    /// What a person can do about it.
+    pub hint: &'static str,
 }
 
 impl UnreadFile {
     pub(super) fn unparsed(file: &Path, error: TreeError) -> Self {
-        Self { file: file.to_path_buf(), line: Some(error.line), message: error.message }
+        let (line, message) = (Some(error.line), error.message);
+        Self { file: file.to_path_buf(), line, message, hint: CORRECT_FILE }
     }
 
-    pub(super) fn unread(file: &Path, error: &std::io::Error) -> Self {
-        Self { file: file.to_path_buf(), line: None, message: error.to_string() }
+    pub(super) fn unread(file: &Path, error: &io::Error) -> Self {
+        let is_forbidden = error.kind() == io::ErrorKind::PermissionDenied;
+        let hint = if is_forbidden { "fix its permissions" } else { CORRECT_FILE };
+        Self { file: file.to_path_buf(), line: None, message: error.to_string(), hint }
     }
 }
 
@@ -91,6 +115,11 @@ impl std::fmt::Display for UnreadFile {
 }
 
 impl FoundEntry {
+    /// Whether the client starts it.
+    pub fn is_enabled(&self) -> bool {
+        self.switched_off.is_none()
+    }
+
     /// The server's own arguments, without those of `npx` and `uvx`.
     pub fn own_args(&self) -> &[String] {
         let at = match self.launcher {
@@ -142,31 +171,49 @@ pub(super) fn in_file(
     file: &Path,
     project: &Path,
 ) -> Result<Vec<FoundEntry>, UnreadFile> {
-    let Some(entry) = client.entry else { return Ok(Vec::new()) };
     let text = read(file).map_err(|error| UnreadFile::unread(file, &error))?;
-    let Some(text) = text else { return Ok(Vec::new()) };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    text.map_or(Ok(Vec::new()), |text| in_text(client, scope, file, project, &text))
+}
+
+/// The entries in the text of one file of a client that start this server.
+pub(super) fn in_text(
+    client: &KnownClient,
+    scope: EntryScope,
+    file: &Path,
+    project: &Path,
+    text: &str,
+) -> Result<Vec<FoundEntry>, UnreadFile> {
+    let Some(entry) = client.entry else { return Ok(Vec::new()) };
+    let (text, _) = without_mark(text);
     let tree = ConfigTree::parse(text, language(entry.format))
         .map_err(|error| UnreadFile::unparsed(file, error))?;
-    let mut found = in_tree(&tree, entry.format, scope, file);
-    // Claude Code keeps a project's own servers in the user's file too.
-    if scope == EntryScope::User && client.id == "claude-code" {
-        let local = tree.at(&["projects", &*project.to_string_lossy()]);
-        let local = local.map(|tree| in_tree(tree, entry.format, EntryScope::Local, file));
+    let mut found = in_tree(text, &tree, entry.format, scope, file);
+    if scope == EntryScope::User && has_local_entries(client) {
+        let local = tree.at(&[LOCAL_PROJECTS, &*project.to_string_lossy()]);
+        let local = local.map(|tree| in_tree(text, tree, entry.format, EntryScope::Local, file));
         found.extend(local.unwrap_or_default());
     }
     Ok(found)
 }
 
+/// Whether a client keeps servers of one project in the user's file too.
+pub(super) fn has_local_entries(client: &KnownClient) -> bool {
+    client.id == "claude-code"
+}
+
 /// The entries of a tree that start this server.
 pub(super) fn in_tree(
+    text: &str,
     tree: &ConfigTree,
     format: EntryFormat,
     scope: EntryScope,
     file: &Path,
 ) -> Vec<FoundEntry> {
     let Some(servers) = tree.get(format.container()) else { return Vec::new() };
-    let found = |name: &str, server: &ConfigTree| of_server(name, server, scope, file);
+    let found = |name: &str, server: &ConfigTree| {
+        let found = of_server(name, server, scope, file)?;
+        Some(FoundEntry { switched_off: off_switch(text, server, format), ..found })
+    };
     if let Some(members) = servers.members() {
         return members.iter().filter_map(|member| found(&member.key, &member.value)).collect();
     }
@@ -202,17 +249,34 @@ fn of_server(
     let variables = ["env", "envs", "environment"].iter().find_map(|key| server.get(key));
     let env = variables.and_then(ConfigTree::members).unwrap_or_default();
     let env = env.iter().map(|member| (member.key.clone(), shown(&member.key, &member.value)));
-    let is_off = |key: &str, word: &str| server.get(key).is_some_and(|value| value.is_bare(word));
     Some(FoundEntry {
         file: file.to_path_buf(),
         scope,
         name: name.to_owned(),
         env: env.collect(),
-        is_enabled: !is_off("disabled", "true") && !is_off("enabled", "false"),
+        switched_off: None,
         command,
         args,
         launcher,
     })
+}
+
+/// What switches an entry off.
+fn off_switch(text: &str, server: &ConfigTree, format: EntryFormat) -> Option<OffSwitch> {
+    let places = [Some(server), server.get("transport")];
+    let off = |(key, word): (&str, &str)| {
+        let members = places.iter().flatten().filter_map(|place| place.member(key));
+        let member = members.into_iter().find(|member| member.value.is_bare(word))?;
+        let written = match language(format) {
+            FileLanguage::Json => format!("\"{key}\": {word}"),
+            FileLanguage::Toml => format!("{key} = {word}"),
+            FileLanguage::Yaml => format!("{key}: {word}"),
+        };
+        let is_set = matches!(format, EntryFormat::Mcp | EntryFormat::Extensions);
+        let stays = key != "enabled" || !is_set;
+        Some(OffSwitch { written, line: line_at(text, member.start), stays })
+    };
+    [("disabled", "true"), ("enabled", "false")].into_iter().find_map(off)
 }
 
 /// A variable's value; that of a secret is nobody's to see.

@@ -10,14 +10,16 @@ use std::os::unix::fs::MetadataExt as _;
 use std::{
     fs::{self, File},
     io::{self, Read as _},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use crate::{
-    paths::real_path_or_same,
+    paths::{link_target, real_path},
     whole_file::{NewFileReaders, replace_whole},
 };
 
+/// So many links to links are followed, as Linux does.
+const MAX_LINKS_TO_A_FILE: usize = 40;
 /// A larger file is refused. Claude Code keeps much beside its servers in one file.
 const MAX_CLIENT_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -39,9 +41,9 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
 }
 
 /// Replaces a file that says `before` by one that says `after`, whole or not at all, or removes it. A link stays a link, to a
-/// file that keeps its permissions.
+/// file that keeps its permissions, and that is made where the link leads nowhere.
 pub(super) fn replace(path: &Path, before: Option<&str>, after: Option<&str>) -> io::Result<()> {
-    let path = &*real_path_or_same(path);
+    let path = &*written_path(path)?;
     if read(path)?.as_deref() != before {
         return Err(io::Error::other("another program is changing it; try again"));
     }
@@ -54,6 +56,19 @@ pub(super) fn replace(path: &Path, before: Option<&str>, after: Option<&str>) ->
         return Err(io::Error::other("it belongs to another user; run this as that user"));
     }
     replace_whole(path, after, NewFileReaders::Usual)
+}
+
+/// The file that a path leads to, whether or not it is there.
+fn written_path(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..MAX_LINKS_TO_A_FILE {
+        if let Some(real) = real_path(&path) {
+            return Ok(real);
+        }
+        let Some(target) = link_target(&path) else { return Ok(path) };
+        path = path.parent().unwrap_or(Path::new(".")).join(target);
+    }
+    Err(io::Error::other("its links lead in a circle"))
 }
 
 #[cfg(test)]
@@ -86,5 +101,23 @@ mod tests {
         assert_eq!(fs::read_to_string(&real).unwrap(), "two");
         assert!(link.is_symlink());
         assert_eq!(real.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leads_nowhere_stays_and_its_target_is_made() {
+        use std::os::unix::fs::symlink;
+
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        symlink("other", &link).unwrap();
+        symlink("dotfiles/config", folder.path().join("other")).unwrap();
+        replace(&link, None, Some("one")).unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(folder.path().join("dotfiles/config")).unwrap(), "one");
+        let circle = folder.path().join("circle");
+        symlink("circle", &circle).unwrap();
+        assert!(replace(&circle, None, Some("one")).is_err());
+        assert!(circle.is_symlink());
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{
     json::{self, JsonStep},
     place::{EntryScope, resolved},
-    tree::{ConfigTree, FileLanguage, TreeError},
+    tree::{ConfigTree, FileLanguage, TreeError, without_mark},
     wanted::WantedEntry,
 };
 use crate::{clients::KnownClient, config::Environment, paths::is_folder};
@@ -98,12 +98,13 @@ pub(super) fn added(
     wanted: &WantedEntry,
 ) -> Result<String, TreeError> {
     let Some(place) = place_of(client) else { return Ok(text.to_owned()) };
+    let (unmarked, mark) = without_mark(text);
     let command = command(client, wanted);
-    let tree = ConfigTree::parse(text, FileLanguage::Json)?;
-    if ours(&tree, place).iter().any(|found| found.command == command) {
+    let tree = ConfigTree::parse(unmarked, FileLanguage::Json)?;
+    if ours(unmarked, &tree, place).iter().any(|found| found.command == command) {
         return Ok(text.to_owned());
     }
-    let text = removed(text, client)?;
+    let text = without_ours(unmarked, place)?;
     let (text, new) = match place.form {
         HookForm::Groups => {
             let hook = json!({"type": "command", "command": command, "timeout": place.timeout});
@@ -117,16 +118,21 @@ pub(super) fn added(
             (text, hook)
         }
     };
-    json::push(&text, &["hooks", place.event], &new)
+    Ok(format!("{mark}{}", json::push(&text, &["hooks", place.event], &new)?))
 }
 
 /// The text without our hook.
 pub(super) fn removed(text: &str, client: &KnownClient) -> Result<String, TreeError> {
     let Some(place) = place_of(client) else { return Ok(text.to_owned()) };
+    let (text, mark) = without_mark(text);
+    Ok(format!("{mark}{}", without_ours(text, place)?))
+}
+
+fn without_ours(text: &str, place: &HookPlace) -> Result<String, TreeError> {
     let mut text = text.to_owned();
     loop {
         let tree = ConfigTree::parse(&text, FileLanguage::Json)?;
-        let found = ours(&tree, place);
+        let found = ours(&text, &tree, place);
         let Some(found) = found.first() else { break };
         let mut path =
             vec![JsonStep::Key("hooks"), JsonStep::Key(place.event), JsonStep::At(found.group)];
@@ -145,12 +151,12 @@ pub(super) fn removed(text: &str, client: &KnownClient) -> Result<String, TreeEr
 /// A hook of ours in a file.
 struct FoundHook {
     group: usize,
-    /// Its place in a group that has others too.
+    /// Its place in a group that has others too, or comments.
     inner: Option<usize>,
     command: String,
 }
 
-fn ours(tree: &ConfigTree, place: &HookPlace) -> Vec<FoundHook> {
+fn ours(text: &str, tree: &ConfigTree, place: &HookPlace) -> Vec<FoundHook> {
     let groups = tree.at(&["hooks", place.event]).and_then(ConfigTree::items).unwrap_or_default();
     let command_of = |hook: &ConfigTree| {
         let command = hook.get("command").or_else(|| hook.get("bash"))?.text()?;
@@ -161,11 +167,13 @@ fn ours(tree: &ConfigTree, place: &HookPlace) -> Vec<FoundHook> {
     let mut found = Vec::new();
     for (group, tree) in groups.iter().enumerate() {
         found.extend(command_of(tree).map(|command| FoundHook { group, inner: None, command }));
-        let hooks = tree.get("hooks").and_then(ConfigTree::items).unwrap_or_default();
+        let list = tree.get("hooks");
+        let hooks = list.and_then(ConfigTree::items).unwrap_or_default();
+        let is_alone = list.is_some_and(|list| json::is_alone(text, list));
         let inner = hooks.iter().enumerate().filter_map(|(at, hook)| Some((at, command_of(hook)?)));
         found.extend(inner.map(|(at, command)| {
             // A group of which nothing is left goes whole, with its own matcher.
-            let inner = (hooks.len() > 1).then_some(at);
+            let inner = (!is_alone).then_some(at);
             FoundHook { group, inner, command }
         }));
     }
@@ -194,7 +202,7 @@ pub fn plugin_hook(client: &KnownClient, environment: &Environment) -> Option<St
     let home = environment.home.as_deref()?;
     let enabled = |file: PathBuf, key: &str, language: FileLanguage| {
         let text = super::file::read(&file).ok()??;
-        let tree = ConfigTree::parse(&text, language).ok()?;
+        let tree = ConfigTree::parse(without_mark(&text).0, language).ok()?;
         let plugin = tree.at(&[key, PLUGIN])?;
         let is_off =
             plugin.is_bare("false") || plugin.get("enabled").is_some_and(|is| is.is_bare("false"));
@@ -265,6 +273,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_mark_at_the_start_and_comments_beside_a_hook_stay() {
+        let client = KnownClient::of_id("claude-code").unwrap();
+        let text = "\u{feff}{\"theme\": \"dark\"}";
+        let once = added(text, client, &wanted(&[])).unwrap();
+        assert!(once.starts_with("\u{feff}{") && once.contains(" hook claude-code"), "{once}");
+        assert_eq!(added(&once, client, &wanted(&[])).unwrap(), once);
+        assert_eq!(removed(&once, client).unwrap(), text);
+        let text = "{\"hooks\": {\"UserPromptSubmit\": [{\"hooks\": [\n  // {\"command\": \"old\"},\n  {\"command\": \"skills-mcp hook claude-code\"}\n]}]}}";
+        assert_eq!(
+            removed(text, client).unwrap(),
+            "{\"hooks\": {\"UserPromptSubmit\": [{\"hooks\": [\n  // {\"command\": \"old\"},\n]}]}}"
+        );
     }
 
     #[test]

@@ -65,7 +65,7 @@ impl InstalledClient {
 
     /// Whether the client starts this server.
     pub fn is_connected(&self) -> bool {
-        self.entries.iter().any(|entry| entry.is_enabled)
+        self.entries.iter().any(FoundEntry::is_enabled)
     }
 }
 

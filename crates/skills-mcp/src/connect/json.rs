@@ -1,6 +1,7 @@
 //! Changes of a JSON text that leave every other byte as it is: comments, order, line breaks, trailing commas.
 //!
-//! What is added and then removed leaves the text as it was; only a map or list that has become empty goes with it.
+//! What is added and then removed leaves the text as it was; a map or list that has become empty goes with it, unless a
+//! comment is in it or the text shows that it was empty before.
 
 use std::ops::Range;
 
@@ -55,8 +56,22 @@ pub(super) fn push(text: &str, path: &[&str], value: &Value) -> Result<String, T
     }
 }
 
-/// Removes the value at the end of these steps, and maps and lists that are empty then.
+/// Removes the value at the end of these steps, and maps and lists that say nothing then and that we may have made.
 pub(super) fn remove(text: &str, path: &[JsonStep<'_>]) -> Result<String, TreeError> {
+    let tree = parsed(text)?;
+    let Some((_, above)) = path.split_last() else { return Ok(text.to_owned()) };
+    match descend(&tree, above) {
+        Some(container)
+            if !above.is_empty() && is_alone(text, container) && !was_empty(text, container) =>
+        {
+            remove(text, above)
+        }
+        _ => remove_alone(text, path),
+    }
+}
+
+/// Removes the value at the end of these steps and nothing around it.
+pub(super) fn remove_alone(text: &str, path: &[JsonStep<'_>]) -> Result<String, TreeError> {
     let tree = parsed(text)?;
     let Some((last, above)) = path.split_last() else { return Ok(text.to_owned()) };
     let Some(container) = descend(&tree, above) else { return Ok(text.to_owned()) };
@@ -68,11 +83,32 @@ pub(super) fn remove(text: &str, path: &[JsonStep<'_>]) -> Result<String, TreeEr
             members.iter().rposition(|member| member.key == *key)
         }
     };
-    let Some(at) = at else { return Ok(text.to_owned()) };
-    if elements.len() == 1 && !above.is_empty() {
-        return remove(text, above);
-    }
-    Ok(cut(text, &container.range, &elements, at))
+    Ok(at.map_or_else(|| text.to_owned(), |at| cut(text, &container.range, &elements, at)))
+}
+
+/// Whether a map or list has one element and nothing else, no comment either.
+pub(super) fn is_alone(text: &str, container: &ConfigTree) -> bool {
+    let elements = elements(container);
+    let [element] = elements.as_slice() else { return false };
+    let close = container.range.end.saturating_sub(1);
+    let before = text.get(container.range.start + 1..element.start).unwrap_or_default();
+    let after = text.get(element.end..close).unwrap_or_default().trim_start();
+    let after = after.strip_prefix(',').unwrap_or(after);
+    before.trim().is_empty() && after.trim().is_empty()
+}
+
+/// Whether a text was an object without members before we wrote into it.
+pub(super) fn was_empty_object(text: &str) -> bool {
+    parsed(text).is_ok_and(|tree| tree.members().is_some() && was_empty(text, &tree))
+}
+
+/// Whether a map or list was empty before we wrote into it: its first element has several lines and begins on that of the
+/// bracket, as `appended` writes it there and nowhere else.
+fn was_empty(text: &str, container: &ConfigTree) -> bool {
+    let has_break = |range: Range<usize>| text.get(range).is_some_and(|text| text.contains('\n'));
+    elements(container).first().is_some_and(|first| {
+        !has_break(container.range.start..first.start) && has_break(first.clone())
+    })
 }
 
 fn parsed(text: &str) -> Result<ConfigTree, TreeError> {
@@ -153,17 +189,24 @@ fn appended(
         Some(key) => format!("{}: {value}", Value::from(key)),
         None => value,
     };
-    if text.trim().is_empty() {
+    // A text without a value: blank, or comments.
+    if container.range == (0..text.len()) && !text.starts_with(['{', '[']) {
+        let kept = if text.trim().is_empty() { "" } else { text };
+        let gap = if kept.is_empty() || kept.ends_with('\n') { "" } else { style.line_break };
         let written = element(style.written(value, &style.unit));
-        return format!("{{{0}{1}{written}{0}}}{0}", style.line_break, style.unit);
+        return format!("{kept}{gap}{{{0}{1}{written}{0}}}{0}", style.line_break, style.unit);
     }
     let outer = indent_at(text, line_start(text, container.range.start));
     let open = container.range.start + 1;
     let close = container.range.end.saturating_sub(1);
     let elements = elements(container);
     let Some(last) = elements.last() else {
-        let indent = format!("{outer}{}", style.unit);
         let kept = text.get(open..close).unwrap_or_default().trim_end();
+        if kept.is_empty() {
+            // On the line of the bracket: `was_empty` tells by it that the brackets were there before.
+            return spliced(text, open..close, &element(style.written(value, outer)));
+        }
+        let indent = format!("{outer}{}", style.unit);
         let written = element(style.written(value, &indent));
         let inner = format!("{kept}{0}{indent}{written}{0}{outer}", style.line_break);
         return spliced(text, open..close, &inner);
@@ -178,6 +221,8 @@ fn appended(
         let is_alone = start + indent.len() == last.start;
         let indent = if is_alone { indent.to_owned() } else { format!("{outer}{}", style.unit) };
         format!("{}{indent}{}", style.line_break, element(style.written(value, &indent)))
+    } else if text.get(last.clone()).is_some_and(|last| last.contains('\n')) {
+        format!(" {}", element(style.written(value, outer)))
     } else {
         format!(" {}", element(value.to_string()))
     };
@@ -194,9 +239,15 @@ fn cut(text: &str, container: &Range<usize>, elements: &[Range<usize>], at: usiz
     let previous = at.checked_sub(1).and_then(|at| elements.get(at));
     let from = previous.map_or(open, |previous| previous.end);
     let before = text.get(from..element.start).unwrap_or_default();
-    let start = from + before.trim_end().len();
     let comma = comma_after(text, element.end, close);
     let end = comma.map_or(element.end, |comma| comma + 1);
+    let rest = text.get(end..close).unwrap_or_default().split('\n').next().unwrap_or_default();
+    // What follows on the line must not become part of a comment.
+    let has_next = ends_in_line_comment(before) && !rest.trim().is_empty();
+    let start = if has_next { element.start } else { from + before.trim_end().len() };
+    // A comment between the element and its comma.
+    let inside = comma.and_then(|comma| text.get(element.end..comma)).unwrap_or_default();
+    let inside = inside.trim_end();
     let is_last = at + 1 == elements.len();
     let shorter = match (previous, is_last) {
         // The comma before it has nothing to separate any more.
@@ -205,12 +256,12 @@ fn cut(text: &str, container: &Range<usize>, elements: &[Range<usize>], at: usiz
             let kept = text.get(separator + 1..start).unwrap_or_default();
             spliced(text, separator..end, kept)
         }
-        _ => spliced(text, start..end, ""),
+        _ => spliced(text, start..end, inside),
     };
     if elements.len() > 1 {
         return shorter;
     }
-    let close = close.saturating_sub(end - start);
+    let close = close.saturating_sub(end - start - inside.len());
     let inner = shorter.get(open..close).unwrap_or_default();
     if inner.trim().is_empty() { spliced(&shorter, open..close, "") } else { shorter }
 }
@@ -226,6 +277,18 @@ fn comma_after(text: &str, from: usize, end: usize) -> Option<usize> {
             return Some(at);
         }
         at += comment_length(trimmed)?;
+    }
+}
+
+/// Whether a text of white space, commas and comments ends in a comment that only the end of the line ends.
+fn ends_in_line_comment(text: &str) -> bool {
+    let mut rest = text;
+    let mut is_line = false;
+    loop {
+        rest = rest.trim_start_matches([',', ' ', '\t', '\r', '\n']);
+        let Some(length) = comment_length(rest) else { return is_line };
+        is_line = rest.starts_with("//");
+        rest = rest.get(length..).unwrap_or_default();
     }
 }
 
@@ -285,6 +348,7 @@ mod tests {
         "{}",
         "{}\n",
         "{ /* nothing */ }\n",
+        "{\"a\": {\n  \"b\": 1\n}}\n",
     ];
 
     #[test]
@@ -299,7 +363,7 @@ mod tests {
             assert!(!added.replace("\r\n", "").contains('\r'));
             let path = [JsonStep::Key("servers"), JsonStep::Key("skills")];
             let removed = remove(&added, &path).unwrap();
-            if parsed(text).unwrap().members().unwrap().is_empty() {
+            if text.contains("nothing") {
                 assert_eq!(parsed(&removed).unwrap(), parsed(text).unwrap(), "{removed}");
             } else {
                 assert_eq!(removed, *text, "{added}");
@@ -349,6 +413,44 @@ mod tests {
     }
 
     #[test]
+    fn comments_around_an_element_stay_without_it() {
+        let cases = [
+            (
+                "{\"a\": 1, \"s\": {\n  // \"old\": {\"command\": \"x\"},\n  \"k\": {}\n}}",
+                "{\"a\": 1, \"s\": {\n  // \"old\": {\"command\": \"x\"},\n}}",
+            ),
+            ("{\"s\": {\"k\": {} /* mine */}}", "{\"s\": { /* mine */}}"),
+            (
+                "{\"s\": {\"k\": 1 /* one */, // two\n  \"b\": 2}}",
+                "{\"s\": { /* one */ // two\n  \"b\": 2}}",
+            ),
+            ("{\"s\": { // first\n  \"k\": 1, \"b\": 2}}", "{\"s\": { // first\n   \"b\": 2}}"),
+            ("{\"s\": {\"k\": 1}}", "{}"),
+        ];
+        for (text, wanted) in cases {
+            let removed = remove(text, &[JsonStep::Key("s"), JsonStep::Key("k")]).unwrap();
+            assert_eq!(removed, wanted, "{text}");
+            parsed(&removed).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_map_that_was_empty_before_stays() {
+        for text in
+            ["{\"s\": {}}", "{\n  \"s\": {}\n}\n", "{\r\n\t\"a\": 1,\r\n\t\"s\": {}\r\n}", "{}\n"]
+        {
+            let added = set(text, &["s", "k"], &json!({"command": "x", "args": []})).unwrap();
+            let path = [JsonStep::Key("s"), JsonStep::Key("k")];
+            assert_eq!(remove(&added, &path).unwrap(), text, "{added}");
+        }
+        let commented = set("// mine", &["s", "k"], &json!(1)).unwrap();
+        assert_eq!(commented, "// mine\n{\n  \"s\": {\n    \"k\": 1\n  }\n}\n");
+        let of_nothing = set("", &["s", "k"], &json!({"command": "x"})).unwrap();
+        assert!(!was_empty_object(&of_nothing), "{of_nothing}");
+        assert!(was_empty_object(&set("{}", &["s", "k"], &json!({"command": "x"})).unwrap()));
+    }
+
+    #[test]
     fn a_list_gets_an_element_and_loses_it() {
         for text in [
             "{\"h\": {\"E\": [1]}, \"z\": 1}",
@@ -360,7 +462,7 @@ mod tests {
             assert_eq!(remove(&added, &path).unwrap(), text, "{added}");
         }
         let made = push("{}", &["h", "E"], &json!(1)).unwrap();
-        assert_eq!(made, "{\n  \"h\": {\n    \"E\": [\n      1\n    ]\n  }\n}");
+        assert_eq!(made, "{\"h\": {\n  \"E\": [\n    1\n  ]\n}}");
         let path = [JsonStep::Key("h"), JsonStep::Key("E"), JsonStep::At(0)];
         assert_eq!(remove(&made, &path).unwrap(), "{}");
     }

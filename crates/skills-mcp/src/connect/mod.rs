@@ -21,11 +21,11 @@ mod wanted;
 mod yaml;
 
 pub(crate) use asked::{ClientAnswer, ask_client};
-pub use draft::{ConnectError, Drafts, FileDraft};
-pub use entries::{EntrySources, FoundEntry, Launcher, UnreadFile};
+pub use draft::{ConnectError, ConnectOutcome, Drafts, FileDraft};
+pub use entries::{EntrySources, FoundEntry, Launcher, OffSwitch, UnreadFile};
 pub use hooks::{has_hook_file, plugin_hook};
 pub use installed::{ClientEvidence, InstalledClient, installed_clients};
 pub use place::{EntryScope, project_root};
-pub use rules::{RULES_FILE, has_rules};
+pub use rules::{RULES_FILE, has_rules, may_need_rules, rule_readers, shared_rule};
 pub use tree::{FileLanguage, TreeError};
 pub use wanted::WantedEntry;

@@ -1,9 +1,9 @@
 //! The marked block of two lines in a project's `AGENTS.md`, for clients whose models never see a server's instructions.
 //!
-//! The words come from the instructions (`surface`).
+//! The words come from the instructions (`surface`). All clients read one block, so it says what is right for each of them.
 
 use super::json::line_break;
-use crate::clients::KnownClient;
+use crate::clients::{CLIENTS, KnownClient};
 
 /// The file that these clients read.
 pub const RULES_FILE: &str = "AGENTS.md";
@@ -14,6 +14,57 @@ const BLOCK_END: &str = "<!-- skills-mcp:end -->";
 pub fn has_rules(client: &KnownClient) -> bool {
     let hides = client.handling.is_some_and(|handling| handling.instructions.value == 0);
     hides && client.id != "claude-desktop"
+}
+
+/// Whether a block may be there for this client: also Codex may run in code mode, which looks the same from outside.
+pub fn may_need_rules(client: &KnownClient) -> bool {
+    has_rules(client) || client.id == "codex"
+}
+
+/// The clients whose models the block is for.
+pub fn rule_readers() -> impl Iterator<Item = &'static KnownClient> {
+    CLIENTS.iter().filter(|client| has_rules(client))
+}
+
+/// One rule in place of those that each client would get. Where two differ in the name of a tool, it says both names.
+pub fn shared_rule(rules: &[String]) -> String {
+    let mut distinct: Vec<&str> = Vec::new();
+    for rule in rules {
+        if !distinct.contains(&rule.as_str()) {
+            distinct.push(rule);
+        }
+    }
+    let mut said: Vec<String> = Vec::new();
+    while let Some((rule, others)) = distinct.split_first() {
+        let mut rest = others.to_vec();
+        let joined = rest.iter().position(|other| with_both_names(rule, other).is_some());
+        let joined = joined.and_then(|at| with_both_names(rule, rest.remove(at)));
+        said.push(joined.unwrap_or_else(|| (*rule).to_owned()));
+        distinct = rest;
+    }
+    let Some((first, others)) = said.split_first() else { return String::new() };
+    let first_line = first.lines().next().unwrap_or_default();
+    others.iter().fold(first.clone(), |rule, other| {
+        let other = other.strip_prefix(first_line).unwrap_or(other).trim_start();
+        let (initial, rest) = other.split_at(other.chars().next().map_or(0, char::len_utf8));
+        format!("{rule} Where there is no such tool: {}{rest}", initial.to_lowercase())
+    })
+}
+
+/// Two texts as one, where they differ in nothing but one word.
+fn with_both_names(one: &str, other: &str) -> Option<String> {
+    let (words, others): (Vec<&str>, Vec<&str>) =
+        (one.split(' ').collect(), other.split(' ').collect());
+    let mut pairs = words.iter().zip(&others).filter(|(one, other)| one != other);
+    let differing = pairs.next()?;
+    if words.len() != others.len() || pairs.any(|pair| pair != differing) {
+        return None;
+    }
+    let (name, other) = differing;
+    let joined = words.iter().zip(&others).map(|(word, paired)| {
+        if word == paired { (*word).to_owned() } else { format!("{name} or {other}") }
+    });
+    Some(joined.collect::<Vec<_>>().join(" "))
 }
 
 /// The text with a block that says this, in the place of the one that is there.
@@ -55,6 +106,26 @@ fn parts(text: &str) -> Option<(&str, &str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_rule_is_right_for_all_that_read_it() {
+        let rule = |ask: &str| format!("It has skills.\n{ask}");
+        let rules = [
+            rule("Before a task, call load_skill with a skill."),
+            rule("Before a task, call skill with a skill."),
+            rule("Before a task, call load_skill with a skill."),
+        ];
+        let shared = rule("Before a task, call load_skill or skill with a skill.");
+        assert_eq!(shared_rule(&rules), shared);
+        assert_eq!(shared_rule(rules.get(..1).unwrap()), rules[0]);
+        let other = rule("Before a task, search with find.");
+        let both = shared_rule(&[rules[1].clone(), other]);
+        assert_eq!(
+            both,
+            format!("{} Where there is no such tool: before a task, search with find.", rules[1])
+        );
+        assert_eq!(shared_rule(&[]), "");
+    }
 
     #[test]
     fn a_block_is_added_replaced_and_removed() {

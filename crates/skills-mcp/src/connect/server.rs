@@ -8,12 +8,12 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::{
-    entries::{FoundEntry, in_tree},
+    entries::{FoundEntry, LOCAL_PROJECTS, in_tree},
     json,
     place::{EntryScope, language},
     toml,
-    tree::{ConfigTree, FileLanguage, TreeError, TreeMember, TreeValue},
-    wanted::WantedEntry,
+    tree::{ConfigTree, FileLanguage, TreeError, TreeMember, TreeValue, without_mark},
+    wanted::{SOURCE_VARIABLES, WantedEntry},
     yaml,
 };
 use crate::{
@@ -33,7 +33,7 @@ pub(super) fn connected(
     let (text, mark) = without_mark(text);
     let language = of_text(text, entry);
     let tree = ConfigTree::parse(text, language)?;
-    let ours = in_tree(&tree, entry.format, EntryScope::User, Path::new(""));
+    let ours = in_tree(text, &tree, entry.format, EntryScope::User, Path::new(""));
     let existing = ours.first();
     let server = existing.and_then(|found| server_of(&tree, entry.format, &found.name));
     let members = members(entry, wanted, existing, server);
@@ -44,7 +44,7 @@ pub(super) fn connected(
     };
     checked(&tree, &new, language, entry, &name)?;
     let read = ConfigTree::parse(&new, language)?;
-    let found = in_tree(&read, entry.format, EntryScope::User, Path::new(""));
+    let found = in_tree(&new, &read, entry.format, EntryScope::User, Path::new(""));
     let is_there = found.iter().any(|found| found.name == name && found.command == wanted.command);
     if is_there { Ok(format!("{mark}{new}")) } else { Err(unsafe_change(entry)) }
 }
@@ -56,7 +56,7 @@ pub(super) fn disconnected(text: &str, entry: &ServerEntry) -> Result<String, Tr
     let mut text = text.to_owned();
     loop {
         let tree = ConfigTree::parse(&text, language)?;
-        let ours = in_tree(&tree, entry.format, EntryScope::User, Path::new(""));
+        let ours = in_tree(&text, &tree, entry.format, EntryScope::User, Path::new(""));
         let Some(found) = ours.first() else { break };
         let container = entry.format.container();
         let new = match language {
@@ -76,12 +76,42 @@ pub(super) fn disconnected(text: &str, entry: &ServerEntry) -> Result<String, Tr
     Ok(format!("{mark}{text}"))
 }
 
-/// The byte order mark that some editors begin a file with.
-fn without_mark(text: &str) -> (&str, &str) {
-    match text.strip_prefix('\u{feff}') {
-        Some(rest) => (rest, "\u{feff}"),
-        None => (text, ""),
+/// The text without any entry that starts this server for one project alone. The map that it was in stays: it is not ours.
+pub(super) fn disconnected_locally(
+    text: &str,
+    entry: &ServerEntry,
+    project: &str,
+) -> Result<String, TreeError> {
+    let (text, mark) = without_mark(text);
+    let mut text = text.to_owned();
+    loop {
+        let tree = ConfigTree::parse(&text, FileLanguage::Json)?;
+        let Some(local) = tree.at(&[LOCAL_PROJECTS, project]) else { break };
+        let ours = in_tree(&text, local, entry.format, EntryScope::Local, Path::new(""));
+        let Some(found) = ours.first() else { break };
+        let path = [LOCAL_PROJECTS, project, entry.format.container(), &found.name];
+        let new = json::remove_alone(&text, &path.map(json::JsonStep::Key))?;
+        let read = ConfigTree::parse(&new, FileLanguage::Json).map_err(|_| unsafe_change(entry))?;
+        if read != without(&tree, &path) {
+            return Err(unsafe_change(entry));
+        }
+        text = new;
     }
+    Ok(format!("{mark}{text}"))
+}
+
+/// A tree without the member at these keys.
+fn without(tree: &ConfigTree, path: &[&str]) -> ConfigTree {
+    let mut tree = tree.clone();
+    if let (TreeValue::Map(members), Some((key, rest))) = (&mut tree.value, path.split_first()) {
+        if rest.is_empty() {
+            members.retain(|member| member.key != *key);
+        }
+        for member in members.iter_mut().filter(|member| member.key == *key) {
+            member.value = without(&member.value, rest);
+        }
+    }
+    tree
 }
 
 /// The language of a text: every JSON text is YAML, and then it is changed as JSON.
@@ -118,12 +148,12 @@ fn members(
     existing: Option<&FoundEntry>,
     server: Option<&ConfigTree>,
 ) -> Vec<(&'static str, Value)> {
-    // A command line that says nothing changes nothing but the program.
-    let kept = existing.filter(|_| !wanted.says_something());
+    // A command line that names nothing changes nothing but the program.
+    let kept = existing.filter(|_| wanted.own_args.is_empty() && !wanted.names_sources());
     let own = kept.map_or_else(|| wanted.own_args.clone(), |found| found.own_args().to_vec());
     let args: Vec<String> = wanted.launch_args.iter().cloned().chain(own).collect();
     let forwarded = wanted.forwarded(entry);
-    let mut env = kept_variables(server, kept.is_some());
+    let mut env = kept_variables(server, wanted);
     for (name, value) in wanted.env.iter().chain(&forwarded.references) {
         env.insert(name.clone(), Value::from(value.clone()));
     }
@@ -177,16 +207,21 @@ fn at_transport(server: &ConfigTree) -> &ConfigTree {
     server.get("transport").filter(|inner| inner.members().is_some()).unwrap_or(server)
 }
 
-/// The variables of an entry that stay: those of other programs, and secrets, which the person wrote there.
-fn kept_variables(server: Option<&ConfigTree>, keep_all: bool) -> Map<String, Value> {
+/// The variables of an entry that stay: those of other programs, and secrets, which the person wrote there. Flags say all that
+/// our other variables may say; a variable that names sources stands for all that name some.
+fn kept_variables(server: Option<&ConfigTree>, wanted: &WantedEntry) -> Map<String, Value> {
     let server = server.map(at_transport);
     let env = server
         .and_then(|server| ["env", "envs", "environment"].iter().find_map(|key| server.get(key)));
     let is_ours = |name: &str| VARIABLES.iter().any(|known| known.name == name && !known.secret);
+    let is_replaced = |name: &str| {
+        let by_flags = !wanted.own_args.is_empty() && is_ours(name);
+        by_flags || (wanted.names_sources() && SOURCE_VARIABLES.contains(&name))
+    };
     let members = env.and_then(ConfigTree::members).unwrap_or_default();
     members
         .iter()
-        .filter(|member| keep_all || !is_ours(&member.key))
+        .filter(|member| !is_replaced(&member.key))
         .map(|member| (member.key.clone(), as_json(&member.value)))
         .collect()
 }
@@ -258,7 +293,7 @@ fn updated(
     }
     match language {
         FileLanguage::Toml => toml::update(text, container, name, &changed),
-        FileLanguage::Yaml => yaml::update(text, tree, container, name, members),
+        FileLanguage::Yaml => yaml::update(text, container, name, &changed),
         FileLanguage::Json if entry.format == EntryFormat::NamedList => {
             let shorter = json::remove(
                 text,
@@ -271,13 +306,36 @@ fn updated(
             path.extend(inner.map(|_| "transport"));
             let mut text = text.to_owned();
             for (key, value) in &changed {
-                let mut path = path.clone();
-                path.push(key);
-                text = json::set(&text, &path, value)?;
+                let path = [&*path, &[*key]].concat();
+                text = match (place.get(key).and_then(ConfigTree::members), value.as_object()) {
+                    (Some(old), Some(new)) => with_variables(&text, &path, old, new)?,
+                    _ => json::set(&text, &path, value)?,
+                };
             }
             Ok(text)
         }
     }
+}
+
+/// The JSON text in which the map at these keys says what is new. What is the same in it stays as it is written.
+fn with_variables(
+    text: &str,
+    path: &[&str],
+    old: &[TreeMember],
+    new: &Map<String, Value>,
+) -> Result<String, TreeError> {
+    let mut text = text.to_owned();
+    for member in old.iter().filter(|member| !new.contains_key(&member.key)) {
+        let steps = path.iter().copied().chain([member.key.as_str()]).map(json::JsonStep::Key);
+        text = json::remove_alone(&text, &steps.collect::<Vec<_>>())?;
+    }
+    let says = |key: &str| old.iter().rfind(|member| member.key == *key);
+    for (key, value) in new {
+        if says(key).map(|member| as_json(&member.value)).as_ref() != Some(value) {
+            text = json::set(&text, &[path, &[key.as_str()]].concat(), value)?;
+        }
+    }
+    Ok(text)
 }
 
 /// Whether an entry means the same without this member.
@@ -335,5 +393,78 @@ fn is_empty(tree: &ConfigTree) -> bool {
         TreeValue::List(items) => items.is_empty(),
         TreeValue::Bare(bare) => matches!(bare.as_str(), "" | "null" | "~"),
         TreeValue::Text(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::KnownClient;
+
+    fn wanted(args: &[&str], env: &[(&str, &str)]) -> WantedEntry {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        WantedEntry {
+            command: "/opt/skills-mcp".to_owned(),
+            launch_args: Vec::new(),
+            own_args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            env: env.iter().map(owned).collect(),
+            secrets: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn entry(id: &str) -> ServerEntry {
+        KnownClient::of_id(id).unwrap().entry.unwrap()
+    }
+
+    #[test]
+    fn a_variable_that_names_no_source_changes_no_argument() {
+        let text = "{\"mcpServers\": {\"s\": {\"command\": \"/opt/skills-mcp\", \"args\": [\"--dir\", \"/srv/x\"], \"env\": {\"SKILLS_TOOLS\": \"all\"}}}}";
+        let after = |args: &[&str], env: &[(&str, &str)]| {
+            let text = connected(text, &entry("cursor"), &wanted(args, env)).unwrap();
+            let value: Value = serde_json::from_str(&text).unwrap();
+            value.pointer("/mcpServers/s").unwrap().clone()
+        };
+        let with_trust = after(&[], &[("SKILLS_TRUST", "strict")]);
+        assert_eq!(with_trust["args"], json!(["--dir", "/srv/x"]));
+        assert_eq!(with_trust["env"], json!({"SKILLS_TOOLS": "all", "SKILLS_TRUST": "strict"}));
+        let elsewhere = after(&[], &[("SKILLS_DIR", "/y")]);
+        assert_eq!(elsewhere["args"], json!([]));
+        assert_eq!(elsewhere["env"], json!({"SKILLS_TOOLS": "all", "SKILLS_DIR": "/y"}));
+        assert_eq!(after(&["--dir", "/z"], &[])["args"], json!(["--dir", "/z"]));
+    }
+
+    #[test]
+    fn an_entry_that_is_brought_up_to_date_keeps_its_comments_in_every_language() {
+        let cases = [
+            (
+                "cursor",
+                "{\"mcpServers\": {\"s\": {\n  // the program\n  \"command\": \"skills-mcp\", // old\n  \"env\": {\n    // other\n    \"A\": \"1\",\n    \"SKILLS_DIR\": \"/x\" // mine\n  }\n}}}",
+                "\"skills-mcp\"",
+            ),
+            (
+                "codex",
+                "[mcp_servers.s]\n# the program\ncommand = \"skills-mcp\" # old\n\n[mcp_servers.s.env]\n# other\nA = \"1\"\nSKILLS_DIR = \"/x\" # mine\n",
+                "\"skills-mcp\"",
+            ),
+            (
+                "goose",
+                "extensions:\n  s:\n    # the program\n    cmd: \"skills-mcp\" # old\n    enabled: true\n    envs:\n      # other\n      A: \"1\"\n      SKILLS_DIR: \"/x\" # mine\n    # last\n",
+                "\"skills-mcp\"",
+            ),
+            (
+                "continue",
+                "mcpServers:\n  - name: s\n    # the program\n    command: \"skills-mcp\" # old\n    env:\n      # other\n      A: \"1\"\n      SKILLS_DIR: \"/x\" # mine\n    # last\n",
+                "\"skills-mcp\"",
+            ),
+        ];
+        for (id, text, old) in cases {
+            let kept = connected(text, &entry(id), &wanted(&[], &[])).unwrap();
+            assert_eq!(kept, text.replace(old, "\"/opt/skills-mcp\""), "{id}");
+            let set = wanted(&[], &[("SKILLS_DIR", "/y")]);
+            let moved = connected(text, &entry(id), &set).unwrap();
+            assert_eq!(moved, kept.replace("\"/x\"", "\"/y\""), "{id}");
+            assert_eq!(connected(&moved, &entry(id), &set).unwrap(), moved, "{id}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use toml_edit::{Array, DocumentMut, InlineTable, Key, value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Key, TableLike, value};
 
 use super::{json::line_break, tree::TreeError};
 
@@ -33,31 +33,59 @@ pub(super) fn update(
 ) -> Result<String, TreeError> {
     let mut document: DocumentMut = text.parse().map_err(|error| failed(&error))?;
     let server = document.get_mut(container).and_then(|servers| servers.get_mut(name));
-    let Some(server) = server.and_then(toml_edit::Item::as_table_like_mut) else {
+    let Some(server) = server.and_then(Item::as_table_like_mut) else {
         return Err(TreeError { line: 1, message: format!("`{container}.{name}` is no table") });
     };
     for (key, member) in members {
-        match server.get_mut(key).and_then(toml_edit::Item::as_value_mut) {
-            Some(old) => {
-                let decor = old.decor().clone();
-                *old = toml_value(member);
-                *old.decor_mut() = decor;
-            }
-            None => {
-                server.insert(key, value(toml_value(member)));
-            }
-        }
+        set(server, key, member);
     }
     Ok(document.to_string())
 }
 
+/// Sets a member. Of a table that is there only what differs is changed, so that its comments stay.
+fn set(table: &mut dyn TableLike, key: &str, member: &Value) {
+    if let (Some(inner), Some(new)) =
+        (table.get_mut(key).and_then(Item::as_table_like_mut), member.as_object())
+    {
+        let gone: Vec<String> = inner
+            .iter()
+            .map(|(key, _)| key.to_owned())
+            .filter(|key| !new.contains_key(key))
+            .collect();
+        for key in gone {
+            inner.remove(&key);
+        }
+        for (key, value) in new {
+            if inner.get(key).and_then(Item::as_str) != value.as_str() {
+                set(inner, key, value);
+            }
+        }
+        return;
+    }
+    match table.get_mut(key).and_then(Item::as_value_mut) {
+        Some(old) => {
+            let decor = old.decor().clone();
+            *old = toml_value(member);
+            *old.decor_mut() = decor;
+        }
+        None => {
+            table.insert(key, value(toml_value(member)));
+        }
+    }
+}
+
 /// Removes the table of a server with the tables inside it.
 pub(super) fn remove(text: &str, container: &str, name: &str) -> Result<String, TreeError> {
-    if let Some(shorter) = without_block(text, container, name) {
+    // Tables inside it may stand elsewhere in the file.
+    let mut shorter = text.to_owned();
+    while let Some(without) = without_block(&shorter, container, name) {
+        shorter = without;
+    }
+    if shorter.len() < text.len() {
         return Ok(shorter);
     }
     let mut document: DocumentMut = text.parse().map_err(|error| failed(&error))?;
-    let servers = document.get_mut(container).and_then(toml_edit::Item::as_table_like_mut);
+    let servers = document.get_mut(container).and_then(Item::as_table_like_mut);
     if let Some(servers) = servers {
         servers.remove(name);
     }
@@ -172,7 +200,14 @@ mod tests {
         let text = "[mcp_servers.skills] # ours\ncommand = \"old\" # here\nenabled = true\n[mcp_servers.skills.env]\nA = \"b\"\n\n# next\n[z]\n";
         let updated = update(text, "mcp_servers", "skills", &[("command", json!("new"))]).unwrap();
         assert_eq!(updated, text.replace("\"old\"", "\"new\""));
+        let members = [("command", json!("new")), ("env", json!({"A": "c", "B": "d"}))];
+        let commented = text.replace("A = ", "# why\nA = ").replace("\"b\"", "\"b\" # one");
+        let updated = update(&commented, "mcp_servers", "skills", &members).unwrap();
+        let wanted = commented.replace("\"old\"", "\"new\"");
+        assert_eq!(updated, wanted.replace("\"b\" # one\n", "\"c\" # one\nB = \"d\"\n"));
         assert_eq!(remove(text, "mcp_servers", "skills").unwrap(), "\n# next\n[z]\n");
+        let apart = "[mcp_servers.skills]\ncommand = \"x\"\n[z]\ny = 1\n[mcp_servers.skills.env]\nA = \"b\"\n";
+        assert_eq!(remove(apart, "mcp_servers", "skills").unwrap(), "[z]\ny = 1\n");
         let inline = "[mcp_servers]\nskills = { command = \"x\" }\nother = { command = \"y\" }\n";
         let removed = remove(inline, "mcp_servers", "skills").unwrap();
         assert_eq!(removed, "[mcp_servers]\nother = { command = \"y\" }\n");

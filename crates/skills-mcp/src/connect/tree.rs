@@ -132,6 +132,14 @@ impl ConfigTree {
     }
 }
 
+/// A text without the byte order mark that some editors begin a file with, and the mark.
+pub(super) fn without_mark(text: &str) -> (&str, &str) {
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => (rest, "\u{feff}"),
+        None => (text, ""),
+    }
+}
+
 /// The line of a byte, from 1.
 pub(super) fn line_at(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1

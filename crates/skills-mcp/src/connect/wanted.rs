@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Variables that say where skills come from; of them one counts.
-const SOURCE_VARIABLES: [&str; 2] = ["SKILLS_DIR", "SKILLS_REPO"];
+pub(super) const SOURCE_VARIABLES: [&str; 2] = ["SKILLS_DIR", "SKILLS_REPO"];
 /// A variable that is about this very process.
 const LOG_VARIABLE: &str = "SKILLS_LOG";
 
@@ -80,9 +80,9 @@ impl WantedEntry {
         wanted
     }
 
-    /// Whether the command line or a variable said anything about the server.
-    pub fn says_something(&self) -> bool {
-        !self.own_args.is_empty() || !self.env.is_empty()
+    /// Whether a variable names where skills come from.
+    pub(super) fn names_sources(&self) -> bool {
+        self.env.iter().any(|(name, _)| SOURCE_VARIABLES.contains(&&**name))
     }
 
     /// Whether the entry would be found again.

@@ -2,11 +2,13 @@
 //!
 //! A new entry comes first, so that no comment of another entry ends up with it. The caller checks what came out.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
 use super::{
     json::line_break,
-    tree::{ConfigTree, TreeError, TreeValue, line_at},
+    tree::{ConfigTree, FileLanguage, TreeError, TreeMember, TreeValue, line_at},
 };
 
 /// How deep lines are indented where a text shows nothing else.
@@ -54,45 +56,130 @@ pub(super) fn add(
     Ok(lines.concat() + &below.concat())
 }
 
-/// Replaces the members of an entry that are given; its others stay.
+/// Sets members of an entry, each in its own lines; its others, and the comments around it, stay.
 pub(super) fn update(
     text: &str,
-    tree: &ConfigTree,
     container: &str,
     name: &str,
     members: &[(&str, Value)],
 ) -> Result<String, TreeError> {
-    let Some(found) = find(text, tree, container, name) else {
-        return Err(unsupported(text, 0, container));
-    };
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let mut starts: Vec<(usize, &str)> = found
-        .entry
-        .members()
-        .unwrap_or_default()
-        .iter()
-        .map(|member| (line_at(text, member.start) - 1, member.key.as_str()))
-        .collect();
-    starts.push((found.end, ""));
-    let mut kept = String::new();
-    for pair in starts.windows(2) {
-        if let [(start, key), (end, _)] = pair
-            && !members.iter().any(|(known, _)| known == key)
-            && *key != "name"
-        {
-            if *start == found.start {
-                return Err(unsupported(text, 0, container));
-            }
-            kept.push_str(&lines.get(*start..*end).unwrap_or_default().concat());
-        }
-    }
-    let new = block(name, members, found.indent, found.is_item, line_break(text)).concat();
-    let before = lines.get(..found.start).unwrap_or_default().concat();
-    let after = lines.get(found.end..).unwrap_or_default().concat();
-    Ok(format!("{before}{new}{kept}{after}"))
+    members.iter().try_fold(text.to_owned(), |text, (key, value)| {
+        with_member(&text, container, name, &[key], Some(value))
+    })
 }
 
-/// Removes an entry, and the key above it where nothing is left below.
+/// The text with this value at these keys of an entry; without one, the member goes. Of a map in lines of its own only what
+/// differs is written.
+fn with_member(
+    text: &str,
+    container: &str,
+    name: &str,
+    path: &[&str],
+    value: Option<&Value>,
+) -> Result<String, TreeError> {
+    let tree = ConfigTree::parse(text, FileLanguage::Yaml)?;
+    let refused = || unsupported(text, 0, container);
+    let found = find(text, &tree, container, name).ok_or_else(refused)?;
+    let (key, above) = path.split_last().ok_or_else(refused)?;
+    let (mut holder, mut end) = (found.entry, found.end);
+    for key in above {
+        end = own_lines(text, holder, key, end).ok_or_else(refused)?.end;
+        holder = holder.get(key).ok_or_else(refused)?;
+    }
+    let own = own_lines(text, holder, key, end);
+    let old = holder.get(key).filter(|_| own.is_some()).and_then(ConfigTree::members);
+    let is_in_lines = |members: &[TreeMember]| {
+        let line = members.first().map(|first| line_at(text, first.start) - 1);
+        line > own.as_ref().map(|own| own.start)
+    };
+    if let (Some(old), Some(new)) = (old, value.and_then(Value::as_object))
+        && is_in_lines(old)
+        && !new.is_empty()
+    {
+        let gone = old.iter().filter(|member| !new.contains_key(&member.key));
+        let gone = gone.map(|member| (member.key.as_str(), None));
+        let is_same = |key: &str, value: &Value| {
+            let old = old.iter().rfind(|member| member.key == *key);
+            old.and_then(|member| member.value.text()) == value.as_str()
+        };
+        let set = new.iter().filter(|(key, value)| !is_same(key, value));
+        let set = set.map(|(key, value)| (key.as_str(), Some(value)));
+        return gone.chain(set).try_fold(text.to_owned(), |text, (key, value)| {
+            with_member(&text, container, name, &[path, &[key]].concat(), value)
+        });
+    }
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let first = holder.members().and_then(<[TreeMember]>::first).ok_or_else(refused)?;
+    let column = |start: usize| text.get(..start).map_or(0, |before| start_of_line(before).len());
+    let (range, prefix, comment) = match &own {
+        Some(own) => {
+            let member = holder.member(key).ok_or_else(refused)?;
+            let line = lines.get(own.start).copied().unwrap_or_default();
+            let prefix = line.get(..column(member.start)).unwrap_or_default().to_owned();
+            let comment = line_comment(line.get(prefix.len()..).unwrap_or_default());
+            (own.clone(), prefix, comment)
+        }
+        None => (end..end, " ".repeat(column(first.start)), ""),
+    };
+    let mut new = Vec::new();
+    if let Some(value) = value {
+        new = member(key, value, column(first.start), line_break(text));
+        if let Some(line) = new.first_mut() {
+            let body = line.trim().to_owned();
+            *line = format!("{prefix}{body}{comment}{}", line_break(text));
+        }
+    } else if !prefix.trim().is_empty() {
+        // The line also begins the item.
+        return Err(refused());
+    }
+    let before = lines.get(..range.start).unwrap_or_default().concat();
+    let after = lines.get(range.end..).unwrap_or_default().concat();
+    let gap = if before.is_empty() || before.ends_with('\n') { "" } else { line_break(text) };
+    Ok(format!("{before}{gap}{}{after}", new.concat()))
+}
+
+/// The lines of a member of a map that ends before the line `end`, without the comments after them.
+fn own_lines(text: &str, holder: &ConfigTree, key: &str, end: usize) -> Option<Range<usize>> {
+    let members = holder.members()?;
+    let at = members.iter().rposition(|member| member.key == key)?;
+    let line = |member: &TreeMember| line_at(text, member.start) - 1;
+    let start = line(members.get(at)?);
+    let end = members.get(at + 1).map_or(end, line);
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let last = lines.get(start..end)?.iter().rposition(|line| is_content(line))?;
+    Some(start..start + last + 1)
+}
+
+/// The comment at the end of a member's first line, with the blank before it.
+fn line_comment(line: &str) -> &str {
+    let line = line.trim_end();
+    let value = line.split_once(':').map_or(line, |(_, value)| value.trim_start());
+    let mut quote = value.chars().next().filter(|first| "\"'[{".contains(*first)).map(|_| None);
+    let mut previous = ' ';
+    let value_at = line.len() - value.len();
+    for (at, c) in value.char_indices() {
+        match &mut quote {
+            // A plain scalar has no quotes, only letters that look like some.
+            Some(Some(open)) if c == *open && previous != '\\' => quote = Some(None),
+            Some(open @ None) if c == '"' || c == '\'' => *open = Some(c),
+            None | Some(None) if c == '#' && previous.is_whitespace() => {
+                let before = line.get(..value_at + at).unwrap_or_default().trim_end().len();
+                return line.get(before..).unwrap_or_default();
+            }
+            None | Some(_) => {}
+        }
+        previous = c;
+    }
+    ""
+}
+
+/// The last line of a text, as far as it goes.
+fn start_of_line(text: &str) -> &str {
+    text.rsplit('\n').next().unwrap_or_default()
+}
+
+/// Removes an entry, and the key above it where nothing is left below. A key with comments below it stays, and so does one
+/// before other keys: `add` writes a new one at the end.
 pub(super) fn remove(
     text: &str,
     tree: &ConfigTree,
@@ -102,18 +189,30 @@ pub(super) fn remove(
     let Some(found) = find(text, tree, container, name) else {
         return Err(unsupported(text, 0, container));
     };
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let mut start = found.start;
+    let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     let others = tree.get(container).map_or(0, |holder| match &holder.value {
         TreeValue::Map(members) => members.len(),
         TreeValue::List(items) => items.len(),
         TreeValue::Text(_) | TreeValue::Bare(_) => 0,
     });
+    let mut start = found.start;
+    let holder = tree.member(container).map_or(start, |holder| line_at(text, holder.start) - 1);
     if others == 1 {
-        start = tree.member(container).map_or(start, |holder| line_at(text, holder.start) - 1);
+        let is_last = tree.members().and_then(<[TreeMember]>::last).map(|last| &*last.key);
+        let between = lines.get(holder + 1..start).unwrap_or_default();
+        let is_bare = between.iter().all(|line| line.trim().is_empty());
+        if is_bare && is_last == Some(container) {
+            start = holder;
+        } else if let Some(line) = lines.get_mut(holder) {
+            let comment = line_comment(line).to_owned();
+            let head = line.trim_end();
+            let head = head.get(..head.len() - comment.len()).unwrap_or_default();
+            let empty = if found.is_item { "[]" } else { "{}" };
+            *line = format!("{head} {empty}{comment}{}", line_break(text));
+        }
     }
-    let before = lines.get(..start).unwrap_or_default().concat();
-    Ok(before + &lines.get(found.end..).unwrap_or_default().concat())
+    lines.drain(start..found.end.min(lines.len()));
+    Ok(lines.concat())
 }
 
 /// The lines of an entry.
@@ -122,7 +221,6 @@ struct FoundLines<'t> {
     start: usize,
     /// The first line after it.
     end: usize,
-    indent: usize,
     is_item: bool,
 }
 
@@ -148,18 +246,18 @@ fn find<'t>(
     };
     let lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     let start = line_at(text, at) - 1;
-    let line = lines.get(start)?.trim_start();
-    let is_block = if is_item { line.starts_with("- ") } else { line.trim_end().ends_with(':') };
+    let line = lines.get(start)?.trim();
+    let head = line.get(..line.len() - line_comment(line).len())?;
+    let is_block = if is_item { line.starts_with("- ") } else { head.ends_with(':') };
     if !is_block {
         return None;
     }
     let indent = indent_of(&lines, start);
-    let is_content = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
     let below = lines.get(start + 1..)?;
     let next = below.iter().position(|line| is_content(line) && blank(line) <= indent);
     let inside = below.get(..next.unwrap_or(below.len()))?;
     let length = inside.iter().rposition(|line| is_content(line)).map_or(0, |last| last + 1);
-    Some(FoundLines { entry, start, end: start + 1 + length, indent, is_item })
+    Some(FoundLines { entry, start, end: start + 1 + length, is_item })
 }
 
 /// The lines of a new entry.
@@ -177,34 +275,40 @@ fn block(
     } else {
         format!("{outer}{}:{end}", scalar(&Value::from(name)))
     });
-    let inner = " ".repeat(indent + USUAL_INDENT);
-    for (key, value) in members {
-        let deeper = format!("{inner}  ");
-        match value {
-            Value::Array(items) if !items.is_empty() => {
-                lines.push(format!("{inner}{key}:{end}"));
-                lines.extend(items.iter().map(|item| format!("{deeper}- {}{end}", scalar(item))));
-            }
-            Value::Object(inside) if !inside.is_empty() => {
-                lines.push(format!("{inner}{key}:{end}"));
-                let line = |(key, value): (&String, &Value)| {
-                    format!(
-                        "{deeper}{}: {}{end}",
-                        scalar(&Value::from(key.as_str())),
-                        scalar(value)
-                    )
-                };
-                lines.extend(inside.iter().map(line));
-            }
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_)
-            | Value::Array(_)
-            | Value::Object(_) => lines.push(format!("{inner}{key}: {}{end}", scalar(value))),
+    let indent = indent + USUAL_INDENT;
+    lines.extend(members.iter().flat_map(|(key, value)| member(key, value, indent, end)));
+    lines
+}
+
+/// The lines of a member.
+fn member(key: &str, value: &Value, indent: usize, end: &str) -> Vec<String> {
+    let inner = " ".repeat(indent);
+    let deeper = format!("{inner}  ");
+    let key = scalar(&Value::from(key));
+    let mut lines = vec![format!("{inner}{key}:{end}")];
+    match value {
+        Value::Array(items) if !items.is_empty() => {
+            lines.extend(items.iter().map(|item| format!("{deeper}- {}{end}", scalar(item))));
         }
+        Value::Object(inside) if !inside.is_empty() => {
+            let line = |(key, value): (&String, &Value)| {
+                format!("{deeper}{}: {}{end}", scalar(&Value::from(key.as_str())), scalar(value))
+            };
+            lines.extend(inside.iter().map(line));
+        }
+        Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_) => return vec![format!("{inner}{key}: {}{end}", scalar(value))],
     }
     lines
+}
+
+/// Whether a line is more than blank and a comment.
+fn is_content(line: &str) -> bool {
+    !line.trim().is_empty() && !line.trim_start().starts_with('#')
 }
 
 /// A scalar of YAML: plain words as they are, everything else as JSON writes it, which YAML reads alike.
@@ -315,10 +419,51 @@ mod tests {
     fn other_members_of_an_entry_stay() {
         let text = "extensions:\n  skills:\n    cmd: old\n    timeout: 300 # long\n    args:\n      - a\n  dev:\n    x: 1\n";
         let members = [("cmd", json!("new")), ("args", json!(["b"]))];
-        let updated = update(text, &parsed(text), "extensions", "skills", &members).unwrap();
-        assert_eq!(
-            updated,
-            "extensions:\n  skills:\n    cmd: new\n    args:\n      - b\n    timeout: 300 # long\n  dev:\n    x: 1\n"
+        let updated = update(text, "extensions", "skills", &members).unwrap();
+        assert_eq!(updated, text.replace("cmd: old", "cmd: new").replace("- a", "- b"));
+    }
+
+    #[test]
+    fn a_changed_member_keeps_its_place_and_the_comments_around_it() {
+        let text = "extensions:\n  skills: # ours\n    # the program\n    cmd: old # here\n    # variables\n    envs: # mine\n      A: '1' # one\n      # two\n      B: \"it's # no comment\"\n    args: [a] # list\n    # last of it\n  dev:\n    x: 1\n";
+        let members = [
+            ("cmd", json!("new")),
+            ("args", json!(["b"])),
+            ("envs", json!({"A": "2", "B": "it's # no comment", "C": "3"})),
+        ];
+        let updated = update(text, "extensions", "skills", &members).unwrap();
+        let wanted = text
+            .replace("cmd: old", "cmd: new")
+            .replace("A: '1'", "A: \"2\"")
+            .replace("no comment\"\n", "no comment\"\n      C: \"3\"\n")
+            .replace("args: [a] # list\n", "args: # list\n      - b\n");
+        assert_eq!(updated, wanted);
+        let fewer = [("envs", json!({"B": "it's # no comment"}))];
+        let updated = update(text, "extensions", "skills", &fewer).unwrap();
+        assert_eq!(updated, text.replace("      A: '1' # one\n", ""));
+        let list = "mcpServers:\n  - command: old # first\n    name: skills\n    # last";
+        let updated = update(
+            list,
+            "mcpServers",
+            "skills",
+            &[("command", json!("/new")), ("args", json!(["x"]))],
         );
+        assert_eq!(
+            updated.unwrap(),
+            "mcpServers:\n  - command: \"/new\" # first\n    name: skills\n    args:\n      - x\n    # last"
+        );
+    }
+
+    #[test]
+    fn a_key_with_comments_or_before_others_stays_without_entries() {
+        let text = "extensions: # mine\n  # old:\n  #   cmd: x\n  skills:\n    cmd: y\n";
+        assert_eq!(
+            remove(text, &parsed(text), "extensions", "skills").unwrap(),
+            "extensions: {} # mine\n  # old:\n  #   cmd: x\n"
+        );
+        let text = "mcpServers: []\nz: 1\n";
+        let added = add(text, &parsed(text), "mcpServers", "s", &[("command", json!("x"))], true);
+        let added = added.unwrap();
+        assert_eq!(remove(&added, &parsed(&added), "mcpServers", "s").unwrap(), text);
     }
 }

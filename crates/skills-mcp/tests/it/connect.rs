@@ -1,7 +1,11 @@
 //! `connect` and `disconnect`: what they write into the files of clients, and what they leave alone.
 
 use std::{
-    fmt::Write as _, fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Command,
+    fmt::Write as _,
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::PathBuf,
+    process::Command,
 };
 
 use serde_json::{Value, json};
@@ -284,6 +288,16 @@ fn a_file_that_is_not_understood_or_cannot_be_written_stays_as_it_is() {
         "{out}{err}"
     );
     assert!(out.contains("Cursor: not connected: ") && out.contains("mcp.json:3"), "{out}");
+    assert!(out.contains("Codex: not connected; the reason is at the end"), "{out}");
+    assert_eq!(format!("{out}{err}").matches("config.toml:2").count(), 1, "{out}{err}");
+    assert!(err.contains("this file is as it was") && !err.contains("nothing was"), "{err}");
+    // A file that may not be read.
+    let file = home.path().join(".qwen/settings.json");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).unwrap();
+    let command = connect(&home, &["connect", "qwen", "--yes", "--no-verify"]);
+    let (_, _, err) = run(&mut under_our_name(&home, &ordinary(&home, command)));
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(err.contains("fix its permissions; this file is as it was"), "{err}");
     // A folder that may not be written.
     let old = "{\"mcpServers\": {}}";
     home.write(".gemini/settings.json", old);
@@ -418,6 +432,190 @@ fn a_rule_in_the_words_of_the_instructions_is_written_and_removed() {
     assert_eq!(text(&home, "project/AGENTS.md"), rules);
     done(&home, &["disconnect", "copilot", "--yes"]);
     assert_eq!(text(&home, "project/AGENTS.md"), "# Rules\n\nBe kind.\n");
+}
+
+// CONNECT-3, CONNECT-5, CONNECT-6
+#[test]
+fn one_block_of_rules_serves_all_clients_and_goes_with_the_last_that_needs_it() {
+    let home = Home::new();
+    home.write("skills/note/SKILL.md", "---\nname: note\ndescription: Takes notes.\n---\nNote.\n");
+    let skills = home.path().join("skills");
+    let skills = skills.to_str().unwrap();
+    let all = ["copilot", "continue", "cline", "zed", "codex"];
+    let with = |clients: &[&str]| {
+        let first = ["--dir", skills, "connect", "--rules", "--yes", "--no-verify"];
+        done(&home, &[&first, clients].concat())
+    };
+    let out = with(&all);
+    assert_eq!(out.matches("+<!-- skills-mcp:begin -->").count(), 1, "{out}");
+    let rules = text(&home, "project/AGENTS.md");
+    assert!(rules.contains("call skill or load_skill with its `name`"), "{rules}");
+    assert!(rules.contains("Where there is no such tool: before you start"), "{rules}");
+    assert_eq!(rules.lines().count(), 4, "{rules}");
+    for client in all {
+        let again = with(&[client]);
+        assert!(!again.contains("AGENTS.md"), "{again}");
+    }
+    assert_eq!(text(&home, "project/AGENTS.md"), rules);
+    let out = done(&home, &["disconnect", "copilot", "continue", "--yes"]);
+    assert!(out.contains("AGENTS.md keeps its two lines: "), "{out}");
+    assert_eq!(text(&home, "project/AGENTS.md"), rules);
+    let shown = done(&home, &["disconnect", "cline", "zed", "codex", "--dry-run"]);
+    assert_eq!(shown.matches("-<!-- skills-mcp:begin -->").count(), 1, "{shown}");
+    done(&home, &["disconnect", "cline", "zed", "--yes"]);
+    assert_eq!(text(&home, "project/AGENTS.md"), rules);
+    done(&home, &["disconnect", "codex", "--yes"]);
+    assert!(!home.path().join("project/AGENTS.md").exists());
+    // A client that shows its model the instructions, whose block a person asked for.
+    with(&["gemini"]);
+    done(&home, &["disconnect", "gemini", "--yes"]);
+    assert!(!home.path().join("project/AGENTS.md").exists());
+}
+
+// CONNECT-2, CONNECT-5
+#[test]
+fn what_was_there_before_is_there_after_disconnect() {
+    let home = Home::new();
+    let cases = [
+        ("{}", "{}"),
+        ("{}\n", "{}\n"),
+        ("{\"mcpServers\": {}}", "{\"mcpServers\": {}}"),
+        ("{\n  \"mcpServers\": {}\n}\n", "{\n  \"mcpServers\": {}\n}\n"),
+        ("", "{}"),
+        ("\u{feff}", "\u{feff}{}"),
+        ("// none yet\n", "// none yet\n{}\n"),
+        ("{\n  // none yet\n}\n", "{\n  // none yet\n}\n"),
+        (
+            "{\"a\": 1, \"mcpServers\": {\n  // \"old\": {\"command\": \"x\"}\n}}",
+            "{\"a\": 1, \"mcpServers\": {\n  // \"old\": {\"command\": \"x\"}\n}}",
+        ),
+    ];
+    for (before, after) in cases {
+        home.write(".cursor/mcp.json", before);
+        done(&home, &["connect", "cursor", "--yes", "--no-verify"]);
+        assert!(text(&home, ".cursor/mcp.json").contains(PROGRAM));
+        done(&home, &["disconnect", "cursor", "--yes"]);
+        assert_eq!(text(&home, ".cursor/mcp.json"), after, "{before}");
+    }
+    home.write(".codex/config.toml", "");
+    // The entry and the hook are in one file.
+    home.write(".gemini/settings.json", "{}\n");
+    done(&home, &["connect", "codex", "gemini", "--hook", "--yes", "--no-verify"]);
+    let both = text(&home, ".gemini/settings.json");
+    assert!(both.starts_with("{\"mcpServers\": {\n  \"skills\": {\n"), "{both}");
+    assert!(both.contains("\n}, \"hooks\": {\n  \"BeforeAgent\": [\n"), "{both}");
+    done(&home, &["disconnect", "codex", "gemini", "--yes"]);
+    assert_eq!(text(&home, ".codex/config.toml"), "");
+    assert_eq!(text(&home, ".gemini/settings.json"), "{}\n");
+}
+
+// CONNECT-2, CONNECT-5
+#[test]
+fn a_link_stays_a_link_whatever_its_target_says() {
+    let home = Home::new();
+    let link = home.path().join(".cursor/mcp.json");
+    fs::create_dir_all(home.path().join(".cursor")).unwrap();
+    symlink("../dot/mcp.json", &link).unwrap();
+    // Its target is not there yet.
+    done(&home, &["connect", "cursor", "--yes", "--no-verify"]);
+    assert!(link.is_symlink());
+    assert!(text(&home, "dot/mcp.json").contains(PROGRAM));
+    done(&home, &["disconnect", "cursor", "--yes"]);
+    assert!(link.is_symlink());
+    assert_eq!(text(&home, "dot/mcp.json"), "{}\n");
+}
+
+// CONNECT-3, CONNECT-5
+#[test]
+fn an_entry_of_one_project_alone_is_named_and_removed() {
+    let home = Home::new();
+    let project = home.path().join("project").canonicalize().unwrap_or(home.path().join("project"));
+    let theirs = json!({"other": {"command": "x"}});
+    let with = |servers: Value| {
+        let project = project.to_str().unwrap();
+        format!(
+            "{:#}\n",
+            json!({"projects": {project: {"allowedTools": [], "mcpServers": servers}}})
+        )
+    };
+    let mut servers = theirs.clone();
+    servers["skills"] = json!({"command": PROGRAM, "args": []});
+    home.write(".claude.json", with(servers));
+    let out = done(&home, &["connect", "claude-code", "--yes", "--no-verify"]);
+    assert!(out.contains("an entry `skills` for this server too (local)"), "{out}");
+    let out = done(&home, &["disconnect", "claude-code", "--yes"]);
+    assert!(out.contains("Claude Code: disconnected"), "{out}");
+    assert_eq!(text(&home, ".claude.json"), with(theirs));
+    // Its map is Claude Code's own.
+    home.write(".claude.json", with(json!({"s": {"command": PROGRAM}})));
+    done(&home, &["disconnect", "claude-code", "--yes"]);
+    assert_eq!(text(&home, ".claude.json"), with(json!({})));
+}
+
+/// What `doctor` says in the end: the verdict and the next step.
+fn verdict(home: &Home) -> (String, String) {
+    let (_, out, err) = run(&mut connect(home, &["doctor", "--json"]));
+    let said: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+    let word = |key: &str| said.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    (word("verdict"), word("next"))
+}
+
+#[test]
+fn an_entry_that_is_switched_off_is_not_called_connected() {
+    let home = Home::new();
+    home.write("skills/note/SKILL.md", "---\nname: note\ndescription: Takes notes.\n---\nNote.\n");
+    done(&home, &["add", home.path().join("skills").to_str().unwrap()]);
+    let codex = format!("[mcp_servers.skills]\ncommand = \"{PROGRAM}\"\nenabled = false\n");
+    home.write(".codex/config.toml", &codex);
+    let cursor = json!({"mcpServers": {"skills": {"command": "skills-mcp", "disabled": true}}});
+    home.write(".cursor/mcp.json", format!("{cursor:#}"));
+    let out = done(&home, &["connect", "codex", "cursor", "--yes", "--no-verify"]);
+    let file = |name: &str| home.path().join(name).display().to_string();
+    assert!(out.contains("Codex: its entry is there, nothing to change"), "{out}");
+    assert!(out.contains("Cursor: its entry is written"), "{out}");
+    let one_line = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let codex_line = format!("remove `enabled = false` in {}:3", file(".codex/config.toml"));
+    let cursor_line = format!("remove `\"disabled\": true` in {}:5", file(".cursor/mcp.json"));
+    for line in [codex_line, cursor_line] {
+        assert!(one_line.contains(&format!("the entry is switched off: {line}")), "{line}: {out}");
+    }
+    assert_eq!(text(&home, ".codex/config.toml"), codex);
+    let (said, _) = verdict(&home);
+    assert!(said.contains("Codex and Cursor have entries that are switched off."), "{said}");
+    done(&home, &["disconnect", "cursor", "--yes"]);
+    let (said, _) = verdict(&home);
+    let way = "Codex has an entry that is switched off: remove `enabled = false` in ~/.codex/config.toml:3.";
+    assert!(said.contains(way), "{said}");
+    // Where every entry says whether it is switched on, `connect` switches it on.
+    let goose = format!("extensions:\n  skills:\n    cmd: {PROGRAM}\n    enabled: false\n");
+    home.write(".config/goose/config.yaml", goose);
+    fs::remove_dir_all(home.path().join(".codex")).unwrap();
+    fs::remove_dir_all(home.path().join(".cursor")).unwrap();
+    assert_eq!(verdict(&home).1, "skills-mcp connect goose");
+    let out = done(&home, &["connect", "goose", "--yes", "--no-verify"]);
+    assert!(out.contains("Goose: connected"), "{out}");
+    assert!(!verdict(&home).0.contains("switched off"));
+}
+
+#[test]
+fn the_next_step_for_an_entry_with_sources_of_its_own_changes_it() {
+    let home = Home::new();
+    home.write("skills/note/SKILL.md", "---\nname: note\ndescription: Takes notes.\n---\nNote.\n");
+    done(&home, &["add", home.path().join("skills").to_str().unwrap()]);
+    let entry = format!(
+        "[mcp_servers.skills]\ncommand = \"{PROGRAM}\"\nargs = [\"--dir\", \"/gone/skills\"]\n"
+    );
+    home.write(".codex/config.toml", entry);
+    let out = done(&home, &["connect", "codex", "--yes", "--no-verify"]);
+    assert!(out.contains("the entry keeps --dir /gone/skills, which is not there"), "{out}");
+    let (said, next) = verdict(&home);
+    assert!(said.contains("Codex is connected to other skills."), "{said}");
+    assert_eq!(next, "skills-mcp disconnect codex");
+    done(&home, &["disconnect", "codex", "--yes"]);
+    fs::create_dir_all(home.path().join(".codex")).unwrap();
+    assert_eq!(verdict(&home).1, "skills-mcp connect codex");
+    done(&home, &["connect", "codex", "--yes", "--no-verify"]);
+    assert!(!verdict(&home).0.contains("Codex"), "{:?}", verdict(&home));
 }
 
 #[test]

@@ -5,11 +5,7 @@
 pub(super) mod disconnect;
 mod shown;
 
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-    sync::Arc,
-};
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::Args;
 use shown::{Chosen, agree, show};
@@ -27,6 +23,7 @@ use crate::{
     connect::{
         ClientAnswer, ConnectError, Drafts, EntryScope, FoundEntry, InstalledClient, WantedEntry,
         ask_client, has_hook_file, has_rules, installed_clients, plugin_hook, project_root,
+        rule_readers, shared_rule,
     },
     event::Sink,
     paths::own_program,
@@ -130,14 +127,33 @@ pub(super) fn run(context: &Context, options: &ConnectOptions) -> Result<ExitCod
             Ok(()) => {}
             // The other clients have nothing to do with it.
             Err(failure) if is_several => {
-                let why = safe(failure.message());
-                out.line(format!("{}: not connected: {why}", one.client.name));
-                failed.get_or_insert(failure);
+                left(&mut out, one.client, "not connected", failure, &mut failed);
             }
             Err(failure) => return Err(failure),
         }
     }
     failed.map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// Says that a client's files are as they were. The reason of the first ends the command, and is said there.
+fn left(
+    out: &mut Output,
+    client: &KnownClient,
+    what: &str,
+    failure: Failure,
+    failed: &mut Option<Failure>,
+) {
+    let name = client.name;
+    if failed.is_none() {
+        out.line(format!("{name}: {what}; the reason is at the end"));
+        *failed = Some(failure);
+        return;
+    }
+    let (why, hint) = failure.into_parts();
+    out.line(format!("{name}: {what}: {}", safe(&why)));
+    if let Some(hint) = hint {
+        out.sentence("  ", &hint);
+    }
 }
 
 /// The entry that starts a server as this command line would.
@@ -179,7 +195,8 @@ fn connect(
     let project = project_root(environment);
     let scope = scope_of(client, &options.target);
     let mut drafts = Drafts::default();
-    let mut notes = drafts.connect(client, scope, wanted, environment, &project)?;
+    let outcome = drafts.connect(client, scope, wanted, environment, &project)?;
+    let mut notes = outcome.notes;
     if options.hook && has_hook_file(client, scope) {
         drafts.hook(client, scope, wanted, environment, &project)?;
         notes.extend(plugin_hook(client, environment));
@@ -192,10 +209,10 @@ fn connect(
         let word = scope.word();
         notes.push(format!("{} has no {word} file for prompt hooks", client.name));
     }
-    notes.extend(elsewhere(one, &drafts, scope));
+    notes.extend(elsewhere(one, scope));
     let is_asking = !options.target.yes && !options.target.dry_run;
     let is_offered = has_rules(client) && !options.no_rules && is_asking;
-    let mut chosen = agree(out, client, &drafts, &options.target)?;
+    let mut chosen = agree(out, client, &drafts, &options.target, outcome.is_off)?;
     if chosen != Chosen::No && (options.rules || is_offered) {
         chosen = rules(context, options, client, &mut drafts, out)?.max(chosen);
     }
@@ -208,11 +225,13 @@ fn connect(
     Ok(())
 }
 
-/// Entries of ours in files of another scope, with which the client may start two servers.
-fn elsewhere(one: &InstalledClient, drafts: &Drafts, scope: EntryScope) -> Vec<String> {
-    let is_touched = |file: &Path| drafts.changes().any(|draft| draft.file == file);
-    let others =
-        one.entries.iter().filter(|entry| entry.scope != scope && !is_touched(&entry.file));
+/// Entries of ours beside the one that is written, with which the client may start two servers.
+fn elsewhere(one: &InstalledClient, scope: EntryScope) -> Vec<String> {
+    let written = one.entries.iter().find(|entry| entry.scope == scope);
+    let is_written = |entry: &FoundEntry| {
+        written.is_some_and(|written| (written.scope, &written.name) == (entry.scope, &entry.name))
+    };
+    let others = one.entries.iter().filter(|entry| !is_written(entry));
     let note = |entry: &FoundEntry| {
         let (file, name, scope) = (entry.file.display(), &entry.name, entry.scope.word());
         format!(
@@ -242,7 +261,7 @@ fn rules(
 ) -> Result<Chosen, Failure> {
     *drafts = Drafts::default();
     let project = project_root(&context.environment);
-    drafts.rule(&rule(context, client)?, &project)?;
+    drafts.rule(&rule(context)?, &project)?;
     if drafts.changes().next().is_none() {
         return Ok(Chosen::Nothing);
     }
@@ -261,15 +280,19 @@ fn rules(
     Ok(Chosen::Yes)
 }
 
-/// What the instructions would say to this client's model.
-fn rule(context: &Context, client: &'static KnownClient) -> Result<String, Failure> {
+/// What the instructions would say to the models of all clients that read the block.
+fn rule(context: &Context) -> Result<String, Failure> {
     let opened = context.opened()?;
-    let mut profile = context.profile()?;
-    profile.client_choice = ClientChoice::Fixed(client.handling.is_some().then_some(client));
-    let (runs, sink) = (Runs::new(&context.environment), Sink::silent());
-    let store = Arc::clone(&opened.store);
-    let dispatcher = Dispatcher::new(store, profile, runs, sink, Telemetry::default());
-    Ok(dispatcher.registry(None).rule(SERVER_NAME, &opened.snapshot))
+    let mut rules = Vec::new();
+    for client in rule_readers() {
+        let mut profile = context.profile()?;
+        profile.client_choice = ClientChoice::Fixed(Some(client));
+        let (runs, sink) = (Runs::new(&context.environment), Sink::silent());
+        let store = Arc::clone(&opened.store);
+        let dispatcher = Dispatcher::new(store, profile, runs, sink, Telemetry::default());
+        rules.push(dispatcher.registry(None).rule(SERVER_NAME, &opened.snapshot));
+    }
+    Ok(shared_rule(&rules))
 }
 
 /// Asks the client whether it sees the server, and says in one line what it said.
@@ -306,8 +329,8 @@ fn verify(context: &Context, client: &'static KnownClient, out: &mut Output) {
 impl From<ConnectError> for Failure {
     fn from(error: ConnectError) -> Self {
         let hint = match &error {
-            ConnectError::Unread(_) => "correct the file, or move it away; nothing was changed",
-            ConnectError::NoFile { .. } => "leave out --project or --user",
+            ConnectError::Unread(unread) => format!("{}; this file is as it was", unread.hint),
+            ConnectError::NoFile { .. } => "leave out --project or --user".to_owned(),
             ConnectError::Write { .. } => return Self::environment(error.to_string()),
         };
         Self::usage(error.to_string(), hint)

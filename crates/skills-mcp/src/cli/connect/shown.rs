@@ -27,18 +27,21 @@ pub(super) enum Chosen {
     Yes,
 }
 
-/// Shows a client's change, asks, and writes it.
+/// Shows a client's change, asks, and writes it. `is_off` says that the entry is switched off then.
 pub(super) fn agree(
     out: &mut Output,
     client: &KnownClient,
     drafts: &Drafts,
     target: &TargetOptions,
+    is_off: bool,
 ) -> Result<Chosen, Failure> {
     if drafts.changes().next().is_none() {
-        out.line(format!("{}: already connected, nothing to change", headline(client)));
+        let state = if is_off { "its entry is there" } else { "already connected" };
+        out.line(format!("{}: {state}, nothing to change", headline(client)));
         return Ok(Chosen::Nothing);
     }
-    written(out, client, drafts, target, "Write this?", "connected")
+    let done = if is_off { "its entry is written" } else { "connected" };
+    written(out, client, drafts, target, "Write this?", done)
 }
 
 /// The same for any change.

@@ -13,7 +13,9 @@ use crate::{
     cli::Context,
     clients::KnownClient,
     config::{Environment, NamedSource},
-    connect::{EntrySources, FoundEntry, InstalledClient, installed_clients, project_root},
+    connect::{
+        EntrySources, FoundEntry, InstalledClient, OffSwitch, installed_clients, project_root,
+    },
     paths::{is_executable, is_file, real_path_or_same},
     programs::SearchPath,
     source::Directory,
@@ -54,6 +56,10 @@ struct EntryState {
     connection: Connection,
     /// The directories and repositories that it names.
     sources: Vec<String>,
+    /// Whether `connect` would leave its sources: it names some, and this command names none to put in their place.
+    keeps_sources: bool,
+    /// What switches it off, and the place of that.
+    off: Option<(OffSwitch, String)>,
 }
 
 /// The clients of this machine, compared with what is served here.
@@ -121,7 +127,7 @@ impl EntryState {
         let EntrySources { directories, repositories } = entry.sources(home);
         let directories = directories.iter().map(|path| real(&project.join(path)));
         let sources: BTreeSet<String> = directories.chain(repositories).collect();
-        let connection = if !entry.is_enabled {
+        let connection = if !entry.is_enabled() {
             Connection::SwitchedOff
         } else if !is_there(&entry.command, environment, project) {
             Connection::CommandGone
@@ -130,12 +136,22 @@ impl EntryState {
         } else {
             Connection::OtherSources
         };
+        let file = short_path(&entry.file.to_string_lossy(), home);
+        let off = entry.switched_off.clone();
         Self {
-            file: short_path(&entry.file.to_string_lossy(), home),
+            off: off.map(|off| (off.clone(), format!("{file}:{}", off.line))),
+            keeps_sources: served.is_empty() && !sources.is_empty(),
+            file,
             command: entry.command.clone(),
             connection,
             sources: sources.iter().map(|source| short_path(source, home)).collect(),
         }
+    }
+
+    /// What switches it on again, where a person has to do it.
+    fn way_on(&self) -> Option<String> {
+        let (off, place) = self.off.as_ref()?;
+        off.stays.then(|| format!("remove `{}` in {place}", off.written))
     }
 
     /// What it serves, in words.
@@ -168,9 +184,23 @@ impl ClientState {
         self.connection() >= Connection::Native
     }
 
+    fn best_entry(&self) -> Option<&EntryState> {
+        self.entries.iter().max_by_key(|entry| entry.connection)
+    }
+
+    /// Whether `connect` would leave the sources of its entry.
+    pub(super) fn keeps_sources(&self) -> bool {
+        self.best_entry().is_some_and(|entry| entry.keeps_sources)
+    }
+
+    /// How a person switches its entry on; none where `connect` does.
+    pub(super) fn way_on(&self) -> Option<String> {
+        self.best_entry().and_then(EntryState::way_on)
+    }
+
     /// In words.
     pub(super) fn described(&self) -> String {
-        let Some(entry) = self.entries.iter().max_by_key(|entry| entry.connection) else {
+        let Some(entry) = self.best_entry() else {
             let native = "loads these skills by itself";
             return if self.is_native { native } else { "does not know this server" }.to_owned();
         };
@@ -179,7 +209,10 @@ impl ClientState {
             Connection::CommandGone => {
                 format!("starts `{}`, which is not there ({file})", entry.command)
             }
-            Connection::SwitchedOff => format!("its entry is switched off ({file})"),
+            Connection::SwitchedOff => match entry.way_on() {
+                Some(way) => format!("its entry is switched off: {way}"),
+                None => format!("its entry is switched off ({file})"),
+            },
             Connection::OtherSources => format!("connected, but to {} ({file})", entry.served()),
             Connection::Same | Connection::Native | Connection::Absent => {
                 format!("connected, the same skills ({file})")

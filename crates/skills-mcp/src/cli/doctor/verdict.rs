@@ -56,9 +56,17 @@ fn connections(clients: &[ClientState]) -> Vec<String> {
     let gone = named(Connection::CommandGone);
     let different = named(Connection::OtherSources);
     let absent = named(Connection::Absent);
+    let off = named(Connection::SwitchedOff);
+    let way_on = clients.iter().filter(|client| client.connection() == Connection::SwitchedOff);
+    let way_on = way_on.filter(|_| off.len() == 1).find_map(ClientState::way_on);
+    let is_off = way_on.map_or_else(
+        || "has an entry that is switched off".to_owned(),
+        |way| format!("has an entry that is switched off: {way}"),
+    );
     [
         sentence(&gone, "starts a program that is gone", "start a program that is gone"),
         sentence(&different, "is connected to other skills", "are connected to other skills"),
+        sentence(&off, &is_off, "have entries that are switched off"),
         sentence(&absent, "does not know this server", "do not know this server"),
     ]
     .into_iter()
@@ -102,7 +110,15 @@ fn next(setup: &SetupState) -> String {
     if setup.broken > 0 {
         return with_sources("check");
     }
-    match first(Connection::OtherSources).or(unknown) {
+    let is_off = |client: &&ClientState| {
+        client.connection() == Connection::SwitchedOff && client.way_on().is_none()
+    };
+    let off = setup.clients.iter().find(is_off);
+    match first(Connection::OtherSources).or(off).or(unknown) {
+        // `connect` would leave the entry's sources; without an entry it writes a new one.
+        Some(client) if client.keeps_sources() && !is_off(&client) => {
+            format!("{} disconnect {}", setup.program, client.id)
+        }
         Some(client) => connect(client),
         None if !setup.problems.is_empty() => with_sources("check"),
         None => with_sources("try write a commit"),
