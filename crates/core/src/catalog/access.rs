@@ -99,6 +99,7 @@ impl Catalog {
         limited.names.extend(names);
         let allowed: Vec<Arc<Skill>> = allowed.into_iter().cloned().collect();
         limited.resolve_names(&allowed);
+        limited.leave_out_hidden(self, &allowed);
         limited.add_ancestors(self, &allowed);
         limited
     }

@@ -1,5 +1,6 @@
 //! MCP over HTTP, with the real binary on a port of its choice: who is let in, what each sees, what is answered.
 
+mod contained;
 mod gate;
 mod limited;
 mod operations;
