@@ -3,6 +3,7 @@
 mod contained;
 mod gate;
 mod limited;
+mod memory;
 mod operations;
 #[cfg(feature = "browse")]
 mod pages;
