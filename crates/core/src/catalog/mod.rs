@@ -59,8 +59,8 @@ pub struct Catalog {
     own_folders: BTreeMap<(usize, RelPath), Arc<Folder>>,
     served: usize,
     bundles: usize,
-    /// Whether it holds only what one caller may see.
-    limited: bool,
+    /// Every skill there is, where this holds only what one caller may see.
+    whole: Option<Sorted<skill::ById>>,
 }
 
 impl Catalog {

@@ -359,3 +359,18 @@ fn a_bundle_has_no_file_of_a_bundle_that_its_caller_may_not_see() {
     let both = files_of(&limited(&["outer", "inner"]), "tools/outer");
     assert_eq!(both, files_of(&all, "tools/outer"));
 }
+
+#[test]
+fn events_call_a_skill_the_same_for_every_caller() {
+    let both = sources(&[("a", &["ui/x.md"]), ("b", &["ui/x.md", "ui/_index.md"])]);
+    assert_eq!(identities(&both), ["ui/x", "ui/_index", "b:ui/x"]);
+    let limited = both.limited_to(&Access::only(["b:ui/x"]));
+    assert_eq!(identities(&limited), ["ui/x"], "no other has the name");
+    let seen = skill(&limited, "ui/x");
+    assert_eq!(&**limited.recorded_identity(seen), "b:ui/x");
+    assert_eq!(&*limited.recorded_name("ui/x"), "b:ui/x");
+    let above = limited.ancestors(seen).next().unwrap();
+    assert_eq!(&**limited.recorded_identity(above), "ui/_index");
+    assert_eq!(&*both.recorded_name("ui/x"), "ui/x");
+    assert_eq!(&*limited.recorded_name("none"), "none");
+}
