@@ -2,6 +2,7 @@
 
 mod contained;
 mod gate;
+mod hidden_sources;
 mod limited;
 mod memory;
 mod operations;
