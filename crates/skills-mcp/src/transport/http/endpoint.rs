@@ -125,7 +125,9 @@ impl McpEndpoint {
         };
         let request = match &message {
             ClientJsonRpcMessage::Request(request) => Some(&request.request),
-            _ => None,
+            ClientJsonRpcMessage::Response(_)
+            | ClientJsonRpcMessage::Notification(_)
+            | ClientJsonRpcMessage::Error(_) => None,
         };
         let opens = matches!(request, Some(ClientRequest::InitializeRequest(_)));
         let listens = matches!(request, Some(ClientRequest::SubscriptionsListenRequest(_)));
