@@ -123,6 +123,15 @@ impl RelPath {
         if below.is_root() { self.clone() } else { self.push(&below.0) }
     }
 
+    /// The rest of this path below a folder, where it is below it.
+    pub fn below(&self, folder: &Self) -> Option<Self> {
+        if folder.is_root() {
+            return (!self.is_root()).then(|| self.clone());
+        }
+        let rest = self.0.strip_prefix(&*folder.0)?.strip_prefix('/')?;
+        Some(Self(Arc::from(rest)))
+    }
+
     fn push(&self, tail: &str) -> Self {
         if self.is_root() {
             Self(Arc::from(tail))

@@ -71,9 +71,15 @@ pub enum TokenRefusal {
 /// An issuer and its keys.
 pub struct Issuer {
     settings: IssuerSettings,
+    keys: Arc<KeyStore>,
+}
+
+/// The keys of an issuer as they were fetched last.
+struct KeyStore {
+    url: String,
     client: HttpClient,
     known: RwLock<Arc<IssuerKeys>>,
-    /// When keys were last asked for. One request at a time asks.
+    /// When the last answer to asking for keys came, or none did. One request at a time asks.
     asked: Mutex<Option<Instant>>,
 }
 
@@ -128,12 +134,13 @@ impl Issuer {
     pub fn new(settings: IssuerSettings) -> Result<Self, IssuerError> {
         check_url(&settings.url)?;
         signatures::install();
-        Ok(Self {
-            settings,
+        let keys = KeyStore {
+            url: settings.url.clone(),
             client: HttpClient::new(KEYS_TIMEOUT),
             known: RwLock::default(),
             asked: Mutex::default(),
-        })
+        };
+        Ok(Self { settings, keys: Arc::new(keys) })
     }
 
     /// What it was set up with.
@@ -143,8 +150,8 @@ impl Issuer {
 
     /// Fetches the keys, to know at the start whether that works: how many there are.
     pub async fn prepare(&self) -> Result<usize, IssuerError> {
-        self.fetch(None).await?;
-        Ok(self.keys().keys.len())
+        self.keys.fetch(None).await?;
+        Ok(self.keys.known().keys.len())
     }
 
     /// Whose token this is.
@@ -158,11 +165,12 @@ impl Issuer {
             return Err(invalid("its algorithm is not accepted"));
         }
         let id = header.kid.as_deref();
-        let mut keys = self.keys();
-        let is_old = keys.fetched.is_none_or(|fetched| fetched.elapsed() > MAX_KEYS_AGE);
-        if is_old || keys.fitting(id, header.alg).next().is_none() {
-            let fetched = self.fetch(keys.fetched).await;
-            keys = self.keys();
+        let mut keys = self.keys.known();
+        if keys.fitting(id, header.alg).next().is_some() {
+            self.keys.refresh_if_old(&keys);
+        } else {
+            let fetched = self.keys.fetch(keys.fetched).await;
+            keys = self.keys.known();
             if let (Err(error), true) = (fetched, keys.keys.is_empty()) {
                 return Err(TokenRefusal::Unavailable(error.0));
             }
@@ -210,31 +218,49 @@ impl Issuer {
         let name: String = subject.chars().take(MAX_SUBJECT_CHARS).collect();
         Ok(Principal { name: format!("{name}@issuer").into(), limited_to })
     }
+}
 
-    fn keys(&self) -> Arc<IssuerKeys> {
+impl KeyStore {
+    fn known(&self) -> Arc<IssuerKeys> {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Has keys that are old fetched again, while they are used on: an issuer that does not answer keeps no client waiting.
+    fn refresh_if_old(self: &Arc<Self>, keys: &IssuerKeys) {
+        let is_old = keys.fetched.is_none_or(|fetched| fetched.elapsed() > MAX_KEYS_AGE);
+        // Where they are being asked for, or were a moment ago, there is nothing to do.
+        let is_due = || self.asked.try_lock().is_ok_and(|asked| !is_recent(*asked));
+        if is_old && is_due() {
+            let (store, before) = (Arc::clone(self), keys.fetched);
+            tokio::spawn(async move { store.fetch(before).await });
+        }
     }
 
     /// Fetches the keys, unless that was done since these were, or a moment ago.
     async fn fetch(&self, before: Option<Instant>) -> Result<(), IssuerError> {
         let mut asked = self.asked.lock().await;
-        if self.keys().fetched != before {
+        if self.known().fetched != before {
             return Ok(());
         }
-        if asked.is_some_and(|asked| asked.elapsed() < MIN_KEYS_INTERVAL) {
+        if is_recent(*asked) {
             return Err(IssuerError("its keys were asked for a moment ago".to_owned()));
         }
-        *asked = Some(Instant::now());
-        let (client, url) = (self.client.clone(), self.settings.url.clone());
+        let (client, url) = (self.client.clone(), self.url.clone());
         let fetched = spawn_blocking(move || fetch_keys(&client, &url)).await;
+        // Those that waited meanwhile do not ask one after the other.
+        *asked = Some(Instant::now());
         let keys = fetched.unwrap_or_else(|error| Err(IssuerError(error.to_string())));
         let keys = keys.inspect_err(|error| {
-            tracing::warn!(issuer = self.settings.url, "its keys were not fetched: {error}");
+            tracing::warn!(issuer = self.url, "its keys were not fetched: {error}");
         })?;
-        tracing::info!(issuer = self.settings.url, keys = keys.keys.len(), "fetched its keys");
+        tracing::info!(issuer = self.url, keys = keys.keys.len(), "fetched its keys");
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
         Ok(())
     }
+}
+
+fn is_recent(asked: Option<Instant>) -> bool {
+    asked.is_some_and(|asked| asked.elapsed() < MIN_KEYS_INTERVAL)
 }
 
 impl fmt::Debug for Issuer {
@@ -349,6 +375,8 @@ fn fetch_json<T: for<'de> Deserialize<'de>>(
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
 
     #[test]
@@ -378,5 +406,63 @@ mod tests {
         for url in ["http://id.example.org", "ftp://x", "id.example.org", "", "https://"] {
             assert!(check_url(url).is_err(), "{url}");
         }
+    }
+
+    /// An issuer that takes connections and answers nothing until it is dropped.
+    fn hanging() -> (TcpListener, Issuer) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (audience, scope, limits_claim) = ("x".to_owned(), None, None);
+        let settings = IssuerSettings { url, audience, scope, limits_claim };
+        (listener, Issuer::new(settings).unwrap())
+    }
+
+    /// Tokens of RS256 that name the key `known`, and the key `new`.
+    const OF_KNOWN_KEY: &str = "eyJhbGciOiJSUzI1NiIsImtpZCI6Imtub3duIn0.e30.eA";
+    const OF_NEW_KEY: &str = "eyJhbGciOiJSUzI1NiIsImtpZCI6Im5ldyJ9.e30.eA";
+
+    // HTTP-13
+    #[tokio::test]
+    async fn an_issuer_that_does_not_answer_keeps_no_client_with_a_known_key_waiting() {
+        let (listener, issuer) = hanging();
+        let key = DecodingKey::from_rsa_components("AQAB", "AQAB").unwrap();
+        let known = IssuerKey { id: Some("known".to_owned()), algorithm: None, key };
+        // None fetched them: they are as old as can be.
+        let keys = IssuerKeys { issuer: String::new(), keys: vec![known], fetched: None };
+        *issuer.keys.known.write().unwrap() = Arc::new(keys);
+        for _ in 0..3 {
+            let refused = issuer.check(OF_KNOWN_KEY).await.unwrap_err();
+            assert!(matches!(refused, TokenRefusal::Invalid(_)), "{refused:?}");
+        }
+        // They are asked for meanwhile, once.
+        let asking = spawn_blocking(move || listener.accept().map(|_| listener)).await.unwrap();
+        assert!(issuer.keys.asked.try_lock().is_err());
+        drop(asking);
+    }
+
+    // HTTP-13
+    #[tokio::test]
+    async fn those_that_wait_for_an_issuer_do_not_ask_one_after_the_other() {
+        let (listener, issuer) = hanging();
+        let issuer = Arc::new(issuer);
+        let check = || {
+            let issuer = Arc::clone(&issuer);
+            tokio::spawn(async move { issuer.check(OF_NEW_KEY).await })
+        };
+        let waiting = [check(), check(), check()];
+        // Each address that describes an issuer is asked, and each connection breaks off.
+        let asked = spawn_blocking(move || {
+            for _ in metadata_urls("http://x") {
+                drop(listener.accept().unwrap());
+            }
+            listener
+        });
+        for one in waiting {
+            let refused = one.await.unwrap().unwrap_err();
+            assert!(matches!(refused, TokenRefusal::Unavailable(_)), "{refused:?}");
+        }
+        let listener = asked.await.unwrap();
+        listener.set_nonblocking(true).unwrap();
+        assert!(listener.accept().is_err(), "one of the three asked");
     }
 }

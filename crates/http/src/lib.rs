@@ -37,4 +37,7 @@ pub mod rate;
 mod slow;
 
 #[cfg(feature = "server")]
+mod answers;
+
+#[cfg(feature = "server")]
 pub mod serving;

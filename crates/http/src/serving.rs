@@ -31,6 +31,7 @@ use tokio::{
 
 pub use crate::connections::ConnectionLimits;
 use crate::{
+    answers::AnswerBudget,
     connections::{ConnectionSlot, Connections},
     guard::{GuardRefusal, HttpGuard},
     slow::TimedStream,
@@ -187,6 +188,7 @@ pub async fn serve_within(
     let times = ConnectionTimes { head: limits.head_timeout, age: limits.max_connection_age };
     let connections = Arc::new(Connections::new(limits.connections));
     let limits = Arc::new(RequestLimits::new(limits.max_requests, limits.reserved));
+    let answers = Arc::new(AnswerBudget::default());
     let (stopping, _) = watch::channel(false);
     let mut open = JoinSet::new();
     tokio::pin!(stop);
@@ -198,7 +200,8 @@ pub async fn serve_within(
                 Ok((stream, from)) => if let Some(slot) = connections.admit(from.ip()) {
                     let stopping = stopping.subscribe();
                     let routes = TowerToHyperService::new(routes.clone());
-                    let served = ServedRoutes { routes, limits: Arc::clone(&limits) };
+                    let (limits, answers) = (Arc::clone(&limits), Arc::clone(&answers));
+                    let served = ServedRoutes { routes, limits, answers };
                     open.spawn(serve_connection(stream, from.ip(), served, stopping, slot, times));
                 },
                 // Out of descriptors, most likely.
@@ -226,18 +229,22 @@ struct ConnectionTimes {
 struct ServedRoutes {
     routes: TowerToHyperService<Router>,
     limits: Arc<RequestLimits>,
+    answers: Arc<AnswerBudget>,
 }
 
 impl ServedRoutes {
     /// Answers one request. No layer around the routes: each would be cloned and boxed for every request.
     async fn answer(&self, request: hyper::Request<Incoming>) -> Response {
-        let mut response = match self.limits.of(request.uri().path()).try_acquire() {
+        let response = match self.limits.of(request.uri().path()).try_acquire() {
             Ok(_permit) => match self.routes.call(request).await {
                 Ok(response) => response,
                 Err(never) => match never {},
             },
             Err(_) => unavailable("too many requests at once"),
         };
+        let admitted = self.answers.admit(response).await;
+        let mut response = admitted
+            .unwrap_or_else(|_| unavailable("too many large answers are being sent; try again"));
         add_headers(&mut response);
         response
     }

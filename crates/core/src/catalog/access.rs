@@ -74,7 +74,8 @@ impl Catalog {
         let allowed: Vec<&Arc<Skill>> = (self.by_place.iter().map(|skill| &skill.0))
             .filter(|skill| source(skill).is_some_and(|source| access.allows(source, skill)))
             .collect();
-        let mut limited = Self { end: self.end, limited: true, ..Self::default() };
+        let whole = Some(self.whole.as_ref().unwrap_or(&self.by_id).clone());
+        let mut limited = Self { end: self.end, whole, ..Self::default() };
         limited.sources = self
             .sources
             .iter()
@@ -99,6 +100,7 @@ impl Catalog {
         limited.names.extend(names);
         let allowed: Vec<Arc<Skill>> = allowed.into_iter().cloned().collect();
         limited.resolve_names(&allowed);
+        limited.leave_out_hidden(self, &allowed);
         limited.add_ancestors(self, &allowed);
         limited
     }
@@ -117,8 +119,20 @@ impl Catalog {
     }
 
     /// Which sources there are for a caller: all, or those with a skill that it may see.
-    pub(super) fn is_visible(&self, source: usize) -> bool {
-        !self.limited || self.skills().any(|skill| skill.source == source)
+    pub fn is_visible(&self, source: usize) -> bool {
+        self.whole.is_none() || self.skills().any(|skill| skill.source == source)
+    }
+
+    /// What a skill is called in the catalog of all skills, whatever its caller calls it. Events of all callers name it so.
+    pub fn recorded_identity<'a>(&'a self, skill: &'a Skill) -> &'a Arc<str> {
+        let known = self.whole.as_ref().and_then(|all| all.find(|one| one.0.id.cmp(&skill.id)));
+        known.map_or(&skill.identity, |known| &known.0.identity)
+    }
+
+    /// The same by what its caller calls it.
+    pub fn recorded_name(&self, identity: &str) -> Arc<str> {
+        let skill = self.whole.as_ref().and_then(|_| self.find(identity));
+        skill.map_or_else(|| identity.into(), |skill| Arc::clone(self.recorded_identity(skill)))
     }
 }
 

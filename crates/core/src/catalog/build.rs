@@ -50,6 +50,7 @@ impl Catalog {
             None => next.sources.push(source),
         }
         let changed = next.update_skills(number, &files);
+        next.update_top(number);
         let renamed = next.resolve_names(&changed);
         let numbers: BTreeSet<SkillId> =
             changed.iter().map(|skill| skill.id).chain(renamed).collect();

@@ -1,6 +1,7 @@
 //! [`Folder`]: a source's files as the scan listed them. Changed copies share every folder that did not change.
 
 use std::{
+    collections::HashSet,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::Arc,
 };
@@ -170,6 +171,23 @@ impl Folder {
                 below.collect(&below_path, paths);
             }
         }
+    }
+
+    /// The folder without these files and folders below it, and without folders that are empty then.
+    pub(super) fn without(&self, left_out: &HashSet<RelPath>) -> Self {
+        self.without_below(&RelPath::root(), left_out)
+    }
+
+    fn without_below(&self, path: &RelPath, left_out: &HashSet<RelPath>) -> Self {
+        let kept = |name: &str| path.child(name).ok().filter(|path| !left_out.contains(path));
+        let files = self.files.iter().filter(|(name, _)| kept(name).is_some()).cloned().collect();
+        let folder = |(name, below): &(Arc<str>, Arc<Self>)| {
+            let below = below.without_below(&kept(name)?, left_out);
+            let is_empty = below.files.is_empty() && below.folders.is_empty();
+            (!is_empty).then(|| (Arc::clone(name), Arc::new(below)))
+        };
+        let folders = self.folders.iter().filter_map(folder).collect();
+        Self { files, folders, stamp: self.stamp }
     }
 
     /// Whether something at any depth certainly differs. A stamp that is unknown now counts as a change; one that was

@@ -11,6 +11,7 @@ mod folder;
 mod layout;
 mod lookup;
 mod name;
+mod own_files;
 mod path;
 mod precedence;
 mod published;
@@ -21,7 +22,7 @@ mod topics;
 mod tree;
 mod update;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 pub use access::Access;
 pub use delta::Delta;
@@ -39,6 +40,7 @@ pub use update::SourceUpdate;
 
 use crate::{
     diagnostic::{Diagnostic, Finding, Severity},
+    relpath::RelPath,
     sorted::Sorted,
 };
 
@@ -53,10 +55,12 @@ pub struct Catalog {
     end: usize,
     /// Ids below `end` that no skill has.
     free: Vec<SkillId>,
+    /// What belongs to the bundle of a folder of a source, where that is not all of the folder.
+    own_folders: BTreeMap<(usize, RelPath), Arc<Folder>>,
     served: usize,
     bundles: usize,
-    /// Whether it holds only what one caller may see.
-    limited: bool,
+    /// Every skill there is, where this holds only what one caller may see.
+    whole: Option<Sorted<skill::ById>>,
 }
 
 impl Catalog {
@@ -137,11 +141,6 @@ impl Catalog {
             self.skill_by_place((skill.source, SkillKind::Tree, path.as_str()))
                 .map(|skill| &**skill)
         })
-    }
-
-    /// The folder of a skill's own files, as it was listed.
-    pub fn files(&self, skill: &Skill) -> Option<&Folder> {
-        self.sources.get(skill.source)?.root.folder(skill.resources.as_ref()?)
     }
 
     /// What is wrong with the content, by file and line.

@@ -44,7 +44,7 @@ pub(super) fn lint(checked: &CheckedSkill<'_>, found: &mut Vec<Finding>) {
     let Some(folder) = checked.catalog.files(checked.skill) else { return };
     let unnamed: Vec<RelPath> = match checked.skill.kind {
         SkillKind::Tree => undeclared(checked, folder),
-        // All of a source belongs to a bundle at its top.
+        // Whatever of a source is no other skill's belongs to a bundle at its top.
         SkillKind::Bundle if checked.skill.file.folder().is_root() => return,
         SkillKind::Bundle => unreferenced(checked, folder),
     };

@@ -81,7 +81,7 @@ pub(super) fn skill_page(source: &PageSource, skill: &Skill) -> BrowsedSkill {
         history: history
             .iter()
             .enumerate()
-            .map(|(place, commit)| commit_row(commit, place == 0))
+            .map(|(place, commit)| commit_row(source, commit, place == 0))
             .collect(),
         shadows: shadows(source, skill),
         served,
@@ -207,12 +207,17 @@ fn findings(source: &PageSource, skill: &Skill) -> Vec<FindingRow> {
     let own = source.snapshot.diagnostics().into_iter();
     let own = own.filter(|diagnostic| *diagnostic.source == *name && diagnostic.file == file);
     let nowhere = HashMap::new();
-    own.take(MAX_SHOWN_NOTES).map(|diagnostic| finding_row(diagnostic, &nowhere)).collect()
+    own.take(MAX_SHOWN_NOTES).map(|diagnostic| finding_row(source, diagnostic, &nowhere)).collect()
 }
 
-fn commit_row(commit: &ServedCommit, is_served: bool) -> CommitRow {
+/// A commit. What is known of it is not for a caller that sees some of the skills: it may be about any other.
+fn commit_row(source: &PageSource, commit: &ServedCommit, is_served: bool) -> CommitRow {
+    let id = commit.commit.chars().take(12).collect();
+    if source.snapshot.is_limited() {
+        return CommitRow { commit: id, is_served, ..CommitRow::default() };
+    }
     CommitRow {
-        commit: commit.commit.chars().take(12).collect(),
+        commit: id,
         time: commit.seconds.map(moment).unwrap_or_default(),
         author: commit.author.clone(),
         subject: commit.subject.clone(),

@@ -41,7 +41,7 @@ pub(super) fn download(source: &PageSource, skill: &Skill, file: &str) -> Respon
     }
 }
 
-/// The skill that a file belongs to: in the tree only what is declared, in a bundle everything in its folder.
+/// The skill that a file belongs to: in the tree only what is declared, in a bundle every file of its own.
 fn owner<'a>(catalog: &'a Catalog, skill: &'a Skill, file: &RelPath) -> Option<&'a Skill> {
     match skill.kind {
         SkillKind::Bundle => {

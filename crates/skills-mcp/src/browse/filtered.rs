@@ -51,22 +51,34 @@ impl PageSource {
     /// What is above every page of the catalog.
     pub(super) fn head(&self) -> CatalogHead {
         let snapshot = &self.snapshot;
-        let sources = snapshot.catalog.sources().iter().map(|source| source.name.to_string());
+        let sources = snapshot.catalog.sources().iter().enumerate();
+        let visible = sources.filter(|(number, _)| snapshot.catalog.is_visible(*number));
         CatalogHead {
             skills: snapshot.catalog.len(),
-            sources: sources.collect(),
+            sources: visible.map(|(_, source)| source.name.to_string()).collect(),
             errors: snapshot.count(Severity::Error),
             warnings: snapshot.count(Severity::Warning),
         }
     }
 }
 
-/// A finding, and the skill that its file gives.
+/// A finding, and the skill that its file gives. No page has a path of this machine.
 pub(super) fn finding_row(
+    of: &PageSource,
     diagnostic: Diagnostic,
     skills: &HashMap<(&str, String), &str>,
 ) -> FindingRow {
     let Diagnostic { source, file, finding } = diagnostic;
+    let root = of.snapshot.path_of_source(&source);
+    let within = |text: &str| match root.as_deref().filter(|root| !root.is_empty()) {
+        Some(root) => text.replace(&format!("{root}/"), "").replace(root, &source),
+        None => text.to_owned(),
+    };
+    let file = match within(&file) {
+        // Beside the source, such as its `config.yaml`.
+        file if file.starts_with('/') => file.rsplit('/').next().unwrap_or_default().to_owned(),
+        file => file,
+    };
     let identity = skills.get(&(&*source, file.clone())).map(|identity| (*identity).to_owned());
     let place = match (file.is_empty(), finding.at.line) {
         (true, _) => source.to_string(),
@@ -79,8 +91,8 @@ pub(super) fn finding_row(
         place,
         source: source.to_string(),
         identity,
-        message: finding.message,
-        hint: finding.hint.unwrap_or_default(),
+        message: within(&finding.message),
+        hint: within(&finding.hint.unwrap_or_default()),
     }
 }
 
@@ -153,7 +165,7 @@ pub(super) fn findings_page(source: &PageSource, page: usize) -> FindingsPage {
     FindingsPage {
         head: source.head(),
         frame: source.frame.at(PageGroup::Skills),
-        rows: shown.map(|diagnostic| finding_row(diagnostic, &skills)).collect(),
+        rows: shown.map(|diagnostic| finding_row(source, diagnostic, &skills)).collect(),
         paging,
     }
 }

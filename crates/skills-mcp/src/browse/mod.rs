@@ -255,7 +255,7 @@ impl PageSource {
     /// How often a skill was served, where that is counted.
     fn served(&self, skill: &Skill) -> Option<u64> {
         let by_skill = &self.counts.as_ref()?.by_skill;
-        Some(by_skill.get(&*skill.identity).copied().unwrap_or(0))
+        Some(by_skill.get(&**self.snapshot.catalog.recorded_identity(skill)).copied().unwrap_or(0))
     }
 
     /// The page for a name that no skill has, or several.

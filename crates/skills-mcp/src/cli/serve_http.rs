@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 
 use super::{Context, Failure, Output, serve};
 use crate::{
-    config::{file_stamp, read_secret, secret},
+    config::{FileStamp, file_stamp, read_secret, secret},
     surface::{Dispatcher, RemoteClients, ServerProfile},
     transport::{self, Gate, GateSettings, Handler, MCP_PATH, serve_http},
     usage::Recording,
@@ -87,6 +87,8 @@ impl HttpOptions {
 
 pub(super) fn run(context: &Context, options: &HttpOptions) -> Result<ExitCode, Failure> {
     let listen = listen_address(options.http.as_deref().unwrap_or_default())?;
+    // Before the first reading: what changes after it, while the server starts, is found by the next look.
+    let read_as = options.token_file.as_deref().map(file_stamp);
     let tokens = tokens(options.token_file.as_deref())?;
     let webhook = webhook_secret(options)?;
     let asks = options.token_file.is_some() || !tokens.is_empty() || options.issuer.is_some();
@@ -120,8 +122,8 @@ pub(super) fn run(context: &Context, options: &HttpOptions) -> Result<ExitCode, 
             rate_limit: options.rate_limit,
         };
         let gate = Arc::new(Gate::new(settings));
-        if let Some(file) = &options.token_file {
-            tokio::spawn(follow_tokens(file.clone(), Arc::clone(&gate)));
+        if let (Some(file), Some(known)) = (&options.token_file, read_as) {
+            tokio::spawn(follow_tokens(file.clone(), known, Arc::clone(&gate)));
         }
         serve::spawn_tasks(&store, &recording);
         let runs = crate::script::Runs::new(&context.environment);
@@ -189,9 +191,8 @@ fn tokens(file: Option<&Path>) -> Result<NamedTokens, Failure> {
     Ok(tokens)
 }
 
-/// Reads the tokens again when their file changes. A file that cannot be read changes nothing.
-async fn follow_tokens(file: PathBuf, gate: Arc<Gate>) {
-    let mut known = file_stamp(&file);
+/// Reads the tokens again when their file is not as it was when they were read. A file that cannot be read changes nothing.
+async fn follow_tokens(file: PathBuf, mut known: Option<FileStamp>, gate: Arc<Gate>) {
     loop {
         tokio::time::sleep(TOKEN_FILE_INTERVAL).await;
         let now = file_stamp(&file);

@@ -95,11 +95,13 @@ impl Store {
         }
         let mut cache = self.limited.0.lock().unwrap_or_else(PoisonError::into_inner);
         cache.turn_to(snapshot);
-        let found = cache.kept.iter().find(|kept| kept.access == *access)?;
-        match &found.state {
+        let found = cache.take(access)?;
+        let known = match &found.state {
             KeptState::Current(known) => Some(Arc::clone(known)),
             KeptState::Earlier(_) => None,
-        }
+        };
+        cache.kept.push(found);
+        known
     }
 
     /// What a caller with this access sees of a snapshot. Takes time in the number of skills where it is not made yet.
@@ -168,5 +170,25 @@ impl Snapshot {
             index: Index::new(unindexed, None),
             access: access.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config::ConfigLayers, store::Cause};
+
+    #[test]
+    fn limits_that_are_used_are_remembered_and_others_are_forgotten() {
+        let store = Store::new(Vec::new(), ConfigLayers::default());
+        let snapshot = store.refresh(Cause::Start).snapshot;
+        let access = |number: usize| Access::only([number.to_string()]);
+        for number in 0..MAX_LIMITED_SNAPSHOTS {
+            store.limited(&snapshot, &access(number));
+        }
+        assert!(store.known_limited(&snapshot, &access(0)).is_some());
+        store.limited(&snapshot, &access(MAX_LIMITED_SNAPSHOTS));
+        assert!(store.known_limited(&snapshot, &access(0)).is_some(), "it was just used");
+        assert!(store.known_limited(&snapshot, &access(1)).is_none());
     }
 }

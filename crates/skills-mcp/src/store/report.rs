@@ -53,16 +53,21 @@ pub struct Refreshed {
 const MAX_LOGGED: usize = 20;
 
 impl Snapshot {
+    /// What is wrong with the configuration. It is of all sources, and so not for a caller that sees some of the skills.
+    fn config_diagnostics(&self) -> &[Diagnostic] {
+        if self.is_limited() { &[] } else { &self.config.diagnostics }
+    }
+
     /// Everything that is wrong with the content, its configuration included.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        let mut diagnostics = self.config.diagnostics.clone();
+        let mut diagnostics = self.config_diagnostics().to_vec();
         diagnostics.extend(self.catalog.diagnostics());
         diagnostics
     }
 
     /// How many diagnostics there are of this severity.
     pub fn count(&self, severity: Severity) -> usize {
-        let config = self.config.diagnostics.iter();
+        let config = self.config_diagnostics().iter();
         let config = config.filter(|diagnostic| diagnostic.finding.code.severity() == severity);
         config.count() + self.catalog.findings_count(severity)
     }

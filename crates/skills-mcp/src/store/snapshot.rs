@@ -359,6 +359,12 @@ impl Snapshot {
         self.roots.get(number).map(|source| source.path.clone()).unwrap_or_default()
     }
 
+    /// The path of the source of this name.
+    pub fn path_of_source(&self, name: &str) -> Option<String> {
+        let number = self.catalog.sources().iter().position(|source| &*source.name == name)?;
+        Some(shown(&self.roots.get(number)?.path))
+    }
+
     fn absolute(&self, skill: &Skill, path: &RelPath) -> PathBuf {
         let root = self.source_path(skill.source);
         if path.is_root() { root } else { root.join(path.as_str()) }

@@ -117,6 +117,11 @@ impl Call {
         })
     }
 
+    /// What events call a skill: the same for all callers, also where this one calls it otherwise.
+    pub(super) fn recorded(&self, skill: &Skill) -> String {
+        self.catalog().recorded_identity(skill).to_string()
+    }
+
     /// The event of a skill that was served: how it was asked for, and the hit that found it, where words did.
     pub(super) fn skill_served(
         &self,
@@ -133,11 +138,11 @@ impl Call {
         let before = || offered_for.or(shown_for).map(|request| request.to_string());
         Event::SkillServed(SkillServed {
             context: context.map(str::to_owned).or_else(before),
-            skill_path: skill.identity.to_string(),
+            skill_path: self.recorded(skill),
             score: hit.map(|hit| hit.score.rounded()),
             matched_keywords: hit.map(|hit| hit.matched.clone()).unwrap_or_default(),
             was_ambiguous,
-            inherited_from: ancestors.iter().map(|above| above.identity.to_string()).collect(),
+            inherited_from: ancestors.iter().map(|above| self.recorded(above)).collect(),
             content_length_tokens: tokens as u64,
             was_shown,
         })

@@ -100,7 +100,8 @@ pub(super) fn no_match(
         call.session.offered(&offered, Some(context));
         Event::NoMatch(NoMatch {
             context: Some(context.to_owned()),
-            closest_candidate: closest.map(|(path, _)| path.to_owned()),
+            closest_candidate: closest
+                .map(|(path, _)| call.catalog().recorded_name(path).to_string()),
             closest_score: closest.map(|(_, score)| score),
         })
     });
@@ -174,6 +175,8 @@ pub(super) fn ambiguous(call: &Call, context: &str, hits: &[KeywordHit]) -> Resu
         let paths = candidates.iter().map(|candidate| candidate.skill_path.to_owned());
         let candidates: Vec<String> = paths.collect();
         call.session.offered(&candidates, Some(context));
+        let recorded = |path: &String| call.catalog().recorded_name(path).to_string();
+        let candidates = candidates.iter().map(recorded).collect();
         Event::Ambiguous(Ambiguous { context: Some(context.to_owned()), candidates })
     });
     let message = "Multiple skills match. Specify your need or pick a skill_path.";

@@ -15,7 +15,10 @@ use std::{
 use arc_swap::ArcSwapOption;
 use serde_json::{Map, Value};
 use skills_core::{catalog::Access, diagnostic::escaped};
-use tokio::{sync::Semaphore, task::spawn_blocking};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    task::spawn_blocking,
+};
 
 use tokio_util::sync::CancellationToken;
 
@@ -209,11 +212,13 @@ impl Dispatcher {
         answer: impl Fn(&Publication) -> Result<T, Refusal> + Send + Sync + 'static,
     ) -> Result<T, Refusal> {
         let closed = |error: tokio::sync::AcquireError| Refusal::Internal(error.to_string());
-        let _turn = self.running.acquire().await.map_err(closed)?;
         let answer = Arc::new(answer);
         let mut tries = StaleTries::new();
         loop {
+            let turn = self.running.acquire().await.map_err(closed)?;
             let snapshot = self.snapshot(access).await;
+            // Short calls need not wait for those that wait to read.
+            drop(turn);
             let is_last = tries.is_last();
             let _reading = self.long_reads.acquire().await.map_err(closed)?;
             let (published, answer) = (Arc::clone(&self.published), Arc::clone(&answer));
@@ -284,9 +289,9 @@ impl Dispatcher {
     async fn answer(&self, request: ToolRequest<'_>) -> Result<Reply, Refusal> {
         let registry = self.registry(request.client_name.as_deref());
         let closed = |error: tokio::sync::AcquireError| Refusal::Internal(error.to_string());
-        let _turn = self.running.acquire().await.map_err(closed)?;
         let mut tries = StaleTries::new();
         loop {
+            let turn = self.running.acquire().await.map_err(closed)?;
             let snapshot = self.snapshot(&request.access).await;
             let Some(tool) = registry.find(request.tool, &snapshot) else {
                 let names = registry.tool_list(&snapshot).names().join(", ");
@@ -295,7 +300,7 @@ impl Dispatcher {
             };
             let last_try = tries.is_last();
             let call = self.context(&request, registry, tool, snapshot, last_try);
-            let reply = self.run(tool, call, request.arguments.clone()).await;
+            let reply = self.run(tool, call, request.arguments.clone(), turn).await;
             if matches!(reply, Err(Refusal::Stale(_))) && !last_try {
                 tries.count += 1;
                 self.wait_for_writer().await;
@@ -368,6 +373,7 @@ impl Dispatcher {
         tool: &Arc<AdvertisedTool>,
         call: Call,
         arguments: Map<String, Value>,
+        turn: SemaphorePermit<'_>,
     ) -> Result<Reply, Refusal> {
         let panicked = || Err(Refusal::Internal(format!("{} failed: a panic", tool.name)));
         let _turn = match tool.blocking(&call, &arguments) {
@@ -375,8 +381,12 @@ impl Dispatcher {
                 let run = || tool.call(&call, arguments);
                 return catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| panicked());
             }
-            Blocking::LongRead => self.long_reads.acquire().await.ok(),
-            Blocking::Script => None,
+            Blocking::LongRead => {
+                // Short calls need not wait for those that wait to read.
+                drop(turn);
+                self.long_reads.acquire().await.ok()
+            }
+            Blocking::Script => Some(turn),
         };
         let running = Arc::clone(tool);
         let work = telemetry::in_span(move || running.call(&call, arguments));
@@ -386,6 +396,8 @@ impl Dispatcher {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
     use crate::{
         config::{ConfigLayers, Environment},
@@ -440,11 +452,50 @@ mod tests {
             let registry = dispatcher.registry(None);
             let call =
                 dispatcher.context(&request, registry, &advertised, Arc::clone(&snapshot), false);
-            let ran = dispatcher.run(&advertised, call, Arguments::new()).await;
+            let turn = dispatcher.running.acquire().await.unwrap();
+            let ran = dispatcher.run(&advertised, call, Arguments::new(), turn).await;
             match number {
                 0 | 1 => assert!(matches!(ran, Err(Refusal::Internal(_))), "{ran:?}"),
                 _ => assert_eq!(ran.map(|reply| reply.text), Ok("still here".to_owned())),
             }
+        }
+    }
+
+    // HTTP-5
+    #[tokio::test(flavor = "multi_thread")]
+    async fn calls_that_wait_to_read_much_keep_out_no_short_ones() {
+        let store = Arc::new(Store::new(Vec::new(), ConfigLayers::default()));
+        store.refresh(Cause::Start);
+        let runs = Runs::new(&Environment::default());
+        let profile = ServerProfile::skills_mcp(true, Arc::default());
+        let telemetry = Telemetry::default();
+        let dispatcher = Dispatcher::new(store, profile, runs, Sink::silent(), telemetry);
+        let dispatcher = Arc::new(dispatcher);
+        let many = u32::try_from(MAX_LONG_READS).unwrap();
+        let reading = dispatcher.long_reads.acquire_many(many).await.unwrap();
+        let (mut waiting, started) = (tokio::task::JoinSet::new(), Arc::new(AtomicUsize::new(0)));
+        let many = 4 * MAX_RUNNING_CALLS;
+        for number in 0..many {
+            let (dispatcher, started) = (Arc::clone(&dispatcher), Arc::clone(&started));
+            waiting.spawn(async move {
+                started.fetch_add(1, Ordering::Relaxed);
+                if number % 2 == 0 {
+                    let request = ToolRequest::new("refresh_skills", Arguments::new());
+                    return dispatcher.call(request).await.map(drop);
+                }
+                let never = CancellationToken::new();
+                dispatcher.publication(&Access::All, &never, |_| Ok(())).await
+            });
+        }
+        while started.load(Ordering::Relaxed) < many {
+            tokio::task::yield_now().await;
+        }
+        let short = dispatcher.call(ToolRequest::new("list_skills", Arguments::new()));
+        let short = tokio::time::timeout(Duration::from_mins(1), short).await;
+        assert!(matches!(short, Ok(Ok(_))), "{short:?}");
+        drop(reading);
+        while let Some(ended) = waiting.join_next().await {
+            assert_eq!(ended.unwrap(), Ok(()));
         }
     }
 }

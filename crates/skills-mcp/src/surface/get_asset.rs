@@ -157,12 +157,12 @@ fn answer(
     })?;
     call.sink.record(|| {
         Event::AssetServed(AssetServed {
-            skill_path: skill.identity.to_string(),
+            skill_path: call.recorded(skill),
             file: file.to_string(),
             asset_type: kind.to_owned(),
             is_inherited,
             size_bytes: size_bytes as u64,
-            declared_by: is_inherited.then(|| found.owner.identity.to_string()),
+            declared_by: is_inherited.then(|| call.recorded(found.owner)),
         })
         .about(call.snapshot.version(skill))
     });

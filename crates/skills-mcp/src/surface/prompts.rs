@@ -22,6 +22,8 @@ use crate::event::{Event, Sink, SkillServed};
 const MAX_PROMPTS_ON_PAGE: usize = 1_000;
 /// The one argument of a prompt.
 pub const PROMPT_ARGUMENT: &str = "arguments";
+/// More is not put into a text, which may have it in many places.
+const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 /// What a text has in the place of the arguments.
 const PLACEHOLDER: &str = "$ARGUMENTS";
 
@@ -69,6 +71,11 @@ impl Publication {
         arguments: Option<&str>,
         sink: &Sink,
     ) -> Result<(String, String), Refusal> {
+        if arguments.is_some_and(|arguments| arguments.len() > MAX_ARGUMENT_BYTES) {
+            let message =
+                format!("the arguments are over {MAX_ARGUMENT_BYTES} bytes; say it shorter");
+            return Err(Refusal::Params(message));
+        }
         let found = match self.snapshot.catalog.named(name) {
             NameMatch::One(skill) => Some(skill),
             NameMatch::Several(_) | NameMatch::NotFound => None,
@@ -85,14 +92,15 @@ impl Publication {
             }
         };
         let text = self.with_files(skill, filled_in(&body, arguments));
+        let recorded = |skill: &Skill| self.snapshot.catalog.recorded_identity(skill).to_string();
         sink.record(|| {
             Event::SkillServed(SkillServed {
                 context: None,
-                skill_path: skill.identity.to_string(),
+                skill_path: recorded(skill),
                 score: None,
                 matched_keywords: Vec::new(),
                 was_ambiguous: false,
-                inherited_from: ancestors.iter().map(|above| above.identity.to_string()).collect(),
+                inherited_from: ancestors.iter().map(|above| recorded(above)).collect(),
                 content_length_tokens: estimate::tokens(&text) as u64,
                 was_shown: false,
             })

@@ -57,7 +57,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     }
     call.sink.record(|| {
         Event::SkillFeedback(SkillFeedback {
-            skill_path: path.to_owned(),
+            skill_path: call.recorded(skill),
             useful: input.useful,
             comment,
         })

@@ -221,10 +221,10 @@ impl Audit<'_> {
             let known = snapshot.catalog.find(self.skill);
             let owner = known.zip(RelPath::parse(self.file).ok()).and_then(|(known, file)| {
                 let found = find_file(&snapshot.catalog, known, &file)?;
-                (found.owner.id != known.id).then(|| found.owner.identity.to_string())
+                (found.owner.id != known.id).then(|| self.call.recorded(found.owner))
             });
             Event::ScriptExecuted(ScriptExecuted {
-                skill_path: known.map_or(skill, |known| known.identity.to_string()),
+                skill_path: known.map_or(skill, |known| self.call.recorded(known)),
                 file: script,
                 execution_mode: denied.execution.word().to_owned(),
                 success: false,
@@ -274,7 +274,7 @@ impl Audit<'_> {
         }
         self.call.sink.record(|| {
             Event::ScriptExecuted(ScriptExecuted {
-                skill_path: skill.identity.to_string(),
+                skill_path: self.call.recorded(skill),
                 file: plan.file.to_string(),
                 execution_mode: Execution::Server.word().to_owned(),
                 success: outcome.success(),
@@ -282,7 +282,7 @@ impl Audit<'_> {
                 duration_ms: outcome.duration_ms,
                 args_provided: names,
                 declared_by: (plan.owner.identity != skill.identity)
-                    .then(|| plan.owner.identity.to_string()),
+                    .then(|| self.call.recorded(plan.owner)),
             })
             .about(self.call.snapshot.version(skill))
         });

@@ -191,6 +191,7 @@ fn cut(asked: &str) -> String {
 fn ambiguous(call: &Call, asked: &str, skills: &[&Skill]) -> Event {
     let candidates: Vec<String> = skills.iter().map(|skill| skill.identity.to_string()).collect();
     call.session.offered(&candidates, None);
+    let candidates = skills.iter().map(|skill| call.recorded(skill)).collect();
     Event::Ambiguous(Ambiguous { context: Some(cut(asked)), candidates })
 }
 
@@ -200,7 +201,7 @@ fn no_match(call: &Call, asked: &str) -> Event {
     let nearest = catalog.near_labels(asked).into_iter().next();
     // Events name a skill by its identity, whichever tool was called.
     let identity = nearest.and_then(|label| match catalog.named(label) {
-        NameMatch::One(skill) => Some(skill.identity.to_string()),
+        NameMatch::One(skill) => Some(call.recorded(skill)),
         NameMatch::Several(_) | NameMatch::NotFound => None,
     });
     Event::NoMatch(NoMatch {

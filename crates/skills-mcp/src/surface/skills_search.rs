@@ -326,7 +326,9 @@ fn found_nothing(call: &Call, output: &SkillsSearchOutput) -> Option<String> {
 fn searched(call: &Call, answer: &SearchAnswer) -> Event {
     call.session.showed(&answer.query, answer.shown.iter());
     Event::SkillSearched(SkillSearched {
-        shown: answer.shown.iter().map(ToString::to_string).collect(),
+        shown: (answer.shown.iter())
+            .map(|shown| call.catalog().recorded_name(shown).to_string())
+            .collect(),
         total: answer.total as u64,
         confident: answer.confident,
         context: Some(answer.query.clone()),

@@ -9,13 +9,14 @@ use std::{
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        CustomRequest, CustomResult, DiscoverResult, ErrorCode, Extensions, GetPromptRequestParams,
-        GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
-        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-        MetaObject, PaginatedRequestParams, PromptsCapability, ProtocolVersion,
-        ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability, ServerCapabilities,
-        ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+        CacheScope, CallToolRequestParams, CallToolResponse, ClientCapabilities,
+        CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, DiscoverResult,
+        ErrorCode, Extensions, GetPromptRequestParams, GetPromptResponse, Implementation,
+        InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
+        PaginatedRequestParams, PromptsCapability, ProtocolVersion, ReadResourceRequestParams,
+        ReadResourceResponse, ResourcesCapability, ServerCapabilities, ServerConfig,
+        SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -23,7 +24,10 @@ use serde_json::{Map, Value};
 use skills_core::{catalog::Access, diagnostic::escaped};
 use tokio::time::timeout;
 
-use super::{encode, notify::Notifier, progress::Progressing, subscription::MAX_SUBSCRIPTIONS};
+use super::{
+    encode, notify::Notifier, progress::Progressing, streams::StreamOwner,
+    subscription::limit_subscriptions,
+};
 use crate::surface::{
     Dispatcher, EXTENSION, EXTENSION_METHODS, Refusal, Reply, Surfaces, ToolRequest,
 };
@@ -125,7 +129,7 @@ impl ServerHandler for Handler {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        context.peer.set_peer_info(request.clone());
+        context.peer.set_peer_info(kept(&request));
         let mut result = self.negotiate_initialize(&request)?;
         let (name, access) = (&request.client_info.name, access(&context));
         result.instructions = Some(self.instructions(Some(name), &access).await);
@@ -190,14 +194,15 @@ impl ServerHandler for Handler {
         // The SDK takes away what is not declared.
         let mut accepted = requested.clone();
         if let Some(uris) = &mut accepted.resource_subscriptions {
-            uris.truncate(MAX_SUBSCRIPTIONS);
+            limit_subscriptions(uris);
         }
         Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let access = access(context.request_context());
-        self.notifier.stream(context, &access).await
+        let request = context.request_context();
+        let (access, owner) = (access(request), owner_in(&request.extensions));
+        self.notifier.stream(context, access, owner).await
     }
 
     async fn on_custom_request(
@@ -327,6 +332,25 @@ fn access_in(extensions: &Extensions) -> Access {
     #[cfg(not(feature = "http"))]
     let _ = extensions;
     Access::All
+}
+
+/// Whose stream a request opens; on the standard streams, and where no token is asked for, it is of no principal.
+fn owner_in(extensions: &Extensions) -> Option<StreamOwner> {
+    #[cfg(feature = "http")]
+    if let Some(parts) = extensions.get::<::http::request::Parts>() {
+        return parts.extensions.get::<StreamOwner>().cloned();
+    }
+    #[cfg(not(feature = "http"))]
+    let _ = extensions;
+    None
+}
+
+/// What is kept of a handshake while its session is open: who the client is, and not all that it may say of itself.
+fn kept(request: &InitializeRequestParams) -> InitializeRequestParams {
+    let client = &request.client_info;
+    let client = Implementation::new(client.name.clone(), client.version.clone());
+    InitializeRequestParams::new(ClientCapabilities::default(), client)
+        .with_protocol_version(request.protocol_version.clone())
 }
 
 impl Handler {

@@ -20,6 +20,7 @@ mod prompt;
 mod resource;
 mod shutdown;
 mod stdio;
+mod streams;
 mod subscription;
 mod traced;
 

@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     list::{List, updated},
+    streams::{OpenStreams, StreamOwner},
     subscription::{Subscriptions, WatchedResource},
 };
 use crate::{
@@ -35,8 +36,6 @@ const NOTIFY_DEBOUNCE: Debouncer =
     Debouncer { delay: Duration::from_millis(500), max_delay: Duration::from_secs(5) };
 /// A client that reads this slowly is not waited for. What it was sent stays on its way.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
-/// So many streams may be open at once.
-const MAX_STREAMS: usize = 1_024;
 
 /// How often each list and each resource has changed for the clients of an access, and why the last time. A stream that missed
 /// one of two changes still learns what is not as it was.
@@ -104,6 +103,7 @@ struct Inner {
     compared: Mutex<HashMap<Access, ListDigests>>,
     /// Clients with a handshake that are initialized.
     peers: Mutex<Vec<InitializedPeer>>,
+    streams: OpenStreams,
     /// Every open stream holds a receiver.
     changes: watch::Sender<ChangesByAccess>,
     closing: CancellationToken,
@@ -117,6 +117,7 @@ impl Notifier {
             subscriptions: Subscriptions::default(),
             compared: Mutex::default(),
             peers: Mutex::default(),
+            streams: OpenStreams::default(),
             changes: watch::Sender::default(),
             closing: CancellationToken::new(),
         }))
@@ -149,17 +150,15 @@ impl Notifier {
     pub(super) async fn stream(
         &self,
         context: SubscriptionContext,
-        access: &Access,
+        access: Access,
+        owner: Option<StreamOwner>,
     ) -> Result<(), ErrorData> {
+        let _open = self.0.streams.open(owner, access.clone())?;
         self.0.changes.send_if_modified(|changes| {
             changes.entry(access.clone()).or_default();
             false
         });
         let changes = self.0.changes.subscribe();
-        if self.0.changes.receiver_count() > MAX_STREAMS {
-            let message = format!("{MAX_STREAMS} streams are open already; close one first");
-            return Err(ErrorData::invalid_request(message, None));
-        }
         let accepted = context.accepted();
         List::ALL
             .into_iter()
@@ -172,7 +171,7 @@ impl Notifier {
         tokio::select! {
             () = context.cancelled() => {}
             () = self.0.closing.cancelled() => {}
-            () = self.forward(changes, access, &context) => {}
+            () = self.forward(changes, &access, &context) => {}
         }
         Ok(())
     }
@@ -258,12 +257,12 @@ impl Notifier {
 
     /// What the clients that listen may see, each once.
     fn accesses(&self) -> HashSet<Access> {
-        if self.0.changes.receiver_count() == 0 {
-            self.0.changes.send_if_modified(|changes| {
-                changes.clear();
-                false
-            });
-        }
+        // What is kept for streams goes with the last of an access.
+        self.0.changes.send_if_modified(|changes| {
+            let open = self.0.streams.accesses();
+            changes.retain(|access, _| open.contains(access));
+            false
+        });
         let peers: HashSet<Access> = self.peers().iter().map(|one| one.access.clone()).collect();
         self.0.changes.borrow().keys().cloned().chain(peers).collect()
     }

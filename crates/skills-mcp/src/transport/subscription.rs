@@ -10,9 +10,24 @@ use rmcp::{ErrorData, Peer, RoleServer, model::InitializeRequestParams, service:
 use super::handler::{Handler, not_offered};
 
 /// A client, or a stream, may subscribe to so many resources.
-pub(super) const MAX_SUBSCRIPTIONS: usize = 256;
+const MAX_SUBSCRIPTIONS: usize = 256;
 /// No published address is longer.
 const MAX_SUBSCRIBED_URI_BYTES: usize = 16 * 1024;
+/// The addresses that a client, or a stream, subscribes to have so many bytes in all.
+const MAX_SUBSCRIBED_BYTES: usize = 64 * 1024;
+
+/// Leaves of the addresses that a stream asks for those that it may subscribe to: the first ones, within the limits.
+pub(super) fn limit_subscriptions(uris: &mut Vec<String>) {
+    let mut bytes = 0;
+    uris.retain(|uri| {
+        let fits =
+            uri.len() <= MAX_SUBSCRIBED_URI_BYTES && bytes + uri.len() <= MAX_SUBSCRIBED_BYTES;
+        bytes += if fits { uri.len() } else { 0 };
+        fits
+    });
+    uris.truncate(MAX_SUBSCRIPTIONS);
+    uris.shrink_to_fit();
+}
 
 /// Every subscription of a server's clients.
 #[derive(Debug, Default)]
@@ -91,9 +106,11 @@ impl Subscriptions {
         if client.resources.iter().any(|one| *one.uri == *uri) {
             return Ok(());
         }
-        if client.resources.len() >= MAX_SUBSCRIPTIONS {
+        let bytes: usize = client.resources.iter().map(|one| one.uri.len()).sum();
+        if client.resources.len() >= MAX_SUBSCRIPTIONS || bytes + uri.len() > MAX_SUBSCRIBED_BYTES {
             let message = format!(
-                "{MAX_SUBSCRIPTIONS} resources are subscribed to already; unsubscribe from one first"
+                "{} resources are subscribed to already; unsubscribe from one first",
+                client.resources.len()
             );
             return Err(ErrorData::invalid_request(message, None));
         }
@@ -139,5 +156,24 @@ impl Handler {
         }
         self.notifier.subscriptions().unsubscribe(&context.peer, uri);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_subscribes_to_so_many_addresses_of_so_many_bytes() {
+        let kept = |mut uris: Vec<String>| {
+            limit_subscriptions(&mut uris);
+            uris.len()
+        };
+        let long = |bytes: usize| "x".repeat(bytes);
+        assert_eq!(kept(vec![long(100); 1_000]), MAX_SUBSCRIPTIONS);
+        assert_eq!(kept(vec![long(16 * 1024); 10]), 4, "64 KiB in all");
+        let mut uris = vec![long(16 * 1024 + 1), "skill://a".to_owned()];
+        limit_subscriptions(&mut uris);
+        assert_eq!(uris, ["skill://a"], "no address is that long");
     }
 }

@@ -10,7 +10,9 @@ mod several_sources;
 mod trees;
 
 use proptest::prelude::*;
-use skills_core::catalog::{Catalog, Delta, FileEntry, FolderItem, Presence, TreeNode};
+use skills_core::catalog::{
+    Access, Catalog, Delta, FileEntry, Folder, FolderItem, Presence, TreeNode,
+};
 
 use crate::support::{
     body, catalog, catalog_from, catalog_from_sources, catalog_of, diagnostics, identities,

@@ -275,3 +275,102 @@ fn a_bad_file_costs_itself_and_nothing_else() {
     assert_eq!(diagnostics(&catalog).len(), 1);
     assert!(diagnostics(&catalog)[0].starts_with("m.md:"));
 }
+
+fn files_of(catalog: &Catalog, name: &str) -> Vec<String> {
+    let folder = catalog.files(skill(catalog, name));
+    folder.map(Folder::paths).unwrap_or_default().iter().map(ToString::to_string).collect()
+}
+
+/// A bundle at the top, a tree skill with resources, a category beside a skill, and a bundle in a bundle.
+const SKILLS_WITHIN: &str = "\
+//- SKILL.md
+---
+name: top
+description: d
+---
+//- notes.txt
+//- guides/README.md
+Read me.
+//- ui/auth.md
+---
+keywords: [one]
+description: d
+---
+//- ui/auth/assets/x.css
+//- ui/forms.md
+---
+keywords: [one]
+description: d
+---
+//- ui/forms/_index.md
+---
+keywords: [one]
+description: d
+---
+//- ui/forms/assets/y.css
+//- ui/forms/plan.txt
+//- tools/outer/SKILL.md
+---
+name: outer
+description: d
+---
+//- tools/outer/a.txt
+//- tools/outer/inner/SKILL.md
+---
+name: inner
+description: d
+---
+//- tools/outer/inner/b.txt
+";
+
+#[test]
+fn layout_1_a_bundle_at_the_top_takes_no_file_of_another_skill() {
+    let files = skills_testkit::files(SKILLS_WITHIN);
+    let (top, outer) = (
+        ["SKILL.md", "notes.txt", "guides/README.md", "ui/forms/plan.txt"],
+        ["SKILL.md", "a.txt", "inner/SKILL.md", "inner/b.txt"],
+    );
+    let all = catalog_from(&files);
+    assert_eq!(files_of(&all, "top"), top);
+    assert_eq!(files_of(&all, "tools/outer"), outer);
+    assert_eq!(files_of(&all, "ui/auth"), ["assets/x.css"]);
+    // Refreshes keep it so: a file that is a skill no more is the top's, and so is all once no other skill is there.
+    let without = |gone: &[&str]| {
+        let is_kept =
+            |(path, _): &&(String, String)| !gone.iter().any(|gone| path.starts_with(gone));
+        let left: Vec<(String, String)> = files.iter().filter(is_kept).cloned().collect();
+        files_of(&refreshed(&all, 0, &scan("main", &left)).0, "top")
+    };
+    assert_eq!(
+        without(&["tools/outer/SKILL.md", "tools/outer/inner"]),
+        ["SKILL.md", "notes.txt", "guides/README.md", "tools/outer/a.txt", "ui/forms/plan.txt"]
+    );
+    assert_eq!(without(&["tools", "ui"]), ["SKILL.md", "notes.txt", "guides/README.md"]);
+}
+
+// HTTP-9
+#[test]
+fn a_bundle_has_no_file_of_a_bundle_that_its_caller_may_not_see() {
+    let all = catalog(SKILLS_WITHIN);
+    let limited = |names: &[&str]| all.limited_to(&Access::only(names));
+    assert_eq!(files_of(&limited(&["top"]), "top"), files_of(&all, "top"));
+    assert_eq!(files_of(&limited(&["outer"]), "tools/outer"), ["SKILL.md", "a.txt"]);
+    assert_eq!(files_of(&limited(&["inner"]), "tools/outer/inner"), ["SKILL.md", "b.txt"]);
+    let both = files_of(&limited(&["outer", "inner"]), "tools/outer");
+    assert_eq!(both, files_of(&all, "tools/outer"));
+}
+
+#[test]
+fn events_call_a_skill_the_same_for_every_caller() {
+    let both = sources(&[("a", &["ui/x.md"]), ("b", &["ui/x.md", "ui/_index.md"])]);
+    assert_eq!(identities(&both), ["ui/x", "ui/_index", "b:ui/x"]);
+    let limited = both.limited_to(&Access::only(["b:ui/x"]));
+    assert_eq!(identities(&limited), ["ui/x"], "no other has the name");
+    let seen = skill(&limited, "ui/x");
+    assert_eq!(&**limited.recorded_identity(seen), "b:ui/x");
+    assert_eq!(&*limited.recorded_name("ui/x"), "b:ui/x");
+    let above = limited.ancestors(seen).next().unwrap();
+    assert_eq!(&**limited.recorded_identity(above), "ui/_index");
+    assert_eq!(&*both.recorded_name("ui/x"), "ui/x");
+    assert_eq!(&*limited.recorded_name("none"), "none");
+}

@@ -171,10 +171,9 @@ impl Publication {
             (Some(ListedFile::Beside(was)), Some(ListedFile::Beside(is))) => {
                 // A file that changed a moment ago is listed with too little to compare; then its folder was listed anew.
                 let folder = |file: &FileBeside<'_>, skills: &'_ Self| {
-                    let files = skills.snapshot.catalog.files(file.owner);
-                    files
-                        .and_then(|files| files.folder(&file.path.folder()))
-                        .map(std::ptr::from_ref)
+                    let source = skills.snapshot.catalog.sources().get(file.owner.source)?;
+                    let path = file.owner.resource(&file.path.folder())?;
+                    source.root.folder(&path).map(std::ptr::from_ref)
                 };
                 was.owner.file != is.owner.file
                     || !(was.entry.is_same(is.entry) || folder(&was, before) == folder(&is, self))

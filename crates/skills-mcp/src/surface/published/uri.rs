@@ -64,7 +64,7 @@ pub(in crate::surface) struct AddressTable(Vec<PublishedSkill>, HashMap<SkillId,
 
 impl AddressTable {
     pub(super) fn new(catalog: &Catalog) -> Self {
-        let prefixes = prefixes(catalog.sources());
+        let prefixes = prefixes(catalog);
         let mut naming = Naming::default();
         let published = catalog.published();
         let mut skills: Vec<PublishedSkill> = published
@@ -184,11 +184,18 @@ fn escaped_path(path: &str) -> String {
     names.join("/")
 }
 
-/// What stands for each source in addresses: its name in lower-case words. Unique.
-fn prefixes(sources: &[Source]) -> Vec<String> {
+/// What stands for each source in addresses: its name in lower-case words. Unique among the sources that the caller sees; those that
+/// it does not see take no name and no number from them.
+fn prefixes(catalog: &Catalog) -> Vec<String> {
+    // Those with skills that are published though no tool serves them are seen too.
+    let published: HashSet<usize> = catalog.published().map(|skill| skill.source).collect();
     let mut given: HashSet<String> = HashSet::new();
-    let mut prefixes = Vec::with_capacity(sources.len());
-    for source in sources {
+    let mut prefixes = Vec::with_capacity(catalog.sources().len());
+    for (number, source) in catalog.sources().iter().enumerate() {
+        if !published.contains(&number) && !catalog.is_visible(number) {
+            prefixes.push(String::new());
+            continue;
+        }
         let name: &Arc<str> = match &source.origin {
             Origin::Plugin(plugin) => plugin,
             Origin::Named | Origin::Project | Origin::User => &source.name,

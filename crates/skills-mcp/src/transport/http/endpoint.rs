@@ -32,8 +32,10 @@ use super::{
 };
 use crate::transport::{Handler, lines};
 
-/// No request of ours needs more.
-const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+/// No request of ours needs more. Parsed, a body takes up to seventy times as much memory.
+const MAX_BODY_BYTES: usize = 1024 * 1024;
+/// What a client says when it opens a session or a stream is kept for as long as that is open, so it may say no more.
+const MAX_KEPT_BODY_BYTES: usize = 64 * 1024;
 /// A body that takes longer to come is not waited for.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// A body of at most so many bytes is read at once: the number of connections bounds these.
@@ -103,7 +105,7 @@ impl McpEndpoint {
     ) -> Result<Response, Response> {
         let length = content_length(&parts.headers);
         if length.is_some_and(|length| length > MAX_BODY_BYTES) {
-            return Err(too_large());
+            return Err(too_large("the body", MAX_BODY_BYTES));
         }
         let (body, _units) = match timeout(BODY_TIMEOUT, self.read(body)).await {
             Ok(read) => read?,
@@ -121,13 +123,24 @@ impl McpEndpoint {
                 return Err(json_rpc_error(StatusCode::BAD_REQUEST, error, id));
             }
         };
-        let opens = matches!(&message, ClientJsonRpcMessage::Request(request)
-            if matches!(request.request, ClientRequest::InitializeRequest(_)));
+        let request = match &message {
+            ClientJsonRpcMessage::Request(request) => Some(&request.request),
+            ClientJsonRpcMessage::Response(_)
+            | ClientJsonRpcMessage::Notification(_)
+            | ClientJsonRpcMessage::Error(_) => None,
+        };
+        let opens = matches!(request, Some(ClientRequest::InitializeRequest(_)));
+        let listens = matches!(request, Some(ClientRequest::SubscriptionsListenRequest(_)));
+        if (opens || listens) && body.len() > MAX_KEPT_BODY_BYTES {
+            let what =
+                if opens { "an initialize request" } else { "a subscriptions/listen request" };
+            return Err(too_large(what, MAX_KEPT_BODY_BYTES));
+        }
         if opens && !self.sessions.have_room(&self.manager, by.principal.as_ref()).await {
             return Err(unavailable("too many sessions are open"));
         }
         self.check_session(&parts.headers, &by).await?;
-        parts.extensions.insert(by.access);
+        by.attach_to(&mut parts.extensions);
         let response = self.sdk(parts, Body::from(body)).await;
         if let Some(id) = response.headers().get(&SESSION_HEADER).and_then(|id| id.to_str().ok()) {
             self.sessions.opened(id, by.principal).await;
@@ -146,7 +159,7 @@ impl McpEndpoint {
                 Some(Err(_)) => return Err(error(StatusCode::BAD_REQUEST, "the body broke off")),
             };
             if whole.len() + bytes.len() > MAX_BODY_BYTES {
-                return Err(too_large());
+                return Err(too_large("the body", MAX_BODY_BYTES));
             }
             whole.extend_from_slice(&bytes);
             while whole.len() > SMALL_BODY_BYTES + units.len() * BODY_UNIT_BYTES {
@@ -192,7 +205,7 @@ pub(super) async fn answer(State(endpoint): State<Arc<McpEndpoint>>, request: Re
     if let Err(refused) = endpoint.check_session(&parts.headers, &by).await {
         return refused;
     }
-    parts.extensions.insert(by.access);
+    by.attach_to(&mut parts.extensions);
     endpoint.sdk(parts, body).await
 }
 
@@ -200,8 +213,8 @@ fn content_length(headers: &HeaderMap) -> Option<usize> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-fn too_large() -> Response {
-    let reason = format!("the body is over {MAX_BODY_BYTES} bytes");
+fn too_large(what: &str, most: usize) -> Response {
+    let reason = format!("{what} is over {most} bytes");
     error(StatusCode::PAYLOAD_TOO_LARGE, &reason)
 }
 

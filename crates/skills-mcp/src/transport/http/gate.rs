@@ -6,7 +6,7 @@ use std::{
 };
 
 use axum::{
-    http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
+    http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
     response::Response,
 };
 use skills_core::{catalog::Access, diagnostic::escaped};
@@ -19,6 +19,7 @@ use skills_http::{
 };
 
 use super::sign_in;
+use crate::transport::streams::StreamOwner;
 
 /// What a gate is made of.
 #[derive(Debug)]
@@ -53,6 +54,16 @@ pub(super) struct AdmittedCaller {
     /// None where no token is asked for.
     pub(super) principal: Option<Principal>,
     pub(super) access: Access,
+}
+
+impl AdmittedCaller {
+    /// Puts what the handler needs to know of the caller among the extensions of its request.
+    pub(super) fn attach_to(&self, extensions: &mut Extensions) {
+        extensions.insert(self.access.clone());
+        if let Some(principal) = &self.principal {
+            extensions.insert(StreamOwner(Arc::clone(&principal.name)));
+        }
+    }
 }
 
 impl Gate {

@@ -2,10 +2,10 @@
 //!
 //! Many reports are one sync: they are gathered for a moment, and one sync runs at a time. Nothing of a report is used but that it came.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::poll_fn, pin::Pin, sync::Arc, time::Duration};
 
 use axum::{
-    body::to_bytes,
+    body::{Body, HttpBody as _},
     extract::{Request, State},
     http::StatusCode,
     response::Response,
@@ -14,7 +14,7 @@ use serde_json::json;
 use skills_http::{
     rate::RatedClient,
     serving::{error, json},
-    webhook::WebhookSecret,
+    webhook::{BodySignature, WebhookSecret},
 };
 use tokio::{sync::Notify, task::spawn_blocking, time::sleep, time::timeout};
 
@@ -75,6 +75,21 @@ impl HookRequests {
     }
 }
 
+/// The signature of a report, made as it comes: until it is known who sends it, nothing of it is kept. None for one that is too
+/// long or breaks off.
+async fn signature_of(mut body: Body, secret: &WebhookSecret) -> Option<BodySignature> {
+    let (mut signature, mut bytes) = (secret.sign(), 0);
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+        let part = frame.ok()?.into_data().unwrap_or_default();
+        bytes += part.len();
+        if bytes > MAX_REPORT_BYTES {
+            return None;
+        }
+        signature.add(&part);
+    }
+    Some(signature)
+}
+
 /// Takes one report.
 pub(super) async fn receive(State(hooks): State<Arc<HookRequests>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
@@ -86,9 +101,9 @@ pub(super) async fn receive(State(hooks): State<Arc<HookRequests>>, request: Req
     let known = match (&hooks.secret, signature, token) {
         (Some(secret), Some(signature), _) => {
             // A signature is over the whole body.
-            match timeout(REPORT_TIMEOUT, to_bytes(body, MAX_REPORT_BYTES)).await {
-                Ok(Ok(body)) => secret.signed(&body, signature),
-                Ok(Err(_)) => {
+            match timeout(REPORT_TIMEOUT, signature_of(body, secret)).await {
+                Ok(Some(made)) => made.is(signature),
+                Ok(None) => {
                     return error(
                         StatusCode::PAYLOAD_TOO_LARGE,
                         "the report is too long, or broke off",

@@ -1,7 +1,10 @@
 //! MCP over HTTP, with the real binary on a port of its choice: who is let in, what each sees, what is answered.
 
+mod contained;
 mod gate;
+mod hidden_sources;
 mod limited;
+mod memory;
 mod operations;
 #[cfg(feature = "browse")]
 mod pages;

@@ -55,7 +55,9 @@ fn a_push_that_a_git_host_reports_is_served_soon() {
     command.args(["serve", "--http", "127.0.0.1:0", "--webhook-secret-file", &file]);
     let server = Listening::start(command);
     wait_until("the first sync is done", || server.get("/readyz").status == 200);
-    assert!(server.get("/metrics").body.contains("skills_mcp_sync_age_seconds{source="));
+    wait_until("its age is counted", || {
+        server.get("/metrics").body.contains("skills_mcp_sync_age_seconds{source=")
+    });
     let host = server.address().to_string();
     let report = |header: (&str, &str)| {
         let headers = [("Host", &*host), ("Content-Type", "application/json"), header];

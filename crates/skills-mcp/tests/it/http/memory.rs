@@ -1,0 +1,86 @@
+//! What a client may make the server keep: handshakes, streams, and answers that it does not read.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+};
+
+use serde_json::{Value, json};
+use skills_testkit::{Home, Listening, TEST_TIMEOUT};
+
+use super::{call, send, send_raw, serving, text};
+use crate::support::{ROOT_TREE, bundle};
+
+// HTTP-5
+#[test]
+fn what_is_kept_while_a_session_or_a_stream_is_open_is_limited() {
+    let home = Home::with(ROOT_TREE);
+    let server = Listening::start(serving(&home, &[]));
+    let opened = |padding: usize| {
+        let hello = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"experimental": {"x": {"y": "x".repeat(padding)}}},
+                "clientInfo": {"name": "test", "version": "1"},
+            },
+        });
+        send_raw(&server, "", &[], hello.to_string().as_bytes())
+    };
+    assert_eq!(opened(60_000).status, 200);
+    let refused = opened(70_000);
+    assert_eq!(refused.status, 413, "{refused:?}");
+    assert!(refused.body.contains("an initialize request is over 65536 bytes"), "{refused:?}");
+    let uris = vec![format!("skill://{}", "x".repeat(1_000)); 80];
+    let listen = json!({"notifications": {"resourceSubscriptions": uris}});
+    let refused = send(&server, "", "subscriptions/listen", &listen);
+    assert_eq!(refused.status, 413, "{refused:?}");
+    assert!(refused.body.contains("subscriptions/listen request is over 65536"), "{refused:?}");
+    // A request that is answered and forgotten may say more.
+    let long = json!({"name": "get_skill", "arguments": {"context": "login ".repeat(20_000)}});
+    assert_eq!(send(&server, "", "tools/call", &long).status, 200);
+}
+
+// HTTP-5
+#[test]
+fn h07_large_answers_that_no_client_reads_take_a_limited_amount_of_memory() {
+    let home = Home::with(ROOT_TREE);
+    home.write("skills/atlas/SKILL.md", bundle("atlas", "Maps of everything", "See map.txt."));
+    home.write("skills/atlas/map.txt", "x".repeat(12 << 20));
+    let server = Listening::start(serving(&home, &["--rate-limit", "0"]));
+    let host = server.address().to_string();
+    let uri = "skill://atlas/map.txt";
+    let body = super::message("resources/read", &json!({"uri": uri})).to_string();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: resources/read\r\nMcp-Name: {uri}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut unread: Vec<TcpStream> = (0..24)
+        .map(|_| {
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
+            stream.write_all(request.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    let statuses: Vec<String> = unread
+        .iter_mut()
+        .map(|stream| {
+            let mut head = [0; 12];
+            stream.read_exact(&mut head).unwrap();
+            String::from_utf8_lossy(&head[9..]).into_owned()
+        })
+        .collect();
+    // 128 MiB hold ten of them.
+    assert!(statuses.iter().any(|status| status == "503"), "{statuses:?}");
+    assert!(statuses.iter().all(|status| status == "200" || status == "503"), "{statuses:?}");
+    // Small answers are not kept waiting, and what is not read any more makes room.
+    let found = call(&server, "", "get_skill", &json!({"skill_path": "ui/react/auth"}));
+    assert!(text(&found).contains("Cookies, not tokens."), "{found}");
+    drop(unread);
+    let read = send(&server, "", "resources/read", &json!({"uri": uri}));
+    assert_eq!(read.status, 200);
+    let json: Value = serde_json::from_str(&read.body).unwrap();
+    let text = json.pointer("/result/contents/0/text").and_then(Value::as_str).unwrap();
+    assert_eq!(text.len(), 12 << 20);
+}
