@@ -27,7 +27,10 @@ pub use content::{ContentConfig, ServedContent};
 pub use edit::{ConfigText, EditError};
 pub use environment::{Environment, VARIABLES, Variable, inherited, secret};
 pub use error::ConfigError;
-pub use file::{FileStamp, file_stamp, read_optional, read_secret, replace_file};
+pub use file::{
+    ConfigFileLock, FileStamp, file_stamp, lock_config_files, read_optional, read_secret,
+    replace_file,
+};
 pub(crate) use file::{create_private_folder, private};
 pub use keys::{ConfigKey, KEYS};
 pub use kind::ValueKind;

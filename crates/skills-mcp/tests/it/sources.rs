@@ -370,6 +370,55 @@ fn add_and_remove_are_a_round_trip_that_leaves_every_byte() {
 
 // SOURCE-13
 #[test]
+fn commands_that_change_a_file_at_the_same_time_wait_for_each_other() {
+    let home = home();
+    let folders: Vec<String> = (0..12).map(|number| format!("s{number}")).collect();
+    for folder in &folders {
+        home.write(&format!("{folder}/a.md"), skill("heron, ink, bird", "Draws", "Use ink."));
+    }
+    let paths: Vec<String> =
+        folders.iter().map(|folder| home.path().join(folder).display().to_string()).collect();
+    let all_at_once = |verb: &str| {
+        let started: Vec<_> = paths
+            .iter()
+            .map(|path| {
+                let mut command = command(&home, &[verb, path]);
+                command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+                command.spawn().unwrap()
+            })
+            .collect();
+        for child in started {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    };
+    all_at_once("add");
+    let mut dirs: Vec<String> = text(&home, USER_FILE).lines().skip(1).map(str::to_owned).collect();
+    dirs.sort();
+    let mut expected: Vec<String> =
+        folders.iter().map(|folder| format!("  - dir: ~/{folder}")).collect();
+    expected.sort();
+    assert_eq!(dirs, expected);
+    done(&home, &["config", "set", "matching.min_score", "0.3"]);
+    all_at_once("remove");
+    assert_eq!(text(&home, USER_FILE), "matching:\n  min_score: 0.3\n");
+}
+
+// SOURCE-13
+#[test]
+fn a_list_that_is_empty_or_cannot_be_edited_is_no_reason_to_say_that_something_was_added() {
+    let home = home();
+    home.write(USER_FILE, "sources: []\n");
+    done(&home, &["add", "../team/skills"]);
+    assert_eq!(text(&home, USER_FILE), "sources:\n  - dir: ~/team/skills\n");
+    home.write(USER_FILE, "sources: [{agents: true}]\n");
+    let (code, out, err) = run(&mut command(&home, &["add", "../team/skills"]));
+    assert_eq!((code, &*out), (2, ""), "{err}");
+    assert!(err.contains("write this by hand:\nsources:\n  - dir: ~/team/skills"), "{err}");
+}
+
+// SOURCE-13
+#[test]
 fn add_takes_nothing_away_and_writes_nothing_that_cannot_be_served() {
     let home = home();
     home.write(".claude/skills/fox/SKILL.md", bundle("fox", "Draws a fox", "Use red."));
