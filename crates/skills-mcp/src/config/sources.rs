@@ -83,12 +83,14 @@ pub struct NamedSources {
     pub project: Option<ProjectFile>,
     /// What the operator should know of these files.
     pub notices: Vec<String>,
+    /// The directories of the user's files that are not there. They are left out, and the other sources are served.
+    pub left_out: Vec<PathBuf>,
 }
 
 impl NamedSources {
-    /// Whether the operator named none.
+    /// Whether the operator named none. One that is left out is named: no other directory takes its place.
     pub fn is_empty(&self) -> bool {
-        self.sources.is_empty()
+        self.sources.is_empty() && self.left_out.is_empty()
     }
 
     /// These repositories, which a file of this name has the URLs of: a project's, as far as trust goes.
@@ -275,6 +277,13 @@ impl NamedSources {
                 self.notices.push(format!("{origin}: {why}"));
                 return;
             }
+            if let Some(why) = absent(&path).filter(|_| project.is_none()) {
+                let remove =
+                    format!("`skills-mcp remove {}` takes it out of the file", path.display());
+                self.notices.push(format!("{origin}: {why}; {remove}"));
+                self.left_out.push(path);
+                return;
+            }
             let name = self.chosen(name, &name_of(&path), reserved);
             // What was found inside of the project is opened there, wherever links lead later.
             let path = if project.is_some() { real } else { path };
@@ -345,20 +354,26 @@ fn candidates_of(file: &Path, list: &SourceList, project: Option<&Path>) -> Vec<
     list.entries.iter().map(candidate).collect()
 }
 
+/// Why a source in this directory is left out: it is not there.
+fn absent(path: &Path) -> Option<String> {
+    match real_path(path) {
+        Some(real) if is_folder(&real) => None,
+        Some(real) => Some(format!("{} is no directory, so it is left out", real.display())),
+        None => Some(format!("there is no directory {}, so it is left out", path.display())),
+    }
+}
+
 /// Why a project's file may not name this directory.
 fn outside(path: &Path, project: &Path) -> Option<String> {
-    match real_path(path) {
-        Some(real) if is_folder(&real) && real.starts_with(project) => None,
-        Some(real) if !is_folder(&real) => {
-            Some(format!("{} is no directory, so it is left out", real.display()))
-        }
-        None => Some(format!("there is no directory {}, so it is left out", path.display())),
-        Some(real) => Some(format!(
+    let why = || {
+        let real = real_path(path).filter(|real| !real.starts_with(project))?;
+        Some(format!(
             "{} is outside of the project, so it is left out; `skills-mcp add {}` names it as your own",
             real.display(),
             real.display()
-        )),
-    }
+        ))
+    };
+    absent(path).or_else(why)
 }
 
 /// The address of `owner/name` on GitHub, with `#branch` or `@commit` if need be; none for anything else, and none where a folder
@@ -524,6 +539,8 @@ mod tests {
             "sources:\n  - dir: ~/own\n  - repo: acme/skills\n  - agents: true\ntools: tree\n",
         );
         home.write(".skills-mcp/config.yaml", "sources:\n  - dir: beside\n  - dir: ~/own\n");
+        home.write("own/x", "");
+        home.write(".skills-mcp/beside/x", "");
         let mut environment = home_environment(&home);
         let files = named(&environment, &[], &[]);
         assert_eq!(
@@ -541,6 +558,29 @@ mod tests {
         home.write(".skills-mcp/config.yaml", "sources:\n  - dri: x\n");
         let wrong = named_sources(&environment, &[], &[]).unwrap_err().to_string();
         assert!(wrong.contains(".skills-mcp/config.yaml:2: unknown key `dri`"), "{wrong}");
+    }
+
+    // SOURCE-10
+    #[test]
+    fn a_directory_of_the_users_file_that_is_not_there_is_left_out_alone() {
+        let home = Home::new();
+        home.write("own/x", "");
+        home.write("file", "");
+        home.write(
+            ".skills-mcp/config.yaml",
+            "sources:\n  - dir: ~/gone\n  - dir: ~/own\n  - dir: ~/file\n",
+        );
+        let environment = home_environment(&home);
+        let files = named(&environment, &[], &[]);
+        assert_eq!(places(&home, &files), ["own own"]);
+        let notices = files.notices.join("\n");
+        assert!(notices.contains("config.yaml:2: there is no directory"), "{notices}");
+        assert!(notices.contains("gone` takes it out of the file"), "{notices}");
+        assert!(notices.contains("config.yaml:4: ") && notices.contains("is no directory"));
+        assert_eq!(files.left_out, [home.path().join("gone"), home.path().join("file")]);
+        home.write(".skills-mcp/config.yaml", "sources:\n  - dir: ~/gone\n");
+        let only = named(&environment, &[], &[]);
+        assert!(only.sources.is_empty() && !only.is_empty(), "nothing takes its place");
     }
 
     // SOURCE-11, SOURCE-12

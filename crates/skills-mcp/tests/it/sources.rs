@@ -146,7 +146,6 @@ fn a_bad_entry_of_the_users_file_ends_every_command_with_its_line() {
     let home = home();
     for (entry, expected) in [
         ("- dri: ~/team", "config.yaml:2: unknown key `dri`; did you mean `dir`?"),
-        ("- dir: ~/gone", "config.yaml:2: there is no directory"),
         ("- repo: ext::sh", "config.yaml:2: the URL is not https://"),
         ("- ~/team", "config.yaml:2: text instead of `dir: PATH`"),
     ] {
@@ -158,6 +157,33 @@ fn a_bad_entry_of_the_users_file_ends_every_command_with_its_line() {
     }
     home.write(USER_FILE, "sources:\n  - dir: ~/team/skills\ntools: trees\n");
     assert!(failed(&home, &["tools"], 2).contains("config.yaml:3 is `trees`"));
+}
+
+// SOURCE-8, SOURCE-10
+#[test]
+fn a_folder_of_the_users_file_that_is_gone_takes_no_other_source_away() {
+    let home = home();
+    home.write(USER_FILE, "sources:\n  - dir: ~/gone\n  - dir: ~/team/skills\n");
+    let (is_served, log) = serves(&home, "heron");
+    assert!(is_served, "{log}");
+    assert!(log.contains("config.yaml:2: there is no directory"), "{log}");
+    assert_eq!(names(&home), ["team"]);
+    done(&home, &["config"]);
+    let doctor: Value = serde_json::from_str(&done_with(&home, &["doctor", "--json"], 1)).unwrap();
+    let gone = home.path().join("gone").display().to_string();
+    assert_eq!(doctor["next"], format!("skills-mcp remove {gone}"));
+    assert!(doctor["warnings"].to_string().contains("so it is left out"), "{doctor}");
+    let screen = done_with(&home, &["doctor"], 1);
+    assert!(screen.contains("so it is left out"), "{screen}");
+    // It is served once it is back, and nothing takes its place meanwhile.
+    home.write("gone/otter.md", skill("otter, river, fur", "Draws an otter", "Wet fur."));
+    assert!(serves(&home, "otter").0);
+    fs::remove_dir_all(home.path().join("gone")).unwrap();
+    done(&home, &["remove", &gone]);
+    assert_eq!(text(&home, USER_FILE), "sources:\n  - dir: ~/team/skills\n");
+    home.write(USER_FILE, "sources:\n  - dir: ~/gone\n");
+    home.write(".claude/skills/pdf/SKILL.md", bundle("pdf", "Reads PDF files", "Use red."));
+    assert_eq!(names(&home), Vec::<String>::new());
 }
 
 // SOURCE-11

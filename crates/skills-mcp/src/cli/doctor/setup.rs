@@ -36,6 +36,8 @@ pub(in crate::cli) struct SetupState {
     pub(super) remarks: Vec<String>,
     /// Why a repository that was never fetched could not be fetched, and the way out.
     pub(super) unfetched: Option<(String, Option<String>)>,
+    /// The directories of the user's file that are not there.
+    pub(super) left_out: Vec<String>,
     /// Whether the project's file names sources that wait for the operator's yes.
     pub(super) project_waits: bool,
     /// Why a server of this program does not answer, where one was started.
@@ -77,7 +79,7 @@ impl SetupState {
             .map(|found| (&*found.source, &*found.file))
             .collect();
         let clients = clients::known(context, &sources);
-        let project = context.named().ok().and_then(|named| named.project);
+        let named = context.named().unwrap_or_default();
         let waiting = trust::all(store, None).iter().filter(|asking| asking.waits()).count();
         Self {
             program: context.program,
@@ -97,7 +99,8 @@ impl SetupState {
                 .chain(clients.iter().flat_map(|client| client.unread.clone()))
                 .collect(),
             unfetched: fetched.err().map(Failure::into_parts),
-            project_waits: project.is_some_and(|project| project.waits()),
+            left_out: named.left_out.iter().map(|path| path.display().to_string()).collect(),
+            project_waits: named.project.is_some_and(|project| project.waits()),
             failure: None,
             clients,
         }
@@ -108,9 +111,10 @@ impl SetupState {
         screen::lines(self, None, width)
     }
 
-    /// Whether skills are served, all of what their authors wrote has its effect, and a server answers.
+    /// Whether skills are served, from every source that is named, all of what their authors wrote has its effect, and a server
+    /// answers.
     pub(super) fn healthy(&self) -> bool {
-        let works = self.failure.is_none() && self.unfetched.is_none();
+        let works = self.failure.is_none() && self.unfetched.is_none() && self.left_out.is_empty();
         works && self.broken == 0 && (self.skills > 0 || self.looked_in.is_empty())
     }
 }
@@ -121,13 +125,18 @@ fn command(context: &Context) -> String {
     let directories = directories.map(|path| ("--dir", path.to_string_lossy().into_owned()));
     let repositories = context.shared.repositories.iter().map(|url| ("--repo", url.clone()));
     directories.chain(repositories).fold(context.program.to_owned(), |command, (flag, value)| {
-        let is_plain = |c: char| c.is_alphanumeric() || "-_./:@~+,=".contains(c);
-        if value.chars().all(is_plain) {
-            format!("{command} {flag} {value}")
-        } else {
-            format!("{command} {flag} '{}'", value.replace('\'', "'\\''"))
-        }
+        format!("{command} {flag} {}", quoted(&value))
     })
+}
+
+/// A word as a shell takes it.
+pub(super) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:@~+,=".contains(c);
+    if word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// What is to be said where sources wait for consent.
