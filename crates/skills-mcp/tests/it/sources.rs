@@ -246,6 +246,17 @@ fn a_yes_is_for_one_place_and_a_file_with_a_mistake_gets_none() {
 
 // SOURCE-11
 #[test]
+fn a_projects_file_with_a_mistake_is_to_be_corrected_and_not_agreed_to() {
+    let home = home();
+    home.write(PROJECT_FILE, "sources:\n  - dir: [a]\n");
+    let out = done_with(&home, &["trust"], 1);
+    assert!(out.contains(".skills-mcp.yaml:2; then `skills-mcp trust`"), "{out}");
+    assert!(out.contains("correct ") && !out.contains("trust --yes"), "{out}");
+    failed(&home, &["trust", "--yes"], 2);
+}
+
+// SOURCE-11
+#[test]
 fn on_a_terminal_trust_asks_and_only_a_yes_counts() {
     let home = home();
     home.write(PROJECT_FILE, "sources:\n  - dir: skills\n");
