@@ -79,7 +79,7 @@ fn all(text: &str) -> Vec<Finding> {
     let shown = secrets.iter().take(MAX_SECRETS_PER_FILE);
     let mut findings: Vec<Finding> = shown.map(|(at, what)| finding(text, *at, what)).collect();
     if let Some(last) = findings.last_mut().filter(|_| more > 0) {
-        last.message.push_str(&format!("; {more} more in this file are not listed"));
+        last.message = format!("{}; {more} more in this file are not listed", last.message);
     }
     findings
 }

@@ -189,19 +189,17 @@ pub(super) fn rule(entry: &YamlEntry) -> Result<(String, String), (Position, Str
         let near = near.unwrap_or_default();
         return Err((entry.at, format!("there is no code `{}`{near}", entry.key)));
     };
-    match entry.value.text().filter(|level| RULE_LEVELS.contains(level)) {
-        Some(level) => Ok((code.name().to_owned(), level.to_owned())),
-        None => {
-            let written =
-                entry.value.text().map_or_else(|| entry.value.kind().to_owned(), str::to_owned);
-            let message = format!(
-                "the level of `{}` is `{written}`, but must be one of {}",
-                code.name(),
-                RULE_LEVELS.join(", ")
-            );
-            Err((entry.value.at, message))
-        }
+    let level = entry.value.text();
+    if let Some(level) = level.filter(|level| RULE_LEVELS.contains(level)) {
+        return Ok((code.name().to_owned(), level.to_owned()));
     }
+    let written = level.unwrap_or(entry.value.kind());
+    let message = format!(
+        "the level of `{}` is `{written}`, but must be one of {}",
+        code.name(),
+        RULE_LEVELS.join(", ")
+    );
+    Err((entry.value.at, message))
 }
 
 fn words(node: &YamlNode, read: impl Fn(&str) -> Option<String>) -> Option<ConfigValue> {

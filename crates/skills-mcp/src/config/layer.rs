@@ -136,18 +136,19 @@ impl Layer {
 
     fn read_entry(&mut self, group: &str, entry: &YamlEntry) {
         let name = format!("{group}.{}", entry.key);
-        match ConfigKey::named(&name) {
-            Some(key) => match entry.value.entries().filter(|_| key.kind == ValueKind::Rules) {
-                Some(rules) => self.read_rules(key, entry.value.at, rules),
-                None => {
-                    let value = key.read(&entry.value).map_err(|expected| {
-                        InvalidValue::whole(key, &written(&entry.value), &expected)
-                    });
-                    self.settings.push(Setting { key, at: entry.value.at, value });
-                }
-            },
-            None => self.unknown.push((name, entry.at)),
+        let Some(key) = ConfigKey::named(&name) else {
+            self.unknown.push((name, entry.at));
+            return;
+        };
+        let at = entry.value.at;
+        if let Some(rules) = entry.value.entries().filter(|_| key.kind == ValueKind::Rules) {
+            self.read_rules(key, at, rules);
+            return;
         }
+        let invalid =
+            |expected: String| InvalidValue::whole(key, &written(&entry.value), &expected);
+        let value = key.read(&entry.value).map_err(invalid);
+        self.settings.push(Setting { key, at, value });
     }
 
     /// The rules that are right count, whatever is wrong with another: a misspelled code must not switch off all of them.

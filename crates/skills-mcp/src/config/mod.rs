@@ -17,6 +17,7 @@ mod layers;
 mod project_file;
 mod settings;
 mod source_list;
+mod source_name;
 mod sources;
 mod trust;
 mod value;
@@ -45,8 +46,7 @@ pub use skills_usage::settings::Analytics;
 pub use source_list::{
     ListedPlace, ListedSource, PROJECT_FILE, SOURCE_FIELDS, SourceList, is_source_name, revised,
 };
-pub use sources::{
-    NamedDirectory, NamedRepository, NamedSource, NamedSources, github_url, named_sources,
-};
+pub use source_name::github_url;
+pub use sources::{NamedDirectory, NamedRepository, NamedSource, NamedSources, named_sources};
 pub use trust::{ContentPolicy, DECLARATIONS, Declaration, Trust};
 pub use value::{ConfigValue, without_userinfo};

@@ -3,7 +3,6 @@
 
 use std::{
     borrow::Cow,
-    ffi::OsStr,
     path::{Component, Path, PathBuf},
 };
 
@@ -12,6 +11,7 @@ use super::{
     file::read_optional,
     project_file::ProjectFile,
     source_list::{ListedPlace, SourceList},
+    source_name::{github_url, is_agents_name, name_of, name_of_url},
 };
 use crate::paths::{is_folder, real_path, real_path_or_same};
 
@@ -335,13 +335,6 @@ impl NamedSources {
     }
 }
 
-/// Whether an agents' directory may be called this.
-fn is_agents_name(name: &str) -> bool {
-    let rest = name.strip_prefix("project-").or_else(|| name.strip_prefix("user-"));
-    let rest = rest.map(|rest| rest.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-'));
-    rest.is_some_and(|rest| matches!(rest, "agents" | "agent" | "claude"))
-}
-
 fn candidates_of(file: &Path, list: &SourceList, project: Option<&Path>) -> Vec<SourceCandidate> {
     let folder = file.parent().unwrap_or(file);
     let candidate = |entry: &super::source_list::ListedSource| SourceCandidate {
@@ -376,23 +369,6 @@ fn outside(path: &Path, project: &Path) -> Option<String> {
     absent(path).or_else(why)
 }
 
-/// The address of `owner/name` on GitHub, with `#branch` or `@commit` if need be; none for anything else, and none where a folder
-/// is called so.
-pub fn github_url(text: &str, folder: &Path) -> Option<String> {
-    let at = text.find(['#', '@']).unwrap_or(text.len());
-    let (place, revision) = text.split_at(at);
-    let (owner, name) = place.split_once('/')?;
-    let name = name.strip_suffix(".git").unwrap_or(name);
-    let is_plain = |part: &str, others: &str| {
-        part.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && part.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c))
-    };
-    if !is_plain(owner, "-") || !is_plain(name, "-_.") || is_folder(&folder.join(place)) {
-        return None;
-    }
-    Some(format!("https://github.com/{owner}/{name}.git{revision}"))
-}
-
 /// `~/x` arrives unexpanded from client configuration files.
 fn expand_home(path: &Path, environment: &Environment) -> PathBuf {
     match (path.strip_prefix("~"), &environment.home) {
@@ -401,36 +377,11 @@ fn expand_home(path: &Path, environment: &Environment) -> PathBuf {
     }
 }
 
-/// The name of `git@host:team/skills.git#main` comes from `team/skills`.
-fn name_of_url(url: &str) -> String {
-    let place = url.split('#').next().unwrap_or(url);
-    let place = match place.rsplit_once('@') {
-        Some((place, commit)) if !commit.contains(['/', ':']) => place,
-        _ => place,
-    };
-    let place = place.rsplit_once(':').map_or(place, |(_, place)| place).trim_end_matches('/');
-    let place = place.strip_suffix(".git").unwrap_or(place);
-    name_of(Path::new(place))
-}
-
 /// Without `.` and `..`: messages name the path. What a `..` leads to only the disk knows, where links are on the way.
 fn plain(path: &Path) -> PathBuf {
     let path: PathBuf = path.components().collect();
     let has_parent = path.components().any(|part| part == Component::ParentDir);
     if has_parent { real_path_or_same(&path) } else { path }
-}
-
-/// The folder's name; for a folder called `skills`, the one around it says more.
-fn name_of(path: &Path) -> String {
-    let mut names =
-        path.iter().rev().filter(|part| *part != "/" && *part != "..").map(OsStr::to_string_lossy);
-    let last = names.next().unwrap_or_default();
-    let name = if last == "skills" { names.next().unwrap_or(last) } else { last };
-    let plain: String = name
-        .chars()
-        .map(|c| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' })
-        .collect();
-    if plain.is_empty() { "skills".to_owned() } else { plain }
 }
 
 #[cfg(test)]
@@ -613,32 +564,5 @@ mod tests {
         assert_eq!(notices.matches("is outside of the project").count(), 3, "{notices}");
         assert!(notices.contains("there is no directory"), "{notices}");
         assert!(notices.contains("yaml:10: `scripts` is not read"), "{notices}");
-    }
-
-    #[test]
-    fn owner_and_name_are_a_repository_on_github_unless_a_folder_is_called_so() {
-        let home = Home::new();
-        home.write("team/skills/x", "");
-        let url = |text: &str| github_url(text, home.path());
-        assert_eq!(url("acme/skills").as_deref(), Some("https://github.com/acme/skills.git"));
-        assert_eq!(url("acme/x.git#next").as_deref(), Some("https://github.com/acme/x.git#next"));
-        for other in [
-            "team/skills",
-            "acme",
-            "a/b/c",
-            "../x",
-            "./x",
-            "/x/y",
-            "~/x",
-            "https://a.org/x",
-            "git@h:x/y",
-            "host:x/y",
-            "-a/b",
-            "a/-b",
-            "ext::sh/x",
-            "a b/c",
-        ] {
-            assert_eq!(url(other), None, "{other}");
-        }
     }
 }
