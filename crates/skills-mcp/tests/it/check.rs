@@ -307,10 +307,19 @@ fn a_rule_that_is_wrong_is_reported_at_its_line_and_the_others_count() {
 }
 
 #[test]
+fn a_link_that_leads_nowhere_is_called_that() {
+    let home = Home::with(ROOT_TREE);
+    std::os::unix::fs::symlink("nosuch", home.path().join("skills/pdf.md")).unwrap();
+    let (_, out, _) = check(&home, &[]);
+    assert!(out.contains("is a symbolic link to `nosuch`, which does not exist"), "{out}");
+    assert!(out.contains("remove the link, or correct it"), "{out}");
+}
+
+#[test]
 fn what_standard_output_does_not_take_ends_the_command_with_3() {
     let home = Home::with(ROOT_TREE);
     for arguments in [&["check", "--format", "sarif"][..], &["list"], &["doctor", "--json"]] {
-        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output =
             server(&home).args(arguments).stdout(full).stderr(Stdio::piped()).output().unwrap();
         let err = String::from_utf8_lossy(&output.stderr);
