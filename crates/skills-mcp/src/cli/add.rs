@@ -12,6 +12,7 @@ use super::{
     Context, Failure, Output,
     output::{bold, counted, dim, safe},
     sources_file::{ConfigFile, hidden_by, kept_sources},
+    sync,
 };
 use crate::{
     config::{
@@ -107,7 +108,9 @@ pub(super) fn run(context: &Context, options: &AddOptions) -> Result<ExitCode, F
         file.write(context, changed)?;
     }
     let mut out = Output::new();
-    first.iter().for_each(|line| out.line(line));
+    if let Some(line) = first {
+        out.line(line);
+    }
     if let Some(changed) = &changed {
         file.print_change(&mut out, changed);
         said.extend(hidden_by(environment));
@@ -289,7 +292,8 @@ fn check_name(file: &ConfigFile, name: Option<&str>) -> Result<(), Failure> {
 fn skills_of(context: &Context, source: &NamedSource) -> Result<usize, Failure> {
     let named = NamedSources { sources: vec![source.clone()], ..NamedSources::default() };
     let store = context.store_over(context.layers()?, &named)?;
-    let skills = context.opened_store(store)?.snapshot.catalog.len();
+    sync::before_adding(&store)?;
+    let skills = store.refresh(Cause::Start).snapshot.catalog.len();
     if skills > 0 {
         return Ok(skills);
     }

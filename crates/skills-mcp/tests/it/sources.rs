@@ -509,6 +509,18 @@ fn a_repository_is_fetched_once_before_it_is_added() {
     assert!(!home.path().join(USER_FILE).exists());
 }
 
+#[test]
+fn what_cannot_be_added_has_a_way_out_that_helps() {
+    let home = home();
+    let nowhere = format!("file://{}/nowhere.git", home.path().display());
+    let err = failed(&home, &["add", &nowhere], 3);
+    assert!(err.contains("check the path, then run the command again"), "{err}");
+    assert!(!err.contains("GITHUB_TOKEN") && !err.contains("skills-mcp sync"), "{err}");
+    let err = failed(&home, &["add", "ftp://example.org/x.git"], 2);
+    assert!(err.contains("is not https://, ssh://") && err.contains("git@example.org:"), "{err}");
+    assert!(!err.contains("SKILLS_DIR"), "{err}");
+}
+
 // SOURCE-13
 #[test]
 fn add_project_writes_the_projects_file_and_its_author_agrees_to_it() {
