@@ -264,7 +264,7 @@ impl Context {
             Command::Remove(options) => remove::run(self, &options),
             Command::Sync(options) => sync::run(self, &options),
             Command::Status(options) => status::run(self, &options),
-            Command::Demo(options) => demo::run(&options),
+            Command::Demo(options) => demo::run(self, &options),
             Command::Authoring(command) => command.run(self),
             Command::Completions(options) => completions::run(self, &options),
             Command::Man => man::run(self),

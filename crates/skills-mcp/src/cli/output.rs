@@ -62,6 +62,39 @@ impl Output {
         }
     }
 
+    /// A sentence that is less important than others.
+    pub(super) fn dim_sentence(&mut self, indent: &str, text: &str) {
+        let width = sentence_width(self.width).saturating_sub(indent.len());
+        for line in wrapped(&safe(text), width) {
+            self.line(format!("{indent}{}", dim(&line)));
+        }
+    }
+
+    /// A sentence whose first words are marked.
+    pub(super) fn led(&mut self, indent: &str, lead: &str, mark: fn(&str) -> String, text: &str) {
+        let width = sentence_width(self.width).saturating_sub(indent.len());
+        for (number, line) in wrapped(&safe(&format!("{lead} {text}")), width).iter().enumerate() {
+            match line.strip_prefix(lead).filter(|_| number == 0) {
+                Some(rest) => self.line(format!("{indent}{}{rest}", mark(lead))),
+                None => self.line(format!("{indent}{line}")),
+            }
+        }
+    }
+
+    /// Paragraphs of Markdown: prose is broken between words, and lines of code stay as they are.
+    pub(super) fn paragraphs(&mut self, text: &str) {
+        let mut is_code = false;
+        for line in text.lines() {
+            let is_fence = line.trim_start().starts_with("```");
+            is_code ^= is_fence;
+            if line.is_empty() || is_code || is_fence || line.starts_with(' ') {
+                self.line(safe(line));
+            } else {
+                self.sentence("", line);
+            }
+        }
+    }
+
     /// The same after a first column: a head that is on the first line only.
     pub(super) fn entry(&mut self, head: &str, width: usize, text: &str) {
         for line in entry(head, width, text, self.width) {

@@ -11,7 +11,7 @@ use super::{
     screen,
 };
 use crate::{
-    cli::{Context, Failure, trust},
+    cli::{Context, Failure, trust, version::typed_command},
     source::Directory,
     store::{Snapshot, Store},
 };
@@ -20,6 +20,8 @@ use crate::{
 pub(in crate::cli) struct SetupState {
     /// The program's name.
     pub(super) program: &'static str,
+    /// What a person types to start it.
+    pub(super) typed: String,
     /// The same with the sources that flags name, for the next command.
     pub(super) command: String,
     pub(super) skills: usize,
@@ -70,6 +72,7 @@ impl SetupState {
         fetched: Result<(), Failure>,
     ) -> Self {
         let home = context.environment.home.as_deref();
+        let typed = typed_command(context.program, &context.environment);
         let sources = store.sources();
         let is_there = sources.iter().any(Directory::is_there);
         let all = snapshot.diagnostics();
@@ -83,7 +86,8 @@ impl SetupState {
         let waiting = trust::all(store, None).iter().filter(|asking| asking.waits()).count();
         Self {
             program: context.program,
-            command: command(context),
+            command: command(context, &typed),
+            typed,
             skills: snapshot.catalog.len(),
             places: places(&sources, snapshot, home),
             looked_in: sources
@@ -119,12 +123,12 @@ impl SetupState {
     }
 }
 
-/// The program as it was called, as far as flags name sources.
-fn command(context: &Context) -> String {
+/// What to type to start the program as it was called, as far as flags name sources.
+fn command(context: &Context, typed: &str) -> String {
     let directories = context.shared.directories.iter();
     let directories = directories.map(|path| ("--dir", path.to_string_lossy().into_owned()));
     let repositories = context.shared.repositories.iter().map(|url| ("--repo", url.clone()));
-    directories.chain(repositories).fold(context.program.to_owned(), |command, (flag, value)| {
+    directories.chain(repositories).fold(typed.to_owned(), |command, (flag, value)| {
         format!("{command} {flag} {}", quoted(&value))
     })
 }
