@@ -270,7 +270,7 @@ impl Asking {
 
     pub(super) fn print(&self, out: &mut Output) {
         out.line(format!("{}  {}", bold(&safe(&self.name)), safe(&self.identity)));
-        out.line(format!("  {}", safe(&self.standing())));
+        out.sentence("  ", &self.standing());
         if self.rows.is_empty() {
             let says = match self.asked {
                 Some(_) => "it asks for nothing that needs consent",
