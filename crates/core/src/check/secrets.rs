@@ -54,39 +54,51 @@ const fn shape(
 
 /// A real token has many different characters.
 const MIN_DISTINCT_CHARS: usize = 10;
+/// So many secrets of one file are reported one by one.
+const MAX_SECRETS_PER_FILE: usize = 10;
 /// A key has several lines of data; fewer are an excerpt.
 const MIN_KEY_LINES: usize = 3;
 
 pub(super) fn lint(checked: &CheckedSkill<'_>) -> Vec<(RelPath, Finding)> {
     let mut found = Vec::new();
-    found.extend(first(checked.text.whole()).map(|finding| (checked.skill.file.clone(), finding)));
+    let own = all(checked.text.whole());
+    found.extend(own.into_iter().map(|finding| (checked.skill.file.clone(), finding)));
     for file in checked.files {
         let Some(path) = checked.skill.resource(&file.path) else { continue };
-        found.extend(first(&file.text).map(|finding| (path, finding)));
+        found.extend(all(&file.text).into_iter().map(|finding| (path.clone(), finding)));
     }
     found
 }
 
-/// The first likely secret of a text; the others are found once it is gone.
-fn first(text: &str) -> Option<Finding> {
-    let (what, at) = private_key(text).or_else(|| token(text))?;
-    let before = text.get(..at)?;
+/// The likely secrets of a text, in their order; the last one that is reported says how many more there are.
+fn all(text: &str) -> Vec<Finding> {
+    let mut secrets: Vec<(usize, &str)> = private_keys(text).chain(tokens(text)).collect();
+    secrets.sort_unstable();
+    secrets.dedup_by_key(|(at, _)| *at);
+    let more = secrets.len().saturating_sub(MAX_SECRETS_PER_FILE);
+    let shown = secrets.iter().take(MAX_SECRETS_PER_FILE);
+    let mut findings: Vec<Finding> = shown.map(|(at, what)| finding(text, *at, what)).collect();
+    if let Some(last) = findings.last_mut().filter(|_| more > 0) {
+        last.message = format!("{}; {more} more in this file are not listed", last.message);
+    }
+    findings
+}
+
+fn finding(text: &str, at: usize, what: &str) -> Finding {
+    let before = text.get(..at).unwrap_or_default();
     let line = u32::try_from(before.matches('\n').count() + 1).unwrap_or(u32::MAX);
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     let column = u32::try_from(column).unwrap_or(u32::MAX);
-    Some(
-        Finding::new(Code::SecretLikely, Position { line, column }, format!("looks like {what}"))
-            .hint("take it out and revoke it: agents and everybody with this repository can read it; name an environment variable instead"),
-    )
+    Finding::new(Code::SecretLikely, Position { line, column }, format!("looks like {what}"))
+        .hint("take it out and revoke it: agents and everybody with this repository can read it; name an environment variable instead")
 }
 
-fn token(text: &str) -> Option<(&'static str, usize)> {
-    let found = SHAPES.iter().filter_map(|shape| {
+/// Where tokens begin, and what they are.
+fn tokens(text: &str) -> impl Iterator<Item = (usize, &'static str)> {
+    SHAPES.iter().flat_map(move |shape| {
         let starts = text.match_indices(shape.prefix).map(|(at, _)| at);
-        let mut starts = starts.filter(|at| is_token(text, *at, shape));
-        starts.next().map(|at| (shape.what, at))
-    });
-    found.min_by_key(|(_, at)| *at)
+        starts.filter(move |at| is_token(text, *at, shape)).map(|at| (at, shape.what))
+    })
 }
 
 fn is_token(text: &str, at: usize, shape: &TokenShape) -> bool {
@@ -122,26 +134,21 @@ fn is_random(run: &str) -> bool {
         && !says_so.iter().any(|word| lowered.contains(word))
 }
 
-/// A PEM block of a private key with data in it.
-fn private_key(text: &str) -> Option<(&'static str, usize)> {
-    for (at, _) in text.match_indices("-----BEGIN ") {
-        let rest = text.get(at..)?;
+/// Where PEM blocks of a private key with data in them begin.
+fn private_keys(text: &str) -> impl Iterator<Item = (usize, &'static str)> {
+    let is_data = |line: &&str| {
+        let line = line.trim();
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+        line.len() >= 40 && line.chars().all(is_part) && is_random(line)
+    };
+    let is_key = move |at: &usize| {
+        let rest = text.get(*at..).unwrap_or_default();
         let head = rest.lines().next().unwrap_or_default().trim_end();
-        let is_key = head.ends_with("PRIVATE KEY-----");
-        let is_data = |line: &&str| {
-            line.trim().len() >= 40
-                && line
-                    .trim()
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '='))
-                && is_random(line.trim())
-        };
         let data = rest.lines().skip(1).take_while(|line| !line.contains("-----END"));
-        if is_key && data.filter(is_data).count() >= MIN_KEY_LINES {
-            return Some(("a private key", at));
-        }
-    }
-    None
+        head.ends_with("PRIVATE KEY-----") && data.filter(is_data).count() >= MIN_KEY_LINES
+    };
+    let starts = text.match_indices("-----BEGIN ").map(|(at, _)| at);
+    starts.filter(is_key).map(|at| (at, "a private key"))
 }
 
 #[cfg(test)]
@@ -158,7 +165,8 @@ mod tests {
     fn tokens_are_found_with_their_place_and_placeholders_are_not() {
         for shape in SHAPES {
             let text = format!("one\nset X={}\n", made(shape.prefix, shape.min_chars));
-            let finding = first(&text).unwrap_or_else(|| panic!("{}", shape.prefix));
+            let found = all(&text);
+            let [finding] = &*found else { panic!("{}: {found:?}", shape.prefix) };
             assert_eq!(finding.at, Position { line: 2, column: 7 });
             assert!(!finding.message.contains("q7Rt"), "{}", finding.message);
         }
@@ -169,7 +177,7 @@ mod tests {
             "ghp_short",
             "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----",
         ] {
-            assert_eq!(first(text), None, "{text}");
+            assert_eq!(all(text), [], "{text}");
         }
     }
 
@@ -179,7 +187,21 @@ mod tests {
         let text = format!(
             "x\n-----BEGIN RSA PRIVATE KEY-----\n{line}\n{line}\n{line}\n-----END RSA PRIVATE KEY-----\n"
         );
-        let finding = first(&text).unwrap();
+        let found = all(&text);
+        let [finding] = &*found else { panic!("{found:?}") };
         assert_eq!((finding.at.line, &*finding.message), (2, "looks like a private key"));
+    }
+
+    #[test]
+    fn every_secret_of_a_file_is_reported_up_to_a_limit() {
+        let (github, aws) = (made("ghp_", 36), made("AKIA", 16));
+        let lines: Vec<u32> =
+            all(&format!("{github}\n\n{aws} {github}\n")).iter().map(|one| one.at.line).collect();
+        assert_eq!(lines, [1, 3, 3]);
+        let many = all(&format!("{aws}\n").repeat(MAX_SECRETS_PER_FILE + 2));
+        assert_eq!(many.len(), MAX_SECRETS_PER_FILE);
+        assert!(
+            many[MAX_SECRETS_PER_FILE - 1].message.ends_with("2 more in this file are not listed")
+        );
     }
 }

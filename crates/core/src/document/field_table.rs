@@ -271,7 +271,7 @@ impl FieldRule {
                 FieldKind::ShortText(max) => {
                     value.text().is_some_and(|text| text.trim().chars().nth(max).is_none())
                 }
-                FieldKind::Words => is_text(value) || all(&is_text),
+                FieldKind::Words => value.kind() == "text" || all(&is_text),
                 FieldKind::Names => all(&is_text),
                 FieldKind::Flag => value.boolean().is_some(),
                 FieldKind::Number => value.number().is_some(),
@@ -365,8 +365,8 @@ mod tests {
         };
         for rule in FIELDS {
             assert!(!rule.accepts(&yaml::parse(wrong(rule.kind)).unwrap()), "{}", rule.name);
-            // Phrases are taken as far as they are words, and what only other programs read is not read here.
-            let unread = ["triggers", "examples", "tests", "license", "compatibility", "metadata"];
+            // What only other programs read is not read here.
+            let unread = ["license", "compatibility", "metadata"];
             let dialects = [Dialect::Tree, Dialect::Bundle];
             for dialect in dialects
                 .into_iter()
@@ -379,9 +379,6 @@ mod tests {
                     text.extend([name, ": ", value, "\n"]);
                 }
                 text.push_str("---\nBody\n");
-                if rule.name == "keywords" && dialect == Dialect::Bundle {
-                    continue; // A bundle needs no keyword, and what is none is passed over.
-                }
                 let parsed = super::super::Parsed::read(text.clone().into_bytes(), dialect);
                 assert!(!parsed.findings.is_empty(), "{dialect:?} {}", rule.name);
                 assert_eq!(
@@ -392,6 +389,34 @@ mod tests {
                 );
                 assert!(front_matter(&text, dialect).is_some());
             }
+        }
+    }
+
+    #[test]
+    fn a_list_of_words_is_no_map_and_no_number() {
+        let codes = |dialect, line: &str| -> Vec<String> {
+            let keywords =
+                if dialect == Dialect::Tree { "keywords: [one, two, three]\n" } else { "" };
+            let text = format!("---\nname: x\n{keywords}description: All\n{line}\n---\nBody\n");
+            let parsed = super::super::Parsed::read(text.into_bytes(), dialect);
+            assert!(parsed.skill.is_some(), "{line}");
+            let invalid = |one: &&crate::diagnostic::Finding| {
+                one.code == crate::diagnostic::Code::FieldInvalid
+            };
+            parsed.findings.iter().filter(invalid).map(|one| one.message.clone()).collect()
+        };
+        for (dialect, line, expected) in [
+            (Dialect::Bundle, "keywords: {a: b}", "`keywords` is a map"),
+            (Dialect::Bundle, "triggers: 3", "`triggers` is a number"),
+            (Dialect::Bundle, "triggers: {x: y}", "`triggers` is a map"),
+            (Dialect::Tree, "triggers: 3", "`triggers` is a number"),
+            (Dialect::Tree, "examples: [a, {b: c}]", "an entry of `examples` is a map"),
+        ] {
+            let found = codes(dialect, line);
+            assert!(found.len() == 1 && found[0].starts_with(expected), "{line}: {found:?}");
+        }
+        for line in ["triggers: one, two", "examples: [404, on]", "triggers:"] {
+            assert_eq!(codes(Dialect::Bundle, line), Vec::<String>::new(), "{line}");
         }
     }
 }

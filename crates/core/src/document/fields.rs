@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     declarations::{self, AssetDeclaration, ScriptDeclaration},
+    field_table::{FieldKind, FieldRule, fields_of},
     keywords,
 };
 use crate::{
@@ -62,15 +63,39 @@ pub(super) fn read(
     dialect: Dialect,
     findings: &mut Vec<Finding>,
 ) -> Option<Fields> {
+    for rule in fields_of(dialect).filter(|rule| rule.kind == FieldKind::Words) {
+        // A tree skill's keywords have findings of their own.
+        if rule.name != "keywords" || dialect == Dialect::Bundle {
+            findings.extend(invalid_words(front, rule));
+        }
+    }
     match dialect {
         Dialect::Tree => tree(front, findings),
         Dialect::Bundle => bundle(front, findings),
     }
 }
 
+/// The finding about a list of words that is none, or has something else in it.
+fn invalid_words(front: &YamlNode, rule: &FieldRule) -> Option<Finding> {
+    let node = front.get(rule.name).filter(|node| !rule.accepts(node))?;
+    let name = rule.name;
+    let other = node.items().and_then(|items| items.iter().find(|item| item.text().is_none()));
+    let (at, message) = match other {
+        Some(item) => {
+            (item.at, format!("an entry of `{name}` is {}, not text; left out", item.kind()))
+        }
+        None => (
+            node.at,
+            format!("`{name}` is {}, not {}; it has no effect", node.kind(), rule.expected()),
+        ),
+    };
+    let hint = format!("write `{name}: [first, second]`, or a line with `- ` for each");
+    Some(Finding::new(Code::FieldInvalid, at, message).hint(hint))
+}
+
 fn bundle(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<Fields> {
     if let Some(tools) = front.get("allowed-tools").filter(|tools| {
-        tools.items().is_some() || tools.text().is_some_and(|text| text.contains(','))
+        tools.items().is_some() || tools.text().is_some_and(|text| tools_of(text).len() > 1)
     }) {
         let message = "`allowed-tools` is a list or has commas; other clients read words with blanks between them";
         let hint = match tools_as_words(tools) {
@@ -117,11 +142,29 @@ fn argument_hint(front: &YamlNode) -> Option<Box<str>> {
 pub(super) fn tools_as_words(tools: &YamlNode) -> Option<String> {
     let names: Vec<&str> = match tools.items() {
         Some(items) => items.iter().map(YamlNode::text).collect::<Option<_>>()?,
-        None => tools.text()?.split(',').collect(),
+        None => tools_of(tools.text()?),
     };
     let names: Vec<&str> = names.into_iter().map(str::trim).collect();
-    let is_word = |name: &&str| !name.is_empty() && !name.contains([' ', '\t', '\n', ',', '#']);
+    let is_word = |name: &&str| {
+        !name.is_empty()
+            && !name.contains([' ', '\t', '\n', ',', '#'])
+            && name.matches('(').count() == name.matches(')').count()
+    };
     names.iter().all(is_word).then(|| names.join(" "))
+}
+
+/// The tools of a text with commas. A comma in parentheses is a part of its tool: `Bash(a,b)`.
+fn tools_of(text: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    text.split(|c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
+    .collect()
 }
 
 /// The name as it is written, where it is one line of visible text.
@@ -146,6 +189,8 @@ fn phrases(front: &YamlNode) -> Vec<String> {
     ["triggers", "examples"]
         .iter()
         .filter_map(|key| front.get(key))
+        // A number or a boolean is no phrase.
+        .filter(|node| node.items().is_some() || node.kind() == "text")
         .flat_map(keywords::words)
         .collect()
 }

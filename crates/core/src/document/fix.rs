@@ -283,6 +283,10 @@ mod tests {
         for left in [
             "allowed-tools: Read Grep",
             "allowed-tools: Bash(git add *), Read",
+            "allowed-tools: Bash(a,b), Read",
+            "allowed-tools: Bash(a,b) Read",
+            "allowed-tools: [Bash(a,b), Read]",
+            "allowed-tools: Bash(a, Read",
             "allowed-tools: [Read, Bash(npm run x)]",
             "allowed-tools: [Read] # for now",
             "allowed-tools:\n  - Read # first\n  - Grep",

@@ -322,7 +322,12 @@ fn salvage_front_matter(
         Some((yaml::parse(&salvaged).ok()?, split.body))
     };
     let Some((front, body)) = read() else { return Err(original) };
-    let mut finding = repaired_finding(original.at, &original.message);
+    let fields = front.entries().unwrap_or_default().iter().map(|entry| format!("`{}`", entry.key));
+    let fields: Vec<String> = fields.collect();
+    let fields = fields.join(", ");
+    let message =
+        format!("not valid YAML ({}), so only these fields are read: {fields}", original.message);
+    let mut finding = Finding::new(Code::YamlRepaired, original.at, message);
     finding.hint = original.hint;
     findings.push(finding);
     Ok(ParsedDraft { text, body, front })

@@ -39,14 +39,21 @@ pub(super) fn repair_lines(front: &str) -> Option<String> {
     changed.then_some(repaired)
 }
 
-/// The last resort for a bundle: its `name` and `description` lines alone, as a person would read them.
+/// The last resort for a bundle: its `name` and `description` alone, as a person would read them, with the indented lines that
+/// follow.
 pub(super) fn salvage(front: &str) -> Option<String> {
     let field = |key: &str| {
-        let line = front.lines().find(|line| line.split(':').next() == Some(key))?;
-        let value = line.get(key.len() + 1..)?.trim().trim_matches(['"', '\'']);
+        let mut lines = front.lines().skip_while(|line| line.split(':').next() != Some(key));
+        let first = lines.next()?.get(key.len() + 1..)?.trim();
         // A block scalar's text is on other lines, which are not read here.
-        let is_text = !value.is_empty() && !value.starts_with(['|', '>', '[', '{', '&', '*']);
-        is_text
+        let is_text =
+            |value: &str| !value.is_empty() && !value.starts_with(['|', '>', '[', '{', '&', '*']);
+        let is_below = |line: &&str| line.starts_with([' ', '\t']) && !line.trim().is_empty();
+        let below = lines.take_while(is_below).map(str::trim);
+        let words: Vec<&str> = std::iter::once(first).chain(below).collect();
+        let value = words.join(" ");
+        let value = value.trim_matches(['"', '\'']);
+        (is_text(first.trim_matches(['"', '\''])) && is_text(value))
             .then(|| format!("{key}: \"{}\"\n", value.replace('\\', "\\\\").replace('"', "\\\"")))
     };
     Some(field("name").unwrap_or_default() + &field("description")?)
@@ -155,6 +162,11 @@ mod tests {
         );
         let node = yaml::parse(&salvage(front).unwrap()).unwrap();
         assert_eq!(node.get("description").unwrap().text(), Some("Use \"this\": often"));
+        let front = "description: Use when: asked\n  and more text here\nname: x: y\n  z\n\n  no\n";
+        let node = yaml::parse(&salvage(front).unwrap()).unwrap();
+        let text = |key: &str| node.get(key).unwrap().text().unwrap().to_owned();
+        assert_eq!(text("description"), "Use when: asked and more text here");
+        assert_eq!(text("name"), "x: y z");
         assert_eq!(salvage("name: x\ndescription: |\n  y\n"), None);
         assert_eq!(salvage("name: x\n"), None);
     }

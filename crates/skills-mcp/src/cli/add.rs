@@ -12,6 +12,7 @@ use super::{
     Context, Failure, Output,
     output::{bold, counted, dim, safe},
     sources_file::{ConfigFile, hidden_by, kept_sources},
+    sync,
 };
 use crate::{
     config::{
@@ -56,54 +57,64 @@ struct Addition {
     fields: EntryFields,
     /// How the words were taken, where they could mean something else.
     note: Option<String>,
+    /// How many skills it has, once it was opened.
+    skills: Option<usize>,
 }
 
 pub(super) fn run(context: &Context, options: &AddOptions) -> Result<ExitCode, Failure> {
     let environment = &context.environment;
-    let file = if options.project {
-        ConfigFile::of_project(environment)?
-    } else {
-        ConfigFile::of_user(environment)?
+    let read = || {
+        if options.project {
+            ConfigFile::of_project(environment)
+        } else {
+            ConfigFile::of_user(environment)
+        }
     };
-    let mut out = Output::new();
-    let addition = match &options.what {
-        Some(what) => Some(Addition::of(context, options, &file, what)?),
+    let mut addition = match &options.what {
+        Some(what) => Some(Addition::of(context, options, &read()?, what)?),
         None => None,
     };
+    // Fetching takes its time, so other commands do not have to wait for it.
+    if let Some(addition) = &mut addition {
+        let file = read()?;
+        if known_at(context, &file, &addition.source)?.is_none() {
+            addition.look(context, options, &file)?;
+        }
+    }
+    let _lock = if options.dry_run { None } else { ConfigFile::lock(environment)? };
+    let file = read()?;
     let mut entries: Vec<EntryFields> = Vec::new();
-    let mut said: Vec<String> = Vec::new();
-    if let Some(Addition { source, fields, note }) = &addition {
-        said.extend(note.clone());
-        if let Some(place) = known_at(context, &file, source)? {
-            out.line(format!("{} is there already: {}", safe(&shown(source)), safe(&place)));
+    let (mut first, mut said) = (None, Vec::new());
+    if let Some(addition) = &mut addition {
+        said.extend(addition.note.clone());
+        let name = safe(&shown(&addition.source));
+        if let Some(place) = known_at(context, &file, &addition.source)? {
+            first = Some(format!("{name} is there already: {}", safe(&place)));
         } else {
-            check_name(&file, options.name.as_deref())?;
-            let nothing = note.as_ref().map_or_else(
-                || "nothing was written".to_owned(),
-                |note| format!("{note}, and nothing was written"),
-            );
-            let skills = skills_of(context, source).map_err(|failure| failure.also(&nothing))?;
-            let skills = counted(skills, "skill");
-            entries.push(fields.clone());
+            let skills = counted(addition.look(context, options, &file)?, "skill");
+            entries.push(addition.fields.clone());
             let verb = if options.dry_run { "would add" } else { "added" };
-            out.line(format!("{verb} {}  {}", bold(&safe(&shown(source))), dim(&skills)));
+            first = Some(format!("{verb} {}  {}", bold(&name), dim(&skills)));
         }
     }
     let (agents, why) = agents_entry(context, options, &file, !entries.is_empty())?;
     entries.extend(agents);
     said.extend(why);
-    if entries.is_empty() {
-        for sentence in &said {
-            out.sentence("", sentence);
-        }
-        return Ok(ExitCode::SUCCESS);
+    let changed = match &*entries {
+        [] => None,
+        entries => Some(file.text.with_sources(entries).map_err(|error| file.refused(&error))?),
+    };
+    if let Some(changed) = changed.as_ref().filter(|_| !options.dry_run) {
+        file.write(context, changed)?;
     }
-    let changed = file.text.with_sources(&entries).map_err(|error| file.refused(&error))?;
-    if !options.dry_run {
-        file.write(context, &changed)?;
+    let mut out = Output::new();
+    if let Some(line) = first {
+        out.line(line);
     }
-    file.print_change(&mut out, &changed);
-    said.extend(hidden_by(environment));
+    if let Some(changed) = &changed {
+        file.print_change(&mut out, changed);
+        said.extend(hidden_by(environment));
+    }
     for sentence in &said {
         out.sentence("", sentence);
     }
@@ -169,7 +180,7 @@ impl Addition {
             origin: "add".into(),
             project: file.project.clone(),
         });
-        Ok(Self { source, fields: vec![("dir", written)], note })
+        Ok(Self { source, fields: vec![("dir", written)], note, skills: None })
     }
 
     fn repository(options: &AddOptions, url: &str) -> Result<Self, Failure> {
@@ -186,7 +197,27 @@ impl Addition {
             origin,
             of_project: false,
         });
-        Ok(Self { source, fields, note: None })
+        Ok(Self { source, fields, note: None, skills: None })
+    }
+
+    /// How many skills it has, if it may be written into this file: it is opened, once.
+    fn look(
+        &mut self,
+        context: &Context,
+        options: &AddOptions,
+        file: &ConfigFile,
+    ) -> Result<usize, Failure> {
+        check_name(file, options.name.as_deref())?;
+        if let Some(skills) = self.skills {
+            return Ok(skills);
+        }
+        let nothing = self.note.as_ref().map_or_else(
+            || "nothing was written".to_owned(),
+            |note| format!("{note}, and nothing was written"),
+        );
+        let skills = skills_of(context, &self.source).map_err(|failure| failure.also(&nothing))?;
+        self.skills = Some(skills);
+        Ok(skills)
     }
 }
 
@@ -261,7 +292,8 @@ fn check_name(file: &ConfigFile, name: Option<&str>) -> Result<(), Failure> {
 fn skills_of(context: &Context, source: &NamedSource) -> Result<usize, Failure> {
     let named = NamedSources { sources: vec![source.clone()], ..NamedSources::default() };
     let store = context.store_over(context.layers()?, &named)?;
-    let skills = context.opened_store(store)?.snapshot.catalog.len();
+    sync::before_adding(&store)?;
+    let skills = store.refresh(Cause::Start).snapshot.catalog.len();
     if skills > 0 {
         return Ok(skills);
     }

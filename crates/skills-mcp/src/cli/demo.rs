@@ -5,8 +5,9 @@ use std::{path::Path, process::ExitCode};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Failure, Output, example,
+    Context, Failure, Output, example,
     output::{bold, dim, fitted, safe},
+    version::typed_command,
 };
 use crate::{
     paths::own_program,
@@ -29,7 +30,7 @@ pub(super) struct DemoOptions {
 /// So many lines of each section are shown unless the whole is asked for.
 const SHOWN_LINES: usize = 4;
 
-pub(super) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context, options: &DemoOptions) -> Result<ExitCode, Failure> {
     let program = own_program()?;
     let task = options.task.join(" ");
     let folder = example::unpack()
@@ -43,18 +44,20 @@ pub(super) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
     }
     let answer: Value =
         serde_json::from_str(&answer).map_err(|error| Failure::bug(error.to_string()))?;
-    out.line(dim("skills-mcp serves an example of 10 skills; an agent with this task asks it:"));
+    let served = "skills-mcp serves an example of 10 skills; an agent with this task asks it:";
+    out.dim_sentence("", served);
     out.line("");
-    out.line(format!("{}{}", bold("→ get_skill "), json!({"context": task})));
+    out.led("", "→ get_skill", bold, &json!({"context": task}).to_string());
     out.line("");
+    let typed = typed_command(context.program, &context.environment);
     if answer.get("no_match").is_some() {
-        nothing(&mut out, &answer);
+        nothing(&mut out, &answer, &typed);
     } else if answer.get("ambiguous").is_some() {
         several(&mut out, &answer);
     } else {
         one(&mut out, &answer, options.full);
     }
-    entry(&mut out, &program);
+    next(&mut out, &typed);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -72,12 +75,10 @@ fn one(out: &mut Output, answer: &Value, full: bool) {
     let keywords: Vec<&str> =
         list(answer, "matched_keywords").iter().filter_map(Value::as_str).collect();
     let score = answer.get("score").and_then(Value::as_f64).unwrap_or_default();
-    out.line(format!(
-        "{}{}  {}",
-        bold("← "),
-        bold(&text(answer, "skill_path")),
-        dim(&format!("score {score}, matched {}", keywords.join(", ")))
-    ));
+    let path = safe(&text(answer, "skill_path"));
+    let head = format!("{}{}", bold("← "), bold(&path));
+    let matched = format!("score {score}, matched {}", keywords.join(", "));
+    out.entry(&head, path.chars().count() + 2, &matched);
     out.line("");
     for section in sections(&text(answer, "content")) {
         section_head(out, &section, full);
@@ -91,10 +92,20 @@ fn one(out: &mut Output, answer: &Value, full: bool) {
     for (key, kind) in kinds {
         for file in list(answer, key) {
             let name = safe(&text(file, "file"));
-            let room = out.width.saturating_sub(name.chars().count() + 22);
-            let about =
-                if room < 12 { String::new() } else { fitted(&text(file, "description"), room) };
-            out.line(format!("  {}  {name}  {}", dim(&format!("{kind:16}")), dim(&about)));
+            let width = name.chars().count();
+            if out.width < width + 20 {
+                out.line(format!("  {}", dim(kind)));
+                out.line(format!("    {}", fitted(&name, out.width.saturating_sub(4))));
+                continue;
+            }
+            let room = out.width.saturating_sub(width + 22);
+            let head = format!("  {}  {name}", dim(&format!("{kind:16}")));
+            if room < 12 {
+                out.line(head);
+            } else {
+                let about = fitted(&text(file, "description"), room);
+                out.line(format!("{head}  {}", dim(&about)));
+            }
         }
     }
 }
@@ -102,46 +113,60 @@ fn one(out: &mut Output, answer: &Value, full: bool) {
 /// A section's heading and its first lines, or all of it.
 fn section_head(out: &mut Output, section: &str, full: bool) {
     let mut lines = section.lines();
-    out.line(format!("  {}", bold(&safe(lines.next().unwrap_or_default()))));
+    let shown = |line: &str, width: usize| {
+        if full { safe(line) } else { fitted_line(line, width.saturating_sub(2)) }
+    };
+    let title = shown(lines.next().unwrap_or_default(), out.width);
+    out.line(format!("  {}", bold(&title)));
     let body: Vec<&str> = lines.filter(|line| full || !line.trim().is_empty()).collect();
-    let shown = if full { body.len() } else { SHOWN_LINES.min(body.len()) };
-    for line in body.iter().take(shown) {
-        let line = if full { safe(line) } else { fitted_line(line, out.width.saturating_sub(2)) };
-        out.line(format!("  {line}").trim_end());
+    let count = if full { body.len() } else { SHOWN_LINES.min(body.len()) };
+    for line in body.iter().take(count) {
+        out.line(format!("  {}", shown(line, out.width)).trim_end());
     }
-    if body.len() > shown {
-        out.line(dim(&format!("  … {} more lines (--full shows them)", body.len() - shown)));
+    if body.len() > count {
+        out.line(dim(&format!("  … {} more lines (--full shows them)", body.len() - count)));
     }
     out.line("");
 }
 
 fn several(out: &mut Output, answer: &Value) {
-    out.line(format!("{}{}", bold("← "), safe(&text(answer, "message"))));
+    out.led("", "←", bold, &text(answer, "message"));
     for candidate in list(answer, "candidates") {
         let score = candidate.get("score").and_then(Value::as_f64).unwrap_or_default();
-        out.line(format!(
-            "  {}  {}  {}",
-            bold(&text(candidate, "skill_path")),
-            dim(&format!("score {score}")),
-            safe(&text(candidate, "description"))
-        ));
+        let (path, score) = (safe(&text(candidate, "skill_path")), format!("score {score}"));
+        let head = format!("  {}  {}", bold(&path), dim(&score));
+        let width = path.chars().count() + score.len() + 4;
+        out.entry(&head, width, &text(candidate, "description"));
     }
-    out.line(dim("  The agent calls get_skill again with one of these as skill_path."));
+    out.dim_sentence("  ", "The agent calls get_skill again with one of these as skill_path.");
 }
 
-fn nothing(out: &mut Output, answer: &Value) {
-    out.line(format!("{}{}", bold("← "), safe(&text(answer, "message"))));
+fn nothing(out: &mut Output, answer: &Value, typed: &str) {
+    out.led("", "←", bold, &text(answer, "message"));
     if answer.get("closest_candidate").is_some() {
-        out.line(format!("  the closest is {}", text(answer, "closest_candidate")));
+        out.sentence("  ", &format!("the closest is {}", text(answer, "closest_candidate")));
     }
-    out.line(dim("  Try: skills-mcp demo \"Write a Dockerfile for a Node service\""));
+    out.dim_sentence("  ", &format!("Try: {typed} demo Write a Dockerfile for a Node service"));
 }
 
-/// What to paste into a client's configuration.
-fn entry(out: &mut Output, program: &Path) {
-    out.heading("Your own skills: paste this into your client's MCP configuration");
-    let entry = json!({"mcpServers": {"skills": {"command": program.to_string_lossy(), "env": {"SKILLS_DIR": "/path/to/your/skills"}}}});
-    out.line(serde_json::to_string_pretty(&entry).unwrap_or_default());
+/// How a person comes from the example to their own skills.
+fn next(out: &mut Output, typed: &str) {
+    out.heading("Your own skills");
+    for (command, about) in [
+        (
+            "add PATH",
+            "names a folder or a git repository of skills; agents' directories are served anyway",
+        ),
+        (
+            "connect",
+            "finds the clients of this machine, shows what it would write, and connects them",
+        ),
+    ] {
+        out.line(format!("  {}", bold(&format!("{typed} {command}"))));
+        out.sentence("    ", about);
+    }
+    out.line("");
+    out.line(format!("Next: {}", bold(&format!("{typed} connect"))));
 }
 
 fn text(value: &Value, key: &str) -> String {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::{
-    output::{aside, safe},
+    output::aside_entry,
     style::{error, good},
 };
 use crate::{
@@ -84,9 +84,9 @@ impl Failure {
 
     /// Says it on standard error.
     pub(super) fn report(self) -> ExitCode {
-        aside(&format!("{} {}", error("error:"), safe(&self.message)));
+        aside_entry(&error("error:"), "error:".len(), &self.message);
         if let Some(hint) = self.hint {
-            aside(&format!("{} {}", good("hint:"), safe(&hint)));
+            aside_entry(&good("hint:"), "hint:".len(), &hint);
         }
         ExitCode::from(self.code)
     }

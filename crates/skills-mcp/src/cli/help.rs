@@ -76,7 +76,47 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("why", &[("why pdf", "which copy is served, and which others it hides")]),
-    ("config", &[("config", "every setting and where it comes from")]),
+    (
+        "connect",
+        &[
+            ("connect", "the clients that are found on this machine"),
+            ("connect claude-code --hook", "one client, with a fitting skill named at each prompt"),
+            ("connect --dir ~/team/skills", "to this folder of skills"),
+            ("connect --dry-run", "only shows what it would write"),
+        ],
+    ),
+    (
+        "disconnect",
+        &[
+            ("disconnect codex", "takes out what connect wrote for one client"),
+            ("disconnect --dry-run", "only shows what it would take out"),
+        ],
+    ),
+    (
+        "add",
+        &[
+            ("add ~/team/skills", "a folder"),
+            ("add acme/skills --branch main", "a repository on GitHub"),
+            ("add ./skills --project", "for everyone who works on the project"),
+        ],
+    ),
+    ("remove", &[("remove acme", "by its name"), ("remove ~/team/skills", "by its folder or URL")]),
+    (
+        "config",
+        &[
+            ("config", "every setting and where it comes from"),
+            ("config set analytics.enabled true", "into your own file"),
+        ],
+    ),
+    ("config get", &[("config get matching.min_score", "its value")]),
+    (
+        "config set",
+        &[
+            ("config set matching.min_score 0.3", "a number"),
+            ("config set links.allow [~/shared]", "a list"),
+        ],
+    ),
+    ("config unset", &[("config unset matching.min_score", "its default counts again")]),
     (
         "doctor",
         &[
@@ -155,7 +195,7 @@ pub(super) fn dressed(command: Command) -> Command {
     let names: Vec<String> =
         command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let command = names.iter().fold(command, |command, name| {
-        command.mut_subcommand(name, |command| with_examples(command, &program, width))
+        command.mut_subcommand(name, |command| with_examples(command, name, &program, width))
     });
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}{{after-help}}",
@@ -182,8 +222,14 @@ fn flags(command: &Command) -> (String, String) {
     (text(alone.render_help()), text(alone.render_long_help()))
 }
 
-fn with_examples(command: Command, program: &str, width: usize) -> Command {
-    let name = command.get_name();
+/// The command of this name, such as `config get`, with its examples and those of the commands below it.
+fn with_examples(command: Command, name: &str, program: &str, width: usize) -> Command {
+    let below: Vec<String> =
+        command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    let command = below.iter().fold(command, |command, below| {
+        let whole = format!("{name} {below}");
+        command.mut_subcommand(below, |command| with_examples(command, &whole, program, width))
+    });
     let Some((_, examples)) = EXAMPLES.iter().find(|(of, _)| *of == name) else { return command };
     let mut text = heading("Examples:");
     let widest = examples.iter().map(|(example, _)| example.len()).max().unwrap_or(0);
@@ -254,13 +300,32 @@ mod tests {
     fn c06_every_example_is_a_command_line_that_is_understood() {
         let line = command_line("skills-mcp");
         for (name, examples) in EXAMPLES {
-            assert!(line.find_subcommand(name).is_some(), "{name}");
+            let mut parts = name.split(' ');
+            let found = parts.try_fold(&line, |line, part| line.find_subcommand(part));
+            assert!(found.is_some(), "{name}");
             for (example, what) in *examples {
                 assert!(example.starts_with(name) && !what.is_empty(), "{example}");
                 let words = std::iter::once("skills-mcp").chain(example.split(' '));
                 let parsed = line.clone().try_get_matches_from(words);
                 assert!(parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
             }
+        }
+    }
+
+    #[test]
+    fn c06_every_command_has_an_example() {
+        let line = command_line("skills-mcp");
+        let mut names: Vec<String> = Vec::new();
+        for command in line.get_subcommands().filter(|command| !command.is_hide_set()) {
+            let name = command.get_name();
+            names.push(name.to_owned());
+            let below = command.get_subcommands().map(Command::get_name);
+            names.extend(
+                below.filter(|below| *below != "help").map(|below| format!("{name} {below}")),
+            );
+        }
+        for name in names {
+            assert!(EXAMPLES.iter().any(|(of, _)| *of == name), "{name} has no example");
         }
     }
 

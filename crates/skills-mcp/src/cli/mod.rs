@@ -179,10 +179,17 @@ pub fn run(program: &'static str) -> ExitCode {
     };
     let (environment, shared) = (Environment::read(), arguments.shared);
     let context = Context { program, environment, shared, quiet: false };
-    match context.run_or_default(arguments.command) {
-        Ok(code) => code,
-        Err(_) if hook::is_hook(std::env::args_os()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+    let ended = context.run_or_default(arguments.command);
+    if hook::is_hook(std::env::args_os()) {
+        return ended.unwrap_or(ExitCode::SUCCESS);
+    }
+    match (ended, output::write_error()) {
+        (Err(failure), _) => failure.report(),
+        // Whatever the command found, its reader has only a part of it.
+        (Ok(_), Some(error)) => Failure::environment(format!("standard output: {error}"))
+            .with_hint("make room, or write elsewhere, and run the command again")
+            .report(),
+        (Ok(code), None) => code,
     }
 }
 
@@ -258,7 +265,7 @@ impl Context {
             Command::Remove(options) => remove::run(self, &options),
             Command::Sync(options) => sync::run(self, &options),
             Command::Status(options) => status::run(self, &options),
-            Command::Demo(options) => demo::run(&options),
+            Command::Demo(options) => demo::run(self, &options),
             Command::Authoring(command) => command.run(self),
             Command::Completions(options) => completions::run(self, &options),
             Command::Man => man::run(self),

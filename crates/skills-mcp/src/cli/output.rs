@@ -3,7 +3,10 @@
 //! What content says is escaped on its way to a terminal. JSON has the same characters as `\u` escapes, so that it means
 //! exactly what it says and shows nothing that it does not.
 
-use std::io::{IsTerminal as _, Write as _, stderr, stdout};
+use std::{
+    io::{self, IsTerminal as _, Write as _, stderr, stdout},
+    sync::OnceLock,
+};
 
 use skills_core::{catalog::Skill, diagnostic::is_invisible};
 
@@ -15,9 +18,27 @@ const MAX_SENTENCE_WIDTH: usize = 100;
 /// With less room beside a head, a text begins below it.
 const MIN_ENTRY_WIDTH: usize = 24;
 
+/// The first error of standard output, which a command meets wherever it prints and ends with.
+static WRITE_ERROR: OnceLock<io::Error> = OnceLock::new();
+
+/// Remembers that standard output did not take what was printed. A reader who has gone away is no error of ours.
+fn remember(written: io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        let _ = WRITE_ERROR.set(error);
+    }
+}
+
+/// Why standard output did not take everything that was printed.
+pub(super) fn write_error() -> Option<&'static io::Error> {
+    remember(stdout().flush());
+    WRITE_ERROR.get()
+}
+
 /// Where a command prints.
 pub(super) struct Output {
-    stream: anstream::AutoStream<std::io::Stdout>,
+    stream: anstream::AutoStream<io::Stdout>,
     /// The terminal's width; unbounded where there is none.
     pub(super) width: usize,
 }
@@ -28,16 +49,49 @@ impl Output {
         Self { stream: anstream::stdout(), width: terminal_width().unwrap_or(usize::MAX) }
     }
 
-    /// One line. A reader who has gone away is no error of ours.
+    /// One line. The command ends with an error where it was not written.
     pub(super) fn line(&mut self, text: impl AsRef<str>) {
-        let _ = writeln!(self.stream, "{}", text.as_ref());
+        remember(writeln!(self.stream, "{}", text.as_ref()));
     }
 
     /// A sentence, in lines that are broken between words and begin with this indentation.
     pub(super) fn sentence(&mut self, indent: &str, text: &str) {
-        let width = self.width.min(MAX_SENTENCE_WIDTH).saturating_sub(indent.len());
+        let width = sentence_width(self.width).saturating_sub(indent.len());
         for line in wrapped(&safe(text), width) {
             self.line(format!("{indent}{line}"));
+        }
+    }
+
+    /// A sentence that is less important than others.
+    pub(super) fn dim_sentence(&mut self, indent: &str, text: &str) {
+        let width = sentence_width(self.width).saturating_sub(indent.len());
+        for line in wrapped(&safe(text), width) {
+            self.line(format!("{indent}{}", dim(&line)));
+        }
+    }
+
+    /// A sentence whose first words are marked.
+    pub(super) fn led(&mut self, indent: &str, lead: &str, mark: fn(&str) -> String, text: &str) {
+        let width = sentence_width(self.width).saturating_sub(indent.len());
+        for (number, line) in wrapped(&safe(&format!("{lead} {text}")), width).iter().enumerate() {
+            match line.strip_prefix(lead).filter(|_| number == 0) {
+                Some(rest) => self.line(format!("{indent}{}{rest}", mark(lead))),
+                None => self.line(format!("{indent}{line}")),
+            }
+        }
+    }
+
+    /// Paragraphs of Markdown: prose is broken between words, and lines of code stay as they are.
+    pub(super) fn paragraphs(&mut self, text: &str) {
+        let mut is_code = false;
+        for line in text.lines() {
+            let is_fence = line.trim_start().starts_with("```");
+            is_code ^= is_fence;
+            if line.is_empty() || is_code || is_fence || line.starts_with(' ') {
+                self.line(safe(line));
+            } else {
+                self.sentence("", line);
+            }
         }
     }
 
@@ -50,7 +104,7 @@ impl Output {
 
     /// A text that an answer follows on the same line.
     pub(super) fn prompt(&mut self, text: &str) {
-        let _ = write!(self.stream, "{text}").and_then(|()| self.stream.flush());
+        remember(write!(self.stream, "{text}").and_then(|()| self.stream.flush()));
     }
 
     /// A value as one line of JSON.
@@ -80,11 +134,41 @@ pub(super) fn terminal_width() -> Option<usize> {
 /// was, a terminal only what is harmless.
 pub(super) fn passed_on(out: &str, err: &str, about: &str) {
     let shown = |text: &str, terminal: bool| if terminal { safe(text) } else { text.to_owned() };
-    let _ = stdout().write_all(shown(out, stdout().is_terminal()).as_bytes());
-    let _ = stdout().flush();
+    remember(stdout().write_all(shown(out, stdout().is_terminal()).as_bytes()));
+    remember(stdout().flush());
     let _ = stderr().write_all(shown(err, stderr().is_terminal()).as_bytes());
     let break_line = if err.is_empty() || err.ends_with('\n') { "" } else { "\n" };
     let _ = writeln!(anstream::stderr(), "{break_line}{about}");
+}
+
+/// A text beside what is printed, after a word that says what it is: in lines that fit the terminal, below that word.
+pub(super) fn aside_entry(head: &str, width: usize, text: &str) {
+    for line in entry_lines(head, width, text, error_width().unwrap_or(usize::MAX)) {
+        aside(&line);
+    }
+}
+
+/// The width of the terminal that standard error is, where it is one.
+fn error_width() -> Option<usize> {
+    let size = terminal_size::terminal_size_of(stderr()).filter(|_| stderr().is_terminal());
+    size.map(|(width, _)| usize::from(width.0).max(20))
+}
+
+/// A head and a text beside it. Lines of the text stay lines, and those that are indented are kept as they are.
+fn entry_lines(head: &str, width: usize, text: &str, line_width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (number, part) in text.lines().enumerate() {
+        if number == 0 {
+            let room = sentence_width(line_width).saturating_sub(width + 1);
+            for (number, line) in wrapped(&safe(part), room).iter().enumerate() {
+                let start = if number == 0 { head.to_owned() } else { " ".repeat(width) };
+                lines.push(format!("{start} {line}"));
+            }
+        } else {
+            lines.push(safe(part));
+        }
+    }
+    lines
 }
 
 /// One line of talk, beside what is printed.
@@ -137,9 +221,7 @@ pub(super) fn fitted(text: &str, width: usize) -> String {
 /// A head of so many visible characters, and beside it a text that is broken between words and stays right of the head. Where
 /// the head leaves too little room, the text begins below it.
 pub(super) fn entry(head: &str, width: usize, text: &str, line_width: usize) -> Vec<String> {
-    // Programs and files get whole lines.
-    let is_terminal = line_width < usize::MAX;
-    let line_width = if is_terminal { line_width.min(MAX_SENTENCE_WIDTH) } else { line_width };
+    let line_width = sentence_width(line_width);
     let text = safe(text);
     let beside = line_width.saturating_sub(width + 2);
     let longest = text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
@@ -156,6 +238,11 @@ pub(super) fn entry(head: &str, width: usize, text: &str, line_width: usize) -> 
         lines.push(head.to_owned());
     }
     lines
+}
+
+/// How wide prose is in lines of this width. Programs and files get whole lines.
+fn sentence_width(line_width: usize) -> usize {
+    if line_width < usize::MAX { line_width.min(MAX_SENTENCE_WIDTH) } else { line_width }
 }
 
 /// The text in lines of at most this many characters, broken between words.
@@ -212,6 +299,18 @@ mod tests {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("incomprehensible", 7), ["incomprehensible"]);
         assert_eq!(wrapped("", 7), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_message_fits_the_terminal_and_lines_to_copy_stay_whole() {
+        let text = "write this by hand:\nsources:\n  - dir: b";
+        assert_eq!(
+            entry_lines("hint:", 5, text, 16),
+            ["hint: write this", "      by hand:", "sources:", "  - dir: b"]
+        );
+        let long = "word ".repeat(40);
+        assert_eq!(entry_lines("error:", 6, &long, usize::MAX).len(), 1, "a pipe gets whole lines");
+        assert_eq!(sentence_width(usize::MAX), usize::MAX);
     }
 
     #[test]

@@ -4,7 +4,9 @@
 
 use std::process::ExitCode;
 
-use super::{Context, Failure, Output, doctor::SetupState, output::bold, sync};
+use super::{
+    Context, Failure, Output, doctor::SetupState, output::bold, sync, version::typed_command,
+};
 use crate::store::Cause;
 
 /// The commands to begin with, and what each does.
@@ -24,7 +26,7 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
         out.line(line);
     }
     out.line("");
-    let program = context.program;
+    let program = typed_command(context.program, &context.environment);
     let widest = FIRST_COMMANDS.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
     for (command, what) in FIRST_COMMANDS {
         let padding = " ".repeat(widest - command.len());

@@ -28,6 +28,7 @@ pub(super) struct RemoveOptions {
 
 pub(super) fn run(context: &Context, options: &RemoveOptions) -> Result<ExitCode, Failure> {
     let environment = &context.environment;
+    let _lock = if options.dry_run { None } else { ConfigFile::lock(environment)? };
     let kept = kept_sources(environment)?;
     let mut files =
         if options.project { Vec::new() } else { ConfigFile::all_of_user(environment)? };

@@ -11,9 +11,9 @@ use super::{
 };
 use crate::{
     config::{
-        ConfigText, EditError, Environment, ListedPlace, ListedSource, NamedSources, PROJECT_FILE,
-        ProjectConsent, ProjectFile, SourceList, github_url, named_sources, read_optional,
-        replace_file,
+        ConfigFileLock, ConfigText, EditError, Environment, ListedPlace, ListedSource,
+        NamedSources, PROJECT_FILE, ProjectConsent, ProjectFile, SourceList, github_url,
+        lock_config_files, named_sources, read_optional, replace_file,
     },
     paths::{exists, expand_home, is_link, project_levels, real_path_or_same},
 };
@@ -32,6 +32,16 @@ pub(super) struct ConfigFile {
 }
 
 impl ConfigFile {
+    /// Keeps other commands from changing a file between its reading and its writing; none without a home folder, where there
+    /// is no place for the lock.
+    pub(super) fn lock(environment: &Environment) -> Result<Option<ConfigFileLock>, Failure> {
+        let locked = environment.home.as_deref().map(lock_config_files).transpose();
+        locked.map_err(|error| {
+            Failure::environment(format!("nothing was written: ~/.skills-mcp/config.lock: {error}"))
+                .with_hint("run the command again")
+        })
+    }
+
     /// The user's file that counts most of those there are; where there is none, the one to make.
     pub(super) fn of_user(environment: &Environment) -> Result<Self, Failure> {
         let files = environment.user_files();

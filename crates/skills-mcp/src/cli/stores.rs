@@ -56,13 +56,14 @@ impl Context {
         let branch = said.then_some(config.settings.git.branch.as_str());
         let home = self.environment.home.as_deref();
         let mut directories = Vec::new();
+        let in_files = named.in_files;
         for source in &named.sources {
             directories.push(match source {
                 NamedSource::Directory(named) => match Directory::open(named, layers.trust) {
                     Ok(directory) => directory.with_policy(&policy),
-                    // What is wrong with a project stops no command.
-                    Err(error) if named.project.is_some() => {
-                        tracing::warn!("{}: {error}; it is left out", named.origin);
+                    // What is wrong with one source of a file takes away no other.
+                    Err(error) if in_files => {
+                        tracing::warn!("{error}; it is left out");
                         continue;
                     }
                     Err(error) => return Err(error.into()),

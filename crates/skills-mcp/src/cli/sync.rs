@@ -79,6 +79,15 @@ pub(super) const NO_REPOSITORY: &str =
 
 /// For a command that shows content: fetches what was never fetched.
 pub(super) fn at_first(store: &Store) -> Result<(), Failure> {
+    fetched_at_first(store, GitError::hint)
+}
+
+/// The same for a repository that is not a source yet.
+pub(super) fn before_adding(store: &Store) -> Result<(), Failure> {
+    fetched_at_first(store, GitError::hint_before_adding)
+}
+
+fn fetched_at_first(store: &Store, hint: fn(&GitError) -> String) -> Result<(), Failure> {
     let missing = |store: &Store| {
         store.repositories().any(|(_, _, repository)| repository.commit().is_none())
     };
@@ -89,7 +98,7 @@ pub(super) fn at_first(store: &Store) -> Result<(), Failure> {
         if let Err(error) = result.as_ref()
             && repository.commit().is_none()
         {
-            return Err(ended(&repository.remote().to_string(), error));
+            return Err(ended(&repository.remote().to_string(), error).with_hint(hint(error)));
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use super::{
     Context, Failure, Output,
-    output::{bold, counted, dim, safe},
+    output::{bold, counted, dim, safe, wrapped},
 };
 use crate::{
     clients::{Handling, KnownClient, ToolSight},
@@ -34,13 +34,15 @@ pub(super) fn run(context: &Context, options: &ToolsOptions) -> Result<ExitCode,
         return Ok(ExitCode::SUCCESS);
     }
     let client = registry.profile.client;
-    out.line(bold(&headline(client, first.tokens)));
+    for line in wrapped(&headline(client, first.tokens), out.width) {
+        out.line(bold(&line));
+    }
     if let Some(handling) = client.and_then(|client| client.handling) {
-        out.line(dim(&handled(&handling)));
+        out.dim_sentence("", &handled(&handling));
     }
     if first.instructions.is_empty() {
         out.line("");
-        out.line(dim("The client does not show the server's instructions."));
+        out.dim_sentence("", "The client does not show the server's instructions.");
     } else {
         out.heading("Instructions");
         out.line(safe(&first.instructions));
@@ -48,11 +50,11 @@ pub(super) fn run(context: &Context, options: &ToolsOptions) -> Result<ExitCode,
     first.shown.iter().for_each(|tool| definition(&mut out, tool));
     if !first.named.is_empty() {
         out.heading("By name only");
-        out.line(first.named.join(", "));
+        out.sentence("", &first.named.join(", "));
     }
     if !first.deferred.is_empty() {
         out.line("");
-        out.line(dim("The model sees the following once it has searched for tools."));
+        out.dim_sentence("", "The model sees the following once it has searched for tools.");
         first.deferred.iter().for_each(|tool| definition(&mut out, tool));
     }
     Ok(ExitCode::SUCCESS)
@@ -61,7 +63,7 @@ pub(super) fn run(context: &Context, options: &ToolsOptions) -> Result<ExitCode,
 fn headline(client: Option<&KnownClient>, tokens: usize) -> String {
     let whose = match client {
         Some(client) => format!("{}: the model's first request", client.name),
-        None => "A client that is not in the table: the model's first request".to_owned(),
+        None => "A client that skills-mcp does not know: the model's first request".to_owned(),
     };
     format!("{whose}, about {}", counted(tokens, "token"))
 }

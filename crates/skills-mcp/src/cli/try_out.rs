@@ -122,11 +122,10 @@ fn ranked(out: &mut Output, search: &ExplainedSearch<'_>) {
         out.line("");
         let label = safe(hit.skill);
         out.line(format!("{}. {}  {}", place + 1, bold(&label), dim(&format!("{:.3}", hit.score))));
-        out.line(format!(
-            "   words {:.3} + name {:.3} + clauses {:.3}",
-            hit.words, hit.name, hit.clauses
-        ));
-        out.line(format!("   matched: {}", safe(&hit.matched_terms.join(", "))));
+        let sum =
+            format!("words {:.3} + name {:.3} + clauses {:.3}", hit.words, hit.name, hit.clauses);
+        out.sentence("   ", &sum);
+        out.sentence("   ", &format!("matched: {}", hit.matched_terms.join(", ")));
         if let Some(clause) = &hit.clause {
             out.line(format!("   best clause: {}", fitted(clause, out.width.saturating_sub(16))));
         }
@@ -142,7 +141,7 @@ fn ranked(out: &mut Output, search: &ExplainedSearch<'_>) {
         }
         if !hit.nearly_the_same.is_empty() {
             let same = hit.nearly_the_same.join(", ");
-            out.line(format!("   nearly the same: {}", safe(&same)));
+            out.sentence("   ", &format!("nearly the same: {same}"));
         }
     }
 }
@@ -151,20 +150,21 @@ fn ranked(out: &mut Output, search: &ExplainedSearch<'_>) {
 fn keywords(out: &mut Output, route: &ExplainedRoute<'_>) {
     out.heading("Keyword formula (get_skill)");
     if let Some(path) = route.path {
-        let path = safe(path);
-        out.line(format!(
-            "   the request is the path of {path}, so get_skill loads it whatever follows"
-        ));
+        let loads = "so get_skill loads it whatever follows";
+        out.sentence("   ", &format!("the request is the path of {path}, {loads}"));
     }
     match (route.keywords, &*route.candidates) {
         ("no_match", []) => out.line("   no keyword matches"),
-        ("no_match", _) => out.line("   nothing reaches matching.min_score; the closest:"),
-        ("ambiguous", _) => out.line("   ambiguous, the scores are too close:"),
+        ("no_match", _) => {
+            out.sentence("   ", "nothing reaches matching.min_score; the closest:");
+        }
+        ("ambiguous", _) => out.sentence("   ", "ambiguous, the scores are too close:"),
         _ => {}
     }
     for candidate in &route.candidates {
         let name = safe(candidate.skill_path);
-        let matched = dim(&safe(&candidate.matched_keywords.join(", ")));
-        out.line(format!("   {name}  {}  {matched}", candidate.score));
+        let head = format!("   {name}  {}", candidate.score);
+        let width = head.chars().count();
+        out.entry(&head, width, &candidate.matched_keywords.join(", "));
     }
 }

@@ -7,7 +7,7 @@ use skills_core::catalog::{NameMatch, Skill};
 
 use super::{
     Context, Failure, Output,
-    output::{bold, dim, safe},
+    output::{bold, safe},
 };
 use crate::store::Snapshot;
 
@@ -34,28 +34,21 @@ pub(super) fn run(context: &Context, options: &WhyOptions) -> Result<ExitCode, F
         return Ok(ExitCode::SUCCESS);
     }
     if skills.len() > 1 {
-        out.line(format!(
-            "`{}` is the short name of several skills; use a full name",
-            safe(&options.name)
-        ));
+        let several = "is the short name of several skills; use a full name";
+        out.sentence("", &format!("`{}` {several}", options.name));
     }
     for skill in skills {
-        out.line(format!(
-            "{}  {}",
-            bold(&safe(&skill.label)),
-            file_of(&snapshot, skill.source, skill.file.as_str())
-        ));
+        let label = safe(&skill.label);
+        let file = file_of(&snapshot, skill.source, skill.file.as_str());
+        out.entry(&bold(&label), label.chars().count(), &file);
         for copy in catalog.shadowed().iter().filter(|copy| copy.winner == skill.id) {
             let why = match &copy.served_as {
-                Some(name) => format!("served as {}", safe(name)),
+                Some(name) => format!("served as {name}"),
                 None if copy.identical => "the same to the byte".to_owned(),
                 None => "differs, and its directory comes later".to_owned(),
             };
-            out.line(format!(
-                "  over  {}  {}",
-                file_of(&snapshot, copy.source, copy.file.as_str()),
-                dim(&why)
-            ));
+            let file = file_of(&snapshot, copy.source, copy.file.as_str());
+            out.entry("  over", 6, &format!("{file}: {why}"));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -81,7 +74,10 @@ fn not_found(snapshot: &Snapshot, name: &str) -> Failure {
 fn file_of(snapshot: &Snapshot, source: usize, file: &str) -> String {
     let origin = snapshot.catalog.sources().get(source).map(|source| source.origin.location());
     let path = snapshot.source_path(source).join(file);
-    format!("{}  {}", safe(&path.display().to_string()), dim(origin.unwrap_or_default()))
+    match origin.filter(|origin| !origin.is_empty()) {
+        Some(origin) => format!("{} ({origin})", path.display()),
+        None => path.display().to_string(),
+    }
 }
 
 fn shape(snapshot: &Snapshot, skill: &Skill) -> serde_json::Value {

@@ -8,7 +8,7 @@ use skills_core::diagnostic::{Code, Diagnostic, Finding, Position};
 use super::{
     consent::{Consent, PendingConsent, PinnedValues, may_change},
     keys::{ConfigKey, KEYS},
-    layer::{Layer, Setting, SettingOrigin},
+    layer::{InvalidValue, Layer, Setting, SettingOrigin},
     layers::ResolvedConfig,
     trust::{ContentPolicy, Trust},
     value::ConfigValue,
@@ -169,11 +169,10 @@ impl<'a> ContentReview<'a> {
         let value = match value {
             Ok(value) => value,
             Err(wrong) => {
-                let message = format!(
-                    "`{}` is `{}`, but must be {}",
-                    key.name, wrong.written, wrong.expected
-                );
-                let hint = if key.name.starts_with("scripts.") {
+                let InvalidValue { message, is_part } = wrong;
+                let hint = if is_part {
+                    "it is left out; the others count"
+                } else if key.name.starts_with("scripts.") {
                     let reason = format!("{}: {message}", self.place(at));
                     self.resolved.scripts_off.get_or_insert(reason);
                     "it may have been meant to forbid something, so scripts are off until it is fixed"

@@ -58,25 +58,35 @@ impl ConfigText {
 
     /// The same with these entries at the end of `sources:`. Each has its fields, such as `dir` and `~/skills`.
     pub fn with_sources(&self, entries: &[Vec<(&str, String)>]) -> Result<Self, EditError> {
+        let mut by_hand = vec!["sources:".to_owned()];
+        by_hand.extend(item_lines(INDENT, entries));
+        let mut removed = Vec::new();
         let (indent, at, key) = match self.entry("sources") {
             None => (INDENT.to_owned(), self.end(), Some("sources:".to_owned())),
             Some(found) if found.value.is_null() => (INDENT.to_owned(), found.at.line, None),
+            // `sources: []` says that there is none.
+            Some(found) if found.value.items().is_some_and(<[_]>::is_empty) => {
+                let line = found.at.line;
+                let rest = self.after_value(found);
+                let rest = rest.ok_or(EditError::NotLines { line, by_hand: by_hand.clone() })?;
+                removed.push((line, line));
+                (INDENT.to_owned(), line.saturating_sub(1), Some(format!("sources:{rest}")))
+            }
             Some(found) => {
                 let first = found.value.items().and_then(<[_]>::first);
-                let indent = first.and_then(|first| self.dash(first));
-                let by_hand = item_lines(INDENT, entries);
-                let indent = indent.ok_or(EditError::NotLines { line: found.at.line, by_hand })?;
+                let line = found.at.line;
+                let refused = || EditError::NotLines { line, by_hand: by_hand.clone() };
+                let indent = first.and_then(|first| self.dash(first)).ok_or_else(refused)?;
                 (indent, last_line(found), None)
             }
         };
-        let items = item_lines(&indent, entries);
-        let lines: Vec<String> = key.into_iter().chain(items.clone()).collect();
+        let lines: Vec<String> = key.into_iter().chain(item_lines(&indent, entries)).collect();
         let wanted = self.root_with("sources", |list| {
             let mut items = list.and_then(|list| list.items()).unwrap_or_default().to_vec();
             items.extend(entries.iter().map(|fields| item(fields)));
             Some(node(YamlValue::Sequence(items)))
         });
-        self.changed(&[], Some((at, &lines)), &wanted, &items)
+        self.changed(&removed, Some((at, &lines)), &wanted, &by_hand)
     }
 
     /// The same without these entries of `sources:`; without the key where none is left.
@@ -231,19 +241,24 @@ impl ConfigText {
         let line_end = if self.text.contains("\r\n") { "\r" } else { "" };
         let (after, new) = added.unwrap_or((u32::MAX, &[]));
         let new: Vec<String> = new.iter().map(|line| format!("{line}{line_end}")).collect();
-        let mut lines: Vec<&str> = Vec::new();
+        let mut lines: Vec<String> = Vec::new();
         if after == 0 {
-            lines.extend(new.iter().map(String::as_str));
+            lines.extend(new.iter().cloned());
         }
         for (number, line) in (1_u32..).zip(self.text.split('\n')) {
             if !removed.iter().any(|(first, last)| (*first..=*last).contains(&number)) {
-                lines.push(line);
+                // The last line of a text has no line end, and may get one now.
+                let gets_end = number == after && !line.ends_with(line_end);
+                lines.push(if gets_end { format!("{line}{line_end}") } else { line.to_owned() });
             }
             if number == after {
-                lines.extend(new.iter().map(String::as_str));
+                lines.extend(new.iter().cloned());
             }
         }
-        let text = lines.join("\n");
+        let mut text = lines.join("\n");
+        if !line_end.is_empty() && text.ends_with(line_end) {
+            text.pop();
+        }
         let is_wanted = |root: &YamlNode| {
             let nothing = wanted.entries().is_some_and(<[_]>::is_empty);
             bare(root) == *wanted || (nothing && root.is_null())
@@ -418,6 +433,7 @@ mod tests {
             ("scripts:\n  enabled: false  # why\n\n# end\n", 0),
             ("a:\n  b: 1", 0),
             ("a:\r\n  b: 1\r\n", 0),
+            ("a:\r\n  b: 1", 0),
             ("\u{feff}a:\n  b: 1\n", 0),
             (
                 "sources:\n  - dir: x  # mine\n\n  # another\n  - repo: y\n    name: z\n\ntools: tree\n",
@@ -438,6 +454,12 @@ mod tests {
             "sources:\n  - dir: a\n  - dir: b\n# end\n"
         );
         assert_eq!(added("sources:\nx:\n  y: 1\n", "b"), "sources:\n  - dir: b\nx:\n  y: 1\n");
+        assert_eq!(
+            added("sources: []  # none\nx: 1\n", "b"),
+            "sources:  # none\n  - dir: b\nx: 1\n"
+        );
+        assert_eq!(added("sources: []", "b"), "sources:\n  - dir: b");
+        assert_eq!(added("a: 1\r\nb: 2", "c"), "a: 1\r\nb: 2\r\nsources:\r\n  - dir: c");
         let two = ConfigText::read("sources:\n  - dir: a\n  - agents: true\n").unwrap();
         assert_eq!(two.without_sources(&[0, 1]).unwrap().text(), "");
         assert_eq!(two.without_sources(&[0]).unwrap().text(), "sources:\n  - agents: true\n");
@@ -448,7 +470,6 @@ mod tests {
     fn what_lines_cannot_change_is_refused_with_the_lines_to_write() {
         for text in [
             "sources: [{dir: a}]\n",
-            "sources: []\n",
             "{scripts: {enabled: true}}\n",
             "a: 1\n...\n",
             "sources:\n  -\n    dir: a\n",
@@ -457,7 +478,7 @@ mod tests {
             let Err(EditError::NotLines { by_hand, .. }) = refused else {
                 panic!("{text}: {refused:?}")
             };
-            assert_eq!(by_hand, ["  - dir: b"], "{text}");
+            assert_eq!(by_hand, ["sources:", "  - dir: b"], "{text}");
         }
         assert!(matches!(ConfigText::read("a: [\n"), Err(EditError::Syntax(_))));
     }
@@ -482,6 +503,8 @@ mod tests {
                 "a:\n    b: [z]\n    c: 1\n",
             ),
             ("a:\r\n  b: 1\r\n", "a.b", "2", "a:\r\n  b: 2\r\n"),
+            ("a:\r\n  b: 1", "a.b", "2", "a:\r\n  b: 2"),
+            ("a:\r\n  b: 1", "a.c", "2", "a:\r\n  b: 1\r\n  c: 2"),
         ] {
             assert_eq!(set(text, key, value).as_deref(), Ok(expected), "{text}");
         }

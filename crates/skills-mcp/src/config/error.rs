@@ -7,16 +7,12 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// A value of the wrong type or out of range.
-    #[error("{place}: `{key}` is `{written}`, but must be {expected}")]
+    #[error("{place}: {message}")]
     Value {
         /// Where it was written.
         place: String,
-        /// Which key.
-        key: String,
-        /// What was written.
-        written: String,
-        /// What is expected.
-        expected: String,
+        /// What is wrong.
+        message: String,
     },
     /// A file that is not YAML, or not a map.
     #[error("{file}:{line}:{column}: not a valid configuration: {message}")]
@@ -71,6 +67,17 @@ impl ConfigError {
     pub(super) fn syntax(file: String, error: YamlError) -> Self {
         let YamlError { at, message, .. } = error;
         Self::Syntax { file, line: at.line, column: at.column, message }
+    }
+
+    /// The file and the line, the variable or the flag that is to be corrected.
+    pub fn place(&self) -> String {
+        match self {
+            Self::Value { place, .. } | Self::Source { place, .. } => place.clone(),
+            Self::Syntax { file, line, .. } => format!("{file}:{line}"),
+            Self::Unreadable { file, .. } => file.clone(),
+            Self::Flag { written, .. } => format!("--set {written}"),
+            Self::Variable { variable, .. } => (*variable).to_owned(),
+        }
     }
 
     /// What to do about it.

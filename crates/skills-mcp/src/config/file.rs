@@ -50,7 +50,9 @@ pub fn read_secret(path: &Path) -> io::Result<String> {
 const MAX_RECORD_BYTES: u64 = 4 * 1024 * 1024;
 /// How long to wait for another process that is replacing the same record.
 const RECORD_LOCK_TIMEOUT: Duration = Duration::from_secs(2);
-const RECORD_LOCK_PAUSE: Duration = Duration::from_millis(5);
+/// How long a command waits for others that change a configuration file: a script may start many of them at once.
+const CONFIG_LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// The state of a file; it differs once the file was replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +91,7 @@ pub(super) fn change_record(
     change: impl FnOnce(Option<String>) -> io::Result<Option<String>>,
 ) -> io::Result<()> {
     path.parent().map(create_private_folder).transpose()?;
-    let _lock = lock(&path.with_extension("lock"))?;
+    let _lock = lock(&path.with_extension("lock"), RECORD_LOCK_TIMEOUT)?;
     let before = read_record(path)?;
     let is_new = before.is_none();
     let Some(text) = change(before)? else { return Ok(()) };
@@ -102,6 +104,19 @@ pub(super) fn change_record(
             if is_new { Ok(()) } else { file.sync_data() }
         });
     written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+/// While it is there, no other command of this user changes a configuration file.
+#[derive(Debug)]
+#[must_use]
+pub struct ConfigFileLock(#[expect(dead_code, reason = "it is locked while it is open")] File);
+
+/// Waits until no other command of this user changes a configuration file. The lock is in the home folder, since a project's
+/// folder is not the place for it.
+pub fn lock_config_files(home: &Path) -> io::Result<ConfigFileLock> {
+    let folder = home.join(".skills-mcp");
+    create_private_folder(&folder)?;
+    lock(&folder.join("config.lock"), CONFIG_LOCK_TIMEOUT).map(ConfigFileLock)
 }
 
 /// Replaces a configuration file that was read as `before` by another text, whole or not at all; an empty text removes it. A new
@@ -134,19 +149,19 @@ pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-fn lock(path: &Path) -> io::Result<File> {
+fn lock(path: &Path, timeout: Duration) -> io::Result<File> {
     let file = private(OpenOptions::new().append(true).create(true)).open(path)?;
     let mut waited = Duration::ZERO;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
             Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if waited >= RECORD_LOCK_TIMEOUT => {
+            Err(TryLockError::WouldBlock) if waited >= timeout => {
                 return Err(io::Error::other("another process holds its lock"));
             }
             Err(TryLockError::WouldBlock) => {
-                thread::sleep(RECORD_LOCK_PAUSE);
-                waited += RECORD_LOCK_PAUSE;
+                thread::sleep(LOCK_PAUSE);
+                waited += LOCK_PAUSE;
             }
         }
     }

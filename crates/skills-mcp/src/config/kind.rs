@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use skills_core::{
-    diagnostic::Code,
+    diagnostic::{Code, Position},
     document::is_variable_name,
-    yaml::{self, YamlNode},
+    yaml::{self, YamlEntry, YamlNode},
 };
 
 use skills_http::public::public_https;
@@ -16,7 +16,7 @@ use super::{environment::VARIABLES, value::ConfigValue};
 const MAX_NAME_CHARS: usize = 64;
 
 /// Which values a key accepts.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueKind {
     /// `true` or `false`.
     Flag,
@@ -92,7 +92,7 @@ impl ValueKind {
                 .filter(|word| known.contains(word))
                 .map(|word| ConfigValue::Text(word.to_owned())),
             Self::Commands => {
-                let command = |entry: &yaml::YamlEntry| {
+                let command = |entry: &YamlEntry| {
                     let command =
                         entry.value.text().map(str::trim).filter(|command| !command.is_empty())?;
                     Some((extension(&entry.key)?, command.to_owned()))
@@ -157,14 +157,8 @@ impl ValueKind {
     /// The same, with what is wrong in this value where that can be said.
     pub(super) fn expected_for(self, node: &YamlNode) -> String {
         let entries = node.entries().filter(|_| matches!(self, Self::Rules)).unwrap_or_default();
-        let unknown = entries.iter().find(|entry| Code::named(&entry.key).is_none());
-        match unknown.map(|entry| (&entry.key, Code::near(&entry.key))) {
-            Some((code, Some(near))) => {
-                format!("{}; there is no code `{code}`, did you mean `{near}`?", self.expected())
-            }
-            Some((code, None)) => {
-                format!("{}; there is no code `{code}`", self.expected())
-            }
+        match entries.iter().find_map(|entry| rule(entry).err()) {
+            Some((_, why)) => format!("{}; {why}", self.expected()),
             None => self.expected(),
         }
     }
@@ -185,12 +179,27 @@ fn is_own_history(text: &str) -> bool {
 const RULE_LEVELS: &[&str] = &["off", "note", "warning", "error"];
 
 fn rules(node: &YamlNode) -> Option<BTreeMap<String, String>> {
-    let rule = |entry: &yaml::YamlEntry| {
-        let code = Code::named(&entry.key)?;
-        let level = entry.value.text().filter(|level| RULE_LEVELS.contains(level))?;
-        Some((code.name().to_owned(), level.to_owned()))
+    node.entries()?.iter().map(|entry| rule(entry).ok()).collect()
+}
+
+/// One rule: its code and its level; else where it is wrong, and how.
+pub(super) fn rule(entry: &YamlEntry) -> Result<(String, String), (Position, String)> {
+    let Some(code) = Code::named(&entry.key) else {
+        let near = Code::near(&entry.key).map(|near| format!(", did you mean `{near}`?"));
+        let near = near.unwrap_or_default();
+        return Err((entry.at, format!("there is no code `{}`{near}", entry.key)));
     };
-    node.entries()?.iter().map(rule).collect()
+    let level = entry.value.text();
+    if let Some(level) = level.filter(|level| RULE_LEVELS.contains(level)) {
+        return Ok((code.name().to_owned(), level.to_owned()));
+    }
+    let written = level.unwrap_or(entry.value.kind());
+    let message = format!(
+        "the level of `{}` is `{written}`, but must be one of {}",
+        code.name(),
+        RULE_LEVELS.join(", ")
+    );
+    Err((entry.value.at, message))
 }
 
 fn words(node: &YamlNode, read: impl Fn(&str) -> Option<String>) -> Option<ConfigValue> {

@@ -1,13 +1,17 @@
 //! [`Layer`]: the settings of one place (a file, a variable, the flags), read but not yet applied.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use skills_core::{
     diagnostic::Position,
     yaml::{self, YamlEntry, YamlError, YamlNode},
 };
 
-use super::{keys::ConfigKey, value::ConfigValue};
+use super::{
+    keys::ConfigKey,
+    kind::{ValueKind, rule},
+    value::ConfigValue,
+};
 
 /// Where a value comes from, lowest precedence first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,10 +86,17 @@ pub struct Setting {
 /// A value that its key does not accept.
 #[derive(Debug)]
 pub struct InvalidValue {
-    /// What was written.
-    pub written: String,
-    /// What is expected.
-    pub expected: String,
+    /// What is wrong with it.
+    pub message: String,
+    /// Whether it is a part of the value, and the other parts count.
+    pub is_part: bool,
+}
+
+impl InvalidValue {
+    fn whole(key: &ConfigKey, written: &str, expected: &str) -> Self {
+        let message = format!("`{}` is `{written}`, but must be {expected}", key.name);
+        Self { message, is_part: false }
+    }
 }
 
 impl Layer {
@@ -125,15 +136,36 @@ impl Layer {
 
     fn read_entry(&mut self, group: &str, entry: &YamlEntry) {
         let name = format!("{group}.{}", entry.key);
-        match ConfigKey::named(&name) {
-            Some(key) => {
-                let value = key
-                    .read(&entry.value)
-                    .map_err(|expected| InvalidValue { written: written(&entry.value), expected });
-                self.settings.push(Setting { key, at: entry.value.at, value });
-            }
-            None => self.unknown.push((name, entry.at)),
+        let Some(key) = ConfigKey::named(&name) else {
+            self.unknown.push((name, entry.at));
+            return;
+        };
+        let at = entry.value.at;
+        if let Some(rules) = entry.value.entries().filter(|_| key.kind == ValueKind::Rules) {
+            self.read_rules(key, at, rules);
+            return;
         }
+        let invalid =
+            |expected: String| InvalidValue::whole(key, &written(&entry.value), &expected);
+        let value = key.read(&entry.value).map_err(invalid);
+        self.settings.push(Setting { key, at, value });
+    }
+
+    /// The rules that are right count, whatever is wrong with another: a misspelled code must not switch off all of them.
+    fn read_rules(&mut self, key: &'static ConfigKey, at: Position, entries: &[YamlEntry]) {
+        let mut rules = BTreeMap::new();
+        let mut wrong = Vec::new();
+        for entry in entries {
+            match rule(entry) {
+                Ok((code, level)) => drop(rules.insert(code, level)),
+                Err((at, message)) => {
+                    let value = Err(InvalidValue { message, is_part: true });
+                    wrong.push(Setting { key, at, value });
+                }
+            }
+        }
+        self.settings.push(Setting { key, at, value: Ok(ConfigValue::Rules(rules)) });
+        self.settings.extend(wrong);
     }
 
     /// A group that is a value counts as an invalid value of its first key, so that `scripts: false` does not leave
@@ -146,16 +178,15 @@ impl Layer {
                 group.key,
                 key.name.trim_start_matches(&prefix)
             );
-            let value = Err(InvalidValue { written: written(&group.value), expected });
+            let value = Err(InvalidValue::whole(key, &written(&group.value), &expected));
             self.settings.push(Setting { key, at: group.value.at, value });
         }
     }
 
     /// One key set by a variable or a flag.
     pub(super) fn set(&mut self, key: &'static ConfigKey, text: &str) {
-        let value = key
-            .read_text(text)
-            .map_err(|expected| InvalidValue { written: text.to_owned(), expected });
+        let value =
+            key.read_text(text).map_err(|expected| InvalidValue::whole(key, text, &expected));
         self.settings.push(Setting { key, at: Position::default(), value });
     }
 }

@@ -17,6 +17,7 @@ mod layers;
 mod project_file;
 mod settings;
 mod source_list;
+mod source_name;
 mod sources;
 mod trust;
 mod value;
@@ -28,7 +29,10 @@ pub use content::{ContentConfig, ServedContent};
 pub use edit::{ConfigText, EditError};
 pub use environment::{Environment, VARIABLES, Variable, inherited, secret};
 pub use error::ConfigError;
-pub use file::{FileStamp, file_stamp, read_optional, read_secret, replace_file};
+pub use file::{
+    ConfigFileLock, FileStamp, file_stamp, lock_config_files, read_optional, read_secret,
+    replace_file,
+};
 pub(crate) use file::{create_private_folder, private};
 pub use keys::{ConfigKey, KEYS};
 pub use kind::ValueKind;
@@ -43,9 +47,8 @@ pub use skills_usage::settings::Analytics;
 pub use source_list::{
     ListedPlace, ListedSource, PROJECT_FILE, SOURCE_FIELDS, SourceList, is_source_name, revised,
 };
-pub use sources::{
-    NamedDirectory, NamedRepository, NamedSource, NamedSources, github_url, named_sources,
-};
+pub use source_name::github_url;
+pub use sources::{NamedDirectory, NamedRepository, NamedSource, NamedSources, named_sources};
 pub use trust::{ContentPolicy, DECLARATIONS, Declaration, Trust};
 pub use value::{ConfigValue, without_userinfo};
 pub(crate) use written_folders::WrittenFolders;

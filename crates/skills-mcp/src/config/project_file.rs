@@ -89,8 +89,8 @@ impl ProjectFile {
 
     /// Whether it names anything that waits for the operator.
     pub fn waits(&self) -> bool {
-        let says_nothing = self.list.as_ref().is_ok_and(SourceList::is_empty);
-        !says_nothing && !matches!(self.consent, ProjectConsent::Agreed(_))
+        let names_any = self.list.as_ref().is_ok_and(|list| !list.is_empty());
+        names_any && !matches!(self.consent, ProjectConsent::Agreed(_))
     }
 
     /// Records the operator's agreement to the text as it was read; without `agree`, takes it back.
@@ -156,6 +156,17 @@ mod tests {
         assert_eq!(found().consent, ProjectConsent::Waiting);
         home.write("project/a/.skills-mcp.yaml", "");
         assert!(!found().waits(), "the nearest one counts, and it says nothing");
+    }
+
+    #[test]
+    fn a_file_with_a_mistake_waits_for_its_correction_and_not_for_a_yes() {
+        let home = Home::new();
+        home.write("project/.git/HEAD", "");
+        home.write("project/.skills-mcp.yaml", "sources:\n  - dir: [a]\n");
+        let found = ProjectFile::find(&environment(&home, "project")).unwrap();
+        assert!(!found.waits());
+        let place = found.list.unwrap_err().place();
+        assert!(place.ends_with("project/.skills-mcp.yaml:2"), "{place}");
     }
 
     // SOURCE-11

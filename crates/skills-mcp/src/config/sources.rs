@@ -3,7 +3,6 @@
 
 use std::{
     borrow::Cow,
-    ffi::OsStr,
     path::{Component, Path, PathBuf},
 };
 
@@ -12,6 +11,7 @@ use super::{
     file::read_optional,
     project_file::ProjectFile,
     source_list::{ListedPlace, SourceList},
+    source_name::{github_url, is_agents_name, name_of, name_of_url},
 };
 use crate::paths::{is_folder, real_path, real_path_or_same};
 
@@ -83,12 +83,14 @@ pub struct NamedSources {
     pub project: Option<ProjectFile>,
     /// What the operator should know of these files.
     pub notices: Vec<String>,
+    /// The directories of the user's files that are not there. They are left out, and the other sources are served.
+    pub left_out: Vec<PathBuf>,
 }
 
 impl NamedSources {
-    /// Whether the operator named none.
+    /// Whether the operator named none. One that is left out is named: no other directory takes its place.
     pub fn is_empty(&self) -> bool {
-        self.sources.is_empty()
+        self.sources.is_empty() && self.left_out.is_empty()
     }
 
     /// These repositories, which a file of this name has the URLs of: a project's, as far as trust goes.
@@ -275,6 +277,13 @@ impl NamedSources {
                 self.notices.push(format!("{origin}: {why}"));
                 return;
             }
+            if let Some(why) = absent(&path).filter(|_| project.is_none()) {
+                let remove =
+                    format!("`skills-mcp remove {}` takes it out of the file", path.display());
+                self.notices.push(format!("{origin}: {why}; {remove}"));
+                self.left_out.push(path);
+                return;
+            }
             let name = self.chosen(name, &name_of(&path), reserved);
             // What was found inside of the project is opened there, wherever links lead later.
             let path = if project.is_some() { real } else { path };
@@ -326,13 +335,6 @@ impl NamedSources {
     }
 }
 
-/// Whether an agents' directory may be called this.
-fn is_agents_name(name: &str) -> bool {
-    let rest = name.strip_prefix("project-").or_else(|| name.strip_prefix("user-"));
-    let rest = rest.map(|rest| rest.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-'));
-    rest.is_some_and(|rest| matches!(rest, "agents" | "agent" | "claude"))
-}
-
 fn candidates_of(file: &Path, list: &SourceList, project: Option<&Path>) -> Vec<SourceCandidate> {
     let folder = file.parent().unwrap_or(file);
     let candidate = |entry: &super::source_list::ListedSource| SourceCandidate {
@@ -345,37 +347,26 @@ fn candidates_of(file: &Path, list: &SourceList, project: Option<&Path>) -> Vec<
     list.entries.iter().map(candidate).collect()
 }
 
-/// Why a project's file may not name this directory.
-fn outside(path: &Path, project: &Path) -> Option<String> {
+/// Why a source in this directory is left out: it is not there.
+fn absent(path: &Path) -> Option<String> {
     match real_path(path) {
-        Some(real) if is_folder(&real) && real.starts_with(project) => None,
-        Some(real) if !is_folder(&real) => {
-            Some(format!("{} is no directory, so it is left out", real.display()))
-        }
+        Some(real) if is_folder(&real) => None,
+        Some(real) => Some(format!("{} is no directory, so it is left out", real.display())),
         None => Some(format!("there is no directory {}, so it is left out", path.display())),
-        Some(real) => Some(format!(
-            "{} is outside of the project, so it is left out; `skills-mcp add {}` names it as your own",
-            real.display(),
-            real.display()
-        )),
     }
 }
 
-/// The address of `owner/name` on GitHub, with `#branch` or `@commit` if need be; none for anything else, and none where a folder
-/// is called so.
-pub fn github_url(text: &str, folder: &Path) -> Option<String> {
-    let at = text.find(['#', '@']).unwrap_or(text.len());
-    let (place, revision) = text.split_at(at);
-    let (owner, name) = place.split_once('/')?;
-    let name = name.strip_suffix(".git").unwrap_or(name);
-    let is_plain = |part: &str, others: &str| {
-        part.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && part.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c))
+/// Why a project's file may not name this directory.
+fn outside(path: &Path, project: &Path) -> Option<String> {
+    let why = || {
+        let real = real_path(path).filter(|real| !real.starts_with(project))?;
+        Some(format!(
+            "{} is outside of the project, so it is left out; `skills-mcp add {}` names it as your own",
+            real.display(),
+            real.display()
+        ))
     };
-    if !is_plain(owner, "-") || !is_plain(name, "-_.") || is_folder(&folder.join(place)) {
-        return None;
-    }
-    Some(format!("https://github.com/{owner}/{name}.git{revision}"))
+    absent(path).or_else(why)
 }
 
 /// `~/x` arrives unexpanded from client configuration files.
@@ -386,36 +377,11 @@ fn expand_home(path: &Path, environment: &Environment) -> PathBuf {
     }
 }
 
-/// The name of `git@host:team/skills.git#main` comes from `team/skills`.
-fn name_of_url(url: &str) -> String {
-    let place = url.split('#').next().unwrap_or(url);
-    let place = match place.rsplit_once('@') {
-        Some((place, commit)) if !commit.contains(['/', ':']) => place,
-        _ => place,
-    };
-    let place = place.rsplit_once(':').map_or(place, |(_, place)| place).trim_end_matches('/');
-    let place = place.strip_suffix(".git").unwrap_or(place);
-    name_of(Path::new(place))
-}
-
 /// Without `.` and `..`: messages name the path. What a `..` leads to only the disk knows, where links are on the way.
 fn plain(path: &Path) -> PathBuf {
     let path: PathBuf = path.components().collect();
     let has_parent = path.components().any(|part| part == Component::ParentDir);
     if has_parent { real_path_or_same(&path) } else { path }
-}
-
-/// The folder's name; for a folder called `skills`, the one around it says more.
-fn name_of(path: &Path) -> String {
-    let mut names =
-        path.iter().rev().filter(|part| *part != "/" && *part != "..").map(OsStr::to_string_lossy);
-    let last = names.next().unwrap_or_default();
-    let name = if last == "skills" { names.next().unwrap_or(last) } else { last };
-    let plain: String = name
-        .chars()
-        .map(|c| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' })
-        .collect();
-    if plain.is_empty() { "skills".to_owned() } else { plain }
 }
 
 #[cfg(test)]
@@ -524,6 +490,8 @@ mod tests {
             "sources:\n  - dir: ~/own\n  - repo: acme/skills\n  - agents: true\ntools: tree\n",
         );
         home.write(".skills-mcp/config.yaml", "sources:\n  - dir: beside\n  - dir: ~/own\n");
+        home.write("own/x", "");
+        home.write(".skills-mcp/beside/x", "");
         let mut environment = home_environment(&home);
         let files = named(&environment, &[], &[]);
         assert_eq!(
@@ -541,6 +509,29 @@ mod tests {
         home.write(".skills-mcp/config.yaml", "sources:\n  - dri: x\n");
         let wrong = named_sources(&environment, &[], &[]).unwrap_err().to_string();
         assert!(wrong.contains(".skills-mcp/config.yaml:2: unknown key `dri`"), "{wrong}");
+    }
+
+    // SOURCE-10
+    #[test]
+    fn a_directory_of_the_users_file_that_is_not_there_is_left_out_alone() {
+        let home = Home::new();
+        home.write("own/x", "");
+        home.write("file", "");
+        home.write(
+            ".skills-mcp/config.yaml",
+            "sources:\n  - dir: ~/gone\n  - dir: ~/own\n  - dir: ~/file\n",
+        );
+        let environment = home_environment(&home);
+        let files = named(&environment, &[], &[]);
+        assert_eq!(places(&home, &files), ["own own"]);
+        let notices = files.notices.join("\n");
+        assert!(notices.contains("config.yaml:2: there is no directory"), "{notices}");
+        assert!(notices.contains("gone` takes it out of the file"), "{notices}");
+        assert!(notices.contains("config.yaml:4: ") && notices.contains("is no directory"));
+        assert_eq!(files.left_out, [home.path().join("gone"), home.path().join("file")]);
+        home.write(".skills-mcp/config.yaml", "sources:\n  - dir: ~/gone\n");
+        let only = named(&environment, &[], &[]);
+        assert!(only.sources.is_empty() && !only.is_empty(), "nothing takes its place");
     }
 
     // SOURCE-11, SOURCE-12
@@ -573,32 +564,5 @@ mod tests {
         assert_eq!(notices.matches("is outside of the project").count(), 3, "{notices}");
         assert!(notices.contains("there is no directory"), "{notices}");
         assert!(notices.contains("yaml:10: `scripts` is not read"), "{notices}");
-    }
-
-    #[test]
-    fn owner_and_name_are_a_repository_on_github_unless_a_folder_is_called_so() {
-        let home = Home::new();
-        home.write("team/skills/x", "");
-        let url = |text: &str| github_url(text, home.path());
-        assert_eq!(url("acme/skills").as_deref(), Some("https://github.com/acme/skills.git"));
-        assert_eq!(url("acme/x.git#next").as_deref(), Some("https://github.com/acme/x.git#next"));
-        for other in [
-            "team/skills",
-            "acme",
-            "a/b/c",
-            "../x",
-            "./x",
-            "/x/y",
-            "~/x",
-            "https://a.org/x",
-            "git@h:x/y",
-            "host:x/y",
-            "-a/b",
-            "a/-b",
-            "ext::sh/x",
-            "a b/c",
-        ] {
-            assert_eq!(url(other), None, "{other}");
-        }
     }
 }

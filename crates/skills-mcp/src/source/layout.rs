@@ -93,7 +93,11 @@ fn files(root: &Root) -> Vec<RelPath> {
                     _ if entries > MAX_ENTRIES => return files,
                     (Some(path), ListedEntry::File { .. }) => files.push(path),
                     (Some(path), ListedEntry::Folder { .. }) => below.push(path),
-                    (_, ListedEntry::Special | ListedEntry::Refused(_)) | (None, _) => {}
+                    (
+                        _,
+                        ListedEntry::Special | ListedEntry::Dangling(_) | ListedEntry::Refused(_),
+                    )
+                    | (None, _) => {}
                 }
             }
         }

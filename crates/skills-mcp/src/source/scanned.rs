@@ -291,6 +291,7 @@ impl ScannedSource {
                     ListedEntry::File { .. }
                     | ListedEntry::Folder { .. }
                     | ListedEntry::Special
+                    | ListedEntry::Dangling(_)
                     | ListedEntry::Refused(_),
                 ) => false,
             };

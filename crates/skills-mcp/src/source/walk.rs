@@ -314,6 +314,17 @@ impl<'a> Walk<'a> {
                 let before = before.filter(|_| !linked).cloned();
                 below.push(Visit { path, before, parent: number, linked });
             }
+            ListedEntry::Dangling(target) => {
+                visited.stamp = Stamp::UNSURE;
+                // It may lead somewhere once something else is there; then its target differs at the next comparison.
+                self.walked.whole_only = true;
+                self.link(&path, false);
+                let target = target.display();
+                let message = format!("is a symbolic link to `{target}`, which does not exist");
+                let finding = Finding::whole(Code::Unreadable, message);
+                let finding = finding.hint("remove the link, or correct it");
+                self.walked.findings.push((escaped(path.as_str()), finding));
+            }
             ListedEntry::Refused(error) => {
                 visited.stamp = Stamp::UNSURE;
                 // A link that leads nowhere may lead somewhere once something else is there.

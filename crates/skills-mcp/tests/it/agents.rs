@@ -176,9 +176,9 @@ fn why_says_which_copy_is_served_and_over_which() {
     assert_eq!(
         out,
         format!(
-            "git  {home}/.agents/skills/git/SKILL.md  global\n  \
-             over  {home}/project/.claude/skills/git/SKILL.md  project  differs, and its directory comes later\n  \
-             over  {home}/.claude/skills/vcs/SKILL.md  global  differs, and its directory comes later\n",
+            "git  {home}/.agents/skills/git/SKILL.md (global)\n  \
+             over  {home}/project/.claude/skills/git/SKILL.md (project): differs, and its directory comes later\n  \
+             over  {home}/.claude/skills/vcs/SKILL.md (global): differs, and its directory comes later\n",
             home = home.path().display()
         )
     );

@@ -289,6 +289,46 @@ fn check_5_rules_change_what_a_code_counts() {
 }
 
 #[test]
+fn a_rule_that_is_wrong_is_reported_at_its_line_and_the_others_count() {
+    let home = Home::with(ROOT_TREE);
+    home.write(
+        "config.yaml",
+        "check:\n  rules:\n    nosuch-rule: error\n    keywords-few: error\n    file-missing: loud\n",
+    );
+    let found = report(&home, &[]);
+    assert_eq!(found["passed"], json!(false), "{found}");
+    assert!(codes(&found).contains(&"keywords-few"), "{found}");
+    let (_, out, _) = check(&home, &[]);
+    assert!(
+        out.contains("config.yaml:3") && out.contains("there is no code `nosuch-rule`"),
+        "{out}"
+    );
+    assert!(out.contains("config.yaml:5") && out.contains("level of `file-missing`"), "{out}");
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_called_that() {
+    let home = Home::with(ROOT_TREE);
+    std::os::unix::fs::symlink("nosuch", home.path().join("skills/pdf.md")).unwrap();
+    let (_, out, _) = check(&home, &[]);
+    assert!(out.contains("is a symbolic link to `nosuch`, which does not exist"), "{out}");
+    assert!(out.contains("remove the link, or correct it"), "{out}");
+}
+
+#[test]
+fn what_standard_output_does_not_take_ends_the_command_with_3() {
+    let home = Home::with(ROOT_TREE);
+    for arguments in [&["check", "--format", "sarif"][..], &["list"], &["doctor", "--json"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output =
+            server(&home).args(arguments).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {err}");
+        assert!(err.contains("standard output: No space left on device"), "{err}");
+    }
+}
+
+#[test]
 fn check_6_watch_checks_again_when_a_file_changes() {
     let home =
         Home::with("//- pdf/SKILL.md\n---\nname: pdf\ndescription: All about PDF\n---\nText\n");

@@ -78,12 +78,15 @@ pub(crate) fn own(home: &Home) -> PathBuf {
     home.path().join(".skills-mcp")
 }
 
-/// The names of what is kept there, but for the record of consent and the cache of the scan, which have nothing to do with
-/// events.
+/// The names of what is kept there, but for the records of consent and of folders that scripts may change, and the cache of the
+/// scan, which have nothing to do with events.
 pub(crate) fn kept(home: &Home) -> Vec<String> {
     let files = fs::read_dir(own(home)).into_iter().flatten().flatten();
     let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
-    names.filter(|name| !name.starts_with("trust.") && name != "cache").collect()
+    let is_other = |name: &String| {
+        name.starts_with("trust.") || name.starts_with("written-folders.") || name == "cache"
+    };
+    names.filter(|name| !is_other(name)).collect()
 }
 
 /// The numbers of the events in a file.

@@ -146,7 +146,6 @@ fn a_bad_entry_of_the_users_file_ends_every_command_with_its_line() {
     let home = home();
     for (entry, expected) in [
         ("- dri: ~/team", "config.yaml:2: unknown key `dri`; did you mean `dir`?"),
-        ("- dir: ~/gone", "config.yaml:2: there is no directory"),
         ("- repo: ext::sh", "config.yaml:2: the URL is not https://"),
         ("- ~/team", "config.yaml:2: text instead of `dir: PATH`"),
     ] {
@@ -158,6 +157,33 @@ fn a_bad_entry_of_the_users_file_ends_every_command_with_its_line() {
     }
     home.write(USER_FILE, "sources:\n  - dir: ~/team/skills\ntools: trees\n");
     assert!(failed(&home, &["tools"], 2).contains("config.yaml:3 is `trees`"));
+}
+
+// SOURCE-8, SOURCE-10
+#[test]
+fn a_folder_of_the_users_file_that_is_gone_takes_no_other_source_away() {
+    let home = home();
+    home.write(USER_FILE, "sources:\n  - dir: ~/gone\n  - dir: ~/team/skills\n");
+    let (is_served, log) = serves(&home, "heron");
+    assert!(is_served, "{log}");
+    assert!(log.contains("config.yaml:2: there is no directory"), "{log}");
+    assert_eq!(names(&home), ["team"]);
+    done(&home, &["config"]);
+    let doctor: Value = serde_json::from_str(&done_with(&home, &["doctor", "--json"], 1)).unwrap();
+    let gone = home.path().join("gone").display().to_string();
+    assert_eq!(doctor["next"], format!("skills-mcp remove {gone}"));
+    assert!(doctor["warnings"].to_string().contains("so it is left out"), "{doctor}");
+    let screen = done_with(&home, &["doctor"], 1);
+    assert!(screen.contains("so it is left out"), "{screen}");
+    // It is served once it is back, and nothing takes its place meanwhile.
+    home.write("gone/otter.md", skill("otter, river, fur", "Draws an otter", "Wet fur."));
+    assert!(serves(&home, "otter").0);
+    fs::remove_dir_all(home.path().join("gone")).unwrap();
+    done(&home, &["remove", &gone]);
+    assert_eq!(text(&home, USER_FILE), "sources:\n  - dir: ~/team/skills\n");
+    home.write(USER_FILE, "sources:\n  - dir: ~/gone\n");
+    home.write(".claude/skills/pdf/SKILL.md", bundle("pdf", "Reads PDF files", "Use red."));
+    assert_eq!(names(&home), Vec::<String>::new());
 }
 
 // SOURCE-11
@@ -216,6 +242,17 @@ fn a_yes_is_for_one_place_and_a_file_with_a_mistake_gets_none() {
         let (code, _, _) = run(&mut command(&home, &["list", "--sources"]));
         assert_eq!(code, 0, "a project's mistake stops no command");
     }
+}
+
+// SOURCE-11
+#[test]
+fn a_projects_file_with_a_mistake_is_to_be_corrected_and_not_agreed_to() {
+    let home = home();
+    home.write(PROJECT_FILE, "sources:\n  - dir: [a]\n");
+    let out = done_with(&home, &["trust"], 1);
+    assert!(out.contains(".skills-mcp.yaml:2; then `skills-mcp trust`"), "{out}");
+    assert!(out.contains("correct ") && !out.contains("trust --yes"), "{out}");
+    failed(&home, &["trust", "--yes"], 2);
 }
 
 // SOURCE-11
@@ -370,6 +407,55 @@ fn add_and_remove_are_a_round_trip_that_leaves_every_byte() {
 
 // SOURCE-13
 #[test]
+fn commands_that_change_a_file_at_the_same_time_wait_for_each_other() {
+    let home = home();
+    let folders: Vec<String> = (0..12).map(|number| format!("s{number}")).collect();
+    for folder in &folders {
+        home.write(&format!("{folder}/a.md"), skill("heron, ink, bird", "Draws", "Use ink."));
+    }
+    let paths: Vec<String> =
+        folders.iter().map(|folder| home.path().join(folder).display().to_string()).collect();
+    let all_at_once = |verb: &str| {
+        let started: Vec<_> = paths
+            .iter()
+            .map(|path| {
+                let mut command = command(&home, &[verb, path]);
+                command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+                command.spawn().unwrap()
+            })
+            .collect();
+        for child in started {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    };
+    all_at_once("add");
+    let mut dirs: Vec<String> = text(&home, USER_FILE).lines().skip(1).map(str::to_owned).collect();
+    dirs.sort();
+    let mut expected: Vec<String> =
+        folders.iter().map(|folder| format!("  - dir: ~/{folder}")).collect();
+    expected.sort();
+    assert_eq!(dirs, expected);
+    done(&home, &["config", "set", "matching.min_score", "0.3"]);
+    all_at_once("remove");
+    assert_eq!(text(&home, USER_FILE), "matching:\n  min_score: 0.3\n");
+}
+
+// SOURCE-13
+#[test]
+fn a_list_that_is_empty_or_cannot_be_edited_is_no_reason_to_say_that_something_was_added() {
+    let home = home();
+    home.write(USER_FILE, "sources: []\n");
+    done(&home, &["add", "../team/skills"]);
+    assert_eq!(text(&home, USER_FILE), "sources:\n  - dir: ~/team/skills\n");
+    home.write(USER_FILE, "sources: [{agents: true}]\n");
+    let (code, out, err) = run(&mut command(&home, &["add", "../team/skills"]));
+    assert_eq!((code, &*out), (2, ""), "{err}");
+    assert!(err.contains("write this by hand:\nsources:\n  - dir: ~/team/skills"), "{err}");
+}
+
+// SOURCE-13
+#[test]
 fn add_takes_nothing_away_and_writes_nothing_that_cannot_be_served() {
     let home = home();
     home.write(".claude/skills/fox/SKILL.md", bundle("fox", "Draws a fox", "Use red."));
@@ -421,6 +507,18 @@ fn a_repository_is_fetched_once_before_it_is_added() {
     let gone = format!("file://{}", home.path().join("gone.git").display());
     failed(&home, &["add", &gone], 3);
     assert!(!home.path().join(USER_FILE).exists());
+}
+
+#[test]
+fn what_cannot_be_added_has_a_way_out_that_helps() {
+    let home = home();
+    let nowhere = format!("file://{}/nowhere.git", home.path().display());
+    let err = failed(&home, &["add", &nowhere], 3);
+    assert!(err.contains("check the path, then run the command again"), "{err}");
+    assert!(!err.contains("GITHUB_TOKEN") && !err.contains("skills-mcp sync"), "{err}");
+    let err = failed(&home, &["add", "ftp://example.org/x.git"], 2);
+    assert!(err.contains("is not https://, ssh://") && err.contains("git@example.org:"), "{err}");
+    assert!(!err.contains("SKILLS_DIR"), "{err}");
 }
 
 // SOURCE-13

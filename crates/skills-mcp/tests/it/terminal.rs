@@ -292,6 +292,38 @@ fn lists_and_settings_fit_a_narrow_terminal() {
 }
 
 #[test]
+fn reports_and_messages_are_broken_between_words() {
+    let home = Home::with(ROOT_TREE);
+    home.write(
+        "skills/routing.yaml",
+        "tests:\n  - request: Sign in with a session cookie\n    expect: ui/react/auth\n  - request: Bake a cake with chocolate\n    expect: ui/react/auth\n",
+    );
+    for (name, arguments) in [
+        ("try", &["try", "sign", "in", "with", "a", "react", "session"][..]),
+        ("demo", &["demo"]),
+        ("demo_several", &["demo", "Implement authentication with session tokens"]),
+        ("check", &["check"]),
+        ("explain", &["check", "--explain", "yaml-invalid"]),
+        ("why", &["why", "ui/react/auth"]),
+        ("test", &["test"]),
+        ("failure", &["config", "set", "matching.min_score", "7"]),
+        ("unknown_code", &["check", "--explain", "zzzzzzzzzzzzzzz"]),
+    ] {
+        both(name, &home, || {
+            let mut command = server(&home);
+            command.args(arguments);
+            command
+        });
+    }
+    for columns in [40, 80] {
+        // Its times differ from run to run.
+        let mut command = server(&home);
+        command.args(["doctor", "--all"]);
+        screen(&home, columns, command);
+    }
+}
+
+#[test]
 fn colours_are_for_terminals_and_for_people_who_want_them() {
     let home = broken();
     let mut command = agents(&home, &["doctor"]);

@@ -17,6 +17,7 @@ use crate::{
         Context, Failure, Output,
         ask::{RefusedAnswer, Terminal},
         output::{bold, counted, dim, safe},
+        version::typed_command,
     },
     paths::{is_folder, is_taken, real_path_or_same},
     source::git::Remote,
@@ -101,7 +102,8 @@ pub(super) fn run(context: &Context, options: &InitOptions) -> Result<ExitCode, 
     if options.dry_run {
         out.line(format!("{} would be made; nothing was", counted(made, "file")));
     } else {
-        next(&mut out, &shell_word(&options.path.to_string_lossy()), &plan);
+        let typed = typed_command(context.program, &context.environment);
+        next(&mut out, &typed, &shell_word(&options.path.to_string_lossy()), &plan);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -298,18 +300,18 @@ fn make(
 }
 
 /// What to do with it.
-fn next(out: &mut Output, path: &str, plan: &RepositoryPlan) {
+fn next(out: &mut Output, typed: &str, path: &str, plan: &RepositoryPlan) {
     out.heading("Next");
     let step = |out: &mut Output, command: &str, about: &str| {
         out.line(format!("  {}", bold(&safe(command))));
         out.sentence("    ", about);
     };
-    step(out, &format!("skills-mcp --dir {path} list"), "shows what agents can find");
+    step(out, &format!("{typed} --dir {path} list"), "shows what agents can find");
     if plan.layout.is_some() {
-        let command = format!("skills-mcp --dir {path} try \"Review this pull request\"");
+        let command = format!("{typed} --dir {path} try \"Review this pull request\"");
         step(out, &command, "shows what a request finds, and why");
     }
-    step(out, &format!("skills-mcp --dir {path} new"), "writes another skill");
+    step(out, &format!("{typed} --dir {path} new"), "writes another skill");
     if let Some(team) = &plan.team {
         let is_open = team.url.contains("/your-org/");
         let routing =
@@ -327,8 +329,8 @@ fn next(out: &mut Output, path: &str, plan: &RepositoryPlan) {
         }
         return;
     }
-    step(out, &format!("skills-mcp add {path}"), "serves them from now on, to every client");
-    step(out, "skills-mcp connect", "connects the clients on this machine");
+    step(out, &format!("{typed} add {path}"), "serves them from now on, to every client");
+    step(out, &format!("{typed} connect"), "connects the clients on this machine");
 }
 
 #[cfg(test)]

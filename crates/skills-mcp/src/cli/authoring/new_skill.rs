@@ -19,6 +19,7 @@ use crate::{
         Context, Failure, Output,
         ask::{RefusedAnswer, Terminal},
         output::{bold, dim, safe},
+        version::typed_command,
     },
     paths::is_folder,
 };
@@ -70,7 +71,8 @@ pub(super) fn run(context: &Context, options: &NewSkillOptions) -> Result<ExitCo
     let request =
         if keywords.is_empty() { served.replace(['-', '/'], " ") } else { keywords.join(" ") };
     out.line(dim(&format!("      served as {served}")));
-    next(&mut out, &shell_word(&shown_path(context, &draft.folder)), &request);
+    let typed = typed_command(context.program, &context.environment);
+    next(&mut out, &typed, &shell_word(&shown_path(context, &draft.folder)), &request);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -235,15 +237,15 @@ fn served_as(
 }
 
 /// What to do next.
-fn next(out: &mut Output, folder: &str, request: &str) {
+fn next(out: &mut Output, typed: &str, folder: &str, request: &str) {
     out.heading("Next");
     out.sentence("  ", "Write its rules and steps into the file.");
     for (command, about) in [
         (
-            format!("skills-mcp --dir {folder} try {}", shell_word(request)),
+            format!("{typed} --dir {folder} try {}", shell_word(request)),
             "shows whether a request finds the skill, and why",
         ),
-        (format!("skills-mcp check {folder}"), "shows mistakes, each with file, line and fix"),
+        (format!("{typed} check {folder}"), "shows mistakes, each with file, line and fix"),
     ] {
         out.line(format!("  {}", bold(&safe(&command))));
         out.sentence("    ", about);

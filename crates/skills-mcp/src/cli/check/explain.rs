@@ -17,10 +17,12 @@ pub(super) fn command(code: Code) -> String {
 /// The explanation of the code of this name.
 pub(super) fn explained(name: &str) -> Result<String, Failure> {
     let code = Code::named(name).ok_or_else(|| {
-        let hint = match Code::near(name) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "docs/diagnostics.md lists every code".to_owned(),
+        let all = || {
+            let names: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
+            format!("there are {}", names.join(", "))
         };
+        let near = Code::near(name).map(|near| format!("did you mean `{near}`?"));
+        let hint = near.unwrap_or_else(all);
         Failure::usage(format!("there is no code `{}`", safe(name)), hint)
     })?;
     Ok(format!("{} ({})\n\n{}", code.name(), level_name(code.severity()), section(code)))

@@ -76,7 +76,7 @@ enum CheckFormat {
 pub(super) fn run(context: &Context, options: &CheckOptions) -> Result<ExitCode, Failure> {
     let mut out = Output::new();
     if let Some(code) = &options.explain {
-        out.line(explain::explained(code)?);
+        out.paragraphs(&explain::explained(code)?);
         return Ok(ExitCode::SUCCESS);
     }
     let target = CheckTarget::of(context, options.path.as_deref())?;
@@ -160,7 +160,8 @@ fn print(out: &mut Output, examination: &Examination, options: &CheckOptions, fi
                     out.line(github::line(&found.annotation()));
                 }
             }
-            out.line(examination.verdict(options.strict, options.all));
+            let (word, counts) = examination.verdict(options.strict, options.all);
+            out.line(format!("{word} {counts}"));
         }
         CheckFormat::Junit => {
             let cases = cases(examination, options.strict);
@@ -186,15 +187,14 @@ fn human(out: &mut Output, examination: &Examination, options: &CheckOptions) {
             finding::print_below(out, &head, &examination.snapshot, &found.diagnostic);
             if !explained.contains(&code) {
                 explained.push(code);
-                out.line(format!(
-                    "      {}",
-                    dim(&format!("explained by {}", explain::command(code)))
-                ));
+                let explained = format!("explained by {}", explain::command(code));
+                out.dim_sentence("      ", &explained);
             }
         }
         out.line("");
     }
-    out.line(examination.verdict(options.strict, options.all));
+    let (word, counts) = examination.verdict(options.strict, options.all);
+    out.led("", word, bold, &counts);
 }
 
 fn json_report(examination: &Examination, options: &CheckOptions, fixed: &[String]) -> Value {
@@ -263,7 +263,7 @@ impl Examination {
     }
 
     /// The last line: whether the check passed, and how much there is of what.
-    fn verdict(&self, strict: bool, all: bool) -> String {
+    fn verdict(&self, strict: bool, all: bool) -> (&'static str, String) {
         let count = |level, what| counted(self.count(level), what);
         let mut parts = vec![count(Severity::Error, "error"), count(Severity::Warning, "warning")];
         let notes = self.count(Severity::Info);
@@ -271,8 +271,8 @@ impl Examination {
             parts.push(counted(notes, "note"));
         }
         let more = if notes > 0 && !all { "; --all shows the notes" } else { "" };
-        let word = if self.fails(strict) { "failed" } else { "passed" };
+        let word = if self.fails(strict) { "failed:" } else { "passed:" };
         let skills = counted(self.skills, "skill");
-        format!("{}: {} in {skills}{more}", bold(word), parts.join(", "))
+        (word, format!("{} in {skills}{more}", parts.join(", ")))
     }
 }

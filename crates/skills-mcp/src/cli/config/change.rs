@@ -95,10 +95,12 @@ fn set(context: &Context, key: &'static ConfigKey, text: &str) -> Result<ExitCod
             format!("`skills-mcp config get {}` prints its value now", key.name),
         )
     })?;
+    let lock = ConfigFile::lock(&context.environment)?;
     let file = ConfigFile::of_user(&context.environment)?;
     let changed =
         file.text.with_value(key.name, &value.yaml()).map_err(|error| file.refused(&error))?;
     file.write(context, &changed)?;
+    drop(lock);
     let mut out = Output::new();
     file.print_change(&mut out, &changed);
     report(context, key, &mut out)
@@ -107,6 +109,7 @@ fn set(context: &Context, key: &'static ConfigKey, text: &str) -> Result<ExitCod
 fn unset(context: &Context, key: &'static ConfigKey) -> Result<ExitCode, Failure> {
     let mut out = Output::new();
     let mut was_there = false;
+    let lock = ConfigFile::lock(&context.environment)?;
     for file in ConfigFile::all_of_user(&context.environment)? {
         let changed = file.text.without_value(key.name).map_err(|error| file.refused(&error))?;
         let Some(changed) = changed else { continue };
@@ -114,6 +117,7 @@ fn unset(context: &Context, key: &'static ConfigKey) -> Result<ExitCode, Failure
         file.print_change(&mut out, &changed);
         was_there = true;
     }
+    drop(lock);
     if !was_there {
         out.line(format!("{} is in no file of yours", key.name));
     }

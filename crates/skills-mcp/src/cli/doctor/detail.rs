@@ -64,20 +64,25 @@ impl Examined {
                 Some(repository) => safe(&repository.remote().to_string()),
                 None => safe(&source.path().display().to_string()),
             };
-            out.line(format!("  {}  {path}  {}", safe(source.name()), dim(&skills)));
+            let name = safe(source.name());
+            out.entry(
+                &format!("  {name}"),
+                name.chars().count() + 2,
+                &format!("{path} ({skills})"),
+            );
         }
         if self.store.repositories().next().is_some() {
-            out.line(match &self.git {
-                Ok(git) => dim(&safe(&format!("  git: {git}"))),
-                Err(error) => safe(&format!("  git: {error}; {}", error.hint())),
-            });
+            match &self.git {
+                Ok(git) => out.dim_sentence("  ", &format!("git: {git}")),
+                Err(error) => out.sentence("  ", &format!("git: {error}; {}", error.hint())),
+            }
         }
         let took = self.refreshed.took.as_millis();
         out.line(dim(&format!("  read and indexed in {took} ms")));
-        out.line(match self.store.watching() {
-            Ok(folders) => dim(&format!("  watching {}", counted(folders, "folder"))),
-            Err(why) => format!("  not watched: {}", safe(&why)),
-        });
+        match self.store.watching() {
+            Ok(folders) => out.line(dim(&format!("  watching {}", counted(folders, "folder")))),
+            Err(why) => out.sentence("  ", &format!("not watched: {why}")),
+        }
         let unfetched = self.setup.unfetched.iter().map(|(why, _)| why);
         for warning in unfetched.chain(&self.warnings) {
             out.sentence("  ", warning);
@@ -85,13 +90,13 @@ impl Examined {
         settings(out, snapshot);
         content(out, snapshot);
         out.heading("Scripts");
-        out.line(format!("  {}", self.scripts()));
+        out.sentence("  ", &self.scripts());
         for stays in &self.left_behind {
-            out.line(format!("  {}", safe(stays)));
+            out.sentence("  ", stays);
         }
         if let Some(analytics) = &self.analytics {
             out.heading("Analytics");
-            out.line(format!("  {}", safe(analytics)));
+            out.sentence("  ", analytics);
         }
         self.trust(out);
         self.clients(out);
@@ -121,18 +126,16 @@ impl Examined {
     /// What a client of each era of the protocol gets.
     fn protocol(&self, out: &mut Output) {
         out.heading("Protocol");
-        out.line(dim(&format!("  {}", self.presented)));
+        out.dim_sentence("  ", &self.presented);
         for round in &self.tried {
-            out.line(match round {
-                Ok(Tried { version, tools, took }) => {
-                    format!(
-                        "  ok  {version}: {} in {} ms",
-                        counted(tools.len(), "tool"),
-                        took.as_millis()
-                    )
-                }
-                Err(error) => format!("  FAILED  {error}"),
-            });
+            match round {
+                Ok(Tried { version, tools, took }) => out.line(format!(
+                    "  ok  {version}: {} in {} ms",
+                    counted(tools.len(), "tool"),
+                    took.as_millis()
+                )),
+                Err(error) => out.entry("  FAILED", 8, &error.to_string()),
+            }
         }
     }
 
@@ -162,15 +165,11 @@ fn settings(out: &mut Output, snapshot: &Snapshot) {
     let changed: Vec<_> =
         snapshot.config.values.iter().filter(|(key, value, _)| differs(key, value)).collect();
     if changed.is_empty() {
-        out.line("  all defaults; `skills-mcp config` lists them");
+        out.sentence("  ", "all defaults; `skills-mcp config` lists them");
     }
     for (key, value, origin) in changed {
-        out.line(format!(
-            "  {} = {}  {}",
-            key.name,
-            safe(&value.to_string()),
-            dim(&safe(&origin.to_string()))
-        ));
+        out.sentence("  ", &format!("{} = {value}", key.name));
+        out.dim_sentence("    ", &origin.to_string());
     }
 }
 

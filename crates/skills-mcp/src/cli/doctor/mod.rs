@@ -131,14 +131,14 @@ fn presented(choice: ClientChoice) -> String {
         ClientChoice::Reported => {
             let known = KnownClient::handled_ids().count();
             format!(
-                "presents itself as fits the client's name, if it is one of {known}; else as the contract says"
+                "shows each of {known} clients what suits it, and the same to every client that skills-mcp does not know"
             )
         }
         ClientChoice::Fixed(Some(client)) => {
-            format!("presents itself as to {}, because --client says so", client.name)
+            format!("shows every client what suits {}, because --client says so", client.name)
         }
         ClientChoice::Fixed(None) => {
-            "presents itself as the contract says, because --client says so".to_owned()
+            "shows every client what it shows to one that skills-mcp does not know, because --client says so".to_owned()
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{
     screen,
 };
 use crate::{
-    cli::{Context, Failure, trust},
+    cli::{Context, Failure, trust, version::typed_command},
     source::Directory,
     store::{Snapshot, Store},
 };
@@ -20,6 +20,8 @@ use crate::{
 pub(in crate::cli) struct SetupState {
     /// The program's name.
     pub(super) program: &'static str,
+    /// What a person types to start it.
+    pub(super) typed: String,
     /// The same with the sources that flags name, for the next command.
     pub(super) command: String,
     pub(super) skills: usize,
@@ -36,6 +38,8 @@ pub(in crate::cli) struct SetupState {
     pub(super) remarks: Vec<String>,
     /// Why a repository that was never fetched could not be fetched, and the way out.
     pub(super) unfetched: Option<(String, Option<String>)>,
+    /// The directories of the user's file that are not there.
+    pub(super) left_out: Vec<String>,
     /// Whether the project's file names sources that wait for the operator's yes.
     pub(super) project_waits: bool,
     /// Why a server of this program does not answer, where one was started.
@@ -68,6 +72,7 @@ impl SetupState {
         fetched: Result<(), Failure>,
     ) -> Self {
         let home = context.environment.home.as_deref();
+        let typed = typed_command(context.program, &context.environment);
         let sources = store.sources();
         let is_there = sources.iter().any(Directory::is_there);
         let all = snapshot.diagnostics();
@@ -77,11 +82,12 @@ impl SetupState {
             .map(|found| (&*found.source, &*found.file))
             .collect();
         let clients = clients::known(context, &sources);
-        let project = context.named().ok().and_then(|named| named.project);
+        let named = context.named().unwrap_or_default();
         let waiting = trust::all(store, None).iter().filter(|asking| asking.waits()).count();
         Self {
             program: context.program,
-            command: command(context),
+            command: command(context, &typed),
+            typed,
             skills: snapshot.catalog.len(),
             places: places(&sources, snapshot, home),
             looked_in: sources
@@ -97,7 +103,8 @@ impl SetupState {
                 .chain(clients.iter().flat_map(|client| client.unread.clone()))
                 .collect(),
             unfetched: fetched.err().map(Failure::into_parts),
-            project_waits: project.is_some_and(|project| project.waits()),
+            left_out: named.left_out.iter().map(|path| path.display().to_string()).collect(),
+            project_waits: named.project.is_some_and(|project| project.waits()),
             failure: None,
             clients,
         }
@@ -108,26 +115,32 @@ impl SetupState {
         screen::lines(self, None, width)
     }
 
-    /// Whether skills are served, all of what their authors wrote has its effect, and a server answers.
+    /// Whether skills are served, from every source that is named, all of what their authors wrote has its effect, and a server
+    /// answers.
     pub(super) fn healthy(&self) -> bool {
-        let works = self.failure.is_none() && self.unfetched.is_none();
+        let works = self.failure.is_none() && self.unfetched.is_none() && self.left_out.is_empty();
         works && self.broken == 0 && (self.skills > 0 || self.looked_in.is_empty())
     }
 }
 
-/// The program as it was called, as far as flags name sources.
-fn command(context: &Context) -> String {
+/// What to type to start the program as it was called, as far as flags name sources.
+fn command(context: &Context, typed: &str) -> String {
     let directories = context.shared.directories.iter();
     let directories = directories.map(|path| ("--dir", path.to_string_lossy().into_owned()));
     let repositories = context.shared.repositories.iter().map(|url| ("--repo", url.clone()));
-    directories.chain(repositories).fold(context.program.to_owned(), |command, (flag, value)| {
-        let is_plain = |c: char| c.is_alphanumeric() || "-_./:@~+,=".contains(c);
-        if value.chars().all(is_plain) {
-            format!("{command} {flag} {value}")
-        } else {
-            format!("{command} {flag} '{}'", value.replace('\'', "'\\''"))
-        }
+    directories.chain(repositories).fold(typed.to_owned(), |command, (flag, value)| {
+        format!("{command} {flag} {}", quoted(&value))
     })
+}
+
+/// A word as a shell takes it.
+pub(super) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:@~+,=".contains(c);
+    if word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// What is to be said where sources wait for consent.

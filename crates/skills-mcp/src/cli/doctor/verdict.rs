@@ -2,7 +2,7 @@
 
 use super::{
     clients::{ClientState, Connection},
-    setup::SetupState,
+    setup::{SetupState, quoted},
 };
 use crate::cli::output::counted;
 
@@ -92,11 +92,14 @@ fn next(setup: &SetupState) -> String {
     };
     let with_sources = |rest: &str| format!("{} {rest}", setup.command);
     let connect = |client: &ClientState| with_sources(&format!("connect {}", client.id));
+    if let Some(path) = setup.left_out.first() {
+        return format!("{} remove {}", setup.typed, quoted(path));
+    }
     if setup.skills == 0 && setup.broken == 0 {
         return match setup.unfetched {
             Some(_) => with_sources("sync"),
-            None if setup.project_waits => format!("{} trust", setup.program),
-            None => format!("{} init my-skills", setup.program),
+            None if setup.project_waits => format!("{} trust", setup.typed),
+            None => format!("{} init my-skills", setup.typed),
         };
     }
     if setup.failure.is_some() {

@@ -3,6 +3,8 @@
 use super::{ExplainedTest, Output, Results};
 use crate::cli::output::{bold, counted, dim, fitted, safe};
 
+/// On a narrower terminal the scores are below each other.
+const SCORE_TABLE_WIDTH: usize = 76;
 /// So many pairs of confused skills are listed.
 const MAX_LISTED_PAIRS: usize = 10;
 
@@ -20,14 +22,13 @@ pub(super) fn print(out: &mut Output, results: &Results) {
     if !results.confused.is_empty() {
         out.heading("Confused");
         for (expected, won, count) in results.confused.iter().take(MAX_LISTED_PAIRS) {
-            out.line(format!("   {won} for {expected}  {}", dim(&counted(*count, "request"))));
+            let requests = counted(*count, "request");
+            out.sentence("   ", &format!("{won} for {expected} ({requests})"));
         }
         let left = results.confused.len().saturating_sub(MAX_LISTED_PAIRS);
         if left > 0 {
-            out.line(dim(&format!(
-                "   and {} more (--format json lists all)",
-                counted(left, "pair")
-            )));
+            let left = counted(left, "pair");
+            out.dim_sentence("   ", &format!("and {left} more (--format json lists all)"));
         }
     }
     out.line("");
@@ -45,25 +46,38 @@ fn scores(out: &mut Output, results: &Results) {
     if scores.requests == 0 {
         return;
     }
-    let of = |count: usize| format!("{count} of {}", scores.requests);
-    let row = |what: &str, cells: [String; 3]| {
+    let of = |count: usize| Some(format!("{count} of {}", scores.requests));
+    let heads = ["keywords", "ranked search", "together"];
+    let mut rows = vec![
+        (
+            "first (hit@1)",
+            [of(scores.decided_right), of(scores.ranked_first), of(scores.shown_first)],
+        ),
+        ("first three (recall@3)", [None, of(scores.ranked_third), of(scores.shown_third)]),
+    ];
+    if scores.decided_wrong > 0 {
+        rows.push(("another skill", [of(scores.decided_wrong), None, None]));
+    }
+    out.line("");
+    if out.width < SCORE_TABLE_WIDTH {
+        for (what, cells) in &rows {
+            out.line(format!("   {what}"));
+            for (head, cell) in heads.iter().zip(cells) {
+                if let Some(cell) = cell {
+                    out.line(format!("     {} {cell}", dim(head)));
+                }
+            }
+        }
+        return;
+    }
+    let row = |what: &str, cells: [&str; 3]| {
         let [formula, ranked, shown] = cells;
         let row = format!("   {what:<24}{formula:>16}{ranked:>16}{shown:>16}");
         row.trim_end().to_owned()
     };
-    out.line("");
-    out.line(dim(&row("", ["keywords", "ranked search", "together"].map(str::to_owned))));
-    out.line(row(
-        "first (hit@1)",
-        [of(scores.decided_right), of(scores.ranked_first), of(scores.shown_first)],
-    ));
-    out.line(row(
-        "first three (recall@3)",
-        [String::new(), of(scores.ranked_third), of(scores.shown_third)],
-    ));
-    if scores.decided_wrong > 0 {
-        let wrong = scores.decided_wrong;
-        out.line(row("another skill", [of(wrong), String::new(), String::new()]));
+    out.line(dim(&row("", heads)));
+    for (what, cells) in &rows {
+        out.line(row(what, cells.each_ref().map(|cell| cell.as_deref().unwrap_or_default())));
     }
 }
 
@@ -89,8 +103,7 @@ pub(in crate::cli) fn explanation(out: &mut Output, test: &ExplainedTest) {
     ];
     for (head, line) in lines {
         if let Some(line) = line {
-            let line: String = safe(line).split_whitespace().collect::<Vec<_>>().join(" ");
-            out.line(format!("   {}{line}", dim(head)));
+            out.led("   ", head.trim_end(), dim, line);
         }
     }
 }

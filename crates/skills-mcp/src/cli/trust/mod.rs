@@ -113,7 +113,8 @@ pub(super) fn run(context: &Context, options: &TrustOptions) -> Result<ExitCode,
     }
     let waits = asking.iter().any(Asking::waits);
     let project_waits = !options.revoke && project.as_ref().is_some_and(ProjectFile::waits);
-    let code = u8::from(waits || project_waits);
+    let mistake = project.as_ref().and_then(|project| project.list.as_ref().err());
+    let code = u8::from(waits || project_waits || mistake.is_some());
     if options.json {
         let asking: Vec<Json> = asking.iter().map(Asking::json).collect();
         let project = project.as_ref().map(project::json);
@@ -131,8 +132,12 @@ pub(super) fn run(context: &Context, options: &TrustOptions) -> Result<ExitCode,
         out.line("recorded; servers apply it with their next call or scan");
         return Ok(ExitCode::SUCCESS);
     }
-    if !options.revoke {
-        out.line(dim("`skills-mcp trust --yes` agrees to what waits"));
+    if let Some(mistake) = mistake {
+        let file = mistake.place();
+        out.sentence("", &format!("correct {file}; then `skills-mcp trust` shows what it names"));
+    }
+    if !options.revoke && (waits || project_waits) {
+        out.sentence("", "`skills-mcp trust --yes` agrees to what waits");
     }
     Ok(ExitCode::from(code))
 }
@@ -145,7 +150,9 @@ fn agreed_to_project(
 ) -> Result<bool, Failure> {
     let asks = !options.json && !options.revoke;
     let agrees = || options.yes || (asks && confirmed("Use what this project's file names?"));
-    if !project.waits() || !agrees() {
+    // A file with a mistake is refused with it.
+    let is_refused = options.yes && project.list.is_err();
+    if !is_refused && (!project.waits() || !agrees()) {
         return Ok(false);
     }
     project::answer(context, project, true)?;
@@ -263,7 +270,7 @@ impl Asking {
 
     pub(super) fn print(&self, out: &mut Output) {
         out.line(format!("{}  {}", bold(&safe(&self.name)), safe(&self.identity)));
-        out.line(format!("  {}", safe(&self.standing())));
+        out.sentence("  ", &self.standing());
         if self.rows.is_empty() {
             let says = match self.asked {
                 Some(_) => "it asks for nothing that needs consent",

@@ -99,19 +99,14 @@ impl ConfigLayers {
             let near = did_you_mean(name);
             self.warnings.push(format!("{}:{}: unknown key `{name}`{near}", layer.origin, at.line));
         }
-        for Setting { key, at, value } in &layer.settings {
+        for Setting { at, value, .. } in &layer.settings {
             if let Err(wrong) = value {
                 let place = if at.line > 0 {
                     format!("{}:{}", layer.origin, at.line)
                 } else {
                     layer.origin.to_string()
                 };
-                return Err(ConfigError::Value {
-                    place,
-                    key: key.name.to_owned(),
-                    written: wrong.written.clone(),
-                    expected: wrong.expected.clone(),
-                });
+                return Err(ConfigError::Value { place, message: wrong.message.clone() });
             }
         }
         self.operator.push(layer);

@@ -13,7 +13,10 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat, fstat, fstatfs, statat},
+    fs::{
+        AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat, fstat, fstatfs, readlinkat,
+        statat,
+    },
     io::Errno,
 };
 use skills_core::{catalog::Stamp, document::Dialect, relpath::RelPath};
@@ -106,7 +109,7 @@ impl Root {
             let listed = if kind == FileType::Directory {
                 Some(ListedEntry::Folder { linked: false })
             } else if kind == FileType::Symlink {
-                Some(self.linked_entry(path, name))
+                Some(self.linked_entry(&folder, path, name))
             } else {
                 self.entry(&folder, path, name)
             };
@@ -184,7 +187,7 @@ impl Root {
     fn entry(&self, folder: &OwnedFd, path: &RelPath, name: &OsStr) -> Option<ListedEntry> {
         Some(match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Symlink => {
-                self.linked_entry(path, name)
+                self.linked_entry(folder, path, name)
             }
             Ok(found) => listed_entry(&found, false),
             Err(Errno::NOENT | Errno::NOTDIR) => return None,
@@ -193,14 +196,17 @@ impl Root {
     }
 
     /// The target of a link in this folder.
-    fn linked_entry(&self, folder: &RelPath, name: &OsStr) -> ListedEntry {
-        let resolved = match name.to_str().and_then(|name| folder.child(name).ok()) {
+    fn linked_entry(&self, folder: &OwnedFd, path: &RelPath, name: &OsStr) -> ListedEntry {
+        let resolved = match name.to_str().and_then(|name| path.child(name).ok()) {
             Some(path) => self.resolve(&path, OFlags::PATH),
             None => Err(DiskError::NotFound),
         };
         match resolved.and_then(|target| fstat(&target).map_err(disk_error)) {
             Ok(found) => listed_entry(&found, true),
-            Err(error) => ListedEntry::Refused(error),
+            Err(error) => ListedEntry::Refused(error).of_link(|| {
+                let target = readlinkat(folder, name, Vec::new()).ok()?;
+                Some(OsStr::from_bytes(target.as_bytes()).into())
+            }),
         }
     }
 

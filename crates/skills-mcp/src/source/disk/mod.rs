@@ -14,7 +14,7 @@ mod linux;
 mod portable;
 mod secret;
 
-use std::{ffi::OsString, io, time::Duration};
+use std::{ffi::OsString, io, path::PathBuf, time::Duration};
 
 use skills_core::{
     catalog::{FileEntry, Stamp},
@@ -123,7 +123,18 @@ pub(super) enum ListedEntry {
         linked: bool,
     },
     Special,
+    /// A link to this target, which is not there.
+    Dangling(PathBuf),
     Refused(DiskError),
+}
+
+impl ListedEntry {
+    /// The entry of a link with this target.
+    fn of_link(self, target: impl FnOnce() -> Option<PathBuf>) -> Self {
+        let leads_nowhere = matches!(self, Self::Refused(DiskError::NotFound));
+        let target = if leads_nowhere { target() } else { None };
+        target.map_or(self, Self::Dangling)
+    }
 }
 
 /// A file that changed within this time may change again without a new fingerprint: disks' clocks are coarse, some as coarse as

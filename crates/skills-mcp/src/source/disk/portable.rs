@@ -92,6 +92,7 @@ impl Root {
             let found = entry.metadata().map_err(disk_error)?;
             let listed = if found.is_symlink() {
                 self.linked_entry(path, &entry.file_name())
+                    .of_link(|| folder.read_link_contents(name.join(entry.file_name())).ok())
             } else {
                 listed_entry(&found, false)
             };
@@ -109,6 +110,7 @@ impl Root {
         let found = folder.symlink_metadata(name.join(path.name())).ok()?;
         Some(if found.is_symlink() {
             self.linked_entry(&path.folder(), OsStr::new(path.name()))
+                .of_link(|| folder.read_link_contents(name.join(path.name())).ok())
         } else {
             listed_entry(&found, false)
         })

@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use thiserror::Error;
 
-use super::token;
+use super::{token, url::THIS_MACHINE};
 
 /// A sync that brought no new generation. The generation before is still served.
 #[derive(Debug, Error)]
@@ -97,6 +97,9 @@ impl GitError {
                 token::TOKEN_VARIABLE,
                 token::TOKEN_VARIABLE
             ),
+            Self::NoRepository { host } if host == THIS_MACHINE => {
+                "check the path; then run `skills-mcp sync`".to_owned()
+            }
             Self::Unauthorized { with_token: false, .. } | Self::NoRepository { .. } => format!(
                 "check the URL; for a private repository put a token that may read it into {} where the client starts skills-mcp, or log in so that `git ls-remote URL` works in a terminal, then run `skills-mcp sync`",
                 token::TOKEN_VARIABLE
@@ -124,6 +127,41 @@ impl GitError {
             Self::Start(_) | Self::Broken(_) | Self::Other(_) => {
                 "run `skills-mcp sync --log debug` to see more".to_owned()
             }
+        }
+    }
+
+    /// What to do where the repository is not a source yet: a sync would not know of it.
+    pub(crate) fn hint_before_adding(&self) -> String {
+        let variable = token::TOKEN_VARIABLE;
+        match self {
+            Self::Unauthorized { with_token: true, .. } => format!(
+                "make a new token that may read the repository, put it into {variable} (with the GitHub CLI: export {variable}=$(gh auth token)), then run the command again"
+            ),
+            Self::NoRepository { host } if host == THIS_MACHINE => {
+                "check the path, then run the command again".to_owned()
+            }
+            Self::Unauthorized { with_token: false, .. } | Self::NoRepository { .. } => format!(
+                "check the URL; for a private repository put a token that may read it into {variable}, or log in so that `git ls-remote URL` works in a terminal; then run the command again"
+            ),
+            Self::NoBranch { .. } => "name one of them with --branch".to_owned(),
+            Self::Slow { .. }
+            | Self::Unreachable { .. }
+            | Self::Earlier { .. }
+            | Self::Busy
+            | Self::Stopped => "run the command again".to_owned(),
+            Self::Disk { .. } => {
+                "make room, or fix its permissions; then run the command again".to_owned()
+            }
+            Self::Start(_) | Self::Broken(_) | Self::Other(_) => {
+                "run the command again with --log debug to see more".to_owned()
+            }
+            Self::OldProgram { .. }
+            | Self::Large { .. }
+            | Self::NoProgram { .. }
+            | Self::NoCommit(_)
+            | Self::OverQuota { .. }
+            | Self::Refused { .. }
+            | Self::Storage { .. } => self.hint(),
         }
     }
 

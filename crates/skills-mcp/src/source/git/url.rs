@@ -46,6 +46,9 @@ pub(crate) enum Scheme {
     File,
 }
 
+/// The host of a repository that a `file://` URL names.
+pub(super) const THIS_MACHINE: &str = "this machine";
+
 /// Why a URL is not accepted. No message repeats the URL, which may hold a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(crate) enum UrlError {
@@ -82,8 +85,11 @@ impl UrlError {
             Self::Plain => "use https://",
             Self::Branch => "write URL#branch, such as https://example.org/team/skills.git#main",
             Self::Commit => "write URL@ and all 40 digits, as `git rev-parse HEAD` prints them",
-            Self::Character | Self::Option | Self::Scheme | Self::Host | Self::Path => {
-                "write it as https://example.org/team/skills.git; for a directory use SKILLS_DIR or --dir"
+            Self::Scheme => {
+                "write it as https://example.org/team/skills.git, ssh://git@example.org/team/skills.git, git@example.org:team/skills.git or file:///srv/skills.git; a folder is named by its path, with --dir PATH or `skills-mcp add PATH`"
+            }
+            Self::Character | Self::Option | Self::Host | Self::Path => {
+                "write it as https://example.org/team/skills.git; a folder is named by its path, with --dir PATH or `skills-mcp add PATH`"
             }
         }
     }
@@ -141,7 +147,7 @@ impl Remote {
 
     /// Its host, for messages.
     pub(super) fn host(&self) -> &str {
-        if self.authority.is_empty() { "this machine" } else { &self.authority }
+        if self.authority.is_empty() { THIS_MACHINE } else { &self.authority }
     }
 
     /// The name of its folder: the last part of the URL for people, and a digest that makes it unique.
