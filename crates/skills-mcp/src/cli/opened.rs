@@ -55,7 +55,7 @@ impl Opened<'_> {
         let dispatcher = Dispatcher::new(Arc::clone(&self.store), profile, runs, sink, telemetry);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         match runtime.block_on(dispatcher.call(ToolRequest::new(tool, arguments))) {
-            Ok(reply) => Ok(reply.text),
+            Ok(reply) => Ok(reply.text.to_string()),
             Err(
                 Refusal::Tool(message)
                 | Refusal::Plain(message)

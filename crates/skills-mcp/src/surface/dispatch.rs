@@ -456,7 +456,7 @@ mod tests {
             let ran = dispatcher.run(&advertised, call, Arguments::new(), turn).await;
             match number {
                 0 | 1 => assert!(matches!(ran, Err(Refusal::Internal(_))), "{ran:?}"),
-                _ => assert_eq!(ran.map(|reply| reply.text), Ok("still here".to_owned())),
+                _ => assert_eq!(ran.map(|reply| reply.text), Ok("still here".into())),
             }
         }
     }

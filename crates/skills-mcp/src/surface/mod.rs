@@ -146,8 +146,8 @@ impl Tool {
 /// What a tool answers.
 #[derive(Debug, Clone)]
 pub struct Reply {
-    /// One text block, enough to act on by itself.
-    pub text: String,
+    /// One text block, enough to act on by itself. Answers that are given again share it.
+    pub text: Arc<str>,
     /// The same for programs, where the tool has an output schema.
     pub structured: Option<Arc<RawValue>>,
     /// The text as a JSON string, where it was written as one before.
@@ -157,7 +157,7 @@ pub struct Reply {
 impl Reply {
     /// A text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), structured: None, encoded: None }
+        Self { text: text.into().into(), structured: None, encoded: None }
     }
 
     /// The same, ready to be sent several times.
@@ -188,7 +188,7 @@ impl Reply {
     fn structured(text: String, value: &impl serde::Serialize) -> Result<Self, Refusal> {
         let internal = |error: serde_json::Error| Refusal::Internal(error.to_string());
         let structured = serde_json::value::to_raw_value(value).map_err(internal)?;
-        Ok(Self { text, structured: Some(structured.into()), encoded: None })
+        Ok(Self { text: text.into(), structured: Some(structured.into()), encoded: None })
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn outcome(answer: Result<Reply, Refusal>) -> Result<ToolOutcome, Err
 /// The same as the SDK's type.
 pub(super) fn result(answer: Result<Reply, Refusal>) -> Result<CallToolResult, ErrorData> {
     let ToolOutcome { reply: Reply { text, structured, .. }, is_error } = outcome(answer)?;
-    let content = vec![ContentBlock::text(text)];
+    let content = vec![ContentBlock::text(&*text)];
     if is_error {
         return Ok(CallToolResult::error(content));
     }

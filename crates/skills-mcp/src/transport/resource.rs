@@ -104,7 +104,7 @@ impl Handler {
         let contents = if uri == STATS_URI && self.has_stats(&access) {
             let reply = self.call(STATS_TOOL, serde_json::Map::new(), context).await;
             let text = reply.map_err(encode::error)?.text;
-            ResourceContents::text(text, STATS_URI).with_mime_type(STATS_MIME_TYPE)
+            ResourceContents::text(&*text, STATS_URI).with_mime_type(STATS_MIME_TYPE)
         } else if self.publishes() {
             let read = move |skills: &Publication| skills.read(&uri);
             let read = self.dispatcher.publication(&access, &context.ct, read).await;

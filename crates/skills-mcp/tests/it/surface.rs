@@ -77,7 +77,7 @@ impl Calls {
     fn call(&self, tool: &str, arguments: &Value) -> Result<String, Refusal> {
         let request = ToolRequest::new(tool, arguments.as_object().unwrap().clone());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(self.dispatcher.call(request)).map(|reply| reply.text)
+        runtime.block_on(self.dispatcher.call(request)).map(|reply| reply.text.to_string())
     }
 
     /// The events since this was called last, their time and place checked and taken out.
