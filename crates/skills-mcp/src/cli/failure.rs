@@ -73,6 +73,7 @@ impl Failure {
     }
 
     /// What is wrong.
+    #[cfg(feature = "http")]
     pub(super) fn message(&self) -> &str {
         &self.message
     }

@@ -85,7 +85,7 @@ mod tests {
     fn e01_of_too_many_folders_those_that_are_gone_are_dropped() {
         let home = skills_testkit::Home::new();
         let gone: Vec<String> = (0..MAX_RECORDED_FOLDERS).map(|n| format!("/gone/{n}")).collect();
-        home.write(".skills-mcp/written-folders.json", &serde_json::to_string(&gone).unwrap());
+        home.write(".skills-mcp/written-folders.json", serde_json::to_string(&gone).unwrap());
         let written = WrittenFolders::new(Some(home.path()));
         written.record(home.path()).unwrap();
         assert_eq!(written.all(), [home.path()]);

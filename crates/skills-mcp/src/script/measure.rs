@@ -176,7 +176,12 @@ fn count_open_files(tree: &ProcessTree, folder: &str, held: &mut HeldFiles) {
             FileType::RegularFile if found.st_nlink == 0 => disk_bytes(&found),
             FileType::Socket => FULL_SOCKET_BYTES,
             FileType::Fifo => FULL_PIPE_BYTES,
-            _ => continue,
+            FileType::RegularFile
+            | FileType::Directory
+            | FileType::Symlink
+            | FileType::CharacterDevice
+            | FileType::BlockDevice
+            | FileType::Unknown => continue,
         };
         count(held, (found.st_dev, found.st_ino), kind, bytes);
     }
