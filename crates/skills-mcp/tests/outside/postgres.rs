@@ -135,7 +135,9 @@ fn c07_tables_of_an_older_program_are_brought_up_to_date_when_they_are_opened_to
     let cluster = Cluster::start(FLEETING);
     let mut events = read(&some(200, 15));
     // One client: then a count without it is the same count.
-    events.iter_mut().for_each(|event| event.client_name = Some("codex".into()));
+    for event in &mut events {
+        event.client_name = Some("codex".into());
+    }
     Runtime::new().unwrap().block_on(async {
         let address = Address::parse(&cluster.url()).unwrap();
         let archive = Archive::open(&address, Keep::default()).await.unwrap();
