@@ -212,7 +212,7 @@ fn limits(settings: &Settings) -> CheckLimits {
 /// The text files beside a skill.
 fn text_files(snapshot: &Snapshot, skill: &Skill) -> Vec<TextFile> {
     let paths = snapshot.catalog.files(skill).map(Folder::paths).unwrap_or_default();
-    // All of a source belongs to a bundle at its top; most of it is other skills.
+    // What lies in a source's top folder beside a bundle there is more often for the repository than for the skill.
     let is_top = skill.resources.as_ref().is_some_and(skills_core::relpath::RelPath::is_root);
     let others = paths.into_iter().filter(|path| !is_top && path.as_str() != skill.file.name());
     others
