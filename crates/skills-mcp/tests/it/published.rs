@@ -19,14 +19,14 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use skills_core::digest::hex;
-use skills_testkit::{Client, Home, eventually, files, wait_until};
+use skills_testkit::{Client, Home, TEST_TIMEOUT, eventually, files, wait_until};
 
 use crate::support::{
     ROOT_TREE, agents, bundle, doctored, install_plugins, server, sk, with_all_tools,
@@ -723,8 +723,14 @@ fn digests_and_bytes_agree_while_files_change() {
                 .collect(),
         )
     };
-    for round in 0..300 {
-        let uri = ["skill://pdf/SKILL.md", "skill://pdf/data.txt"][round % 2];
+    let started = Instant::now();
+    for uri in ["skill://pdf/SKILL.md", "skill://pdf/data.txt"].into_iter().cycle() {
+        // Beside other work most reads meet a writer.
+        if reads.len() >= 100 {
+            break;
+        }
+        let elapsed = started.elapsed();
+        assert!(elapsed < TEST_TIMEOUT, "{} reads, {busy} busy, {steady} steady", reads.len());
         let before = manifest(&mut client);
         let answer = client.request("resources/read", json!({"uri": uri}));
         let after = manifest(&mut client);
@@ -760,11 +766,6 @@ fn digests_and_bytes_agree_while_files_change() {
     {
         assert!(digests.is_subset(&written), "{uri}: a digest of nothing that was written");
     }
-    assert!(
-        reads.len() > 200,
-        "{} reads, {steady} between equal manifests, {busy} busy, {versions} versions",
-        reads.len()
-    );
     assert!(verify(&mut client) > 10);
 }
 

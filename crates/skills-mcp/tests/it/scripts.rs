@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::{Client, Home};
+use skills_testkit::{Client, Home, PROMPT_TIMEOUT, TEST_TIMEOUT};
 
 use crate::{
     support::{after, run as finished},
@@ -20,6 +20,9 @@ use crate::{
 fn plain(text: &str) -> Workshop {
     Workshop::new().script("scripts/x.sh", "", text)
 }
+
+/// A script begins within this time also beside other work.
+const BUSY_MACHINE: &str = "scripts.timeout_seconds=5";
 
 fn request(file: &str, args: &Value) -> Value {
     json!({"skill_path": "tool", "file": file, "args": args})
@@ -70,16 +73,16 @@ fn script_5_arguments_are_passed_as_variables_and_both_streams_captured() {
 
 #[test]
 fn script_8_the_timeout_is_respected_and_said() {
-    let shop = plain("echo partial; echo half >&2; sleep 30\n")
-        .set("scripts.timeout_seconds=1")
+    let shop = plain("echo partial; echo half >&2; sleep 300\n")
+        .set(BUSY_MACHINE)
         .set("scripts.grace_seconds=1");
     let started = Instant::now();
     let answer = shop.run("scripts/x.sh");
-    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    assert!(started.elapsed() < TEST_TIMEOUT, "{:?}", started.elapsed());
     assert_eq!((&answer["success"], &answer["exit_code"]), (&json!(false), &json!(137)));
     assert_eq!(answer["stdout"], "partial\n");
     assert_eq!(answer["stderr"], "half\n[skills-mcp] Script killed: timeout exceeded.");
-    assert!(answer["duration_ms"].as_u64().unwrap() >= 1000);
+    assert!(answer["duration_ms"].as_u64().unwrap() >= 5000);
 }
 
 #[test]
@@ -102,8 +105,8 @@ fn script_3_required_arguments_are_checked_before_a_run() {
 
 #[test]
 fn script_8_a_script_that_times_out_is_killed_and_what_it_said_is_returned() {
-    let shop = plain("echo first; echo second; sleep 30\n")
-        .set("scripts.timeout_seconds=1")
+    let shop = plain("echo first; echo second; sleep 300\n")
+        .set(BUSY_MACHINE)
         .set("scripts.grace_seconds=0");
     let answer = shop.run("scripts/x.sh");
     assert_eq!((&answer["stdout"], &answer["success"]), (&json!("first\nsecond\n"), &json!(false)));
@@ -397,7 +400,7 @@ fn x13_of_two_hundred_at_once_some_run_and_the_rest_hear_busy_and_nothing_leaks(
     // Somebody else is served meanwhile.
     let started = Instant::now();
     client.call("get_skill", &json!({"skill_path": "tool"}));
-    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    assert!(started.elapsed() < PROMPT_TIMEOUT, "{:?}", started.elapsed());
     let answers: Vec<Value> = asked.into_iter().map(|id| client.answer(id)).collect();
     let texts: Vec<&str> = answers
         .iter()
@@ -507,7 +510,7 @@ fn x07_a_script_that_leaves_a_daemon_on_its_pipe_is_answered_at_once_and_the_dae
     let mark = mark();
     let started = Instant::now();
     let answer = run(&mut shop.client(), "scripts/d.sh", &json!({"mark": mark}));
-    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    assert!(started.elapsed() < PROMPT_TIMEOUT, "{:?}", started.elapsed());
     assert_eq!((&answer["exit_code"], &answer["stdout"]), (&json!(0), &json!("left\n")));
     assert_eq!(marked(&mark), Vec::<String>::new());
 }
@@ -619,7 +622,7 @@ fn a_client_that_leaves_is_not_waited_for_and_its_script_ends() {
     client.ask("tools/call", json!({"name": "run_script", "arguments": arguments}));
     eventually("it runs", Duration::from_secs(5), || marked(&mark).len() >= 4);
     let (status, took, _) = client.close();
-    assert!(status.success() && took < Duration::from_secs(1), "{status} {took:?}");
+    assert!(status.success() && took < PROMPT_TIMEOUT, "{status} {took:?}");
     eventually("nobody is left", Duration::from_secs(1), || marked(&mark).is_empty());
 }
 
