@@ -95,7 +95,7 @@ impl Output {
         }
     }
 
-    /// The same after a first column: a head that is on the first line only.
+    /// A sentence beside a first column: a head that is on the first line only.
     pub(super) fn entry(&mut self, head: &str, width: usize, text: &str) {
         for line in entry(head, width, text, self.width) {
             self.line(line);
