@@ -8,27 +8,50 @@
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    ops::Deref,
     path::{Path, PathBuf},
 };
 
 /// So often a file may be moved away while this process waits for its lock.
 const MAX_LOCK_TRIES: usize = 1_000;
 
-/// A file of this name under an exclusive lock, which ends with it. It is made where there is none, with its folder.
-pub(crate) fn lock(path: &Path) -> io::Result<File> {
+/// A file under an exclusive lock, which ends when this value is dropped.
+///
+/// Closing the file would not always end it: a child that another thread is starting has a copy of every descriptor
+/// until it runs its program, and the lock lives as long as one copy.
+#[derive(Debug)]
+pub(crate) struct LockedFile(File);
+
+impl Deref for LockedFile {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        // If this fails, the lock ends when the last copy of the descriptor is closed.
+        let _ = self.0.unlock();
+    }
+}
+
+/// A file of this name under an exclusive lock. It is made where there is none, with its folder.
+pub(crate) fn lock(path: &Path) -> io::Result<LockedFile> {
     for _ in 0..MAX_LOCK_TRIES {
         let file = open_or_make(path)?;
         step();
         file.lock()?;
         if is_at(&file, path) {
-            return Ok(file);
+            return Ok(LockedFile(file));
         }
     }
     Err(io::ErrorKind::ResourceBusy.into())
 }
 
 /// The same for a file that is there; none where there is none.
-pub(crate) fn lock_existing(path: &Path) -> io::Result<Option<File>> {
+pub(crate) fn lock_existing(path: &Path) -> io::Result<Option<LockedFile>> {
     for _ in 0..MAX_LOCK_TRIES {
         let file = match options().open(path) {
             Ok(file) => file,
@@ -38,14 +61,14 @@ pub(crate) fn lock_existing(path: &Path) -> io::Result<Option<File>> {
         step();
         file.lock()?;
         if is_at(&file, path) {
-            return Ok(Some(file));
+            return Ok(Some(LockedFile(file)));
         }
     }
     Err(io::ErrorKind::ResourceBusy.into())
 }
 
 /// The same for a file that is there, and only if no other process has it.
-pub(crate) fn lock_if_free(path: &Path) -> io::Result<Option<File>> {
+pub(crate) fn lock_if_free(path: &Path) -> io::Result<Option<LockedFile>> {
     let file = match options().open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -55,7 +78,7 @@ pub(crate) fn lock_if_free(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// The same for a file that is only read, and may belong to another user.
-pub(crate) fn read_lock_if_free(path: &Path) -> io::Result<Option<File>> {
+pub(crate) fn read_lock_if_free(path: &Path) -> io::Result<Option<LockedFile>> {
     match File::open(path) {
         Ok(file) => try_lock(file, path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -64,13 +87,13 @@ pub(crate) fn read_lock_if_free(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// The same for a file that is made where there is none.
-pub(crate) fn make_and_lock_if_free(path: &Path) -> io::Result<Option<File>> {
+pub(crate) fn make_and_lock_if_free(path: &Path) -> io::Result<Option<LockedFile>> {
     try_lock(open_or_make(path)?, path)
 }
 
-fn try_lock(file: File, path: &Path) -> io::Result<Option<File>> {
+fn try_lock(file: File, path: &Path) -> io::Result<Option<LockedFile>> {
     match file.try_lock() {
-        Ok(()) => Ok(Some(file).filter(|file| is_at(file, path))),
+        Ok(()) => Ok(Some(LockedFile(file)).filter(|file| is_at(file, path))),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
     }
@@ -126,8 +149,9 @@ pub(crate) fn is_at(_: &File, path: &Path) -> bool {
     path.exists()
 }
 
-/// Appends whole lines with one write, all of them or none. The file is locked.
-pub(crate) fn append(file: &mut File, lines: &[u8]) -> io::Result<()> {
+/// Appends whole lines with one write, all of them or none.
+pub(crate) fn append(file: &LockedFile, lines: &[u8]) -> io::Result<()> {
+    let mut file: &File = file;
     let old = file.metadata()?.len();
     let mut torn = [b'\n'];
     if old > 0 {
@@ -247,3 +271,22 @@ fn step() {}
 
 #[cfg(test)]
 use crate::kill_points::step;
+
+#[cfg(test)]
+mod tests {
+    use skills_testkit::Home;
+
+    use super::*;
+
+    #[test]
+    fn a_lock_ends_although_a_child_that_is_being_started_has_a_copy_of_its_descriptor() {
+        let home = Home::new();
+        let path = home.path().join("journal.jsonl");
+        let held = lock(&path).unwrap();
+        let copy = held.try_clone().unwrap();
+        assert!(lock_if_free(&path).unwrap().is_none());
+        drop(held);
+        assert!(lock_if_free(&path).unwrap().is_some());
+        drop(copy);
+    }
+}

@@ -15,7 +15,7 @@ use skills_core::digest::hex;
 use uuid::Uuid;
 
 use super::{
-    disk,
+    disk::{self, LockedFile},
     lines::{JournalLine, JournalLines},
     state::SenderState,
 };
@@ -110,7 +110,7 @@ impl JournalFolder {
     }
 
     /// The right to send, for one process at a time; none while another has it.
-    pub(crate) fn turn(&self) -> io::Result<Option<File>> {
+    pub(crate) fn turn(&self) -> io::Result<Option<LockedFile>> {
         disk::make_and_lock_if_free(&self.path.join("analytics-sender.lock"))
     }
 
@@ -153,7 +153,7 @@ impl JournalFolder {
 
     /// The buffer as it is now, to be sent in place; none where there is nothing in it. Its size is taken under
     /// the lock, so up to there no line is cut. An empty one, left by a process that was killed, goes.
-    pub(crate) fn open_buffer(&self) -> io::Result<Option<(Segment, File)>> {
+    pub(crate) fn open_buffer(&self) -> io::Result<Option<(Segment, LockedFile)>> {
         let path = self.buffer();
         let Some(file) = disk::lock_existing(&path)? else { return Ok(None) };
         let bytes = file.metadata()?.len();
@@ -246,10 +246,10 @@ impl JournalFolder {
     /// Puts aside, for people to look at, what the endpoint will never take; the older half goes where it is too much.
     pub(crate) fn refuse(&self, lines: &[u8]) -> io::Result<()> {
         let path = self.refused();
-        let mut file = disk::lock(&path)?;
+        let file = disk::lock(&path)?;
         let more = u64::try_from(lines.len()).unwrap_or(u64::MAX);
         if file.metadata()?.len().saturating_add(more) <= self.limits.refused {
-            return disk::append(&mut file, lines);
+            return disk::append(&file, lines);
         }
         let old = disk::read(&path, self.limits.refused)?;
         let old: Vec<&[u8]> = old.split_inclusive(|byte| *byte == b'\n').collect();
@@ -263,7 +263,7 @@ impl JournalFolder {
 
 impl Segment {
     /// Opens it for sending; none where it has gone, or another process is removing it.
-    pub(crate) fn hold(&self) -> io::Result<Option<File>> {
+    pub(crate) fn hold(&self) -> io::Result<Option<LockedFile>> {
         disk::lock_if_free(&self.path)
     }
 
@@ -284,7 +284,7 @@ impl Segment {
     }
 
     /// How many of its events are unsent, with the right to remove it; none while another process has that.
-    fn counted(&self) -> io::Result<Option<(Trimmed, Option<File>)>> {
+    fn counted(&self) -> io::Result<Option<(Trimmed, Option<LockedFile>)>> {
         let unsent = self.bytes.saturating_sub(self.cursor());
         let held = match disk::read_lock_if_free(&self.path) {
             Ok(Some(held)) => held,

@@ -222,7 +222,7 @@ fn append(path: &Path, lines: &[u8], most: u64, aside: impl Fn() -> PathBuf) -> 
     let more = u64::try_from(lines.len()).unwrap_or(u64::MAX);
     let mut moved = false;
     loop {
-        let mut file = disk::lock(path)?;
+        let file = disk::lock(path)?;
         let there = file.metadata()?.len();
         if there > 0 && there.saturating_add(more) > most && !moved {
             disk::settle(path)?;
@@ -230,7 +230,7 @@ fn append(path: &Path, lines: &[u8], most: u64, aside: impl Fn() -> PathBuf) -> 
             moved = true;
             continue;
         }
-        disk::append(&mut file, lines)?;
+        disk::append(&file, lines)?;
         return Ok(moved);
     }
 }
@@ -256,7 +256,7 @@ mod tests {
 
     /// How many events there are in a file.
     fn events(path: &Path) -> u64 {
-        let Ok(Some(file)) = disk::lock_if_free(path) else { return 0 };
+        let Some(file) = disk::open(path).unwrap() else { return 0 };
         let mut lines = JournalLines::new(file, 0, u64::MAX).unwrap();
         let mut events = 0;
         while lines.next().unwrap().is_some() {
@@ -328,7 +328,7 @@ mod tests {
         let home = Home::new();
         let (mut writer, folder) = small(&home);
         let settings = settings(Some("http://127.0.0.1:9/x"));
-        disk::append(&mut disk::lock(&folder.buffer()).unwrap(), b"{\"type\":").unwrap();
+        disk::append(&disk::lock(&folder.buffer()).unwrap(), b"{\"type\":").unwrap();
         assert!(writer.write(&[feedback("x"), feedback("y")], &settings));
         let text = disk::read(&folder.buffer(), 1 << 20).unwrap();
         let text = String::from_utf8(text).unwrap();

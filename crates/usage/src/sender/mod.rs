@@ -19,7 +19,7 @@ use skills_http::client::HttpClient;
 
 use crate::{
     clock,
-    journal::{JournalFolder, Segment, SenderState},
+    journal::{JournalFolder, Segment, SenderState, disk::LockedFile},
 };
 
 /// The variable that holds the token for the endpoint.
@@ -173,7 +173,7 @@ impl Sender {
     }
 
     /// The oldest segment that no process is removing. One that cannot be opened, such as another user's, is passed over.
-    fn next(&mut self) -> io::Result<Option<(Segment, File)>> {
+    fn next(&mut self) -> io::Result<Option<(Segment, LockedFile)>> {
         for segment in self.folder.segments()? {
             match segment.hold() {
                 Ok(Some(file)) => return Ok(Some((segment, file))),
