@@ -44,7 +44,7 @@ use super::{
     order::Order,
     outcome::{CapturedOutput, Ending, MAX_MEMORY_BYTES, MAX_PROCESSES, MAX_THREADS},
     sandbox::{Enforced, SandboxDemand},
-    workspace,
+    workspace::WorkspaceLock,
 };
 use crate::removal;
 
@@ -85,7 +85,7 @@ async fn supervise() -> io::Result<()> {
         return Ok(());
     }
     let order: Order = serde_json::from_str(&line)?;
-    let _lock = order.workspace.as_deref().map(workspace::lock_shared).transpose()?;
+    let _lock = order.workspace.as_deref().map(WorkspaceLock::join).transpose()?;
     let mut signals = TerminationSignals::listen()?;
     // Before there is a namespace, after which this process can start no thread.
     let measured = order.workspace.clone().map(start_measuring);

@@ -36,7 +36,7 @@ const MAX_COPIED_BYTES: usize = 32 * 1024 * 1024;
 pub(super) struct Workspace {
     root: PathBuf,
     /// The server and its supervisor hold it while the run lives.
-    _lock: File,
+    _lock: WorkspaceLock,
     /// The script in it.
     pub(super) script: PathBuf,
     /// How many files of the skill's folder were not copied.
@@ -140,10 +140,10 @@ fn write_file(skill: &Path, path: &RelPath, bytes: &[u8]) -> io::Result<PathBuf>
 }
 
 /// Makes an empty folder and locks it. It gets its final name when the lock is held, so that no sweep finds it unlocked.
-fn make_locked_folder() -> io::Result<(PathBuf, File)> {
+fn make_locked_folder() -> io::Result<(PathBuf, WorkspaceLock)> {
     let folder = tempfile::Builder::new().prefix(UNLOCKED_PREFIX).tempdir()?;
     let path = folder.path().canonicalize()?;
-    let lock = lock_shared(&path)?;
+    let lock = WorkspaceLock::join(&path)?;
     let unlocked = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let root = path.with_file_name(unlocked.replacen(UNLOCKED_PREFIX, LOCKED_PREFIX, 1));
     fs::rename(&path, &root)?;
@@ -151,11 +151,23 @@ fn make_locked_folder() -> io::Result<(PathBuf, File)> {
     Ok((root, lock))
 }
 
-/// Joins the lock of a workspace until the file is dropped.
-pub(super) fn lock_shared(root: &Path) -> io::Result<File> {
-    let lock = fs::OpenOptions::new().create(true).append(true).open(root.join("lock"))?;
-    lock.try_lock_shared().map_err(io::Error::from)?;
-    Ok(lock)
+/// A share in the lock of a workspace, which ends when this value is dropped.
+#[derive(Debug)]
+pub(super) struct WorkspaceLock(File);
+
+impl WorkspaceLock {
+    pub(super) fn join(root: &Path) -> io::Result<Self> {
+        let lock = fs::OpenOptions::new().create(true).append(true).open(root.join("lock"))?;
+        lock.try_lock_shared().map_err(io::Error::from)?;
+        Ok(Self(lock))
+    }
+}
+
+impl Drop for WorkspaceLock {
+    fn drop(&mut self) {
+        // A child that another thread is starting has a copy of the descriptor, which would keep the lock for a moment.
+        let _ = self.0.unlock();
+    }
 }
 
 /// Removes the workspaces of runs whose server and supervisor are both gone, one after the other; a sentence about each that
@@ -252,13 +264,15 @@ mod tests {
         fs::create_dir(home.path().join("fifo")).unwrap();
         let fifo = std::process::Command::new("mkfifo").arg(home.path().join("fifo/lock")).status();
         assert!(fifo.unwrap().success());
-        let held = lock_shared(&home.path().join("free")).unwrap();
+        let held = WorkspaceLock::join(&home.path().join("free")).unwrap();
         assert!(!is_unlocked(&home.path().join("free")));
+        let copy = held.0.try_clone().unwrap();
         drop(held);
         for (folder, unlocked) in
             [("free", true), ("none", true), ("folder", false), ("linked", false), ("fifo", false)]
         {
             assert_eq!(is_unlocked(&home.path().join(folder)), unlocked, "{folder}");
         }
+        drop(copy);
     }
 }

@@ -447,7 +447,8 @@ fn p01_a_line_that_does_not_end_costs_no_memory() {
     let before = crate::hostile::memory_kib(client.pid(), "VmRSS");
     let answer = answer_to(&mut client, &vec![b'x'; 64 << 20]).unwrap();
     assert_eq!(code(&answer), Some(-32600), "{answer}");
-    let grown = crate::hostile::memory_kib(client.pid(), "VmHWM") - before;
+    // The kernel sums up the peak now and then, so that it may be a little below what was resident before.
+    let grown = crate::hostile::memory_kib(client.pid(), "VmHWM").saturating_sub(before);
     assert!(grown < 32 * 1024, "{grown} KiB");
 }
 

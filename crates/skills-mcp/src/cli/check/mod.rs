@@ -83,7 +83,7 @@ pub(super) fn run(context: &Context, options: &CheckOptions) -> Result<ExitCode,
     let opened = target.context.opened()?;
     if !opened.store.sources().iter().any(Directory::is_there) {
         return Err(Failure::usage(
-            "there is nothing to check: no source is named, and no agent's directory was found",
+            "there is nothing to check: no named source and no agent's directory is there",
             NO_SOURCE,
         ));
     }

@@ -50,7 +50,7 @@ pub(super) fn run(context: &Context, options: &ListOptions) -> Result<ExitCode, 
     let Opened { store, snapshot, .. } = opened;
     if !store.sources().iter().any(Directory::is_there) {
         return Err(Failure::usage(
-            "there are no skills to list: no source is named, and no agent's directory was found",
+            "there are no skills to list: no named source and no agent's directory is there",
             NO_SOURCE,
         ));
     }

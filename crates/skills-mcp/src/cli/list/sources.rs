@@ -33,7 +33,7 @@ pub(super) fn print(opened: &Opened<'_>, as_json: bool) -> Result<(), Failure> {
         return Ok(());
     }
     if rows.is_empty() {
-        out.sentence("", &format!("There is no source: {NO_SOURCE}"));
+        out.sentence("", &format!("No source is there: {NO_SOURCE}"));
     }
     for SourceRow { name, place, commit, origin, skills } in rows {
         let skills = counted(skills, "skill");

@@ -34,18 +34,22 @@ impl RepositoryLock {
 
 /// Marks a generation as in use until this process ends or drops it.
 #[derive(Debug)]
-pub(super) struct GenerationLease {
-    #[expect(dead_code, reason = "holds the lock by being open")]
-    file: File,
-}
+pub(super) struct GenerationLease(File);
 
 impl GenerationLease {
     /// Where the disk has no locks, no generation is removed either, since that takes a lock.
     pub(super) fn take(path: &Path) -> io::Result<Self> {
         let file = open_lock_file(path)?;
         match file.try_lock_shared() {
-            Ok(()) | Err(TryLockError::Error(_)) => Ok(Self { file }),
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(Self(file)),
             Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
         }
+    }
+}
+
+impl Drop for GenerationLease {
+    fn drop(&mut self) {
+        // A child that another thread is starting has a copy of the descriptor, which would keep the lock for a moment.
+        let _ = self.0.unlock();
     }
 }
