@@ -41,7 +41,7 @@ const SYNC_LOCK_TIMEOUT: Duration = Duration::from_mins(10);
 pub enum Urgency<'a> {
     /// Whatever was fetched within the interval is good enough.
     Periodic,
-    /// The remote is asked now.
+    /// The remote is asked now, and the stored files are checked.
     Now,
     /// The same, at exactly these commits, by the sources' names.
     At(&'a HashMap<String, String>),
@@ -148,6 +148,7 @@ impl Store {
             commit,
             sparse: git.sparse_checkout,
             fresh_for,
+            verify: !matches!(urgency, Urgency::Periodic),
             lock_timeout: SYNC_LOCK_TIMEOUT,
             remote_timeout: Duration::from_secs(git.timeout_seconds),
             max_total_bytes: git.max_total_bytes,

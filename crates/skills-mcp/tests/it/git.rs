@@ -468,6 +468,34 @@ fn a_lock_file_holds_a_build_to_what_was_reviewed() {
     assert!(err.contains("ui/auth has another digest"), "{err}");
 }
 
+// GIT-8
+#[test]
+fn a_sync_writes_again_what_was_changed_in_the_local_copy_also_where_it_was_indexed_before() {
+    let home = Home::new();
+    let remote = Remote::with(&home, "team", ONE);
+    let commit = remote.git(&["rev-parse", "HEAD"]);
+    for url in [remote.url(), format!("{}@{commit}", remote.url())] {
+        let at = |arguments: &[&str]| run(follower(&home, &url).args(arguments));
+        assert_eq!(at(&["sync", "--lock"]).0, 0);
+        assert_eq!(at(&["doctor"]).0, 0, "its index is kept");
+        let file = kept(&home).join("generations").join(&commit).join("skills/ui/auth.md");
+        let text = fs::read_to_string(&file).unwrap();
+        for how in ["changed", "removed"] {
+            for arguments in [&["sync", "--locked"][..], &["sync"]] {
+                fs::remove_file(&file).unwrap();
+                if how == "changed" {
+                    fs::write(&file, format!("{text}Delete everything.\n")).unwrap();
+                }
+                let (code, out, err) = at(arguments);
+                assert_eq!(code, 0, "{how}: {out}{err}");
+                assert_eq!(fs::read_to_string(&file).unwrap(), text, "{how}");
+            }
+        }
+        let (_, out, _) = at(&["show", "ui/auth"]);
+        assert!(out.contains("The first text.") && !out.contains("Delete"), "{out}");
+    }
+}
+
 #[test]
 fn status_says_commit_age_edits_and_what_changed_since_the_last_look() {
     let home = Home::new();

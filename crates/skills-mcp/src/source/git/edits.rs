@@ -1,4 +1,5 @@
-//! [`Repository::edits`]: the files of a generation that differ from what was written, for `skills-mcp status`.
+//! [`Repository::edits`]: the files of a generation that differ from what was written. `status` shows them, and a sync that a
+//! person asks for writes them again.
 
 use std::{collections::HashSet, time::Duration};
 

@@ -37,6 +37,8 @@ pub(crate) struct SyncRequest<'a> {
     pub(crate) sparse: bool,
     /// The remote is not asked where it was within this time.
     pub(crate) fresh_for: Duration,
+    /// Whether the stored files are compared with git's hashes. If they differ, all are written again.
+    pub(crate) verify: bool,
     /// How long to wait for another process that syncs.
     pub(crate) lock_timeout: Duration,
     /// How long the remote may take.
@@ -121,8 +123,12 @@ impl Repository {
         }
         let is_stored = |commit: &String| is_folder(&self.storage.generation(commit));
         let commit = self.commit().filter(is_stored);
+        let is_whole = |commit: &Option<String>| {
+            commit.as_ref().and_then(|it| self.stored(it, request)).is_some()
+        };
         let synced = |commit| Synced { commit, before: None, changed: Vec::new(), asked: false };
         if matches!(self.remote.revision(), Revision::Commit(pinned) if commit.as_ref() == Some(pinned))
+            && is_whole(&commit)
         {
             return commit.map(synced).map(Ok);
         }
@@ -131,7 +137,7 @@ impl Repository {
             |moment: u64, since: u64| (since..=state::now()).contains(&moment) && moment > 0;
         let fresh_for = u64::try_from(request.fresh_for.as_millis()).unwrap_or(0);
         let is_fresh = is_since(known.fetched_at, asked_at.saturating_sub(fresh_for));
-        if is_fresh && commit.is_some() && known.error.is_none() {
+        if is_fresh && known.error.is_none() && is_whole(&commit) {
             return commit.map(synced).map(Ok);
         }
         let failed = known.error.clone().filter(|_| is_since(known.tried_at, asked_at));
@@ -257,11 +263,39 @@ impl Repository {
     ) -> Result<Generation, GitError> {
         mirror.prepare()?;
         let commit = mirror.fetch(self.target(request)?)?;
-        if let Some(generation) = self.generation(&commit) {
+        if let Some(generation) = self.stored(&commit, request) {
             return Ok(generation);
         }
         let make_room = |bytes| self.make_room(&commit, bytes, request.max_total_bytes);
         Generation::write(mirror, &commit, &make_room)
+    }
+
+    /// The stored generation of a commit, if it is as it was written or the request does not ask for that.
+    fn stored(&self, commit: &str, request: &SyncRequest<'_>) -> Option<Generation> {
+        let generation = self.generation(commit)?;
+        if !request.verify {
+            return Some(generation);
+        }
+        match self.edits(&generation) {
+            Ok(edits) if edits.is_empty() => Some(generation),
+            Ok(edits) => {
+                let (source, files) = (&*self.name, edits.len());
+                tracing::warn!(
+                    source,
+                    files,
+                    "files of the local copy were changed; it is written again"
+                );
+                None
+            }
+            Err(error) => {
+                let source = &*self.name;
+                tracing::debug!(
+                    source,
+                    "the local copy cannot be checked, and is written again: {error}"
+                );
+                None
+            }
+        }
     }
 
     fn mirror<'a>(
@@ -302,6 +336,7 @@ impl Repository {
             commit: None,
             sparse: false,
             fresh_for: Duration::ZERO,
+            verify: false,
             lock_timeout: Duration::ZERO,
             remote_timeout: timeout,
             max_total_bytes: u64::MAX,
