@@ -43,6 +43,11 @@ pub(crate) fn is_folder(path: &Path) -> bool {
     path.is_dir()
 }
 
+/// Why a folder cannot be listed.
+pub(crate) fn listing_error(path: &Path) -> Option<io::Error> {
+    path.read_dir().err()
+}
+
 /// Whether a path is a symbolic link.
 pub(crate) fn is_link(path: &Path) -> bool {
     path.is_symlink()

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use skills_core::catalog::Skill;
 
-use super::{Context, Failure, output::safe};
+use super::{Context, Failure, NO_SOURCE, output::safe};
 use crate::{
     event::Sink,
     script::Runs,
+    source::Directory,
     store::{Snapshot, Store},
     surface::{ClientChoice, Dispatcher, Refusal, ServerProfile, ToolRequest, ToolSet, ToolSets},
     telemetry::Telemetry,
@@ -22,6 +23,15 @@ pub(super) struct Opened<'a> {
 }
 
 impl Opened<'_> {
+    /// That there is a source. `nothing` says what cannot be done without one.
+    pub(super) fn expect_source(&self, nothing: &str) -> Result<(), Failure> {
+        if self.store.sources().iter().any(Directory::is_there) {
+            return Ok(());
+        }
+        let why = format!("{nothing}: no named source and no agent's directory is there");
+        Err(Failure::usage(why, NO_SOURCE))
+    }
+
     /// The skill of this name.
     pub(super) fn skill(&self, name: &str) -> Result<&Skill, Failure> {
         let catalog = &self.snapshot.catalog;

@@ -109,6 +109,9 @@ impl RepositoryStatus {
             (Some(Ok(head)), commit) if head == commit => {
                 "the remote is at the same commit".to_owned()
             }
+            (Some(Ok(Some(head))), _) if self.trouble.is_some() => {
+                format!("the remote is at {}", short(head))
+            }
             (Some(Ok(Some(head))), _) => {
                 format!("the remote is at {}; `skills-mcp sync` takes it", short(head))
             }

@@ -44,6 +44,9 @@ impl TryOutOptions {
 
 pub(super) fn run(context: &Context, options: &TryOutOptions) -> Result<ExitCode, Failure> {
     let opened = context.opened()?;
+    if !options.json {
+        opened.expect_source("there are no skills to search")?;
+    }
     learn_now(&context.environment, &opened.store);
     let snapshot = opened.store.known().unwrap_or(opened.snapshot);
     let expected = options.expect.as_deref().map(|path| expected(&snapshot, options, path));

@@ -13,7 +13,7 @@ use super::{
     source_list::{ListedPlace, SourceList},
     source_name::{github_url, is_agents_name, name_of, name_of_url},
 };
-use crate::paths::{is_folder, real_path, real_path_or_same};
+use crate::paths::{is_folder, listing_error, real_path, real_path_or_same};
 
 /// A directory that the operator named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +83,8 @@ pub struct NamedSources {
     pub project: Option<ProjectFile>,
     /// What the operator should know of these files.
     pub notices: Vec<String>,
-    /// The directories of the user's files that are not there. They are left out, and the other sources are served.
+    /// The directories of the user's files that are not there or cannot be read. They are left out, and the other sources are
+    /// served.
     pub left_out: Vec<PathBuf>,
 }
 
@@ -347,10 +348,13 @@ fn candidates_of(file: &Path, list: &SourceList, project: Option<&Path>) -> Vec<
     list.entries.iter().map(candidate).collect()
 }
 
-/// Why a source in this directory is left out: it is not there.
+/// Why a source in this directory is left out: it is not there, or cannot be read.
 fn absent(path: &Path) -> Option<String> {
     match real_path(path) {
-        Some(real) if is_folder(&real) => None,
+        Some(real) if is_folder(&real) => {
+            let error = listing_error(&real)?;
+            Some(format!("{} cannot be read ({error}), so it is left out", real.display()))
+        }
         Some(real) => Some(format!("{} is no directory, so it is left out", real.display())),
         None => Some(format!("there is no directory {}, so it is left out", path.display())),
     }

@@ -141,7 +141,11 @@ fn write_file(skill: &Path, path: &RelPath, bytes: &[u8]) -> io::Result<PathBuf>
 
 /// Makes an empty folder and locks it. It gets its final name when the lock is held, so that no sweep finds it unlocked.
 fn make_locked_folder() -> io::Result<(PathBuf, WorkspaceLock)> {
-    let folder = tempfile::Builder::new().prefix(UNLOCKED_PREFIX).tempdir()?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(UNLOCKED_PREFIX);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    let folder = builder.tempdir()?;
     let path = folder.path().canonicalize()?;
     let lock = WorkspaceLock::join(&path)?;
     let unlocked = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -252,6 +256,15 @@ mod tests {
     use skills_testkit::Home;
 
     use super::*;
+
+    #[test]
+    fn only_its_owner_may_open_a_workspace() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let (root, _lock) = make_locked_folder().unwrap();
+        assert_eq!(fs::metadata(&root).unwrap().permissions().mode() & 0o777, 0o700);
+        fs::remove_dir_all(root).unwrap();
+    }
 
     #[test]
     fn a_workspace_is_unlocked_where_its_lock_is_missing_or_a_free_file() {

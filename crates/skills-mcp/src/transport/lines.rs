@@ -280,12 +280,14 @@ pub(super) fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Problem>
         let message = "a message is one JSON object a line; batches are not supported";
         return Err(Box::new((ErrorData::invalid_request(message, None), None)));
     };
-    let has_method = object.contains_key("method");
+    let has = |key: &str| object.contains_key(key);
+    let is_notification = has("method") && !has("id");
+    let is_response = !has("method") && (has("result") || has("error"));
     let id = object.get("id").cloned();
     match serde_json::from_value(value) {
         Ok(message) => Ok(Some(message)),
         // A notification we do not know, or a stray response: neither has an answer.
-        Err(_) if id.is_none() || !has_method => Ok(None),
+        Err(_) if is_notification || is_response => Ok(None),
         Err(error) => {
             let id = id.and_then(|id| serde_json::from_value::<RequestId>(id).ok());
             Err(Box::new((
@@ -316,6 +318,11 @@ mod tests {
             let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}");
             assert_eq!(code(line.as_bytes()), Some(-32600), "{id}");
         }
+        for line in ["{}", "{\"a\":1}", "{\"jsonrpc\":\"2.0\"}"] {
+            assert_eq!(code(line.as_bytes()), Some(-32600), "{line}");
+        }
+        let (_, id) = *read(b"{\"jsonrpc\":\"2.0\",\"id\":1}").unwrap_err();
+        assert_eq!(id, Some(RequestId::Number(1)), "its sender waits for an answer");
     }
 
     #[test]

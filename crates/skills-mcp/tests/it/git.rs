@@ -497,6 +497,25 @@ fn a_sync_writes_again_what_was_changed_in_the_local_copy_also_where_it_was_inde
 }
 
 #[test]
+fn doctor_and_status_say_that_the_last_sync_failed_although_skills_are_served() {
+    let home = Home::new();
+    let remote = Remote::with(&home, "team", ONE);
+    let at = |arguments: &[&str]| run(follower(&home, &remote.url()).args(arguments));
+    assert_eq!(at(&["sync"]).0, 0);
+    assert_eq!(at(&["doctor"]).0, 0);
+    remote.commit("//- config.yaml\nmatching: [\n");
+    assert_eq!(at(&["sync"]).0, 1);
+    let (code, out, err) = at(&["doctor", "--json"]);
+    assert_eq!(code, 1, "{out}{err}");
+    let doctor: Value = serde_json::from_str(&out).unwrap();
+    assert!(doctor["warnings"].to_string().contains("the last sync of"), "{doctor}");
+    assert!(doctor["next"].as_str().unwrap().ends_with(" sync"), "{doctor}");
+    assert_eq!(doctor["sources"][0]["skills"], 1);
+    let (_, out, _) = at(&["status"]);
+    assert!(out.contains("failed") && !out.contains("`skills-mcp sync` takes it"), "{out}");
+}
+
+#[test]
 fn status_says_commit_age_edits_and_what_changed_since_the_last_look() {
     let home = Home::new();
     let remote = Remote::with(&home, "team", ONE);

@@ -12,7 +12,7 @@ use skills_testkit::{Client, Home, Remote};
 
 use crate::{
     sandbox::without_calls,
-    support::{agents, bundle, eventually, on_terminal, run, skill},
+    support::{agents, bundle, eventually, on_terminal, ordinary, run, skill},
 };
 
 const USER_FILE: &str = ".config/skills-mcp/config.yaml";
@@ -184,6 +184,39 @@ fn a_folder_of_the_users_file_that_is_gone_takes_no_other_source_away() {
     home.write(USER_FILE, "sources:\n  - dir: ~/gone\n");
     home.write(".claude/skills/pdf/SKILL.md", bundle("pdf", "Reads PDF files", "Use red."));
     assert_eq!(names(&home), Vec::<String>::new());
+}
+
+// SOURCE-8
+#[test]
+fn a_folder_of_the_users_file_that_cannot_be_read_is_a_problem_that_is_named() {
+    let home = home();
+    home.write(USER_FILE, "sources:\n  - dir: ~/team/skills\n");
+    let team = home.path().join("team/skills");
+    fs::set_permissions(&team, fs::Permissions::from_mode(0o000)).unwrap();
+    let as_ordinary = |arguments: &[&str]| run(&mut ordinary(&home, command(&home, arguments)));
+    let (code, _, err) = as_ordinary(&["list"]);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("config.yaml:2: ") && err.contains("cannot be read"), "{err}");
+    let (code, out, err) = as_ordinary(&["doctor", "--json"]);
+    assert_eq!(code, 1, "{out}{err}");
+    let doctor: Value = serde_json::from_str(&out).unwrap();
+    assert!(doctor["warnings"].to_string().contains("cannot be read"), "{doctor}");
+    assert_eq!(doctor["next"], format!("chmod u+rx {}", team.display()));
+    fs::set_permissions(&team, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn without_a_source_a_command_says_so_and_a_part_that_is_not_there_is_one_error_in_every_format() {
+    let home = home();
+    for arguments in [&["list"][..], &["try", "draw", "a", "heron"], &["check"]] {
+        let err = failed(&home, arguments, 2);
+        assert!(err.contains("no named source and no agent's directory is there"), "{err}");
+    }
+    home.write(USER_FILE, "sources:\n  - dir: ~/team/skills\n");
+    for arguments in [&["list", "hern"][..], &["list", "hern", "--json"]] {
+        let err = failed(&home, arguments, 2);
+        assert!(err.contains("there is no `hern`") && err.contains("heron"), "{err}");
+    }
 }
 
 // SOURCE-11

@@ -18,7 +18,7 @@ use skills_core::diagnostic::{Code, Severity};
 use target::CheckTarget;
 
 use super::{
-    Context, Failure, NO_SOURCE, Opened, Output, finding,
+    Context, Failure, Opened, Output, finding,
     output::{bold, counted, dim, safe},
     report::{
         github,
@@ -27,7 +27,6 @@ use super::{
     },
 };
 use crate::{
-    source::Directory,
     store::{Cause, keep},
     transport::signal,
 };
@@ -81,12 +80,7 @@ pub(super) fn run(context: &Context, options: &CheckOptions) -> Result<ExitCode,
     }
     let target = CheckTarget::of(context, options.path.as_deref())?;
     let opened = target.context.opened()?;
-    if !opened.store.sources().iter().any(Directory::is_there) {
-        return Err(Failure::usage(
-            "there is nothing to check: no named source and no agent's directory is there",
-            NO_SOURCE,
-        ));
-    }
+    opened.expect_source("there is nothing to check")?;
     if options.watch {
         return watched(&mut out, &opened, &target, options);
     }

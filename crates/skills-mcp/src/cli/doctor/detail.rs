@@ -54,7 +54,7 @@ impl Examined {
         out.line(format!("{} {}", bold("skills-mcp"), version::VERSION));
         out.heading("Sources");
         if !self.store.sources().iter().any(Directory::is_there) {
-            out.line("  none; there is no directory at");
+            out.line("  none; no directory can be read at");
             self.setup.looked_in.iter().for_each(|path| out.line(format!("    {}", safe(path))));
             out.sentence("  ", NO_SOURCE);
         }

@@ -26,6 +26,7 @@ impl Examined {
     pub(super) fn json(&self) -> Value {
         let snapshot = &self.refreshed.snapshot;
         let Verdict { sentence, next } = Verdict::of(&self.setup);
+        let unfetched = self.setup.unfetched.iter().map(|(why, _)| why);
         let source = |(number, source): (usize, Directory)| {
             let path = source.path().to_string_lossy();
             json!({"name": &**source.name(), "path": path, "skills": skills_of(snapshot, number)})
@@ -44,7 +45,7 @@ impl Examined {
             "git": self.git.as_ref().ok(),
             "left_behind": self.left_behind,
             "analytics": self.analytics,
-            "warnings": self.warnings,
+            "warnings": unfetched.chain(&self.warnings).collect::<Vec<_>>(),
             "trust": trust::all(&self.store, None).iter().map(Asking::json).collect::<Vec<_>>(),
             "diagnostics": snapshot.diagnostics().iter().map(|found| diagnostic_json(snapshot, found)).collect::<Vec<_>>(),
             "protocol": self.tried.iter().map(tried_json).collect::<Vec<_>>(),

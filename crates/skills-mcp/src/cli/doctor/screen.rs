@@ -52,7 +52,7 @@ pub(super) fn lines(setup: &SetupState, examined: Option<&Examined>, width: usiz
 fn places(setup: &SetupState, width: usize) -> Vec<String> {
     let mut lines = vec![String::new(), heading("Skills")];
     if setup.places.is_empty() {
-        lines.push("  none; there is no directory at".to_owned());
+        lines.push("  none; no directory can be read at".to_owned());
         let shown = setup.looked_in.iter().take(MAX_SCREEN_LINES / 2);
         lines.extend(shown.map(|path| format!("    {}", safe(path))));
         lines.extend(entry("", 0, NO_SOURCE, width));

@@ -2,7 +2,10 @@
 //!
 //! Not here: how it is worded, and starting a server.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use skills_core::diagnostic::{Diagnostic, Severity};
 
@@ -26,7 +29,7 @@ pub(in crate::cli) struct SetupState {
     pub(super) command: String,
     pub(super) skills: usize,
     pub(super) places: Vec<ServedPlace>,
-    /// The directories that were looked for, where none of them is there.
+    /// The directories that were looked for, where none of them can be read.
     pub(super) looked_in: Vec<String>,
     /// Errors and warnings of the content, the worst first; each with its place and its message.
     pub(super) problems: Vec<SetupProblem>,
@@ -36,9 +39,9 @@ pub(in crate::cli) struct SetupState {
     pub(super) broken: usize,
     /// What else the operator should know, in sentences.
     pub(super) remarks: Vec<String>,
-    /// Why a repository that was never fetched could not be fetched, and the way out.
+    /// Why a repository could not be fetched when that was last tried, and the way out.
     pub(super) unfetched: Option<(String, Option<String>)>,
-    /// The directories of the user's file that are not there.
+    /// The directories of the user's file that are not there or cannot be read.
     pub(super) left_out: Vec<String>,
     /// Whether the project's file names sources that wait for the operator's yes.
     pub(super) project_waits: bool,
@@ -92,8 +95,10 @@ impl SetupState {
             places: places(&sources, snapshot, home),
             looked_in: sources
                 .iter()
+                .map(Directory::path)
+                .chain(named.left_out.iter().map(PathBuf::as_path))
                 .filter(|_| !is_there)
-                .map(|source| short_path(&source.path().display().to_string(), home))
+                .map(|path| short_path(&path.display().to_string(), home))
                 .collect(),
             notes: all.len() - worth_a_line(&all).count(),
             broken: broken.len(),
@@ -102,7 +107,7 @@ impl SetupState {
                 .into_iter()
                 .chain(clients.iter().flat_map(|client| client.unread.clone()))
                 .collect(),
-            unfetched: fetched.err().map(Failure::into_parts),
+            unfetched: fetched.err().map(Failure::into_parts).or_else(|| unsynced(store)),
             left_out: named.left_out.iter().map(|path| path.display().to_string()).collect(),
             project_waits: named.project.is_some_and(|project| project.waits()),
             failure: None,
@@ -121,6 +126,15 @@ impl SetupState {
         let works = self.failure.is_none() && self.unfetched.is_none() && self.left_out.is_empty();
         works && self.broken == 0 && (self.skills > 0 || self.looked_in.is_empty())
     }
+}
+
+/// Why the last sync of a repository failed. What was fetched before is served on.
+fn unsynced(store: &Store) -> Option<(String, Option<String>)> {
+    store.repositories().find_map(|(_, _, repository)| {
+        let (error, hint) = repository.state().error?;
+        let what = format!("the last sync of {} failed: {error}", repository.remote());
+        Some((what, Some(hint)))
+    })
 }
 
 /// What to type to start the program as it was called, as far as flags name sources.

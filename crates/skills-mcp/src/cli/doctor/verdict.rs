@@ -1,10 +1,12 @@
 //! The verdict of `doctor` in a sentence or two, and the one command to type next.
 
+use std::path::Path;
+
 use super::{
     clients::{ClientState, Connection},
     setup::{SetupState, quoted},
 };
-use crate::cli::output::counted;
+use crate::{cli::output::counted, paths::exists};
 
 /// What it comes to.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,7 +31,7 @@ fn served(setup: &SetupState) -> String {
     if setup.skills == 0 {
         let why = match (&setup.unfetched, setup.broken) {
             (Some(_), _) => "the repository was not fetched",
-            (None, 0) if setup.places.is_empty() => "none of the places above is there",
+            (None, 0) if setup.places.is_empty() => "none of the places above can be read",
             (None, 0) => "the places above have none",
             (None, _) => "every file is broken",
         };
@@ -93,13 +95,24 @@ fn next(setup: &SetupState) -> String {
     let with_sources = |rest: &str| format!("{} {rest}", setup.command);
     let connect = |client: &ClientState| with_sources(&format!("connect {}", client.id));
     if let Some(path) = setup.left_out.first() {
-        return format!("{} remove {}", setup.typed, quoted(path));
+        // One that is there cannot be read.
+        let (typed, shown) = (&setup.typed, quoted(path));
+        let is_there = exists(Path::new(path));
+        return if is_there {
+            format!("chmod u+rx {shown}")
+        } else {
+            format!("{typed} remove {shown}")
+        };
+    }
+    if setup.unfetched.is_some() {
+        return with_sources("sync");
     }
     if setup.skills == 0 && setup.broken == 0 {
-        return match setup.unfetched {
-            Some(_) => with_sources("sync"),
-            None if setup.project_waits => format!("{} trust", setup.typed),
-            None => format!("{} init my-skills", setup.typed),
+        let typed = &setup.typed;
+        return if setup.project_waits {
+            format!("{typed} trust")
+        } else {
+            format!("{typed} init my-skills")
         };
     }
     if setup.failure.is_some() {

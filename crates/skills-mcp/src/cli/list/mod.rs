@@ -11,14 +11,11 @@ use skills_core::{
 };
 
 use super::{
-    Context, Failure, NO_SOURCE, Output, finding,
+    Context, Failure, Output, finding,
     opened::Opened,
     output::{bold, counted, dim, fitted, safe, with_other_name},
 };
-use crate::{
-    source::Directory,
-    store::{Snapshot, Store},
-};
+use crate::store::{Snapshot, Store};
 
 #[derive(clap::Args)]
 pub(super) struct ListOptions {
@@ -42,22 +39,10 @@ pub(super) fn run(context: &Context, options: &ListOptions) -> Result<ExitCode, 
         sources::print(&opened, options.json)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if options.json && !options.all {
-        let path = options.path.iter().map(|path| ("path".to_owned(), json!(path)));
-        out.json_text(&opened.call("list_skills", path.collect())?);
-        return Ok(ExitCode::SUCCESS);
+    if !options.json {
+        opened.expect_source("there are no skills to list")?;
     }
-    let Opened { store, snapshot, .. } = opened;
-    if !store.sources().iter().any(Directory::is_there) {
-        return Err(Failure::usage(
-            "there are no skills to list: no named source and no agent's directory is there",
-            NO_SOURCE,
-        ));
-    }
-    if options.json {
-        out.json(&all_json(&snapshot));
-        return Ok(ExitCode::SUCCESS);
-    }
+    let Opened { store, snapshot, .. } = &opened;
     let asked = options.path.as_deref().unwrap_or("");
     let tree = snapshot.catalog.subtree(asked).ok_or_else(|| {
         let near = snapshot.catalog.near(asked).join(", ");
@@ -68,9 +53,18 @@ pub(super) fn run(context: &Context, options: &ListOptions) -> Result<ExitCode, 
         };
         Failure::usage(format!("there is no `{}`", safe(asked)), hint)
     })?;
+    if options.json {
+        if options.all {
+            out.json(&all_json(snapshot));
+        } else {
+            let path = options.path.iter().map(|path| ("path".to_owned(), json!(path)));
+            out.json_text(&opened.call("list_skills", path.collect())?);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let column = widest(&tree, 0).min(out.width / 2) + 2;
     let drawing = Drawing { column, width: out.width };
-    let title = title(&store, &tree);
+    let title = title(store, &tree);
     out.line(format!("{}  {}", bold(&title), dim(&counted(tree.count(), "skill"))));
     if let Some(skill) = tree.skill {
         out.line(dim(&fitted(&skill.fields().description, out.width)));
@@ -80,7 +74,7 @@ pub(super) fn run(context: &Context, options: &ListOptions) -> Result<ExitCode, 
         out.line(dim("no skills yet: add a folder with a SKILL.md, or a .md file with keywords"));
     }
     if options.all {
-        not_served(&mut out, &snapshot);
+        not_served(&mut out, snapshot);
         return Ok(ExitCode::SUCCESS);
     }
     let problems = snapshot.count(Severity::Error) + snapshot.count(Severity::Warning);

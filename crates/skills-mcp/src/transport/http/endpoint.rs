@@ -117,6 +117,10 @@ impl McpEndpoint {
         }
         let message = match lines::read(&body) {
             Ok(Some(message)) => message,
+            Ok(None) if body.trim_ascii().is_empty() => {
+                let error = ErrorData::parse_error("the body is empty", None);
+                return Err(json_rpc_error(StatusCode::BAD_REQUEST, error, None));
+            }
             Ok(None) => return Ok(StatusCode::ACCEPTED.into_response()),
             Err(problem) => {
                 let (error, id) = *problem;
