@@ -1,13 +1,16 @@
 //! Which files belong to a skill: those of its folder, without what is another's.
 //!
 //! Everything below a bundle's folder belongs to it, with two exceptions. A bundle at the top of a source takes nothing from the
-//! skills beside it, and a bundle has no file of another that its caller may not see. Every list of a skill's files comes from
-//! here. Not here: which of a tree skill's files are served (those that it declares).
+//! skills beside it, and a bundle has no file of another that its caller may not see. A skill that cannot be read because of a
+//! mistake in it keeps its files: the mistake must not show them to others. Every list of a skill's files comes from here. Not here: which of a tree skill's files are served (those that it declares).
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::{Catalog, Folder, Skill, SkillKind, path::INDEX, skill::ByPlace};
+use super::{Catalog, Folder, Skill, SkillKind, layout::Role, path::INDEX, skill::ByPlace};
 use crate::{relpath::RelPath, sorted::Sorted};
+
+/// Files at the top of a source that are the source's own, whatever skill is there.
+const SETTINGS_FILES: [&str; 2] = ["config.yaml", "routing.yaml"];
 
 impl Catalog {
     /// The folder of a skill's own files.
@@ -35,21 +38,48 @@ impl Catalog {
         };
         let of_source = self.by_place.matching(|other| other.0.source.cmp(&source));
         let others = of_source.map(|other| &*other.0).filter(|other| other.id != bundle.id);
-        let left_out: HashSet<RelPath> = others.flat_map(|other| self.places_of(other)).collect();
-        let folder = self.listed(source, &top.1).filter(|_| !left_out.is_empty());
-        if let Some(own) = folder.map(|folder| Arc::new(folder.without(&left_out))) {
+        let skills =
+            others.map(|it| self.places_of(source, it.kind, &it.file, it.resources.clone()));
+        let broken = self.broken_skills(source).filter(|(_, _, folder)| !folder.is_root());
+        let broken = broken.map(|(kind, file, folder)| {
+            let folder = Some(folder).filter(|folder| self.listed(source, folder).is_some());
+            self.places_of(source, kind, file, folder)
+        });
+        let settings = SETTINGS_FILES.iter().filter_map(|name| RelPath::parse(name).ok());
+        let left_out: HashSet<RelPath> = skills.chain(broken).flatten().chain(settings).collect();
+        if let Some(own) =
+            self.listed(source, &top.1).map(|folder| Arc::new(folder.without(&left_out)))
+        {
             self.own_folders.insert(top, own);
         }
     }
 
+    /// The files of a source that were meant as skills and give none: kind, file, and the folder that is theirs.
+    fn broken_skills(&self, source: usize) -> impl Iterator<Item = (SkillKind, &RelPath, RelPath)> {
+        let held = self.sources.get(source).into_iter().flat_map(|source| source.held.iter());
+        held.filter(|held| held.is_broken_skill()).filter_map(|held| {
+            let (file, folder) = (&held.file, held.file.folder());
+            if held.role == Some(Role::Bundle) {
+                return Some((SkillKind::Bundle, file, folder));
+            }
+            let name = file.name().rsplit_once('.').map_or(file.name(), |(name, _)| name);
+            Some((SkillKind::Tree, file, folder.child(name).ok()?))
+        })
+    }
+
     /// The files and folders that are a skill's alone.
-    fn places_of(&self, skill: &Skill) -> Vec<RelPath> {
-        let folder = skill.resources.clone();
-        if skill.kind == SkillKind::Bundle {
+    fn places_of(
+        &self,
+        source: usize,
+        kind: SkillKind,
+        file: &RelPath,
+        folder: Option<RelPath>,
+    ) -> Vec<RelPath> {
+        if kind == SkillKind::Bundle {
             return folder.into_iter().collect();
         }
         let is_category = |folder: &RelPath| {
-            let listed = self.listed(skill.source, folder);
+            let listed = self.listed(source, folder);
             listed.is_some_and(|folder| folder.own_file(&format!("{INDEX}.md")).is_some())
         };
         let resources = match folder {
@@ -59,7 +89,7 @@ impl Catalog {
                 .collect(),
             folder => folder.into_iter().collect::<Vec<RelPath>>(),
         };
-        std::iter::once(skill.file.clone()).chain(resources).collect()
+        std::iter::once(file.clone()).chain(resources).collect()
     }
 
     /// Takes out of the folders of these skills, which are all that a caller may see, what belongs to bundles of `all` that the
@@ -70,10 +100,14 @@ impl Catalog {
             let own = if folder.is_root() {
                 all.own_folders.get(&(skill.source, folder.clone())).cloned()
             } else {
-                let hidden: HashSet<RelPath> = bundles_below(&all.by_place, skill.source, folder)
+                let unseen = bundles_below(&all.by_place, skill.source, folder)
                     .filter(|below| self.skill_by_id(below.id).is_none())
-                    .filter_map(|below| below.resources.as_ref()?.below(folder))
-                    .collect();
+                    .filter_map(|below| below.resources.as_ref()?.below(folder));
+                let broken = all
+                    .broken_skills(skill.source)
+                    .filter(|(kind, _, below)| *kind == SkillKind::Bundle && below != folder)
+                    .filter_map(|(_, _, below)| below.below(folder));
+                let hidden: HashSet<RelPath> = unseen.chain(broken).collect();
                 let listed = self.listed(skill.source, folder).filter(|_| !hidden.is_empty());
                 listed.map(|folder| Arc::new(folder.without(&hidden)))
             };

@@ -5,7 +5,7 @@ use std::{cmp::Ordering, sync::Arc};
 use super::{Folder, Origin, layout::Role};
 use crate::{
     catalog::layout::in_resources,
-    diagnostic::Finding,
+    diagnostic::{Code, Finding},
     document::Parsed,
     relpath::RelPath,
     sorted::{Sorted, SortedItem},
@@ -60,6 +60,19 @@ impl SourceFile {
         // Markdown among resources need not be a skill; only if it is one, `layout` has a finding.
         let parsed = self.parsed.iter().filter(|_| self.role != Some(Role::Resource));
         self.layout.iter().chain(parsed.flat_map(|parsed| &parsed.findings))
+    }
+
+    /// Whether it was meant as a skill and gives none: a `SKILL.md`, or Markdown with front matter.
+    pub(super) fn is_broken_skill(&self) -> bool {
+        let Some(parsed) = self.parsed.as_ref().filter(|parsed| parsed.skill.is_none()) else {
+            return false;
+        };
+        let is_plain = || parsed.findings.iter().any(|it| it.code == Code::FrontMatterMissing);
+        match self.role {
+            Some(Role::Bundle) => true,
+            Some(Role::Tree) => !is_plain(),
+            Some(Role::Resource) | None => false,
+        }
     }
 
     /// Whether role, findings and text are the same.

@@ -350,6 +350,21 @@ fn layout_1_a_bundle_at_the_top_takes_no_file_of_another_skill() {
 
 // HTTP-9
 #[test]
+fn a_skill_with_a_mistake_keeps_its_files_from_the_bundles_around_it() {
+    let broken = SKILLS_WITHIN
+        .replace("name: inner\ndescription: d", "name: [inner")
+        .replace("//- ui/auth.md\n---\nkeywords: [one]", "//- ui/auth.md\n---\nkeywords: {one")
+        + "//- config.yaml\nlog: info\n//- routing.yaml\n";
+    let all = catalog(&broken);
+    assert!(all.find("inner").is_none() && all.find("ui/auth").is_none());
+    let top = ["SKILL.md", "notes.txt", "guides/README.md", "ui/forms/plan.txt"];
+    assert_eq!(files_of(&all, "top"), top);
+    let limited = all.limited_to(&Access::only(["outer"]));
+    assert_eq!(files_of(&limited, "tools/outer"), ["SKILL.md", "a.txt"]);
+}
+
+// HTTP-9
+#[test]
 fn a_bundle_has_no_file_of_a_bundle_that_its_caller_may_not_see() {
     let all = catalog(SKILLS_WITHIN);
     let limited = |names: &[&str]| all.limited_to(&Access::only(names));

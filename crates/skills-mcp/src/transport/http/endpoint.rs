@@ -71,6 +71,7 @@ impl McpEndpoint {
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_json_response(true)
+            .with_sse_retry(sessions::SSE_RETRY)
             .with_max_request_body_bytes(MAX_BODY_BYTES)
             .with_cancellation_token(closing.clone());
         let manager = Arc::new(sessions::manager());

@@ -13,6 +13,10 @@ const MAX_HTTP_SESSIONS: usize = 2_000;
 /// A session without a request for so long ends; its client shakes hands again.
 const SESSION_IDLE_TIMEOUT: Duration = Duration::from_mins(30);
 
+/// No stream begins with an event without data, which says when to connect again: only clients of 2025-11-25 know it, and
+/// others fail over it.
+pub(super) const SSE_RETRY: Option<Duration> = None;
+
 /// The open sessions.
 #[derive(Debug, Default)]
 pub(super) struct Sessions(Mutex<HashMap<SessionId, Option<Principal>>>);
@@ -22,6 +26,7 @@ pub(super) fn manager() -> LocalSessionManager {
     let mut manager = LocalSessionManager::default();
     let mut config = SessionConfig::default();
     config.keep_alive = Some(SESSION_IDLE_TIMEOUT);
+    config.sse_retry = SSE_RETRY;
     manager.session_config = config;
     manager
 }
