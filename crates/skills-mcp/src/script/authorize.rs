@@ -48,8 +48,8 @@ pub(crate) struct RunRequest<'a> {
 pub(crate) enum WorkIn<'a> {
     /// In this folder of the machine, or in the server's start directory.
     Local(Option<&'a str>),
-    /// In a private folder, for this reason.
-    Private(&'static str),
+    /// In a private folder, since the client is on another machine.
+    Remote,
 }
 
 /// Whether a script may use the network.
@@ -116,12 +116,21 @@ impl Plan<'_> {
 pub(crate) struct Denied {
     /// What was asked, what is true, what to do instead.
     pub(crate) message: String,
+    /// Whether the message has paths or settings of this machine, which clients on other machines may not see.
+    pub(crate) is_local: bool,
     /// Who is meant to run the script, where that is known.
     pub(crate) execution: Execution,
 }
 
+impl Denied {
+    /// A refusal that says nothing of this machine.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), is_local: false, execution: Execution::Server }
+    }
+}
+
 fn denied(message: String) -> Denied {
-    Denied { message, execution: Execution::Server }
+    Denied::new(message)
 }
 
 fn deny<T>(message: String) -> Result<T, Denied> {
@@ -147,9 +156,10 @@ pub(crate) fn check_scripts_enabled(snapshot: &Snapshot) -> Result<(), Denied> {
         (Some(origin), _) => format!("scripts.enabled was set to false by {origin}"),
         (None, _) => "scripts.enabled is false".to_owned(),
     };
-    deny(format!(
+    let message = format!(
         "Scripts are disabled on this server ({why}). Fetch the script with get_asset and run it yourself if you may."
-    ))
+    );
+    Err(Denied { is_local: true, ..Denied::new(message) })
 }
 
 /// All further checks, once the skill is found.
@@ -173,6 +183,7 @@ pub(crate) fn authorize<'a>(
                 "Script '{file}' is declared with execution: claude, so run_script does not run it. Fetch it with \
                  get_asset and run it yourself with bash."
             ),
+            is_local: false,
             execution: Execution::Claude,
         });
     }
@@ -192,13 +203,14 @@ pub(crate) fn authorize<'a>(
         WorkIn::Local(cwd) => {
             host.working_directory(cwd, &scripts.roots, &source_folders(snapshot))
         }
-        WorkIn::Private(why) => Ok(WorkingDirectory::Private(why.to_owned())),
+        WorkIn::Remote => Ok(WorkingDirectory::Remote),
     };
     let is_online = network == NetworkAccess::Open;
     let project = project_tools(directory.as_ref().ok(), scripts.sandbox, is_online, &passed);
     let writable = host.writable(&scripts.roots);
+    let no_runner = |why: String| Denied { is_local: true, ..not_run(why) };
     let runner =
-        host.programs.outside(&writable).runner(&extension, command, project).map_err(not_run)?;
+        host.programs.outside(&writable).runner(&extension, command, project).map_err(no_runner)?;
     let working_directory = directory.map_err(not_run)?;
     Ok(Plan {
         owner: found.owner,
@@ -348,7 +360,7 @@ fn project_tools<'a>(
     };
     let folder = match directory {
         Some(WorkingDirectory::Allowed(folder)) => Some(folder.as_path()),
-        Some(WorkingDirectory::Private(_)) | None => None,
+        Some(WorkingDirectory::Private(_) | WorkingDirectory::Remote) | None => None,
     };
     ProjectTools { folder, refused, unconfined }
 }

@@ -24,6 +24,8 @@ pub(crate) enum WorkingDirectory {
     Allowed(PathBuf),
     /// A private folder that is removed after the run, for this reason.
     Private(String),
+    /// The same, since the client is on another machine.
+    Remote,
 }
 
 /// Names of credentials that projects use for other purposes too.

@@ -85,31 +85,28 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         if let Refusal::Params(message) = refusal {
             let names = input.args.keys().map(|name| (name.clone(), String::new())).collect();
             let audit = Audit { call, skill: &input.skill_path, file: &input.file, given: &names };
-            audit.refused(&Denied { message: message.clone(), execution: Execution::Server });
+            audit.refused(&Denied::new(message));
         }
     })?;
     let audit = Audit { call, skill: &input.skill_path, file: &input.file, given: &given };
     let refused = |denied: Denied| {
         audit.refused(&denied);
-        Refusal::Tool(denied.message)
+        let is_hidden = denied.is_local && call.profile.remote.is_some();
+        Refusal::Tool(if is_hidden { NOT_HERE.to_owned() } else { denied.message })
     };
     check_remote(call).map_err(refused)?;
     check_scripts_enabled(&call.snapshot).map_err(refused)?;
     let skill = call.skill(&input.skill_path).inspect_err(|refusal| {
         if let Refusal::Tool(message) = refusal {
-            let execution = Execution::Server;
-            audit.refused(&Denied { message: message.clone(), execution });
+            audit.refused(&Denied::new(message));
         }
     })?;
     let work_in = match (call.profile.remote, &input.cwd) {
         (None, cwd) => WorkIn::Local(cwd.as_deref()),
-        (Some(_), None) => WorkIn::Private("the client is on another machine"),
+        (Some(_), None) => WorkIn::Remote,
         (Some(_), Some(_)) => {
             let message = "Over HTTP a script runs in a private folder that is empty at its start, never in a 'cwd' that the client names. Leave 'cwd' out, or fetch the script with get_asset and run it yourself.";
-            return Err(refused(Denied {
-                message: message.to_owned(),
-                execution: Execution::Server,
-            }));
+            return Err(refused(Denied::new(message)));
         }
     };
     let request = RunRequest { file: &input.file, arguments: &given, work_in };
@@ -117,19 +114,26 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let started = || audit.started(skill, &plan);
     let ran = call.runs.run(&call.snapshot, &plan, &call.caller, &started);
     let (outcome, notes) = ran.map_err(|error| {
-        let message = format!("Script '{}' {error}. {}.", plan.file, error.hint());
+        let message = |what: &str| format!("Script '{}' {what}. {}.", plan.file, error.hint());
+        let shown = match call.profile.remote {
+            Some(_) => message(&error.for_remote()),
+            None => message(&error.to_string()),
+        };
         // The next try sees what is there then; only the last one is a refusal.
         if matches!(error, RunError::Changed(_)) && !call.accept_changed {
-            return Refusal::Stale(message);
+            return Refusal::Stale(shown);
         }
         let result = if matches!(error, RunError::Lost(_)) { "lost" } else { "refused" };
-        audit.denied(&Denied { message: message.clone(), execution: Execution::Server }, result);
-        Refusal::Tool(message)
+        audit.denied(&Denied::new(message(&error.to_string())), result);
+        Refusal::Tool(shown)
     })?;
     audit.ran(skill, &plan, &outcome);
     let note = (!notes.is_empty()).then(|| notes.join(" "));
     Reply::json(&answer(skill, &plan, &outcome, note))
 }
+
+/// What a client on another machine hears where the reason has paths or settings of this one; the log has the reason.
+const NOT_HERE: &str = "This server does not run this script; the operator finds the reason in its log. Fetch the script with get_asset and run it yourself if you may.";
 
 /// Clients on other machines have no script run unless the operator allows it.
 fn check_remote(call: &Call) -> Result<(), Denied> {
@@ -137,7 +141,7 @@ fn check_remote(call: &Call) -> Result<(), Denied> {
         return Ok(());
     }
     let message = "This server runs no scripts for clients over HTTP (the operator allows them with --allow-scripts). Fetch the script with get_asset and run it yourself.";
-    Err(Denied { message: message.to_owned(), execution: Execution::Server })
+    Err(Denied::new(message))
 }
 
 /// The arguments as texts, which is all a variable can hold.

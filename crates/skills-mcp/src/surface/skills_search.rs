@@ -298,9 +298,9 @@ fn worded_by_family(
 
 /// How many were found, and how to load one.
 fn head(call: &Call, output: &SkillsSearchOutput) -> String {
-    let several =
-        if output.confident == Some(false) { "; several fit about as well, choose" } else { "" };
     let (shown, total, query) = (output.results.len(), output.total, one_line(&output.query));
+    let is_open = shown > 0 && output.confident == Some(false);
+    let several = if is_open { "; several fit about as well, choose" } else { "" };
     let is_known = call.profile.client.is_some();
     let query_chars = if is_known { KNOWN_CLIENT_QUERY_CHARS } else { QUERY_CHARS };
     let head = format!("{shown} of {total} skills for '{query:.query_chars$}'{several}");

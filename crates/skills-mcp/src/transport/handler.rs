@@ -40,6 +40,8 @@ pub(super) const LISTS_TTL_MS: u64 = 0;
 
 /// Where a request of the stateless era says who sends it.
 pub(super) const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+/// The revision, in every request of the stateless era and in no other.
+pub(super) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// A client of the table waits so long for instructions that say what there is; then it gets others.
 const FIRST_SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -90,7 +92,10 @@ impl Handler {
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, Refusal> {
         let received = Instant::now();
-        let client = || context.client_info().map(|client| (client.name, client.version));
+        let client = || {
+            let info = context.client_info().filter(|_| is_reported(context));
+            info.map(|client| (client.name, client.version))
+        };
         let progressing = Progressing::new(context);
         let caller = progressing.caller.clone();
         let client_name = client_name(context);
@@ -307,11 +312,18 @@ pub(super) fn not_offered(method: &'static str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
+/// Whether the client said what it is. A request of the stateless era says it itself or not at all: there the SDK's handshake
+/// has the name of the SDK.
+fn is_reported(context: &RequestContext<RoleServer>) -> bool {
+    context.meta.get(CLIENT_INFO).is_some() || context.meta.get(PROTOCOL_VERSION).is_none()
+}
+
 /// What the client calls itself: in the request of the stateless era, else in its handshake.
 fn client_name(context: &RequestContext<RoleServer>) -> Option<Cow<'_, str>> {
     let reported = context.meta.get(CLIENT_INFO).and_then(|client| client.get("name"));
     match reported.and_then(Value::as_str) {
         Some(name) => Some(Cow::Borrowed(name)),
+        None if !is_reported(context) => None,
         None => Some(Cow::Owned(context.peer.peer_info()?.client_info.name.clone())),
     }
 }

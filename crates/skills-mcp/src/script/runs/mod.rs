@@ -83,6 +83,16 @@ pub(crate) enum RunError {
 }
 
 impl RunError {
+    /// The error for a client on another machine, without paths of this one.
+    pub(crate) fn for_remote(&self) -> String {
+        match self {
+            Self::Workspace(_) => "was not run: its private folder cannot be made".to_owned(),
+            Self::NotStarted(_) => "was not run: it could not be started".to_owned(),
+            Self::Lost(_) => "was lost, and how far it came is unknown".to_owned(),
+            Self::Busy { .. } | Self::Changed(_) => self.to_string(),
+        }
+    }
+
     /// What to do instead.
     pub(crate) fn hint(&self) -> &'static str {
         match self {
@@ -173,7 +183,7 @@ impl Runs {
     pub(crate) fn accessible_paths(&self, plan: &Plan<'_>) -> (Vec<PathBuf>, Vec<PathBuf>) {
         let write = match &plan.working_directory {
             WorkingDirectory::Allowed(folder) => vec![folder.clone()],
-            WorkingDirectory::Private(_) => Vec::new(),
+            WorkingDirectory::Private(_) | WorkingDirectory::Remote => Vec::new(),
         };
         let programs = std::iter::once(&plan.runner.program).chain(&plan.runner.loads);
         let toolchains: Vec<PathBuf> = programs
@@ -190,7 +200,7 @@ impl Runs {
         write.push(home.clone());
         let working_directory = match &plan.working_directory {
             WorkingDirectory::Allowed(folder) => folder.clone(),
-            WorkingDirectory::Private(_) => home.clone(),
+            WorkingDirectory::Private(_) | WorkingDirectory::Remote => home.clone(),
         };
         let demand = demand(plan);
         let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
@@ -248,11 +258,15 @@ fn demand(plan: &Plan<'_>) -> SandboxDemand {
 /// What the caller should know about this run.
 fn notes(plan: &Plan<'_>, workspace: &Workspace) -> Vec<String> {
     let mut notes = Vec::new();
-    if let WorkingDirectory::Private(why) = &plan.working_directory {
-        notes.push(format!(
-            "It ran in a private folder, which is removed after the run: {why}. To let it change files, pass a cwd that the \
-             operator allows with scripts.roots."
-        ));
+    const PRIVATE: &str = "It ran in a private folder, which is removed after the run";
+    match &plan.working_directory {
+        WorkingDirectory::Allowed(_) => {}
+        WorkingDirectory::Remote => {
+            notes.push(format!("{PRIVATE}: the client is on another machine."));
+        }
+        WorkingDirectory::Private(why) => notes.push(format!(
+            "{PRIVATE}: {why}. To let it change files, pass a cwd that the operator allows with scripts.roots."
+        )),
     }
     if workspace.left_out > 0 {
         notes.push(format!(

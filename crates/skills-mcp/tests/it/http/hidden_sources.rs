@@ -82,6 +82,21 @@ fn addresses_and_events_of_a_limited_token() {
 }
 
 #[test]
+fn a_client_that_does_not_say_its_name_is_recorded_without_one() {
+    let home = Home::new();
+    let server = two_sources(&home);
+    let arguments = json!({"name": "get_skill", "arguments": {"skill_path": "ui/x"}});
+    send(&server, EVERYTHING, "tools/call", &arguments);
+    let mut followed = arguments;
+    followed["_meta"] = json!({"progressToken": 7});
+    send(&server, EVERYTHING, "tools/call", &followed);
+    let history = home.path().join(".skills-mcp/analytics.jsonl");
+    let events = || fs::read_to_string(&history).unwrap_or_default();
+    wait_until("two events are written", || events().lines().count() >= 2);
+    assert!(!events().contains("rmcp"), "{}", events());
+}
+
+#[test]
 fn the_arguments_of_a_prompt_have_a_limit() {
     let home = Home::new();
     let server = two_sources(&home);

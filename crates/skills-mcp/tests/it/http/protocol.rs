@@ -18,6 +18,23 @@ use super::{
 };
 use crate::support::{ROOT_TREE, bundle, run};
 
+#[test]
+fn an_answer_begins_with_a_message_in_every_revision_with_a_handshake() {
+    let home = Home::with(ROOT_TREE);
+    let server = Listening::start(serving(&home, &[]));
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": revision, "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        }});
+        let answer = send_raw(&server, "", &[], body.to_string().as_bytes());
+        let first = answer.body.lines().find_map(|line| line.strip_prefix("data:"));
+        let first = first.unwrap_or(&answer.body).trim();
+        let message: Value = serde_json::from_str(first).unwrap_or_else(|_| panic!("{answer:?}"));
+        assert_eq!(message["result"]["protocolVersion"], revision, "{answer:?}");
+    }
+}
+
 // HTTP-1
 #[test]
 fn p01_p03_p04_whatever_is_wrong_has_its_code_and_the_server_lives() {
@@ -218,8 +235,28 @@ fn scripts_run_only_where_the_operator_allows_it_and_never_where_the_client_says
     assert_eq!(ran["success"], true, "{ran}");
     let said = ran["stdout"].as_str().unwrap();
     assert!(said.ends_with("finished\n") && said.lines().count() == 2, "an empty folder: {said}");
+    assert!(!ran["note"].to_string().contains("cwd"), "{ran}");
     let place = home.path().to_string_lossy().into_owned();
     assert!(!said.contains(&*home.skills().to_string_lossy()), "{said} {place}");
+}
+
+// HTTP-6, HTTP-7
+#[test]
+fn a_script_that_is_refused_tells_clients_on_other_machines_no_path_and_no_setting() {
+    let arguments = json!({"skill_path": "jobs", "file": "scripts/slow.sh", "args": {}});
+    for (settings, reason) in [
+        ("scripts:\n  enabled: false\n", "config.yaml"),
+        ("scripts:\n  runners:\n    .sh: /nonexistent/sh\n", "/nonexistent/sh"),
+    ] {
+        let home = Home::with(SLOW_SCRIPT);
+        home.write(".config/skills-mcp/config.yaml", settings);
+        let server = Listening::start(serving(&home, &["--allow-scripts"]));
+        let refused = call(&server, "", "run_script", &arguments);
+        assert_eq!(refused["isError"], true);
+        assert!(text(&refused).contains("in its log"), "{refused}");
+        let (_, log) = server.stop();
+        assert!(!text(&refused).contains(reason) && log.contains(reason), "{refused} {log}");
+    }
 }
 
 // HTTP-8
