@@ -107,10 +107,14 @@ impl Drafts {
         self.edit(&file, |text| server::connected(text, &entry, wanted))?;
         let mut notes = wanted.notes.clone();
         notes.extend(wanted.forwarded(&entry).missing.iter().map(|name| {
-            format!(
-                "{} does not pass {name} on, and no secret is written into a file: private repositories over https need git's own credentials",
-                client.name
-            )
+            let so = match *name {
+                "ANALYTICS_TOKEN" => {
+                    "usage events are sent without it, and the endpoint may refuse them"
+                }
+                _ => "private repositories over https need git's own credentials",
+            };
+            let client = client.name;
+            format!("{client} does not pass {name} on, and no secret is written into a file: {so}")
         }));
         let written = self.written_entry(client, scope, environment, project)?;
         let off = written.as_ref().and_then(|found| found.switched_off.as_ref());

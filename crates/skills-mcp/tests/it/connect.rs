@@ -433,6 +433,14 @@ fn secrets_are_named_and_never_written() {
     assert!(out.contains("Windsurf does not pass GITHUB_TOKEN on"), "{out}");
     assert!(out.contains("GitHub Copilot CLI does not pass GITHUB_TOKEN on"), "{out}");
     assert!(!file("copilot").contains("GITHUB_TOKEN"));
+    let mut command = connect(&home, &["connect", "claude-desktop", "--yes", "--no-verify"]);
+    command.env("ANALYTICS_TOKEN", "at_secret").env("ANALYTICS_ENDPOINT", "https://example.org");
+    let (code, out, err) = run(&mut command);
+    assert_eq!(code, 0, "{err}");
+    let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("does not pass ANALYTICS_TOKEN on"), "{out}");
+    assert!(said.contains(": usage events are sent without it, and the endpoint may"), "{out}");
+    assert!(!out.contains("private repositories") && !out.contains("at_secret"), "{out}");
 }
 
 // CONNECT-5, CONNECT-6
