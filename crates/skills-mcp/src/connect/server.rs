@@ -13,7 +13,7 @@ use super::{
     json,
     place::{EntryScope, language},
     toml,
-    tree::{ConfigTree, FileLanguage, TreeError, TreeMember, TreeValue, without_mark},
+    tree::{ConfigTree, FileLanguage, TreeError, TreeMember, TreeValue, line_at, without_mark},
     wanted::WantedEntry,
     yaml,
 };
@@ -40,11 +40,11 @@ pub(super) fn connected(
         (Some(_), Some(server)) => updated(text, &tree, entry, language, &name, &members, server)?,
         _ => added(text, &tree, entry, language, &name, &members)?,
     };
-    checked(&tree, &new, language, entry, &name)?;
+    checked(text, &tree, &new, language, entry, &name)?;
     let read = ConfigTree::parse(&new, language)?;
     let found = in_tree(&new, &read, entry.format, EntryScope::User, Path::new(""));
     let is_there = found.iter().any(|found| found.name == name && found.command == wanted.command);
-    if is_there { Ok(format!("{mark}{new}")) } else { Err(unsafe_change(entry)) }
+    if is_there { Ok(format!("{mark}{new}")) } else { Err(unsafe_change(text, &tree, entry)) }
 }
 
 /// The text without any entry that starts this server.
@@ -65,7 +65,7 @@ pub(super) fn disconnected(text: &str, entry: &ServerEntry) -> Result<String, Tr
                 json::remove(&text, &[json::JsonStep::Key(container), step])?
             }
         };
-        checked(&tree, &new, language, entry, &found.name)?;
+        checked(&text, &tree, &new, language, entry, &found.name)?;
         text = new;
     }
     if text == BLOCK_HEAD {
@@ -89,9 +89,9 @@ pub(super) fn disconnected_locally(
         let Some(found) = ours.first() else { break };
         let path = [LOCAL_PROJECTS, project, entry.format.container(), &found.name];
         let new = json::remove_alone(&text, &path.map(json::JsonStep::Key))?;
-        let read = ConfigTree::parse(&new, FileLanguage::Json).map_err(|_| unsafe_change(entry))?;
-        if read != without(&tree, &path) {
-            return Err(unsafe_change(entry));
+        let is_same = |read: ConfigTree| read == without(&tree, &path);
+        if !ConfigTree::parse(&new, FileLanguage::Json).is_ok_and(is_same) {
+            return Err(unsafe_change(&text, local, entry));
         }
         text = new;
     }
@@ -343,21 +343,25 @@ fn is_optional(key: &str, value: &Value) -> bool {
 
 /// Everything but our entry must say what it said before.
 fn checked(
+    text: &str,
     before: &ConfigTree,
     after: &str,
     language: FileLanguage,
     entry: &ServerEntry,
     name: &str,
 ) -> Result<(), TreeError> {
-    let after = ConfigTree::parse(after, language).map_err(|_| unsafe_change(entry))?;
-    let is_same = rest(before, entry.format, name) == rest(&after, entry.format, name);
-    if is_same { Ok(()) } else { Err(unsafe_change(entry)) }
+    let after = ConfigTree::parse(after, language);
+    let rest = |tree: &ConfigTree| rest(tree, entry.format, name);
+    let is_same = after.is_ok_and(|after| rest(before) == rest(&after));
+    if is_same { Ok(()) } else { Err(unsafe_change(text, before, entry)) }
 }
 
-fn unsafe_change(entry: &ServerEntry) -> TreeError {
+/// The refusal of a change, with the line of what names the servers in a tree of this text.
+fn unsafe_change(text: &str, tree: &ConfigTree, entry: &ServerEntry) -> TreeError {
     let container = entry.format.container();
     let message = format!("`{container}` is written in a way that cannot be changed safely here");
-    TreeError { line: 1, message }
+    let line = tree.member(container).map_or(1, |holder| line_at(text, holder.start));
+    TreeError { line, message }
 }
 
 /// All that a file says but for one entry, and for the head that we write into an empty file.
@@ -432,6 +436,19 @@ mod tests {
         let named = after(&["--dir", "/z"], &[]);
         assert_eq!(named["args"], json!(["--dir", "/z"]));
         assert_eq!(named["env"], json!({"SKILLS_TOOLS": "all"}));
+    }
+
+    #[test]
+    fn a_refusal_names_the_line_of_the_servers() {
+        let cases = [
+            ("codex", "a = 1\n\nmcp_servers = { o = { command = \"x\" } }\n"),
+            ("goose", "a: 1\n\nextensions: {o: {cmd: x}}\n"),
+            ("goose", "a: 1\n\nextensions: {s: {cmd: skills-mcp}}\n"),
+        ];
+        for (id, text) in cases {
+            let refused = connected(text, &entry(id), &wanted(&[], &[])).unwrap_err();
+            assert_eq!(refused.line, 3, "{refused:?}");
+        }
     }
 
     #[test]

@@ -570,6 +570,16 @@ fn what_was_there_before_is_there_after_disconnect() {
         done(&home, &["disconnect", "cursor", "--yes"]);
         assert_eq!(text(&home, ".cursor/mcp.json"), after, "{before}");
     }
+    for (before, after) in [
+        ("extensions:\n", "extensions: {}\n"),
+        ("a: 1\nextensions: {}\n", "a: 1\nextensions: {}\n"),
+    ] {
+        home.write(".config/goose/config.yaml", before);
+        done(&home, &["connect", "goose", "--yes", "--no-verify"]);
+        assert!(text(&home, ".config/goose/config.yaml").contains(PROGRAM));
+        done(&home, &["disconnect", "goose", "--yes"]);
+        assert_eq!(text(&home, ".config/goose/config.yaml"), after);
+    }
     home.write(".codex/config.toml", "");
     // The entry and the hook are in one file.
     home.write(".gemini/settings.json", "{}\n");
