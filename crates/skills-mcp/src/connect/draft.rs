@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{
     args::name_sources,
     entries::{FoundEntry, UnreadFile, has_local_entries, in_text},
-    file::{read, replace},
+    file::{read, remove_if_empty, replace},
     hooks,
     json::was_empty_object,
     place,
@@ -75,6 +75,8 @@ pub struct ConnectOutcome {
 #[derive(Debug, Default)]
 pub struct Drafts {
     drafts: Vec<FileDraft>,
+    /// Folders that go with the last file in them, inner ones first.
+    folders: Vec<PathBuf>,
 }
 
 impl Drafts {
@@ -89,6 +91,10 @@ impl Drafts {
             replace(&draft.file, draft.before.as_deref(), draft.after.as_deref())
                 .map_err(|error| ConnectError::Write { file: draft.file.clone(), error })?;
         }
+        let is_left = |folder: &&PathBuf| {
+            self.changes().any(|draft| draft.after.is_none() && draft.file.starts_with(folder))
+        };
+        self.folders.iter().filter(is_left).for_each(|folder| remove_if_empty(folder));
         Ok(())
     }
 
@@ -162,9 +168,11 @@ impl Drafts {
                     server::disconnected_locally(text, &entry, &project)
                 })?;
             }
+            self.folders.extend(place::client_folders(&file, environment, project));
         }
         if let Some(file) = hooks::file_for(client, scope, environment, project) {
             self.edit_existing(&file, |text| hooks::removed(text, client))?;
+            self.folders.extend(place::client_folders(&file, environment, project));
         }
         Ok(())
     }

@@ -216,12 +216,22 @@ fn files_that_are_not_there_are_made_and_removed_again() {
         assert!(text(&home, file).contains(PROGRAM), "{id}");
         done(&home, &["disconnect", id, "--yes"]);
         assert!(!home.path().join(file).exists(), "{id}");
+        // A folder of a client would say that it is on this machine.
+        let (code, err) = refused(&home, &["connect", "--dry-run"]);
+        assert!(code == 2 && err.contains("no client was found"), "{id}: {err}");
     }
+    // A folder with something of another program's stays.
+    home.write(".codeium/other", "");
+    done(&home, &["connect", "windsurf", "claude-code", "--hook", "--yes", "--no-verify"]);
+    done(&home, &["disconnect", "windsurf", "claude-code", "--yes"]);
+    let is_there = |folder: &str| home.path().join(folder).exists();
+    assert_eq!([".codeium/windsurf", ".codeium", ".claude"].map(is_there), [false, true, false]);
     done(&home, &["connect", "claude-code", "continue", "--project", "--yes", "--no-verify"]);
     assert!(text(&home, "project/.mcp.json").contains(PROGRAM));
     assert!(text(&home, "project/.continue/mcpServers/skills.yaml").contains(PROGRAM));
     done(&home, &["disconnect", "claude-code", "continue", "--yes"]);
     assert!(!home.path().join("project/.mcp.json").exists());
+    assert_eq!(fs::read_dir(home.path().join("project")).unwrap().count(), 0);
 }
 
 #[test]
