@@ -28,7 +28,7 @@ pub(super) fn typed_command(program: &str, environment: &Environment) -> String 
 }
 
 fn typed_command_of(own: &Path, program: &str, environment: &Environment) -> String {
-    let entry = WantedEntry::new(own, environment, Vec::new(), false, false);
+    let entry = WantedEntry::new(own, environment, Vec::new(), false);
     if entry.launch_args.is_empty() {
         return program.to_owned();
     }

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{
+    args::name_sources,
     entries::{FoundEntry, UnreadFile, has_local_entries, in_text},
-    file::{read, replace},
+    file::{read, remove_if_empty, replace},
     hooks,
     json::was_empty_object,
     place,
@@ -74,6 +75,8 @@ pub struct ConnectOutcome {
 #[derive(Debug, Default)]
 pub struct Drafts {
     drafts: Vec<FileDraft>,
+    /// Folders that go with the last file in them, inner ones first.
+    folders: Vec<PathBuf>,
 }
 
 impl Drafts {
@@ -88,6 +91,10 @@ impl Drafts {
             replace(&draft.file, draft.before.as_deref(), draft.after.as_deref())
                 .map_err(|error| ConnectError::Write { file: draft.file.clone(), error })?;
         }
+        let is_left = |folder: &&PathBuf| {
+            self.changes().any(|draft| draft.after.is_none() && draft.file.starts_with(folder))
+        };
+        self.folders.iter().filter(is_left).for_each(|folder| remove_if_empty(folder));
         Ok(())
     }
 
@@ -106,22 +113,40 @@ impl Drafts {
         self.edit(&file, |text| server::connected(text, &entry, wanted))?;
         let mut notes = wanted.notes.clone();
         notes.extend(wanted.forwarded(&entry).missing.iter().map(|name| {
-            format!(
-                "{} does not pass {name} on, and no secret is written into a file: private repositories over https need git's own credentials",
-                client.name
-            )
+            let so = match *name {
+                "ANALYTICS_TOKEN" => {
+                    "usage events are sent without it, and the endpoint may refuse them"
+                }
+                _ => "private repositories over https need git's own credentials",
+            };
+            let client = client.name;
+            format!("{client} does not pass {name} on, and no secret is written into a file: {so}")
         }));
-        let after = self.draft(&file)?.after.clone().unwrap_or_default();
-        let written = in_text(client, scope, &file, project, &after);
-        let written = written.map_err(ConnectError::Unread)?;
-        let written = written.iter().find(|found| found.scope == scope);
-        let off = written.and_then(|found| found.switched_off.as_ref());
+        let written = self.written_entry(client, scope, environment, project)?;
+        let off = written.as_ref().and_then(|found| found.switched_off.as_ref());
         notes.extend(off.map(|off| {
             let (what, line) = (&off.written, off.line);
             format!("the entry is switched off: remove `{what}` in {}:{line}", file.display())
         }));
-        notes.extend(written.and_then(|found| gone_directory(found, environment, project)));
+        let gone = written.as_ref().and_then(|found| gone_directory(found, environment, project));
+        notes.extend(gone);
         Ok(ConnectOutcome { notes, is_off: off.is_some() })
+    }
+
+    /// The entry of ours in the file of a scope, as it would be.
+    fn written_entry(
+        &mut self,
+        client: &'static KnownClient,
+        scope: EntryScope,
+        environment: &Environment,
+        project: &Path,
+    ) -> Result<Option<FoundEntry>, ConnectError> {
+        let file =
+            client.entry.and_then(|entry| place::file_for(&entry, scope, environment, project));
+        let Some(file) = file else { return Ok(None) };
+        let text = self.draft(&file)?.after.clone().unwrap_or_default();
+        let found = in_text(client, scope, &file, project, &text).map_err(ConnectError::Unread)?;
+        Ok(found.into_iter().find(|found| found.scope == scope))
     }
 
     /// Disconnects a client in every file of this scope; the user's file may also have entries for this project alone.
@@ -143,25 +168,44 @@ impl Drafts {
                     server::disconnected_locally(text, &entry, &project)
                 })?;
             }
+            self.folders.extend(place::client_folders(&file, environment, project));
         }
         if let Some(file) = hooks::file_for(client, scope, environment, project) {
             self.edit_existing(&file, |text| hooks::removed(text, client))?;
+            self.folders.extend(place::client_folders(&file, environment, project));
         }
         Ok(())
     }
 
-    /// Adds the prompt hook of a client.
+    /// Adds the prompt hook of a client, which starts the same server as its entry; whether that differs from what was there.
     pub fn hook(
         &mut self,
         client: &'static KnownClient,
         scope: EntryScope,
-        wanted: &WantedEntry,
         environment: &Environment,
         project: &Path,
-    ) -> Result<(), ConnectError> {
-        let missing = ConnectError::NoFile { name: client.name, scope: scope.word() };
-        let file = hooks::file_for(client, scope, environment, project).ok_or(missing)?;
-        self.edit(&file, |text| hooks::added(text, client, wanted))
+    ) -> Result<bool, ConnectError> {
+        let missing = || ConnectError::NoFile { name: client.name, scope: scope.word() };
+        let file = hooks::file_for(client, scope, environment, project).ok_or_else(missing)?;
+        let entry = self.written_entry(client, scope, environment, project)?;
+        let entry = entry.ok_or_else(missing)?;
+        let before = self.draft(&file)?.after.clone();
+        self.edit(&file, |text| hooks::added(text, client, &entry))?;
+        Ok(self.draft(&file)?.after != before)
+    }
+
+    /// Whether a prompt hook of ours is in the client's file of this scope. A file that cannot be read has none that we could
+    /// bring up to date.
+    pub fn has_hook(
+        &mut self,
+        client: &'static KnownClient,
+        scope: EntryScope,
+        environment: &Environment,
+        project: &Path,
+    ) -> bool {
+        let file = hooks::file_for(client, scope, environment, project);
+        let text = file.and_then(|file| self.draft(&file).ok()?.after.clone());
+        text.is_some_and(|text| hooks::has_ours(&text, client))
     }
 
     /// Adds the block with this rule to the project's rules.
@@ -239,7 +283,6 @@ impl Drafts {
 fn gone_directory(entry: &FoundEntry, environment: &Environment, project: &Path) -> Option<String> {
     let sources = entry.sources(environment.home.as_deref());
     let gone = sources.directories.iter().find(|path| !is_folder(&project.join(path)))?;
-    let is_flag = entry.own_args().iter().any(|arg| arg.starts_with("--dir"));
-    let named = if is_flag { "--dir" } else { "SKILLS_DIR" };
+    let named = if name_sources(entry.own_args()) { "--dir" } else { "SKILLS_DIR" };
     Some(format!("the entry keeps {named} {}, which is not there", gone.display()))
 }

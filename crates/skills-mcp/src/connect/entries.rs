@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::{
+    args::{DIRECTORY_FLAG, EntryArg, REPOSITORY_FLAG, name_sources},
     file::read,
     place::{EntryScope, language},
     tree::{ConfigTree, FileLanguage, TreeError, line_at, without_mark},
@@ -122,45 +123,66 @@ impl FoundEntry {
 
     /// The server's own arguments, without those of `npx` and `uvx`.
     pub fn own_args(&self) -> &[String] {
-        let at = match self.launcher {
+        self.args.get(self.launch_count()..).unwrap_or_default()
+    }
+
+    /// What `npx` and `uvx` need before them.
+    pub(super) fn launch_args(&self) -> &[String] {
+        self.args.get(..self.launch_count()).unwrap_or_default()
+    }
+
+    fn launch_count(&self) -> usize {
+        match self.launcher {
             Launcher::Installed => 0,
             Launcher::Npx | Launcher::Uvx => {
                 let package = self.args.iter().position(|arg| is_package(arg));
                 let from = self.args.iter().any(|arg| arg == "--from");
                 package.map_or(0, |at| at + 1 + usize::from(from))
             }
-        };
-        self.args.get(at..).unwrap_or_default()
+        }
     }
 
     /// The sources that the entry names, by the rules of the command line: flags, else `SKILLS_DIR`, else `SKILLS_REPO`.
     /// None means those that a server without any finds.
     pub fn sources(&self, home: Option<&Path>) -> EntrySources {
         let mut sources = EntrySources::default();
-        let args = self.own_args();
-        for (at, arg) in args.iter().enumerate() {
-            let (flag, value) = match arg.split_once('=') {
-                Some((flag, value)) => (flag, Some(value)),
-                None => (arg.as_str(), args.get(at + 1).map(String::as_str)),
-            };
-            match (flag, value) {
-                ("--dir", Some(path)) => sources.directories.push(expand_home(path, home)),
-                ("--repo", Some(url)) => sources.repositories.push(url.to_owned()),
+        for arg in EntryArg::all(self.own_args()) {
+            match (arg.flag, arg.value) {
+                (Some(DIRECTORY_FLAG), Some(path)) => {
+                    sources.directories.push(expand_home(path, home));
+                }
+                (Some(REPOSITORY_FLAG), Some(url)) => sources.repositories.push(url.to_owned()),
                 _ => {}
             }
+        }
+        match self.source_variable() {
+            Some((DIRECTORY_FLAG, path)) => sources.directories.push(expand_home(path, home)),
+            Some((_, url)) => sources.repositories.push(url.to_owned()),
+            None => {}
+        }
+        sources
+    }
+
+    /// The variable that names the sources, as a flag; none where flags name them.
+    fn source_variable(&self) -> Option<(&'static str, &str)> {
+        if name_sources(self.own_args()) {
+            return None;
         }
         let variable = |name: &str| {
             let set = self.env.iter().find(|(key, value)| key == name && !value.is_empty());
             set.map(|(_, value)| value.as_str())
         };
-        if sources == EntrySources::default() {
-            if let Some(path) = variable("SKILLS_DIR") {
-                sources.directories.push(expand_home(path, home));
-            } else if let Some(url) = variable("SKILLS_REPO") {
-                sources.repositories.push(url.to_owned());
-            }
-        }
-        sources
+        let directory = variable("SKILLS_DIR").map(|path| (DIRECTORY_FLAG, path));
+        directory.or_else(|| Some((REPOSITORY_FLAG, variable("SKILLS_REPO")?)))
+    }
+
+    /// The arguments of the same server for a command that gets no variables of the entry: a prompt hook.
+    pub(super) fn hook_args(&self) -> Vec<String> {
+        let own = EntryArg::all(self.own_args());
+        let flags = own.iter().filter(|arg| arg.flag.is_some()).flat_map(|arg| arg.words).cloned();
+        let variable =
+            self.source_variable().map(|(flag, value)| [flag.to_owned(), value.to_owned()]);
+        flags.chain(variable.into_iter().flatten()).collect()
     }
 }
 

@@ -58,6 +58,12 @@ pub(super) fn replace(path: &Path, before: Option<&str>, after: Option<&str>) ->
     replace_whole(path, after, NewFileReaders::Usual)
 }
 
+/// Removes a folder in which nothing is; a link to one stays.
+pub(super) fn remove_if_empty(folder: &Path) {
+    // The system refuses to remove a folder in which something is.
+    let _ = fs::remove_dir(folder);
+}
+
 /// The file that a path leads to, whether or not it is there.
 fn written_path(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();

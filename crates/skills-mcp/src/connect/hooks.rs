@@ -1,14 +1,17 @@
 //! The prompt hook in a client's file: added beside the hooks of others, brought up to date, removed.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use serde_json::json;
 
 use super::{
+    entries::FoundEntry,
     json::{self, JsonStep},
     place::{EntryScope, resolved},
     tree::{ConfigTree, FileLanguage, TreeError, without_mark},
-    wanted::WantedEntry,
 };
 use crate::{clients::KnownClient, config::Environment, paths::is_folder};
 
@@ -91,18 +94,32 @@ pub(super) fn file_for(
     }
 }
 
-/// The text with our hook.
+/// Whether our hook is in a text.
+pub(super) fn has_ours(text: &str, client: &KnownClient) -> bool {
+    let Some(place) = place_of(client) else { return false };
+    let (text, _) = without_mark(text);
+    ConfigTree::parse(text, FileLanguage::Json)
+        .is_ok_and(|tree| !ours(text, &tree, place).is_empty())
+}
+
+/// The text with our hook, which starts the same server as the entry of that client.
 pub(super) fn added(
     text: &str,
     client: &KnownClient,
-    wanted: &WantedEntry,
+    entry: &FoundEntry,
 ) -> Result<String, TreeError> {
     let Some(place) = place_of(client) else { return Ok(text.to_owned()) };
     let (unmarked, mark) = without_mark(text);
-    let command = command(client, wanted);
+    let command = command(client, entry);
     let tree = ConfigTree::parse(unmarked, FileLanguage::Json)?;
-    if ours(unmarked, &tree, place).iter().any(|found| found.command == command) {
+    let found = ours(unmarked, &tree, place);
+    if found.iter().any(|found| found.command == command) {
         return Ok(text.to_owned());
+    }
+    if let [found] = found.as_slice() {
+        let mut new = unmarked.to_owned();
+        new.replace_range(found.range.clone(), &json!(command).to_string());
+        return Ok(format!("{mark}{new}"));
     }
     let text = without_ours(unmarked, place)?;
     let (text, new) = match place.form {
@@ -154,36 +171,40 @@ struct FoundHook {
     /// Its place in a group that has others too, or comments.
     inner: Option<usize>,
     command: String,
+    /// Where the command is written.
+    range: Range<usize>,
 }
 
 fn ours(text: &str, tree: &ConfigTree, place: &HookPlace) -> Vec<FoundHook> {
     let groups = tree.at(&["hooks", place.event]).and_then(ConfigTree::items).unwrap_or_default();
     let command_of = |hook: &ConfigTree| {
-        let command = hook.get("command").or_else(|| hook.get("bash"))?.text()?;
+        let written = hook.get("command").or_else(|| hook.get("bash"))?;
+        let command = written.text()?;
         let is_ours =
             command.contains("skills-mcp") && command.contains(&format!(" hook {}", place.client));
-        is_ours.then(|| command.to_owned())
+        is_ours.then(|| (command.to_owned(), written.range.clone()))
     };
     let mut found = Vec::new();
     for (group, tree) in groups.iter().enumerate() {
-        found.extend(command_of(tree).map(|command| FoundHook { group, inner: None, command }));
+        let own = command_of(tree);
+        found.extend(own.map(|(command, range)| FoundHook { group, inner: None, command, range }));
         let list = tree.get("hooks");
         let hooks = list.and_then(ConfigTree::items).unwrap_or_default();
         let is_alone = list.is_some_and(|list| json::is_alone(text, list));
         let inner = hooks.iter().enumerate().filter_map(|(at, hook)| Some((at, command_of(hook)?)));
-        found.extend(inner.map(|(at, command)| {
+        found.extend(inner.map(|(at, (command, range))| {
             // A group of which nothing is left goes whole, with its own matcher.
             let inner = (!is_alone).then_some(at);
-            FoundHook { group, inner, command }
+            FoundHook { group, inner, command, range }
         }));
     }
     found
 }
 
 /// What the client runs. It ends well whatever happens: Gemini CLI blocks a prompt whose hook fails.
-fn command(client: &KnownClient, wanted: &WantedEntry) -> String {
-    let mut words = vec![quoted(&wanted.command)];
-    words.extend(wanted.launch_args.iter().chain(&wanted.hook_args()).map(|arg| quoted(arg)));
+fn command(client: &KnownClient, entry: &FoundEntry) -> String {
+    let mut words = vec![quoted(&entry.command)];
+    words.extend(entry.launch_args().iter().chain(&entry.hook_args()).map(|arg| quoted(arg)));
     words.extend(["hook".to_owned(), client.id.to_owned(), "|| true".to_owned()]);
     words.join(" ")
 }
@@ -232,16 +253,39 @@ pub fn plugin_hook(client: &KnownClient, environment: &Environment) -> Option<St
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connect::Launcher;
 
-    fn wanted(args: &[&str]) -> WantedEntry {
-        WantedEntry {
+    fn entry(args: &[&str], env: &[(&str, &str)]) -> FoundEntry {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        FoundEntry {
+            file: PathBuf::new(),
+            scope: EntryScope::User,
+            name: "skills".to_owned(),
             command: "/opt/my tools/skills-mcp".to_owned(),
-            launch_args: Vec::new(),
-            own_args: args.iter().map(|arg| (*arg).to_owned()).collect(),
-            env: Vec::new(),
-            secrets: Vec::new(),
-            notes: Vec::new(),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            env: env.iter().map(owned).collect(),
+            switched_off: None,
+            launcher: Launcher::Installed,
         }
+    }
+
+    #[test]
+    fn a_hook_starts_the_server_of_the_entry() {
+        let client = KnownClient::of_id("codex").unwrap();
+        let program = "'/opt/my tools/skills-mcp'";
+        let env = [("SKILLS_DIR", "/y"), ("SKILLS_REPO", "u"), ("SKILLS_TRUST", "strict")];
+        let said = |args: &[&str], env: &[(&str, &str)]| command(client, &entry(args, env));
+        let expected = |args: &str| format!("{program} {args} hook codex || true");
+        assert_eq!(said(&[], &env), expected("--dir /y"));
+        let flags = ["--repo=v", "--tools", "all"];
+        assert_eq!(said(&flags, &env), expected("--repo=v --tools all"));
+        assert_eq!(said(&["--dir", "/x", "serve"], &[]), expected("--dir /x"));
+        let npx = FoundEntry {
+            command: "npx".to_owned(),
+            launcher: Launcher::Npx,
+            ..entry(&["-y", "@skills-mcp/server", "--dir", "/x"], &[])
+        };
+        assert_eq!(command(client, &npx), "npx -y @skills-mcp/server --dir /x hook codex || true");
     }
 
     #[test]
@@ -254,7 +298,7 @@ mod tests {
         for client in ["claude-code", "codex", "qwen", "droid", "gemini", "copilot"] {
             let client = KnownClient::of_id(client).unwrap();
             for text in texts {
-                let once = added(text, client, &wanted(&["--dir", "/x"])).unwrap();
+                let once = added(text, client, &entry(&["--dir", "/x"], &[])).unwrap();
                 assert!(
                     once.contains(&format!(
                         "'/opt/my tools/skills-mcp' --dir /x hook {} || true",
@@ -262,8 +306,8 @@ mod tests {
                     )),
                     "{once}"
                 );
-                assert_eq!(added(&once, client, &wanted(&["--dir", "/x"])).unwrap(), once);
-                let other = added(&once, client, &wanted(&[])).unwrap();
+                assert_eq!(added(&once, client, &entry(&["--dir", "/x"], &[])).unwrap(), once);
+                let other = added(&once, client, &entry(&[], &[])).unwrap();
                 assert!(!other.contains("--dir"), "{other}");
                 let without = removed(&once, client).unwrap();
                 if client.id == "copilot" {
@@ -279,9 +323,9 @@ mod tests {
     fn a_mark_at_the_start_and_comments_beside_a_hook_stay() {
         let client = KnownClient::of_id("claude-code").unwrap();
         let text = "\u{feff}{\"theme\": \"dark\"}";
-        let once = added(text, client, &wanted(&[])).unwrap();
+        let once = added(text, client, &entry(&[], &[])).unwrap();
         assert!(once.starts_with("\u{feff}{") && once.contains(" hook claude-code"), "{once}");
-        assert_eq!(added(&once, client, &wanted(&[])).unwrap(), once);
+        assert_eq!(added(&once, client, &entry(&[], &[])).unwrap(), once);
         assert_eq!(removed(&once, client).unwrap(), text);
         let text = "{\"hooks\": {\"UserPromptSubmit\": [{\"hooks\": [\n  // {\"command\": \"old\"},\n  {\"command\": \"skills-mcp hook claude-code\"}\n]}]}}";
         assert_eq!(

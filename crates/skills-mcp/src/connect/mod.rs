@@ -5,6 +5,7 @@
 //! and compared with what was there (`server`), and only what differs is written (`draft`). Not here: what a client is
 //! (`clients`), and what a person is asked and shown (`cli`).
 
+mod args;
 mod asked;
 mod draft;
 mod entries;
@@ -20,6 +21,7 @@ mod tree;
 mod wanted;
 mod yaml;
 
+pub use args::{SWITCHES, VALUE_FLAGS};
 pub(crate) use asked::{ClientAnswer, ask_client};
 pub use draft::{ConnectError, ConnectOutcome, Drafts, FileDraft};
 pub use entries::{EntrySources, FoundEntry, Launcher, OffSwitch, UnreadFile};

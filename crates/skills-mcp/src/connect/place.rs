@@ -78,6 +78,26 @@ pub(super) fn file_for(
     Some(of_scope.find(|path| is_file(path)).unwrap_or(first))
 }
 
+/// The folders around a file that are the client's own, the innermost first: those inside the home folder, the folder of
+/// settings, the project or a folder that a variable names, and none of these themselves.
+pub(super) fn client_folders(
+    file: &Path,
+    environment: &Environment,
+    project: &Path,
+) -> Vec<PathBuf> {
+    let around = [environment.home.as_deref(), environment.config_home.as_deref(), Some(project)];
+    let named = environment.claude_config.iter().chain(environment.client_folders.values());
+    let kept: Vec<&Path> =
+        around.into_iter().flatten().chain(named.map(PathBuf::as_path)).collect();
+    let is_kept = |folder: &Path| kept.iter().any(|kept| kept.starts_with(folder));
+    let folders: Vec<&Path> =
+        file.ancestors().skip(1).take_while(|folder| !is_kept(folder)).collect();
+    // Where nothing that is kept is around them, the next would be anyone's.
+    let outermost = folders.last().and_then(|folder| folder.parent());
+    let is_known = outermost.is_some_and(|folder| kept.contains(&folder));
+    if is_known { folders.into_iter().map(Path::to_path_buf).collect() } else { Vec::new() }
+}
+
 /// The project around a folder: up to the repository's root, else the folder itself.
 pub fn project_root(environment: &Environment) -> PathBuf {
     let folders = environment.directory.ancestors();
@@ -92,5 +112,33 @@ pub(super) fn language(format: EntryFormat) -> FileLanguage {
         "toml" => FileLanguage::Toml,
         "yaml" => FileLanguage::Yaml,
         _ => FileLanguage::Json,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_a_client_are_inside_known_ones() {
+        let environment = Environment {
+            home: Some("/home/ada".into()),
+            config_home: Some("/home/ada/.config".into()),
+            client_folders: [("CODEX_HOME", "/data/x/codex".into())].into(),
+            ..Environment::default()
+        };
+        let folders = |file: &str| {
+            client_folders(Path::new(file), &environment, Path::new("/home/ada/work/p"))
+        };
+        let none: [PathBuf; 0] = [];
+        assert_eq!(folders("/home/ada/.claude.json"), none);
+        let inside = ["/home/ada/.cline/data", "/home/ada/.cline"];
+        assert_eq!(folders("/home/ada/.cline/data/x.json"), inside.map(PathBuf::from));
+        let goose = ["/home/ada/.config/goose"];
+        assert_eq!(folders("/home/ada/.config/goose/config.yaml"), goose.map(PathBuf::from));
+        let cursor = ["/home/ada/work/p/.cursor"];
+        assert_eq!(folders("/home/ada/work/p/.cursor/mcp.json"), cursor.map(PathBuf::from));
+        assert_eq!(folders("/data/x/codex/config.toml"), none);
+        assert_eq!(folders("/data/y/z/config.toml"), none);
     }
 }

@@ -93,10 +93,16 @@ pub(super) fn without_block(text: &str) -> String {
     format!("{before}{after}")
 }
 
-/// What is before the block, the block with its line break, and what is after.
+/// What is before the block, the block with its line break, and what is after. A mark without its other one is no block: what
+/// is beside it is the person's.
 fn parts(text: &str) -> Option<(&str, &str, &str)> {
-    let start = text.find(BLOCK_BEGIN)?;
-    let end = start + text.get(start..)?.find(BLOCK_END)? + BLOCK_END.len();
+    let mut ends = text.match_indices(BLOCK_END).map(|(at, _)| at);
+    let mut from = 0;
+    let (start, end) = ends.find_map(|end| {
+        let begin = text.get(from..end)?.rfind(BLOCK_BEGIN).map(|at| from + at);
+        from = end;
+        Some((begin?, end + BLOCK_END.len()))
+    })?;
     let rest = text.get(end..)?;
     let line = ["\r\n", "\n"].iter().find_map(|end| rest.starts_with(end).then_some(end.len()));
     let end = end + line.unwrap_or(0);
@@ -142,5 +148,23 @@ mod tests {
             assert_eq!(without_block(&followed), format!("{text}More.\n"));
         }
         assert_eq!(without_block("# Rules\n"), "# Rules\n");
+    }
+
+    #[test]
+    fn text_beside_a_mark_without_its_other_one_stays() {
+        let (begin, end) = (BLOCK_BEGIN, BLOCK_END);
+        let alone = [
+            format!("# A\n{begin}\nfoo\n"),
+            format!("# A\n{end}\nfoo\n"),
+            format!("# A\n{end}\nfoo\n{begin}\nbar\n"),
+            format!("{begin}\nfoo\n{begin}\nbar\n"),
+        ];
+        for text in alone {
+            assert_eq!(without_block(&text), text);
+            let once = with_block(&text, "One.");
+            assert_eq!(once, format!("{text}\n{begin}\nOne.\n{end}\n"));
+            assert_eq!(with_block(&once, "One."), once);
+            assert_eq!(without_block(&once), text);
+        }
     }
 }

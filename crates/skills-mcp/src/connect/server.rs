@@ -8,18 +8,16 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::{
+    args::merged,
     entries::{FoundEntry, LOCAL_PROJECTS, in_tree},
     json,
     place::{EntryScope, language},
     toml,
-    tree::{ConfigTree, FileLanguage, TreeError, TreeMember, TreeValue, without_mark},
-    wanted::{SOURCE_VARIABLES, WantedEntry},
+    tree::{ConfigTree, FileLanguage, TreeError, TreeMember, TreeValue, line_at, without_mark},
+    wanted::WantedEntry,
     yaml,
 };
-use crate::{
-    clients::{EntryFormat, EntryShape, SERVER_NAME, ServerEntry},
-    config::VARIABLES,
-};
+use crate::clients::{EntryFormat, EntryShape, SERVER_NAME, ServerEntry};
 
 /// What Continue wants at the top of a file.
 const BLOCK_HEAD: &str = "name: skills\nversion: 1.0.0\nschema: v1\n";
@@ -42,11 +40,11 @@ pub(super) fn connected(
         (Some(_), Some(server)) => updated(text, &tree, entry, language, &name, &members, server)?,
         _ => added(text, &tree, entry, language, &name, &members)?,
     };
-    checked(&tree, &new, language, entry, &name)?;
+    checked(text, &tree, &new, language, entry, &name)?;
     let read = ConfigTree::parse(&new, language)?;
     let found = in_tree(&new, &read, entry.format, EntryScope::User, Path::new(""));
     let is_there = found.iter().any(|found| found.name == name && found.command == wanted.command);
-    if is_there { Ok(format!("{mark}{new}")) } else { Err(unsafe_change(entry)) }
+    if is_there { Ok(format!("{mark}{new}")) } else { Err(unsafe_change(text, &tree, entry)) }
 }
 
 /// The text without any entry that starts this server.
@@ -67,7 +65,7 @@ pub(super) fn disconnected(text: &str, entry: &ServerEntry) -> Result<String, Tr
                 json::remove(&text, &[json::JsonStep::Key(container), step])?
             }
         };
-        checked(&tree, &new, language, entry, &found.name)?;
+        checked(&text, &tree, &new, language, entry, &found.name)?;
         text = new;
     }
     if text == BLOCK_HEAD {
@@ -91,9 +89,9 @@ pub(super) fn disconnected_locally(
         let Some(found) = ours.first() else { break };
         let path = [LOCAL_PROJECTS, project, entry.format.container(), &found.name];
         let new = json::remove_alone(&text, &path.map(json::JsonStep::Key))?;
-        let read = ConfigTree::parse(&new, FileLanguage::Json).map_err(|_| unsafe_change(entry))?;
-        if read != without(&tree, &path) {
-            return Err(unsafe_change(entry));
+        let is_same = |read: ConfigTree| read == without(&tree, &path);
+        if !ConfigTree::parse(&new, FileLanguage::Json).is_ok_and(is_same) {
+            return Err(unsafe_change(&text, local, entry));
         }
         text = new;
     }
@@ -148,9 +146,8 @@ fn members(
     existing: Option<&FoundEntry>,
     server: Option<&ConfigTree>,
 ) -> Vec<(&'static str, Value)> {
-    // A command line that names nothing changes nothing but the program.
-    let kept = existing.filter(|_| wanted.own_args.is_empty() && !wanted.names_sources());
-    let own = kept.map_or_else(|| wanted.own_args.clone(), |found| found.own_args().to_vec());
+    let old = existing.map(FoundEntry::own_args).unwrap_or_default();
+    let own = merged(old, &wanted.own_args, wanted.has_source_variable());
     let args: Vec<String> = wanted.launch_args.iter().cloned().chain(own).collect();
     let forwarded = wanted.forwarded(entry);
     let mut env = kept_variables(server, wanted);
@@ -193,7 +190,14 @@ fn members(
             }
             members.extend([("command", command()), ("args", json!(args))]);
             members.extend(variables("env"));
-            members.extend(forwarded.list.map(|key| (key, json!(forwarded.listed))));
+            members.extend(forwarded.list.map(|key| {
+                let had = server.and_then(|server| at_transport(server).get(key)?.items());
+                let mut names: Vec<Value> = had.unwrap_or_default().iter().map(as_json).collect();
+                let new = forwarded.listed.iter().map(|name| json!(name));
+                let new: Vec<Value> = new.filter(|name| !names.contains(name)).collect();
+                names.extend(new);
+                (key, Value::Array(names))
+            }));
             if entry.shape == EntryShape::Copilot {
                 members.push(("tools", json!(["*"])));
             }
@@ -207,21 +211,15 @@ fn at_transport(server: &ConfigTree) -> &ConfigTree {
     server.get("transport").filter(|inner| inner.members().is_some()).unwrap_or(server)
 }
 
-/// The variables of an entry that stay: those of other programs, and secrets, which the person wrote there. Flags say all that
-/// our other variables may say; a variable that names sources stands for all that name some.
+/// The variables of an entry that stay: all but those that name sources, where the command line names some.
 fn kept_variables(server: Option<&ConfigTree>, wanted: &WantedEntry) -> Map<String, Value> {
     let server = server.map(at_transport);
     let env = server
         .and_then(|server| ["env", "envs", "environment"].iter().find_map(|key| server.get(key)));
-    let is_ours = |name: &str| VARIABLES.iter().any(|known| known.name == name && !known.secret);
-    let is_replaced = |name: &str| {
-        let by_flags = !wanted.own_args.is_empty() && is_ours(name);
-        by_flags || (wanted.names_sources() && SOURCE_VARIABLES.contains(&name))
-    };
     let members = env.and_then(ConfigTree::members).unwrap_or_default();
     members
         .iter()
-        .filter(|member| !is_replaced(&member.key))
+        .filter(|member| !wanted.replaces_variable(&member.key))
         .map(|member| (member.key.clone(), as_json(&member.value)))
         .collect()
 }
@@ -345,21 +343,25 @@ fn is_optional(key: &str, value: &Value) -> bool {
 
 /// Everything but our entry must say what it said before.
 fn checked(
+    text: &str,
     before: &ConfigTree,
     after: &str,
     language: FileLanguage,
     entry: &ServerEntry,
     name: &str,
 ) -> Result<(), TreeError> {
-    let after = ConfigTree::parse(after, language).map_err(|_| unsafe_change(entry))?;
-    let is_same = rest(before, entry.format, name) == rest(&after, entry.format, name);
-    if is_same { Ok(()) } else { Err(unsafe_change(entry)) }
+    let after = ConfigTree::parse(after, language);
+    let rest = |tree: &ConfigTree| rest(tree, entry.format, name);
+    let is_same = after.is_ok_and(|after| rest(before) == rest(&after));
+    if is_same { Ok(()) } else { Err(unsafe_change(text, before, entry)) }
 }
 
-fn unsafe_change(entry: &ServerEntry) -> TreeError {
+/// The refusal of a change, with the line of what names the servers in a tree of this text.
+fn unsafe_change(text: &str, tree: &ConfigTree, entry: &ServerEntry) -> TreeError {
     let container = entry.format.container();
     let message = format!("`{container}` is written in a way that cannot be changed safely here");
-    TreeError { line: 1, message }
+    let line = tree.member(container).map_or(1, |holder| line_at(text, holder.start));
+    TreeError { line, message }
 }
 
 /// All that a file says but for one entry, and for the head that we write into an empty file.
@@ -431,7 +433,32 @@ mod tests {
         let elsewhere = after(&[], &[("SKILLS_DIR", "/y")]);
         assert_eq!(elsewhere["args"], json!([]));
         assert_eq!(elsewhere["env"], json!({"SKILLS_TOOLS": "all", "SKILLS_DIR": "/y"}));
-        assert_eq!(after(&["--dir", "/z"], &[])["args"], json!(["--dir", "/z"]));
+        let named = after(&["--dir", "/z"], &[]);
+        assert_eq!(named["args"], json!(["--dir", "/z"]));
+        assert_eq!(named["env"], json!({"SKILLS_TOOLS": "all"}));
+    }
+
+    #[test]
+    fn a_refusal_names_the_line_of_the_servers() {
+        let cases = [
+            ("codex", "a = 1\n\nmcp_servers = { o = { command = \"x\" } }\n"),
+            ("goose", "a: 1\n\nextensions: {o: {cmd: x}}\n"),
+            ("goose", "a: 1\n\nextensions: {s: {cmd: skills-mcp}}\n"),
+        ];
+        for (id, text) in cases {
+            let refused = connected(text, &entry(id), &wanted(&[], &[])).unwrap_err();
+            assert_eq!(refused.line, 3, "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_the_client_passes_on_is_added_to_those_of_the_entry() {
+        let text =
+            "[mcp_servers.s]\ncommand = \"/opt/skills-mcp\"\nargs = []\nenv_vars = [\"PROXY\"]\n";
+        let wanted = WantedEntry { secrets: vec!["GITHUB_TOKEN"], ..wanted(&[], &[]) };
+        let after = connected(text, &entry("codex"), &wanted).unwrap();
+        assert_eq!(after, text.replace("\"PROXY\"", "\"PROXY\", \"GITHUB_TOKEN\""));
+        assert_eq!(connected(&after, &entry("codex"), &wanted).unwrap(), after);
     }
 
     #[test]

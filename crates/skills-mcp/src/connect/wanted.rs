@@ -5,13 +5,18 @@ use std::path::Path;
 use crate::{
     clients::{Forwarding, ServerEntry},
     config::{Environment, VARIABLES, without_userinfo},
-    connect::entries::{NPM_PACKAGE, PYPI_PACKAGE, launcher},
+    connect::{
+        args::name_sources,
+        entries::{NPM_PACKAGE, PYPI_PACKAGE, launcher},
+    },
     paths::real_path,
     programs::SearchPath,
 };
 
 /// Variables that say where skills come from; of them one counts.
 pub(super) const SOURCE_VARIABLES: [&str; 2] = ["SKILLS_DIR", "SKILLS_REPO"];
+/// The variable that names the branch of such a source.
+const BRANCH_VARIABLE: &str = "SKILLS_BRANCH";
 /// A variable that is about this very process.
 const LOG_VARIABLE: &str = "SKILLS_LOG";
 
@@ -33,13 +38,12 @@ pub struct WantedEntry {
 }
 
 impl WantedEntry {
-    /// The entry for a server with these arguments, of which all paths are absolute. `names_sources` says whether they name
-    /// where skills come from, and `has_web_source` whether one of all sources is fetched over https.
+    /// The entry for a server with these arguments, of which all paths are absolute. `has_web_source` says whether one of all
+    /// sources is fetched over https.
     pub fn new(
         program: &Path,
         environment: &Environment,
         own_args: Vec<String>,
-        names_sources: bool,
         has_web_source: bool,
     ) -> Self {
         let (command, launch_args) = started_by(program, environment);
@@ -52,7 +56,7 @@ impl WantedEntry {
             notes: Vec::new(),
         };
         let mut source = SOURCE_VARIABLES.iter().filter(|name| environment.get(name).is_some());
-        let source = source.next().filter(|_| !names_sources);
+        let source = source.next().filter(|_| !name_sources(&wanted.own_args));
         for variable in VARIABLES.iter().filter(|variable| !variable.secret) {
             let is_source = SOURCE_VARIABLES.contains(&variable.name);
             if variable.name == LOG_VARIABLE || (is_source && source != Some(&variable.name)) {
@@ -81,8 +85,14 @@ impl WantedEntry {
     }
 
     /// Whether a variable names where skills come from.
-    pub(super) fn names_sources(&self) -> bool {
+    pub(super) fn has_source_variable(&self) -> bool {
         self.env.iter().any(|(name, _)| SOURCE_VARIABLES.contains(&&**name))
+    }
+
+    /// Whether an entry loses this variable: a source that is named stands for all that the entry says of sources.
+    pub(super) fn replaces_variable(&self, name: &str) -> bool {
+        let is_about_sources = SOURCE_VARIABLES.contains(&name) || name == BRANCH_VARIABLE;
+        is_about_sources && (self.has_source_variable() || name_sources(&self.own_args))
     }
 
     /// Whether the entry would be found again.
@@ -113,19 +123,6 @@ impl WantedEntry {
             }
         }
         forwarded
-    }
-
-    /// The arguments of the same server for a command that gets no variables of the entry: a prompt hook.
-    pub(super) fn hook_args(&self) -> Vec<String> {
-        let mut args = self.own_args.clone();
-        for (name, value) in &self.env {
-            match name.as_str() {
-                "SKILLS_DIR" => args.extend(["--dir".to_owned(), value.clone()]),
-                "SKILLS_REPO" => args.extend(["--repo".to_owned(), value.clone()]),
-                _ => {}
-            }
-        }
-        args
     }
 }
 
@@ -191,8 +188,7 @@ mod tests {
 
     fn wanted(program: &str, variables: &[(&'static str, &str)], args: &[&str]) -> WantedEntry {
         let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
-        let names = !args.is_empty();
-        WantedEntry::new(Path::new(program), &environment(variables), args, names, true)
+        WantedEntry::new(Path::new(program), &environment(variables), args, true)
     }
 
     #[test]
@@ -227,6 +223,5 @@ mod tests {
         assert!(entry.notes.concat().contains("ANALYTICS_ENDPOINT"));
         let named = wanted("/opt/skills-mcp", &set, &["--dir", "/y"]);
         assert_eq!(named.env.first().unwrap().0, "SKILLS_TOOLS", "flags win over variables");
-        assert_eq!(entry.hook_args(), ["--dir", "/home/ada/s"]);
     }
 }

@@ -13,6 +13,9 @@ use super::{
 
 /// How deep lines are indented where a text shows nothing else.
 const USUAL_INDENT: usize = 2;
+/// How deep an entry is indented below a key that was there and empty, at the end of a text: `remove` tells by it that the key
+/// is not ours.
+const INDENT_BELOW_A_KEY_OF_OTHERS: usize = 4;
 
 /// Adds an entry. In a list its first member is its name.
 pub(super) fn add(
@@ -37,18 +40,18 @@ pub(super) fn add(
     let first = first_element(&holder.value);
     let indent = match first {
         Some(first) if line_at(text, first) - 1 > at => indent_of(&lines, line_at(text, first) - 1),
-        Some(_) => return Err(unsupported(text, holder.start, container)),
+        Some(_) => return Err(unsupported(text, tree, container)),
         None => {
             // `key:`, `key: {}` and `key: []` become the head of a block.
             let line = lines.get(at).cloned().unwrap_or_default();
             let head = line.trim_end().trim_end_matches(['{', '}', '[', ']', ' ', '~']).to_owned();
             if !head.ends_with(':') {
-                return Err(unsupported(text, holder.start, container));
+                return Err(unsupported(text, tree, container));
             }
             if let Some(line) = lines.get_mut(at) {
                 *line = format!("{head}{end}");
             }
-            USUAL_INDENT
+            if is_last(tree, container) { INDENT_BELOW_A_KEY_OF_OTHERS } else { USUAL_INDENT }
         }
     };
     let below = lines.split_off((at + 1).min(lines.len()));
@@ -78,7 +81,7 @@ fn with_member(
     value: Option<&Value>,
 ) -> Result<String, TreeError> {
     let tree = ConfigTree::parse(text, FileLanguage::Yaml)?;
-    let refused = || unsupported(text, 0, container);
+    let refused = || unsupported(text, &tree, container);
     let found = find(text, &tree, container, name).ok_or_else(refused)?;
     let (key, above) = path.split_last().ok_or_else(refused)?;
     let (mut holder, mut end) = (found.entry, found.end);
@@ -179,7 +182,7 @@ fn start_of_line(text: &str) -> &str {
 }
 
 /// Removes an entry, and the key above it where nothing is left below. A key with comments below it stays, and so does one
-/// before other keys: `add` writes a new one at the end.
+/// that was there before: `add` writes a new one at the end, with the usual indent below it.
 pub(super) fn remove(
     text: &str,
     tree: &ConfigTree,
@@ -187,7 +190,7 @@ pub(super) fn remove(
     name: &str,
 ) -> Result<String, TreeError> {
     let Some(found) = find(text, tree, container, name) else {
-        return Err(unsupported(text, 0, container));
+        return Err(unsupported(text, tree, container));
     };
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     let others = tree.get(container).map_or(0, |holder| match &holder.value {
@@ -198,10 +201,10 @@ pub(super) fn remove(
     let mut start = found.start;
     let holder = tree.member(container).map_or(start, |holder| line_at(text, holder.start) - 1);
     if others == 1 {
-        let is_last = tree.members().and_then(<[TreeMember]>::last).map(|last| &*last.key);
         let between = lines.get(holder + 1..start).unwrap_or_default();
         let is_bare = between.iter().all(|line| line.trim().is_empty());
-        if is_bare && is_last == Some(container) {
+        let is_as_added = indent_of(&lines, start) != INDENT_BELOW_A_KEY_OF_OTHERS;
+        if is_bare && is_as_added && is_last(tree, container) {
             start = holder;
         } else if let Some(line) = lines.get_mut(holder) {
             let comment = line_comment(line).to_owned();
@@ -213,6 +216,12 @@ pub(super) fn remove(
     }
     lines.drain(start..found.end.min(lines.len()));
     Ok(lines.concat())
+}
+
+/// Whether a key is the last of a text, where `add` writes a new one.
+fn is_last(tree: &ConfigTree, container: &str) -> bool {
+    let last = tree.members().and_then(<[TreeMember]>::last);
+    last.is_some_and(|last| last.key == container)
 }
 
 /// The lines of an entry.
@@ -343,11 +352,12 @@ fn indent_of(lines: &[String], at: usize) -> usize {
     lines.get(at).map_or(USUAL_INDENT, |line| blank(line))
 }
 
-fn unsupported(text: &str, at: usize, container: &str) -> TreeError {
+fn unsupported(text: &str, tree: &ConfigTree, container: &str) -> TreeError {
     let message = format!(
         "`{container}` is written in a way that is not changed here: each entry needs lines of its own"
     );
-    TreeError { line: line_at(text, at), message }
+    let line = tree.member(container).map_or(1, |holder| line_at(text, holder.start));
+    TreeError { line, message }
 }
 
 #[cfg(test)]
@@ -461,6 +471,14 @@ mod tests {
             remove(text, &parsed(text), "extensions", "skills").unwrap(),
             "extensions: {} # mine\n  # old:\n  #   cmd: x\n"
         );
+        for text in ["extensions: {}\n", "a: 1\nextensions: {}\n"] {
+            for before in [text, &text.replace(" {}", "")] {
+                let added =
+                    add(before, &parsed(before), "extensions", "s", &[("cmd", json!("x"))], false);
+                let added = added.unwrap();
+                assert_eq!(remove(&added, &parsed(&added), "extensions", "s").unwrap(), text);
+            }
+        }
         let text = "mcpServers: []\nz: 1\n";
         let added = add(text, &parsed(text), "mcpServers", "s", &[("command", json!("x"))], true);
         let added = added.unwrap();

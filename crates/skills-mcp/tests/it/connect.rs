@@ -216,12 +216,22 @@ fn files_that_are_not_there_are_made_and_removed_again() {
         assert!(text(&home, file).contains(PROGRAM), "{id}");
         done(&home, &["disconnect", id, "--yes"]);
         assert!(!home.path().join(file).exists(), "{id}");
+        // A folder of a client would say that it is on this machine.
+        let (code, err) = refused(&home, &["connect", "--dry-run"]);
+        assert!(code == 2 && err.contains("no client was found"), "{id}: {err}");
     }
+    // A folder with something of another program's stays.
+    home.write(".codeium/other", "");
+    done(&home, &["connect", "windsurf", "claude-code", "--hook", "--yes", "--no-verify"]);
+    done(&home, &["disconnect", "windsurf", "claude-code", "--yes"]);
+    let is_there = |folder: &str| home.path().join(folder).exists();
+    assert_eq!([".codeium/windsurf", ".codeium", ".claude"].map(is_there), [false, true, false]);
     done(&home, &["connect", "claude-code", "continue", "--project", "--yes", "--no-verify"]);
     assert!(text(&home, "project/.mcp.json").contains(PROGRAM));
     assert!(text(&home, "project/.continue/mcpServers/skills.yaml").contains(PROGRAM));
     done(&home, &["disconnect", "claude-code", "continue", "--yes"]);
     assert!(!home.path().join("project/.mcp.json").exists());
+    assert_eq!(fs::read_dir(home.path().join("project")).unwrap().count(), 0);
 }
 
 #[test]
@@ -258,13 +268,78 @@ fn an_entry_of_ours_is_brought_up_to_date_under_its_own_name() {
     done(&home, &["--dir", "/", "connect", "cursor", "--yes"]);
     let read: Value = serde_json::from_str(&text(&home, ".cursor/mcp.json")).unwrap();
     assert_eq!(read.pointer("/mcpServers/team/args"), Some(&json!(["--dir", "/"])));
-    assert_eq!(read.pointer("/mcpServers/team/env"), Some(&json!({"GITHUB_TOKEN": "mine"})));
+    assert_eq!(read.pointer("/mcpServers/team/env"), Some(&env), "they say nothing of sources");
     // Another server that has our name keeps it.
     home.write(".factory/mcp.json", "{\"mcpServers\": {\"skills\": {\"command\": \"theirs\"}}}");
     done(&home, &["connect", "droid", "--yes", "--no-verify"]);
     let read: Value = serde_json::from_str(&text(&home, ".factory/mcp.json")).unwrap();
     assert_eq!(read.pointer("/mcpServers/skills"), Some(&json!({"command": "theirs"})));
     assert!(read.pointer("/mcpServers/skills-2/command").is_some(), "{read}");
+}
+
+// CONNECT-3
+#[test]
+fn a_flag_changes_only_what_it_says_of_an_entry() {
+    let home = Home::new();
+    let repository = "https://github.com/your-org/skills.git";
+    let mut entry = json!({
+        "command": PROGRAM,
+        "args": ["--repo", repository, "--set", "matching.min_score=0.3"],
+        "env": {
+            "ANALYTICS_ENDPOINT": "https://example.org", "SKILLS_TRUST": "strict",
+            "SKILLS_BRANCH": "dev", "GITHUB_TOKEN": "mine", "A": "1",
+        },
+    });
+    home.write(".cursor/mcp.json", json!({"mcpServers": {"s": entry}}).to_string());
+    let after = |flags: &[&str]| {
+        done(&home, &[flags, &["connect", "cursor", "--yes", "--no-verify"]].concat());
+        let read: Value = serde_json::from_str(&text(&home, ".cursor/mcp.json")).unwrap();
+        read.pointer("/mcpServers/s").unwrap().clone()
+    };
+    let flags = ["--tools", "flat"];
+    entry["args"] =
+        json!(["--repo", repository, "--set", "matching.min_score=0.3", "--tools", "flat"]);
+    assert_eq!(after(&flags), entry);
+    entry["args"] = json!(["--dir", "/", "--set", "matching.min_score=0.4", "--tools", "flat"]);
+    entry["env"].as_object_mut().unwrap().remove("SKILLS_BRANCH");
+    assert_eq!(after(&["--dir", "/", "--set", "matching.min_score=0.4"]), entry);
+    assert_eq!(after(&flags), entry);
+}
+
+// CONNECT-3, CONNECT-6
+#[test]
+fn a_hook_that_is_there_is_brought_up_to_date_with_the_entry() {
+    let home = Home::new();
+    for folder in ["team", "first"] {
+        home.write(&format!("{folder}/a/SKILL.md"), "---\nname: a\ndescription: A.\n---\nA.\n");
+    }
+    let folder = |name: &str| home.path().join(name).display().to_string();
+    let (team, first) = (folder("team"), folder("first"));
+    let clients = ["connect", "codex", "gemini", "--yes", "--no-verify"];
+    done(&home, &[&["--dir", &*team], &clients[..], &["--hook"]].concat());
+    let files = [".codex/hooks.json", ".gemini/settings.json"];
+    let hooks = || files.map(|file| text(&home, file));
+    let once = hooks();
+    assert!(once.iter().all(|hook| hook.contains(&team)), "{once:?}");
+    // Without flags the entries keep their sources, and the hooks have the same.
+    for again in [clients.to_vec(), [&clients[..], &["--hook"]].concat()] {
+        assert_eq!(done(&home, &again).matches("already connected").count(), 2);
+        assert_eq!(hooks(), once);
+    }
+    let out = done(&home, &[&["--dir", &*first], &clients[..]].concat());
+    assert!(out.contains("+++ ") && out.contains(".codex/hooks.json"), "{out}");
+    assert!(out.contains("Codex runs the hook once you trust it"), "{out}");
+    assert_eq!(hooks(), once.clone().map(|hook| hook.replace(&team, &first)));
+    // A program that was elsewhere.
+    home.write(".codex/hooks.json", once[0].replace(PROGRAM, "/gone/skills-mcp"));
+    done(&home, &clients);
+    assert_eq!(hooks()[0], once[0].replace(&team, &first));
+    // One that is not there is not added, and a file that is not understood is left alone.
+    for other in ["{}\n", "{oops"] {
+        home.write(".codex/hooks.json", other);
+        done(&home, &clients);
+        assert_eq!(hooks()[0], other);
+    }
 }
 
 // CONNECT-2
@@ -368,6 +443,14 @@ fn secrets_are_named_and_never_written() {
     assert!(out.contains("Windsurf does not pass GITHUB_TOKEN on"), "{out}");
     assert!(out.contains("GitHub Copilot CLI does not pass GITHUB_TOKEN on"), "{out}");
     assert!(!file("copilot").contains("GITHUB_TOKEN"));
+    let mut command = connect(&home, &["connect", "claude-desktop", "--yes", "--no-verify"]);
+    command.env("ANALYTICS_TOKEN", "at_secret").env("ANALYTICS_ENDPOINT", "https://example.org");
+    let (code, out, err) = run(&mut command);
+    assert_eq!(code, 0, "{err}");
+    let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("does not pass ANALYTICS_TOKEN on"), "{out}");
+    assert!(said.contains(": usage events are sent without it, and the endpoint may"), "{out}");
+    assert!(!out.contains("private repositories") && !out.contains("at_secret"), "{out}");
 }
 
 // CONNECT-5, CONNECT-6
@@ -496,6 +579,16 @@ fn what_was_there_before_is_there_after_disconnect() {
         assert!(text(&home, ".cursor/mcp.json").contains(PROGRAM));
         done(&home, &["disconnect", "cursor", "--yes"]);
         assert_eq!(text(&home, ".cursor/mcp.json"), after, "{before}");
+    }
+    for (before, after) in [
+        ("extensions:\n", "extensions: {}\n"),
+        ("a: 1\nextensions: {}\n", "a: 1\nextensions: {}\n"),
+    ] {
+        home.write(".config/goose/config.yaml", before);
+        done(&home, &["connect", "goose", "--yes", "--no-verify"]);
+        assert!(text(&home, ".config/goose/config.yaml").contains(PROGRAM));
+        done(&home, &["disconnect", "goose", "--yes"]);
+        assert_eq!(text(&home, ".config/goose/config.yaml"), after);
     }
     home.write(".codex/config.toml", "");
     // The entry and the hook are in one file.

@@ -168,11 +168,10 @@ fn wanted(context: &Context) -> Result<WantedEntry, Failure> {
     let directories = named.directories().map(|source| source.path.clone());
     let directories: Vec<PathBuf> =
         if context.shared.directories.is_empty() { Vec::new() } else { directories.collect() };
-    let names_sources = !directories.is_empty() || !context.shared.repositories.is_empty();
     let shared = Shared { directories, ..context.shared.clone() };
     let program = own_program()?;
     let args = shared.repeated();
-    let wanted = WantedEntry::new(&program, &context.environment, args, names_sources, is_web);
+    let wanted = WantedEntry::new(&program, &context.environment, args, is_web);
     if !wanted.is_recognised() {
         let message = format!(
             "this program is called {}, and an entry is recognised by the name skills-mcp",
@@ -197,10 +196,12 @@ fn connect(
     let mut drafts = Drafts::default();
     let outcome = drafts.connect(client, scope, wanted, environment, &project)?;
     let mut notes = outcome.notes;
-    if options.hook && has_hook_file(client, scope) {
-        drafts.hook(client, scope, wanted, environment, &project)?;
+    // A hook that is there starts the same server as the entry, also after this change.
+    let has_hook = drafts.has_hook(client, scope, environment, &project);
+    if has_hook || (options.hook && has_hook_file(client, scope)) {
+        let is_new = drafts.hook(client, scope, environment, &project)?;
         notes.extend(plugin_hook(client, environment));
-        if client.id == "codex" {
+        if client.id == "codex" && is_new {
             notes.push(
                 "Codex runs the hook once you trust it; it asks at its next start".to_owned(),
             );
@@ -340,4 +341,28 @@ impl From<ConnectError> for Failure {
 /// The line above a client's changes.
 fn headline(client: &KnownClient) -> String {
     bold(client.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::{Args as _, Command};
+
+    use super::*;
+    use crate::connect::{SWITCHES, VALUE_FLAGS};
+
+    #[test]
+    fn the_flags_of_an_entry_are_those_of_the_command_line() {
+        let command = Shared::augment_args(Command::new("skills-mcp"));
+        let known = |takes_value: bool| {
+            let flags = command.get_arguments();
+            let flags = flags.filter(move |flag| flag.get_action().takes_values() == takes_value);
+            flags
+                .filter_map(|flag| Some(format!("--{}", flag.get_long()?)))
+                .collect::<BTreeSet<_>>()
+        };
+        assert_eq!(known(true), VALUE_FLAGS.map(str::to_owned).into());
+        assert_eq!(known(false), SWITCHES.map(str::to_owned).into());
+    }
 }
