@@ -67,6 +67,11 @@ impl NamedTokens {
         self.0.extend(others.0);
     }
 
+    /// Whether one of them is this principal's, with the same limits.
+    pub fn has(&self, principal: &Principal) -> bool {
+        self.0.iter().any(|(_, known)| known == principal)
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

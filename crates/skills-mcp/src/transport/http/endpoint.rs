@@ -28,6 +28,7 @@ use super::{
     direct,
     gate::{AdmittedCaller, Gate},
     in_progress::InProgress,
+    revoked::until_revoked,
     sessions::{self, Sessions},
 };
 use crate::transport::{Handler, lines};
@@ -204,14 +205,17 @@ pub(super) async fn answer(State(endpoint): State<Arc<McpEndpoint>>, request: Re
     };
     if parts.method == Method::POST {
         let one = endpoint.in_progress.begin();
-        let answered = endpoint.post(parts, body, by).await;
-        return one.until_sent(answered.unwrap_or_else(|refused| refused));
+        let principal = by.principal.clone();
+        let answered = endpoint.post(parts, body, by).await.unwrap_or_else(|refused| refused);
+        let answered = until_revoked(&endpoint.gate, principal.as_ref(), answered);
+        return one.until_sent(answered);
     }
     if let Err(refused) = endpoint.check_session(&parts.headers, &by).await {
         return refused;
     }
     by.attach_to(&mut parts.extensions);
-    endpoint.sdk(parts, body).await
+    let answered = endpoint.sdk(parts, body).await;
+    until_revoked(&endpoint.gate, by.principal.as_ref(), answered)
 }
 
 fn content_length(headers: &HeaderMap) -> Option<usize> {

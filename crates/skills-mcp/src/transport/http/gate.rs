@@ -2,7 +2,7 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    sync::{Arc, PoisonError, RwLock},
+    sync::Arc,
 };
 
 use axum::{
@@ -17,6 +17,8 @@ use skills_http::{
     rate::{RateLimit, RatedClient},
     serving::{PeerAddress, error, refused, unavailable},
 };
+
+use tokio::sync::watch;
 
 use super::sign_in;
 use crate::transport::streams::StreamOwner;
@@ -42,7 +44,7 @@ pub struct GateSettings {
 #[derive(Debug)]
 pub struct Gate {
     guard: HttpGuard,
-    tokens: RwLock<Arc<NamedTokens>>,
+    tokens: watch::Sender<Arc<NamedTokens>>,
     issuer: Option<Issuer>,
     asks: bool,
     rates: RateLimit,
@@ -72,7 +74,7 @@ impl Gate {
         let GateSettings { listen, hosts, tokens, issuer, asks, rate_limit } = settings;
         Self {
             guard: HttpGuard::of_host(listen, &hosts),
-            tokens: RwLock::new(Arc::new(tokens)),
+            tokens: watch::Sender::new(Arc::new(tokens)),
             issuer,
             asks,
             rates: RateLimit::new(rate_limit),
@@ -81,7 +83,20 @@ impl Gate {
 
     /// Lets in these tokens from now on, and no others.
     pub fn replace_tokens(&self, tokens: NamedTokens) {
-        *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(tokens);
+        self.tokens.send_replace(Arc::new(tokens));
+    }
+
+    /// Ends when no token is this principal's any more. Tokens of an issuer are not in the list, and are not taken away.
+    pub(super) fn revoked(&self, principal: Principal) -> impl Future<Output = ()> + Send + use<> {
+        let mut tokens = self.tokens.subscribe();
+        async move {
+            let is_listed = tokens.borrow().has(&principal);
+            let is_gone = |tokens: &Arc<NamedTokens>| is_listed && !tokens.has(&principal);
+            if tokens.wait_for(is_gone).await.map(drop).is_err() {
+                // The server ends.
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     /// The issuer whose tokens are let in.
@@ -155,7 +170,7 @@ impl Gate {
 
     async fn authorize(&self, token: Option<&str>) -> Result<Principal, Option<TokenRefusal>> {
         let token = token.ok_or(None)?;
-        let tokens = Arc::clone(&self.tokens.read().unwrap_or_else(PoisonError::into_inner));
+        let tokens = Arc::clone(&self.tokens.borrow());
         if let Some(principal) = tokens.find(token) {
             return Ok(principal.clone());
         }

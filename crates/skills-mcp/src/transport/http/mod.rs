@@ -13,6 +13,7 @@ mod metrics;
 mod operations;
 #[cfg(feature = "browse")]
 mod pages;
+mod revoked;
 mod sessions;
 mod sign_in;
 

@@ -1,6 +1,12 @@
 //! A token that is limited to one folder learns nothing of the rest, on any surface.
 
-use std::time::{Duration, Instant};
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    net::TcpStream,
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 use skills_testkit::{Home, Listening, wait_until};
@@ -270,45 +276,50 @@ fn a_name_that_is_hidden_takes_as_long_as_one_that_never_was() {
     });
 }
 
+/// The lines of a stream of notifications, once it is acknowledged; they end with the stream.
+fn listen(server: &Listening, token: &str) -> mpsc::Receiver<String> {
+    let body = super::message(
+        "subscriptions/listen",
+        &json!({"notifications": {"toolsListChanged": true}}),
+    );
+    let (body, host) = (body.to_string(), server.address());
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(
+        stream,
+        "POST /mcp HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let (sender, lines) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            let _ = sender.send(line);
+        }
+    });
+    assert!(next_message(&lines).expect("an answer").contains("acknowledged"));
+    lines
+}
+
+/// The next message of a stream; none when it has ended.
+fn next_message(lines: &mpsc::Receiver<String>) -> Option<String> {
+    loop {
+        match lines.recv_timeout(skills_testkit::TEST_TIMEOUT) {
+            Ok(line) if line.starts_with("data: {") => return Some(line),
+            Ok(_) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => return None,
+            Err(mpsc::RecvTimeoutError::Timeout) => panic!("the stream says nothing"),
+        }
+    }
+}
+
 // HTTP-9
 #[test]
 fn a_limited_client_is_notified_of_what_it_sees_and_of_nothing_else() {
-    use std::{
-        io::{BufRead as _, BufReader, Write as _},
-        net::TcpStream,
-        sync::mpsc,
-        thread,
-    };
-
     let home = home();
     let server = all_tools(&home);
     let listen = |token: &str| {
-        let body = super::message(
-            "subscriptions/listen",
-            &json!({"notifications": {"toolsListChanged": true}}),
-        );
-        let (body, host) = (body.to_string(), server.address());
-        let mut stream = TcpStream::connect(host).unwrap();
-        write!(
-            stream,
-            "POST /mcp HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        )
-        .unwrap();
-        let (sender, lines) = mpsc::channel();
-        thread::spawn(move || {
-            for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                let _ = sender.send(line);
-            }
-        });
-        let next = move |word: &str| loop {
-            let line = lines.recv_timeout(skills_testkit::TEST_TIMEOUT).expect(word);
-            if line.starts_with("data: {") {
-                return line;
-            }
-        };
-        assert!(next("acknowledged").contains("acknowledged"));
-        next
+        let lines = listen(&server, token);
+        move |what: &str| next_message(&lines).expect(what)
     };
     for token in [EVERYTHING, UI_ONLY] {
         send(&server, token, "tools/list", &json!({}));
@@ -324,6 +335,25 @@ fn a_limited_client_is_notified_of_what_it_sees_and_of_nothing_else() {
     let sent =
         log.lines().filter(|line| line.contains("sent notifications/tools/list_changed")).count();
     assert_eq!(sent, 3, "twice to the one, once to the other: {log}");
+}
+
+// HTTP-4
+#[test]
+fn the_streams_of_a_token_that_is_taken_away_or_limited_otherwise_end() {
+    let home = home();
+    let server = all_tools(&home);
+    let tokens = |ui: &str| {
+        secret_file(&home, "tokens", &format!("ada = {EVERYTHING}\n{ui}"));
+    };
+    let (all, limited) = (listen(&server, EVERYTHING), listen(&server, UI_ONLY));
+    tokens(&format!("ui-team = {UI_ONLY} vault\n"));
+    assert_eq!(next_message(&limited), None, "it was limited to other skills");
+    let limited = listen(&server, UI_ONLY);
+    tokens("");
+    assert_eq!(next_message(&limited), None, "it was taken away");
+    send(&server, EVERYTHING, "tools/list", &json!({}));
+    home.write("skills/vault/SKILL.md", bundle("vault", "Another hidden thing", "Zanzibar."));
+    assert!(next_message(&all).expect("its token stays").contains("list_changed"));
 }
 
 // HTTP-10
