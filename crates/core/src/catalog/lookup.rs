@@ -243,8 +243,9 @@ impl Catalog {
     pub fn named(&self, requested: &str) -> NameMatch<'_> {
         let requested = requested.trim();
         let name = NameQuery::new(requested);
-        let label = self.holder(LookupTable::Labels, &name, true);
-        match label.or_else(|| self.holder(LookupTable::Labels, &name, false)) {
+        let label = |exact| self.holder(LookupTable::Labels, &name, exact);
+        let folder = || self.holder(LookupTable::Folders, &name, true);
+        match label(true).or_else(folder).or_else(|| label(false)) {
             Some(skill) => NameMatch::One(skill),
             None => match self.by_short_name(requested) {
                 NameMatch::NotFound => {

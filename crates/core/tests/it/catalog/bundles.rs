@@ -286,6 +286,13 @@ fn f12_names_that_differ_in_case_have_one_winner_and_are_never_merged() {
         catalog_from(&vec![bundle("x/SKILL.md", "x", "exact"), bundle("x/skill.md", "x", "other")]);
     assert_eq!(body(both.skills().next().unwrap().document()), "exact");
     assert!(diagnostics(&both).iter().any(|line| line.contains("file-name-twice")));
+    // In a directory that the operator named, each folder leads to its own bundle, for every tool.
+    let folders =
+        catalog_from(&vec![bundle("git/SKILL.md", "git", "a"), bundle("GIT/SKILL.md", "GIT", "b")]);
+    for name in ["git", "GIT"] {
+        assert_eq!(&*folders.find(name).unwrap().identity, name);
+        assert!(matches!(folders.named(name), NameMatch::One(skill) if &*skill.identity == name));
+    }
 }
 
 // ROUTE-8
