@@ -222,6 +222,10 @@ pub(super) fn history(
         },
     )?;
     let lines = LineArchive::new(file);
+    // The history of the settings begins with the first event; a file that a person names is there.
+    if named.is_some() {
+        lines.check()?;
+    }
     let place = lines.place();
     Ok((Archive::Lines(lines), place))
 }
