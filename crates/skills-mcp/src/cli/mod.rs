@@ -177,7 +177,9 @@ pub fn run(program: &'static str) -> ExitCode {
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
-    let (environment, shared) = (Environment::read(), arguments.shared);
+    let given: Vec<_> = std::env::args_os().collect();
+    let shared = arguments.shared.with_every_side(Arguments::command(), &given);
+    let environment = Environment::read();
     let context = Context { program, environment, shared, quiet: false };
     let ended = context.run_or_default(arguments.command);
     if hook::is_hook(std::env::args_os()) {

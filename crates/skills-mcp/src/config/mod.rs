@@ -45,7 +45,7 @@ pub use settings::{
 };
 pub use skills_usage::settings::Analytics;
 pub use source_list::{
-    ListedPlace, ListedSource, PROJECT_FILE, SOURCE_FIELDS, SourceList, is_source_name, revised,
+    ListedPlace, ListedSource, PROJECT_FILE, SOURCE_FIELDS, SourceList, name_mistake, revised,
 };
 pub use source_name::github_url;
 pub use sources::{NamedDirectory, NamedRepository, NamedSource, NamedSources, named_sources};

@@ -102,6 +102,8 @@ impl Store {
         layers: ConfigLayers,
         home: Option<&Path>,
     ) -> Self {
+        let (sources, notices) = Directory::each_place_once(sources);
+        notices.iter().for_each(|notice| tracing::warn!("{notice}"));
         Self::start(sources, records, layers, home)
     }
 
