@@ -201,7 +201,8 @@ fn a_bad_entry_of_the_users_file_ends_every_command_with_its_line() {
         }
     }
     home.write(USER_FILE, "sources:\n  - dir: ~/team/skills\ntools: trees\n");
-    assert!(failed(&home, &["tools"], 2).contains("config.yaml:3 is `trees`"));
+    let err = failed(&home, &["tools"], 2);
+    assert!(err.contains("`tools` in ") && err.contains("config.yaml:3 is `trees`"), "{err}");
 }
 
 // SOURCE-8, SOURCE-10
@@ -665,6 +666,11 @@ fn a_setting_is_read_written_and_taken_out_with_its_comments_kept() {
     assert_eq!(text(&home, USER_FILE), before.replace("0.3", "0.4"));
     let err = failed(&home, &["config", "set", "matching.min_scor", "1"], 2);
     assert!(err.contains("did you mean matching.min_score?"), "{err}");
+    for (key, hint) in [("tools", "`skills-mcp tools` shows"), ("sources", "list --sources` shows")]
+    {
+        let err = failed(&home, &["config", "get", key], 2);
+        assert!(err.contains(hint) && !err.contains("there is no key"), "{err}");
+    }
     let err = failed(&home, &["config", "set", "matching.min_score", "7"], 2);
     assert!(err.contains("but must be a number from 0 to 1"), "{err}");
     assert_eq!(text(&home, USER_FILE), before.replace("0.3", "0.4"));
