@@ -2,15 +2,15 @@
 //!
 //! Whole lines are put in and taken out, and what comes of it is parsed again: a change counts only if it means exactly what was
 //! wanted. A file that is written in a way that lines cannot change is refused, with the lines to write by hand. Pure. Not here:
-//! which file it is, and whether a value is allowed.
+//! which file it is, whether a value is allowed, and how one is written (`yaml_text`).
 
 use skills_core::{
     diagnostic::Position,
-    yaml::{self, CoreScalar, YamlEntry, YamlError, YamlNode, YamlValue},
+    yaml::{self, YamlEntry, YamlError, YamlNode, YamlValue},
 };
 use thiserror::Error;
 
-use super::value::ConfigValue;
+use super::yaml_text::{scalar, value_end};
 
 /// A configuration file's text, which is YAML.
 #[derive(Debug, Clone)]
@@ -322,45 +322,6 @@ impl ConfigText {
     }
 }
 
-/// A text as a YAML scalar that means this text.
-pub(super) fn scalar(text: &str) -> String {
-    let is_plain = |c: char| {
-        c.is_alphanumeric()
-            || matches!(c, '.' | '_' | '/' | '~' | '+' | '=' | '@' | ':' | '-' | '#')
-    };
-    let reads_back = || {
-        let parsed = yaml::parse(text).ok();
-        parsed.is_some_and(|parsed| parsed.core() == Some(CoreScalar::Text(text)))
-    };
-    if !text.is_empty() && text.chars().all(is_plain) && reads_back() {
-        return text.to_owned();
-    }
-    serde_json::Value::from(text).to_string()
-}
-
-impl ConfigValue {
-    /// The value as YAML in one line.
-    pub fn yaml(&self) -> String {
-        match self {
-            Self::Flag(flag) => flag.to_string(),
-            Self::Share(share) => share.to_string(),
-            Self::Count(count) => count.to_string(),
-            Self::Text(text) => scalar(text),
-            Self::Words(words) => {
-                let words: Vec<String> = words.iter().map(|word| scalar(word)).collect();
-                format!("[{}]", words.join(", "))
-            }
-            Self::Commands(pairs) | Self::Rules(pairs) => {
-                let pairs: Vec<String> = pairs
-                    .iter()
-                    .map(|(key, value)| format!("{}: {}", scalar(key), scalar(value)))
-                    .collect();
-                format!("{{{}}}", pairs.join(", "))
-            }
-        }
-    }
-}
-
 /// The lines of a list's items.
 fn item_lines(indent: &str, entries: &[Vec<(&str, String)>]) -> Vec<String> {
     let mut lines = Vec::new();
@@ -431,34 +392,6 @@ fn last_line_of(found: &YamlNode) -> u32 {
         YamlValue::Sequence(items) => items.iter().map(last_line_of).fold(found.at.line, u32::max),
         YamlValue::Mapping(entries) => entries.iter().map(last_line).fold(found.at.line, u32::max),
     }
-}
-
-/// Where a value ends in its line; none where it goes on in the next one.
-fn value_end(text: &str) -> Option<usize> {
-    let (mut depth, mut quote, mut before, mut escaped) = (0_usize, None, ' ', false);
-    let mut end = text.len();
-    for (at, c) in text.char_indices() {
-        let opens = at == 0 || depth > 0;
-        match quote {
-            Some(open) => {
-                if c == open && !escaped {
-                    quote = None;
-                }
-                escaped = c == '\\' && open == '"' && !escaped;
-            }
-            None if opens && matches!(c, '"' | '\'') => quote = Some(c),
-            None if opens && matches!(c, '[' | '{') => depth += 1,
-            None if matches!(c, ']' | '}') => depth = depth.saturating_sub(1),
-            None if c == '#' && before.is_whitespace() && depth == 0 => {
-                end = at;
-                break;
-            }
-            None => {}
-        }
-        before = c;
-    }
-    let is_whole = depth == 0 && quote.is_none();
-    is_whole.then(|| text.get(..end).unwrap_or_default().trim_end_matches([' ', '\t', '\r']).len())
 }
 
 #[cfg(test)]
@@ -586,17 +519,5 @@ mod tests {
         }
         let sources = ConfigText::read("sources:  # mine\n  - dir: a\n").unwrap();
         assert_eq!(sources.without_sources(&[0]).unwrap().text(), "sources: []  # mine\n");
-    }
-
-    #[test]
-    fn a_text_is_quoted_where_it_would_mean_something_else() {
-        for plain in ["~/x", "https://a.org/x.git#b", "git@h:x/y", "a.b"] {
-            assert_eq!(scalar(plain), plain);
-        }
-        for quoted in ["true", "1.5", "~", "", "a b", "@x", "x:", "null", "a, b", "-"] {
-            let written = scalar(quoted);
-            assert_eq!(yaml::parse(&written).unwrap().core(), Some(CoreScalar::Text(quoted)));
-            assert!(written.starts_with('"'), "{written}");
-        }
     }
 }

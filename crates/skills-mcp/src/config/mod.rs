@@ -22,6 +22,7 @@ mod sources;
 mod trust;
 mod value;
 mod written_folders;
+mod yaml_text;
 
 pub use consent::{Consent, PendingConsent, PinnedValues};
 pub use consent_file::{ConsentFile, ConsentRecord};
