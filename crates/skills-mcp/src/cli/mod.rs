@@ -149,7 +149,6 @@ enum Command {
     /// Print a completion script for a shell
     Completions(completions::CompletionsOptions),
     /// Print the manual page
-    #[command(hide = true)]
     Man,
 }
 
