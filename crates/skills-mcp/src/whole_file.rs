@@ -18,7 +18,7 @@ use std::{
 /// How the names of new files begin, until they take the place of another.
 const NEW_FILE_PREFIX: &str = ".skills-mcp-new-";
 /// A new file that is older belongs to a program that was killed.
-const NEW_FILE_TIMEOUT: Duration = Duration::from_secs(60);
+const NEW_FILE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Who may read a file that was not there before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

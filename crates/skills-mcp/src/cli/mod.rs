@@ -181,7 +181,7 @@ pub fn run(program: &'static str) -> ExitCode {
         }
     };
     let given: Vec<_> = std::env::args_os().collect();
-    let shared = arguments.shared.with_every_side(Arguments::command(), &given);
+    let shared = arguments.shared.with_every_side(Arguments::command, &given);
     let environment = Environment::read();
     let context = Context { program, environment, shared, quiet: false };
     let ended = context.run_or_default(arguments.command);

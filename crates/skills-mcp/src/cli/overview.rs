@@ -29,11 +29,12 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
     out.line("");
     let program = typed_command(context.program, &context.environment);
     // What is shown above is what these flags say.
-    let flags: String =
-        context.shared.repeated().iter().map(|word| format!("{} ", shell_word(word))).collect();
+    let flags: Vec<String> =
+        context.shared.repeated().iter().map(|word| shell_word(word)).collect();
+    let with_flags = [vec![program.clone()], flags].concat().join(" ");
     let typed = |command: &str| match command {
         "--help" => format!("{program} {command}"),
-        _ => format!("{program} {flags}{command}"),
+        _ => format!("{with_flags} {command}"),
     };
     let commands: Vec<(String, &str)> =
         FIRST_COMMANDS.iter().map(|(command, what)| (typed(command), *what)).collect();

@@ -86,28 +86,34 @@ fn handled_clients() -> PossibleValuesParser {
     PossibleValuesParser::new(KnownClient::handled_ids().chain(["none"]))
 }
 
-/// The flags that may be given several times, by the names of their fields.
-const REPEATABLE_FLAGS: [&str; 3] = ["directories", "repositories", "settings"];
+/// The flags that may be given several times, by the names of their fields and as they are written.
+const REPEATABLE_FLAGS: [(&str, &str); 3] =
+    [("directories", "--dir"), ("repositories", "--repo"), ("settings", "--set")];
 
 impl Shared {
     /// The same with what was given on every side of the commands. Of a global flag clap keeps what stands after the last
     /// command, and drops without a word what stands before it.
-    pub(super) fn with_every_side(mut self, command: Command, arguments: &[OsString]) -> Self {
-        let is_repeatable = |arg: &&Arg| REPEATABLE_FLAGS.contains(&arg.get_id().as_str());
-        let flags: Vec<Arg> = command
-            .get_arguments()
-            .filter(is_repeatable)
-            .map(|flag| flag.clone().global(false))
-            .collect();
-        let is_given = |argument: &&OsString| {
+    pub(super) fn with_every_side(
+        mut self,
+        command: impl FnOnce() -> Command,
+        arguments: &[OsString],
+    ) -> Self {
+        let is_repeatable = |argument: &&OsString| {
             let argument = argument.to_string_lossy();
-            let name = argument.split('=').next().and_then(|name| name.strip_prefix("--"));
-            name.is_some_and(|name| flags.iter().any(|flag| flag.get_long() == Some(name)))
+            let name = argument.split('=').next().unwrap_or_default();
+            REPEATABLE_FLAGS.iter().any(|(_, flag)| *flag == name)
         };
         // One alone is on one side, and a server has no time for a second look.
-        if arguments.iter().filter(is_given).count() < 2 {
+        if arguments.iter().filter(is_repeatable).count() < 2 {
             return self;
         }
+        let command = command();
+        let is_flag = |arg: &&Arg| REPEATABLE_FLAGS.iter().any(|(id, _)| arg.get_id() == id);
+        let flags: Vec<Arg> = command
+            .get_arguments()
+            .filter(is_flag)
+            .map(|flag| flag.clone().global(false))
+            .collect();
         let Ok(matches) = on_each_level(command, &flags).try_get_matches_from(arguments) else {
             return self;
         };

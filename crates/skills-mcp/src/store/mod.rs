@@ -103,7 +103,9 @@ impl Store {
         home: Option<&Path>,
     ) -> Self {
         let (sources, notices) = Directory::each_place_once(sources);
-        notices.iter().for_each(|notice| tracing::warn!("{notice}"));
+        for notice in notices {
+            tracing::warn!("{notice}");
+        }
         Self::start(sources, records, layers, home)
     }
 

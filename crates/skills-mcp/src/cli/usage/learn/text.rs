@@ -18,7 +18,9 @@ pub(super) fn print(out: &mut Output, proposed: &Proposed, days: u64) {
         counted(usize::try_from(days).unwrap_or(usize::MAX), "day"),
         counted(proposed.shown.len(), "proposal")
     );
-    wrapped(&head, out.width).iter().for_each(|line| out.line(bold(line)));
+    for line in wrapped(&head, out.width) {
+        out.line(bold(&line));
+    }
     if proposed.requests == 0 {
         out.sentence("   ", "the history has no text of a request; `analytics.enabled: true` and `analytics.context: full` keep them");
         return;
