@@ -129,7 +129,7 @@ codes! {
     LinkBroken            Warning "link-broken"             "a link of the text leads to a file that does not exist";
     TextLong              Info    "text-long"               "the text is longer than the Agent Skills format advises";
     TextCut               Warning "text-cut"                "the text alone is over `content.max_tokens`, so agents receive it cut";
-    SecretLikely          Warning "secret-likely"           "the text holds what looks like a password, token or private key";
+    SecretLikely          Warning "secret-likely"           "the text holds what looks like a token, a private key or a URL with a password";
 }
 
 impl Code {

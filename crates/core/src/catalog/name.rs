@@ -2,7 +2,7 @@
 
 use super::{Origin, Source};
 use crate::{
-    diagnostic::{Code, Finding, one_line},
+    diagnostic::{Code, Finding, Position, one_line},
     document::SkillDocument,
     relpath::RelPath,
 };
@@ -27,24 +27,25 @@ pub(super) fn bundle_name(
     // Or a folder could have the name of a plugin's skill.
     let by_place = &if is_plugin { by_place.to_owned() } else { by_place.replace(COLONS, "-") };
     let Some(name) = &content.fields.name else {
-        let finding = (!content.document.has_name()).then(|| {
+        let finding = content.document.name_at().is_none().then(|| {
             let message = format!("no `name`; called `{by_place}` by its folder");
             let hint = format!("add `name: {by_place}` to the front matter");
-            Finding::whole(Code::NameMissing, message).hint(hint)
+            Finding::new(Code::NameMissing, Position { line: 1, column: 1 }, message).hint(hint)
         });
         return (by_place.clone(), finding);
     };
+    let at = content.document.name_at().unwrap_or_default();
     if !is_plugin && name.contains(COLONS) {
         let message = format!(
             "`{name}` holds a colon, which only stands between a plugin and its skill; called `{by_place}` by its folder"
         );
         let hint = format!("write `name: {by_place}`");
-        return (by_place.clone(), Some(Finding::whole(Code::NameInvalid, message).hint(hint)));
+        return (by_place.clone(), Some(Finding::new(Code::NameInvalid, at, message).hint(hint)));
     }
     let odd = !is_conventional(name) || (!folder.is_root() && name != folder.name());
     let finding = odd.then(|| {
         let message = format!("`{name}` in a folder called `{by_place}`");
-        Finding::whole(Code::NameUnconventional, message)
+        Finding::new(Code::NameUnconventional, at, message)
             .hint("use the folder's name, in lower-case words with hyphens")
     });
     (name.clone(), finding)

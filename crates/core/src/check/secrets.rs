@@ -1,4 +1,6 @@
-//! Lints of secrets: texts that have the shape of a token or a private key.
+//! Lints of secrets: texts that have the shape of a token, a private key or a URL with a password.
+//!
+//! A password elsewhere has no shape: of `password: …` in real skills nearly all are examples. So it is not looked for.
 //!
 //! A short list of shapes that hardly anything else has. What an author wrote in the place of a secret (`ghp_xxxx…`,
 //! `AKIAIOSFODNN7EXAMPLE`) has too few different characters or says so. A finding never repeats the secret.
@@ -16,6 +18,8 @@ struct TokenShape {
     min_chars: usize,
     /// No longer run of such characters is this token; zero for any length.
     max_chars: usize,
+    /// Whether it has letters and digits only.
+    is_plain: bool,
 }
 
 const SHAPES: &[TokenShape] = &[
@@ -31,6 +35,8 @@ const SHAPES: &[TokenShape] = &[
     shape("an Anthropic key", "sk-ant-", 40, 0),
     shape("an OpenAI key", "sk-proj-", 40, 0),
     shape("an OpenAI key", "sk-svcacct-", 40, 0),
+    // Of the older form; only its length tells it from other words.
+    TokenShape { is_plain: true, ..shape("an OpenAI key", "sk-", 48, 48) },
     shape("a Google key", "AIza", 35, 35),
     shape("a Slack token", "xoxb-", 24, 0),
     shape("a Slack token", "xoxp-", 24, 0),
@@ -49,13 +55,15 @@ const fn shape(
     min_chars: usize,
     max_chars: usize,
 ) -> TokenShape {
-    TokenShape { what, prefix, min_chars, max_chars }
+    TokenShape { what, prefix, min_chars, max_chars, is_plain: false }
 }
 
 /// A real token has many different characters.
 const MIN_DISTINCT_CHARS: usize = 10;
 /// So many secrets of one file are reported one by one.
 const MAX_SECRETS_PER_FILE: usize = 10;
+/// A shorter password of a URL is a placeholder.
+const MIN_PASSWORD_CHARS: usize = 6;
 /// A key has several lines of data; fewer are an excerpt.
 const MIN_KEY_LINES: usize = 3;
 
@@ -72,7 +80,8 @@ pub(super) fn lint(checked: &CheckedSkill<'_>) -> Vec<(RelPath, Finding)> {
 
 /// The likely secrets of a text, in their order; the last one that is reported says how many more there are.
 fn all(text: &str) -> Vec<Finding> {
-    let mut secrets: Vec<(usize, &str)> = private_keys(text).chain(tokens(text)).collect();
+    let mut secrets: Vec<(usize, &str)> =
+        private_keys(text).chain(tokens(text)).chain(url_passwords(text)).collect();
     secrets.sort_unstable();
     secrets.dedup_by_key(|(at, _)| *at);
     let more = secrets.len().saturating_sub(MAX_SECRETS_PER_FILE);
@@ -110,7 +119,8 @@ fn is_token(text: &str, at: usize, shape: &TokenShape) -> bool {
         rest.split(|c: char| !is_part(c)).next().unwrap_or_default().trim_end_matches('.');
     let length = run.len();
     let fits = length >= shape.min_chars && (shape.max_chars == 0 || length <= shape.max_chars);
-    starts_word && fits && is_random(run)
+    let is_kind = !shape.is_plain || run.chars().all(|c| c.is_ascii_alphanumeric());
+    starts_word && fits && is_kind && is_random(run)
 }
 
 /// Whether a run of characters was not typed by a person as a placeholder.
@@ -132,6 +142,44 @@ fn is_random(run: &str) -> bool {
     distinct.len() >= MIN_DISTINCT_CHARS
         && run.contains(|c: char| c.is_ascii_digit())
         && !says_so.iter().any(|word| lowered.contains(word))
+}
+
+/// Where URLs with a password begin, such as `postgres://ann:…@db.acme.org/orders`.
+fn url_passwords(text: &str) -> impl Iterator<Item = (usize, &'static str)> {
+    let is_url = |at: &usize| {
+        let rest = text.get(at + 3..).unwrap_or_default();
+        let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '"' | '\'' | '`' | '<' | '>');
+        let authority = rest.split(ends).next().unwrap_or_default();
+        let Some((user_info, host)) = authority.rsplit_once('@') else { return false };
+        let Some((user, password)) = user_info.split_once(':') else { return false };
+        is_password(user, password) && is_remote(host)
+    };
+    let scheme = |at: usize| {
+        let before = text.get(..at).unwrap_or_default();
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+        before.trim_end_matches(is_part).len()
+    };
+    let starts = text.match_indices("://").map(|(at, _)| at);
+    starts.filter(is_url).map(move |at| (scheme(at), "a URL with a password"))
+}
+
+/// Whether this was not written in the place of a password.
+fn is_password(user: &str, password: &str) -> bool {
+    let lowered = password.to_ascii_lowercase();
+    let says_so = ["pass", "pwd", "secret", "token", "example", "your", "xxx", "changeme", "key"];
+    let is_variable = |c: char| matches!(c, '$' | '*' | '{' | '}' | '[' | ']' | '(' | ')' | '…');
+    password.chars().count() >= MIN_PASSWORD_CHARS
+        && password != user
+        && !password.contains(is_variable)
+        && !says_so.iter().any(|word| lowered.contains(word))
+}
+
+/// Whether this is the name of a machine that others may reach, too.
+fn is_remote(host: &str) -> bool {
+    let name = host.split(':').next().unwrap_or(host);
+    let is_placeholder =
+        matches!(name, "" | "host" | "hostname" | "localhost" | "127.0.0.1" | "db");
+    !is_placeholder && !name.contains("example")
 }
 
 /// Where PEM blocks of a private key with data in them begin.
@@ -175,9 +223,29 @@ mod tests {
             "AKIAIOSFODNN7EXAMPLE",
             "sk-ant-api03-your-key-goes-here-and-is-long-enough-0",
             "ghp_short",
+            "https://user:pass@proxy.com and postgres://postgres:postgres@db.acme.org",
+            "postgres://ann:<password>@db.acme.org, redis://:$REDIS@cache.acme.org/0",
+            "postgres://ann:q7Rt2WmZ@localhost:5432/x, http://acme.org:8080/@ann",
+            "https://ann:***@acme.org/x, https://${USER}:${PASSWORD}@acme.org",
+            "git@acme.org:team/x.git, ssh://git@acme.org:22/x",
             "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----",
         ] {
             assert_eq!(all(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_url_with_a_password_is_found_and_not_repeated() {
+        let password = made("", 12);
+        for url in [
+            format!("postgres://ann:{password}@db.acme.org:5432/orders"),
+            format!("https://ann:{password}@git.acme.org/team/x.git"),
+            format!("redis://:{password}@cache.acme.org"),
+        ] {
+            let found = all(&format!("one\nset X=\"{url}\"\n"));
+            let [finding] = &*found else { panic!("{url}: {found:?}") };
+            assert_eq!(finding.at, Position { line: 2, column: 8 });
+            assert_eq!(finding.message, "looks like a URL with a password");
         }
     }
 

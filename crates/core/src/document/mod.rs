@@ -50,7 +50,8 @@ pub fn written_front_matter(text: &str) -> Option<YamlNode> {
 pub struct Document {
     digest: ContentDigest,
     body: Range<usize>,
-    has_name: bool,
+    /// The line that says something about a name; zero where none does.
+    name_line: u32,
 }
 
 /// A file's text, as its author wrote it: never a repaired copy.
@@ -66,9 +67,9 @@ impl Document {
         &self.digest
     }
 
-    /// Whether the front matter says anything about a name.
-    pub(crate) fn has_name(&self) -> bool {
-        self.has_name
+    /// Where the front matter says anything about a name.
+    pub(crate) fn name_at(&self) -> Option<Position> {
+        (self.name_line > 0).then_some(Position { line: self.name_line, column: 1 })
     }
 
     /// The text of these bytes, if they are those that the document was read from.
@@ -151,8 +152,9 @@ impl Parsed {
             }
             findings.extend(hidden_characters(&text));
             findings.extend(forged_heading(&text));
-            let has_name = front.get("name").is_some();
-            let document = Document { digest, body: body.clone(), has_name };
+            let name = front.entries().unwrap_or_default().iter().find(|entry| entry.key == "name");
+            let name_line = name.map_or(0, |name| name.at.line);
+            let document = Document { digest, body: body.clone(), name_line };
             Some((Arc::new(SkillDocument { document, fields }), SkillText { whole: text, body }))
         });
         let (skill, text) = read.unzip();

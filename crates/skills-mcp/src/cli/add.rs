@@ -16,10 +16,11 @@ use super::{
 };
 use crate::{
     config::{
-        ListedPlace, NamedDirectory, NamedRepository, NamedSource, NamedSources, github_url,
-        is_source_name, revised,
+        ListedPlace, NamedDirectory, NamedRepository, NamedSource, NamedSources, Trust, github_url,
+        name_mistake, revised,
     },
     paths::{expand_home, is_folder, real_path_or_same},
+    source::Directory,
     store::Cause,
 };
 
@@ -63,6 +64,7 @@ struct Addition {
 
 pub(super) fn run(context: &Context, options: &AddOptions) -> Result<ExitCode, Failure> {
     let environment = &context.environment;
+    check_name(options.name.as_deref())?;
     let read = || {
         if options.project {
             ConfigFile::of_project(environment)
@@ -89,6 +91,7 @@ pub(super) fn run(context: &Context, options: &AddOptions) -> Result<ExitCode, F
         said.extend(addition.note.clone());
         let name = safe(&shown(&addition.source));
         if let Some(place) = known_at(context, &file, &addition.source)? {
+            check_known_name(context, options, &place)?;
             first = Some(format!("{name} is there already: {}", safe(&place)));
         } else {
             let skills = counted(addition.look(context, options, &file)?, "skill");
@@ -207,7 +210,7 @@ impl Addition {
         options: &AddOptions,
         file: &ConfigFile,
     ) -> Result<usize, Failure> {
-        check_name(file, options.name.as_deref())?;
+        check_free_name(file, options.name.as_deref())?;
         if let Some(skills) = self.skills {
             return Ok(skills);
         }
@@ -240,7 +243,8 @@ fn known_at(
         let place = file.place(entry.line);
         match source {
             NamedSource::Directory(wanted) => {
-                if file.directory(entry, home).as_deref() == Some(&*wanted.path) {
+                let known = file.directory(entry, home);
+                if known.is_some_and(|known| place_of(&known) == place_of(&wanted.path)) {
                     return Ok(Some(place));
                 }
             }
@@ -261,6 +265,18 @@ fn known_at(
     Ok(None)
 }
 
+/// The folder whose skills are served where this one is named.
+fn place_of(path: &Path) -> PathBuf {
+    let named = NamedDirectory {
+        name: String::new(),
+        path: path.to_path_buf(),
+        origin: "add".into(),
+        project: None,
+    };
+    let opened = Directory::open(&named, Trust::default());
+    opened.map_or_else(|_| path.to_path_buf(), |opened| real_path_or_same(opened.path()))
+}
+
 /// A URL without its branch or commit.
 pub(super) fn address(url: &str) -> &str {
     let url = url.split('#').next().unwrap_or(url);
@@ -270,14 +286,33 @@ pub(super) fn address(url: &str) -> &str {
     }
 }
 
-fn check_name(file: &ConfigFile, name: Option<&str>) -> Result<(), Failure> {
-    let Some(name) = name else { return Ok(()) };
-    if !is_source_name(name) {
-        return Err(Failure::usage(
-            format!("--name: `{name}` cannot be a source's name"),
-            "use letters, digits, `-`, `_` and `.`, 64 at most",
-        ));
+fn check_name(name: Option<&str>) -> Result<(), Failure> {
+    let Some((name, why)) = name.and_then(|name| Some((name, name_mistake(name)?))) else {
+        return Ok(());
+    };
+    let message = format!("--name: `{name}` cannot be a source's name: {why}");
+    Err(Failure::usage(message, "choose another name"))
+}
+
+/// A source that is there keeps its name: the file is the operator's, who may have named it so on purpose.
+fn check_known_name(context: &Context, options: &AddOptions, place: &str) -> Result<(), Failure> {
+    let (Some(what), Some(wanted)) = (&options.what, &options.name) else { return Ok(()) };
+    let kept = kept_sources(&context.environment)?;
+    let known = kept.sources.iter().find(|source| source.origin() == place);
+    match known {
+        Some(known) if known.name() != wanted => Err(Failure::usage(
+            format!("{place} names {what} already and calls it `{}`", known.name()),
+            format!(
+                "`skills-mcp remove {}` takes it out; then add it again with --name {wanted}",
+                known.name()
+            ),
+        )),
+        _ => Ok(()),
     }
+}
+
+fn check_free_name(file: &ConfigFile, name: Option<&str>) -> Result<(), Failure> {
+    let Some(name) = name else { return Ok(()) };
     let taken = file.list.entries.iter().find(|entry| entry.name.as_deref() == Some(name));
     match taken {
         Some(taken) => Err(Failure::usage(

@@ -178,6 +178,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "completions",
         &[("completions bash", "a script for bash; zsh, fish and others are known too")],
     ),
+    ("man", &[("man", "the page, to be kept as skills-mcp.1 in a folder of manual pages")]),
 ];
 
 /// A line of help is not wider than this.

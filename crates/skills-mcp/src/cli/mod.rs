@@ -149,7 +149,6 @@ enum Command {
     /// Print a completion script for a shell
     Completions(completions::CompletionsOptions),
     /// Print the manual page
-    #[command(hide = true)]
     Man,
 }
 
@@ -172,17 +171,28 @@ pub fn run(program: &'static str) -> ExitCode {
         Err(error) if error.use_stderr() && hook::is_hook(std::env::args_os()) => {
             return ExitCode::SUCCESS;
         }
-        Err(error) => {
+        Err(error) if error.use_stderr() => {
             let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            return ExitCode::from(2);
+        }
+        Err(help) => {
+            output::remember(help.print());
+            return ended_with(Ok(ExitCode::SUCCESS));
         }
     };
-    let (environment, shared) = (Environment::read(), arguments.shared);
+    let given: Vec<_> = std::env::args_os().collect();
+    let shared = arguments.shared.with_every_side(Arguments::command, &given);
+    let environment = Environment::read();
     let context = Context { program, environment, shared, quiet: false };
     let ended = context.run_or_default(arguments.command);
     if hook::is_hook(std::env::args_os()) {
         return ended.unwrap_or(ExitCode::SUCCESS);
     }
+    ended_with(ended)
+}
+
+/// What a command that ended so ends the process with.
+fn ended_with(ended: Result<ExitCode, Failure>) -> ExitCode {
     match (ended, output::write_error()) {
         (Err(failure), _) => failure.report(),
         // Whatever the command found, its reader has only a part of it.
@@ -329,7 +339,9 @@ impl Context {
         profile.client_choice = self.client_choice();
         let tools = self.shared.tools.as_deref().or_else(|| self.environment.get("SKILLS_TOOLS"));
         let tools = tools.map(|tools| (tools, "--tools or SKILLS_TOOLS"));
-        let in_file = named.tools.as_ref().map(|(tools, place)| (tools.as_str(), place.as_str()));
+        let in_file =
+            named.tools.as_ref().map(|(tools, place)| (tools, format!("`tools` in {place}")));
+        let in_file = in_file.as_ref().map(|(tools, place)| (tools.as_str(), place.as_str()));
         if let Some((tools, place)) = tools.or(in_file) {
             profile.tool_sets = ToolSets::parse(tools)
                 .map_err(|hint| Failure::usage(format!("{place} is `{tools}`"), hint))?;

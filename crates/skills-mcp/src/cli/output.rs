@@ -22,7 +22,7 @@ const MIN_ENTRY_WIDTH: usize = 24;
 static WRITE_ERROR: OnceLock<io::Error> = OnceLock::new();
 
 /// Remembers that standard output did not take what was printed. A reader who has gone away is no error of ours.
-fn remember(written: io::Result<()>) {
+pub(super) fn remember(written: io::Result<()>) {
     if let Err(error) = written
         && error.kind() != io::ErrorKind::BrokenPipe
     {

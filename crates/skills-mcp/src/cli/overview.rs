@@ -5,7 +5,8 @@
 use std::process::ExitCode;
 
 use super::{
-    Context, Failure, Output, doctor::SetupState, output::bold, sync, version::typed_command,
+    Context, Failure, Output, authoring::shell_word, doctor::SetupState, output::bold, sync,
+    version::typed_command,
 };
 use crate::store::Cause;
 
@@ -27,11 +28,20 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
     }
     out.line("");
     let program = typed_command(context.program, &context.environment);
-    let widest = FIRST_COMMANDS.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
-    for (command, what) in FIRST_COMMANDS {
-        let padding = " ".repeat(widest - command.len());
-        let head = format!("  {}{padding}", bold(&format!("{program} {command}")));
-        out.entry(&head, widest + program.len() + 3, what);
+    // What is shown above is what these flags say.
+    let flags: Vec<String> =
+        context.shared.repeated().iter().map(|word| shell_word(word)).collect();
+    let with_flags = [vec![program.clone()], flags].concat().join(" ");
+    let typed = |command: &str| match command {
+        "--help" => format!("{program} {command}"),
+        _ => format!("{with_flags} {command}"),
+    };
+    let commands: Vec<(String, &str)> =
+        FIRST_COMMANDS.iter().map(|(command, what)| (typed(command), *what)).collect();
+    let widest = commands.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
+    for (command, what) in commands {
+        let padding = " ".repeat(widest - command.chars().count());
+        out.entry(&format!("  {}{padding}", bold(&command)), widest + 2, what);
     }
     Ok(ExitCode::SUCCESS)
 }

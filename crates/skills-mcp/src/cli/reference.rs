@@ -17,19 +17,21 @@ pub fn command_reference() -> String {
     rows(&mut page, line.get_arguments().filter(|flag| flag.is_global_set()));
     for command in line.get_subcommands().filter(|command| !command.is_hide_set()) {
         if command.get_name() != "help" {
-            section(&mut page, command);
+            section(&mut page, command, "");
         }
     }
     page
 }
 
-fn section(page: &mut String, command: &Command) {
+/// A command and those below it; the name of the one above stands before its own.
+fn section(page: &mut String, command: &Command, above: &str) {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let aliases: Vec<String> =
         command.get_visible_aliases().map(|alias| format!("`{alias}`")).collect();
     let also =
         if aliases.is_empty() { String::new() } else { format!(" Also: {}.", aliases.join(", ")) };
-    let _ = writeln!(page, "\n### `{}`\n\n{}.{also}", command.get_name(), escaped(&about));
+    let name = format!("{above}{}", command.get_name());
+    let _ = writeln!(page, "\n### `{name}`\n\n{}.{also}", escaped(&about));
     let own = || {
         let shown = |flag: &&Arg| {
             !flag.is_global_set()
@@ -41,6 +43,9 @@ fn section(page: &mut String, command: &Command) {
     if own().next().is_some() {
         page.push('\n');
         rows(page, own());
+    }
+    for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+        section(page, below, &format!("{name} "));
     }
 }
 

@@ -1,8 +1,8 @@
 //! The flags that every command takes: which skills there are, and how they are presented.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Args, builder::PossibleValuesParser};
+use clap::{Arg, ArgMatches, Args, Command, builder::PossibleValuesParser};
 
 use crate::{clients::KnownClient, surface::ListingStyle};
 
@@ -58,6 +58,24 @@ pub(super) struct Shared {
     pub(super) log: Option<String>,
 }
 
+/// The command and those below it, each with these flags for itself.
+fn on_each_level(command: Command, flags: &[Arg]) -> Command {
+    let below = |command: Command| on_each_level(command.args(flags), flags);
+    let command = flags
+        .iter()
+        .fold(command, |command, flag| command.mut_arg(flag.get_id(), |_| flag.clone()));
+    command.mut_subcommands(below)
+}
+
+/// What a flag was given before the command, then after it.
+fn every_value<T: Clone + Send + Sync + 'static>(matches: &ArgMatches, flag: &str) -> Vec<T> {
+    let mut values: Vec<T> = matches.get_many(flag).into_iter().flatten().cloned().collect();
+    if let Some((_, below)) = matches.subcommand() {
+        values.extend(every_value::<T>(below, flag));
+    }
+    values
+}
+
 /// Any client of the table.
 fn every_client() -> PossibleValuesParser {
     PossibleValuesParser::new(KnownClient::ids())
@@ -68,7 +86,43 @@ fn handled_clients() -> PossibleValuesParser {
     PossibleValuesParser::new(KnownClient::handled_ids().chain(["none"]))
 }
 
+/// The flags that may be given several times, by the names of their fields and as they are written.
+const REPEATABLE_FLAGS: [(&str, &str); 3] =
+    [("directories", "--dir"), ("repositories", "--repo"), ("settings", "--set")];
+
 impl Shared {
+    /// The same with what was given on every side of the commands. Of a global flag clap keeps what stands after the last
+    /// command, and drops without a word what stands before it.
+    pub(super) fn with_every_side(
+        mut self,
+        command: impl FnOnce() -> Command,
+        arguments: &[OsString],
+    ) -> Self {
+        let is_repeatable = |argument: &&OsString| {
+            let argument = argument.to_string_lossy();
+            let name = argument.split('=').next().unwrap_or_default();
+            REPEATABLE_FLAGS.iter().any(|(_, flag)| *flag == name)
+        };
+        // One alone is on one side, and a server has no time for a second look.
+        if arguments.iter().filter(is_repeatable).count() < 2 {
+            return self;
+        }
+        let command = command();
+        let is_flag = |arg: &&Arg| REPEATABLE_FLAGS.iter().any(|(id, _)| arg.get_id() == id);
+        let flags: Vec<Arg> = command
+            .get_arguments()
+            .filter(is_flag)
+            .map(|flag| flag.clone().global(false))
+            .collect();
+        let Ok(matches) = on_each_level(command, &flags).try_get_matches_from(arguments) else {
+            return self;
+        };
+        self.directories = every_value(&matches, "directories");
+        self.repositories = every_value(&matches, "repositories");
+        self.settings = every_value(&matches, "settings");
+        self
+    }
+
     /// The same flags, for a server of our own to be started with.
     pub(super) fn repeated(&self) -> Vec<String> {
         let mut flags = Vec::new();

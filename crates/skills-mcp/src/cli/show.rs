@@ -36,16 +36,13 @@ pub(super) fn run(context: &Context, options: &ShowOptions) -> Result<ExitCode, 
     }
     let answer: Received =
         serde_json::from_str(&answer).map_err(|error| Failure::bug(error.to_string()))?;
-    out.line(format!(
-        "{}  {}",
-        bold(&safe(&with_other_name(&skill.identity, Some(skill)))),
-        dim(&safe(&skill.fields().description))
-    ));
+    let name = safe(&with_other_name(&skill.identity, Some(skill)));
+    out.entry(&bold(&name), name.chars().count(), &skill.fields().description);
     let keywords = safe(&skill.fields().keywords.join(", "));
     let keywords =
         if keywords.is_empty() { String::new() } else { format!("; keywords: {keywords}") };
     let tokens = counted(estimate::tokens(&answer.content), "token");
-    out.line(dim(&format!("about {tokens}{keywords}")));
+    out.dim_sentence("", &format!("about {tokens}{keywords}"));
     out.line("");
     out.line(safe(&answer.content));
     files(&mut out, "Assets", &answer.assets, &answer.inherited_assets);

@@ -2,15 +2,15 @@
 //!
 //! Whole lines are put in and taken out, and what comes of it is parsed again: a change counts only if it means exactly what was
 //! wanted. A file that is written in a way that lines cannot change is refused, with the lines to write by hand. Pure. Not here:
-//! which file it is, and whether a value is allowed.
+//! which file it is, whether a value is allowed, and how one is written (`yaml_text`).
 
 use skills_core::{
     diagnostic::Position,
-    yaml::{self, CoreScalar, YamlEntry, YamlError, YamlNode, YamlValue},
+    yaml::{self, YamlEntry, YamlError, YamlNode, YamlValue},
 };
 use thiserror::Error;
 
-use super::value::ConfigValue;
+use super::yaml_text::{scalar, value_end};
 
 /// A configuration file's text, which is YAML.
 #[derive(Debug, Clone)]
@@ -105,13 +105,17 @@ impl ConfigText {
             .filter(stays)
             .filter_map(|number| items.get(number).map(bare))
             .collect();
+        let head = found.at.line;
+        let kept = self.head_with_comment(found, "[]").filter(|_| left.is_empty());
         if left.is_empty() {
-            removed.push((found.at.line, found.at.line));
+            removed.push((head, head));
         }
         let wanted = self.root_with("sources", |_| {
-            (!left.is_empty()).then_some(node(YamlValue::Sequence(left)))
+            let stays = !left.is_empty() || kept.is_some();
+            stays.then_some(node(YamlValue::Sequence(left)))
         });
-        self.changed(&removed, None, &wanted, &[])
+        let added = kept.as_ref().map(|kept| (head.saturating_sub(1), std::slice::from_ref(kept)));
+        self.changed(&removed, added, &wanted, &[])
     }
 
     /// The same with this value, as YAML, of a key such as `matching.min_score`.
@@ -134,6 +138,17 @@ impl ConfigText {
         }
         let entries = found.value.entries().unwrap_or_default();
         let refused = || EditError::NotLines { line: found.at.line, by_hand: by_hand.clone() };
+        let head = found.at.line;
+        if found.value.entries().is_some_and(<[_]>::is_empty) {
+            let rest = self.after_value(found).ok_or_else(refused)?;
+            let lines = [format!("{group}:{rest}"), format!("{INDENT}{line}")];
+            let added = Some((head.saturating_sub(1), &lines[..]));
+            return self.changed(&[(head, head)], added, &wanted, &by_hand);
+        }
+        if let Some(lines) = self.in_braces(found, name, value) {
+            let added = Some((head.saturating_sub(1), &lines[..]));
+            return self.changed(&[(head, head)], added, &wanted, &by_hand);
+        }
         let first = entries.first().filter(|first| first.at.line > found.at.line);
         let indent = first.and_then(|first| self.indent(first.at)).ok_or_else(refused)?;
         let Some(old) = entries.iter().find(|entry| entry.key == name) else {
@@ -153,15 +168,49 @@ impl ConfigText {
         let entries = found.value.entries().unwrap_or_default();
         let Some(old) = entries.iter().find(|entry| entry.key == name) else { return Ok(None) };
         let is_only = entries.len() == 1;
-        let start = if is_only { found.at.line } else { old.at.line };
+        let head = found.at.line;
+        let kept = self.head_with_comment(found, "{}").filter(|_| is_only);
         let wanted = self.root_with(group, |found| {
             let mut entries = found.and_then(YamlNode::entries).unwrap_or_default().to_vec();
             set(&mut entries, name, None);
-            (!entries.is_empty()).then_some(node(YamlValue::Mapping(entries)))
+            let stays = !entries.is_empty() || kept.is_some();
+            stays.then_some(node(YamlValue::Mapping(entries)))
         });
         let mut removed = vec![(old.at.line, last_line(old))];
-        removed.extend(is_only.then_some((start, start)));
-        self.changed(&removed, None, &wanted, &[]).map(Some)
+        removed.extend(is_only.then_some((head, head)));
+        let added = kept.as_ref().map(|kept| (head.saturating_sub(1), std::slice::from_ref(kept)));
+        self.changed(&removed, added, &wanted, &[]).map(Some)
+    }
+
+    /// The line of a key whose value is in the lines below, with an empty value in their place; none where no comment in it is
+    /// worth keeping.
+    fn head_with_comment(&self, entry: &YamlEntry, empty: &str) -> Option<String> {
+        let (key, rest) = self.line(entry.at.line)?.trim_end_matches('\r').split_once(':')?;
+        rest.trim_start().starts_with('#').then(|| format!("{key}: {empty}{rest}"))
+    }
+
+    /// The line of `group: {a: 1}` with a value of one of its keys, which may be new.
+    fn in_braces(&self, group: &YamlEntry, name: &str, value: &str) -> Option<[String; 1]> {
+        let rest = self.after_value(group)?;
+        let line = self.line(group.at.line)?.trim_end_matches('\r').strip_suffix(&*rest)?;
+        let inside = line.strip_suffix('}')?;
+        let old = group.value.entries()?.iter().find(|entry| entry.key == name);
+        let line = match old {
+            None => {
+                let (inside, end) = (inside.trim_end(), inside.len() - inside.trim_end().len());
+                format!("{inside}, {name}: {value}{}}}", " ".repeat(end))
+            }
+            Some(old) => {
+                let start = old.value.at.column.saturating_sub(1) as usize;
+                let before: String = line.chars().take(start).collect();
+                let after = line.strip_prefix(&*before)?;
+                // Where the old value has such a character in it, the result means something else and is refused.
+                let end = after.find([',', '}'])?;
+                let kept = after.get(..end)?.trim_end().len();
+                format!("{before}{value}{}", after.get(kept..)?)
+            }
+        };
+        Some([format!("{line}{rest}")])
     }
 
     fn entry(&self, key: &str) -> Option<&YamlEntry> {
@@ -273,45 +322,6 @@ impl ConfigText {
     }
 }
 
-/// A text as a YAML scalar that means this text.
-pub(super) fn scalar(text: &str) -> String {
-    let is_plain = |c: char| {
-        c.is_alphanumeric()
-            || matches!(c, '.' | '_' | '/' | '~' | '+' | '=' | '@' | ':' | '-' | '#')
-    };
-    let reads_back = || {
-        let parsed = yaml::parse(text).ok();
-        parsed.is_some_and(|parsed| parsed.core() == Some(CoreScalar::Text(text)))
-    };
-    if !text.is_empty() && text.chars().all(is_plain) && reads_back() {
-        return text.to_owned();
-    }
-    serde_json::Value::from(text).to_string()
-}
-
-impl ConfigValue {
-    /// The value as YAML in one line.
-    pub fn yaml(&self) -> String {
-        match self {
-            Self::Flag(flag) => flag.to_string(),
-            Self::Share(share) => share.to_string(),
-            Self::Count(count) => count.to_string(),
-            Self::Text(text) => scalar(text),
-            Self::Words(words) => {
-                let words: Vec<String> = words.iter().map(|word| scalar(word)).collect();
-                format!("[{}]", words.join(", "))
-            }
-            Self::Commands(pairs) | Self::Rules(pairs) => {
-                let pairs: Vec<String> = pairs
-                    .iter()
-                    .map(|(key, value)| format!("{}: {}", scalar(key), scalar(value)))
-                    .collect();
-                format!("{{{}}}", pairs.join(", "))
-            }
-        }
-    }
-}
-
 /// The lines of a list's items.
 fn item_lines(indent: &str, entries: &[Vec<(&str, String)>]) -> Vec<String> {
     let mut lines = Vec::new();
@@ -382,34 +392,6 @@ fn last_line_of(found: &YamlNode) -> u32 {
         YamlValue::Sequence(items) => items.iter().map(last_line_of).fold(found.at.line, u32::max),
         YamlValue::Mapping(entries) => entries.iter().map(last_line).fold(found.at.line, u32::max),
     }
-}
-
-/// Where a value ends in its line; none where it goes on in the next one.
-fn value_end(text: &str) -> Option<usize> {
-    let (mut depth, mut quote, mut before, mut escaped) = (0_usize, None, ' ', false);
-    let mut end = text.len();
-    for (at, c) in text.char_indices() {
-        let opens = at == 0 || depth > 0;
-        match quote {
-            Some(open) => {
-                if c == open && !escaped {
-                    quote = None;
-                }
-                escaped = c == '\\' && open == '"' && !escaped;
-            }
-            None if opens && matches!(c, '"' | '\'') => quote = Some(c),
-            None if opens && matches!(c, '[' | '{') => depth += 1,
-            None if matches!(c, ']' | '}') => depth = depth.saturating_sub(1),
-            None if c == '#' && before.is_whitespace() && depth == 0 => {
-                end = at;
-                break;
-            }
-            None => {}
-        }
-        before = c;
-    }
-    let is_whole = depth == 0 && quote.is_none();
-    is_whole.then(|| text.get(..end).unwrap_or_default().trim_end_matches([' ', '\t', '\r']).len())
 }
 
 #[cfg(test)]
@@ -508,7 +490,15 @@ mod tests {
         ] {
             assert_eq!(set(text, key, value).as_deref(), Ok(expected), "{text}");
         }
-        for text in ["a: {b: 1}\n", "a:\n  b:\n    - x  # why\n", "a: 1\n"] {
+        for (text, key, expected) in [
+            ("a: {b: 1}\n", "a.b", "a: {b: 2}\n"),
+            ("a: { b: 1 }  # why\nz: 1\n", "a.c", "a: { b: 1, c: 2 }  # why\nz: 1\n"),
+            ("a: {b: x, c: 1}\r\n", "a.b", "a: {b: 2, c: 1}\r\n"),
+            ("a: {}  # why\n", "a.b", "a:  # why\n  b: 2\n"),
+        ] {
+            assert_eq!(set(text, key, "2").as_deref(), Ok(expected), "{text}");
+        }
+        for text in ["a: {b: 'x, y'}\n", "a:\n  b:\n    - x  # why\n", "a: 1\n"] {
             assert!(matches!(set(text, "a.b", "2"), Err(EditError::NotLines { .. })), "{text}");
         }
         let unset = |text: &str, key: &str| {
@@ -518,17 +508,16 @@ mod tests {
         assert_eq!(unset("a:\n  b: 1\n", "a.b").as_deref(), Some(""));
         assert_eq!(unset("# x\na:\n  b: 1\n  c: 2\n", "a.b").as_deref(), Some("# x\na:\n  c: 2\n"));
         assert_eq!(unset("a:\n  b: 1\n", "a.c"), None);
-    }
-
-    #[test]
-    fn a_text_is_quoted_where_it_would_mean_something_else() {
-        for plain in ["~/x", "https://a.org/x.git#b", "git@h:x/y", "a.b"] {
-            assert_eq!(scalar(plain), plain);
+        for (text, expected) in [
+            ("a:  # why\n  b: 1\nz: 1\n", "a: {}  # why\nz: 1\n"),
+            ("a: # why\r\n  b: 1\r\n", "a: {} # why\r\n"),
+            ("a:  # why\n  # more\n  b: 1\n", "a: {}  # why\n  # more\n"),
+        ] {
+            assert_eq!(unset(text, "a.b").as_deref(), Some(expected), "{text}");
+            let again = set(expected, "a.b", "1").unwrap();
+            assert!(again.starts_with(text.split(':').next().unwrap()) && again.contains("# why"));
         }
-        for quoted in ["true", "1.5", "~", "", "a b", "@x", "x:", "null", "a, b", "-"] {
-            let written = scalar(quoted);
-            assert_eq!(yaml::parse(&written).unwrap().core(), Some(CoreScalar::Text(quoted)));
-            assert!(written.starts_with('"'), "{written}");
-        }
+        let sources = ConfigText::read("sources:  # mine\n  - dir: a\n").unwrap();
+        assert_eq!(sources.without_sources(&[0]).unwrap().text(), "sources: []  # mine\n");
     }
 }

@@ -69,7 +69,7 @@ pub const VARIABLES: &[Variable] = &[
     variable("CLAUDE_CODE_PLUGIN_CACHE_DIR", "where Claude Code keeps its plugins"),
     variable(
         "SKILLS_TRUST",
-        "`strict`: content may only tighten settings, and links must stay inside",
+        "`strict`: content may only tighten settings, and links must stay inside; `named`: as without it",
     ),
     variable("SKILLS_LOG", "error, warn, info, debug or trace; logs go to stderr"),
     variable(

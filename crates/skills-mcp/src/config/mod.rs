@@ -22,6 +22,7 @@ mod sources;
 mod trust;
 mod value;
 mod written_folders;
+mod yaml_text;
 
 pub use consent::{Consent, PendingConsent, PinnedValues};
 pub use consent_file::{ConsentFile, ConsentRecord};
@@ -45,7 +46,7 @@ pub use settings::{
 };
 pub use skills_usage::settings::Analytics;
 pub use source_list::{
-    ListedPlace, ListedSource, PROJECT_FILE, SOURCE_FIELDS, SourceList, is_source_name, revised,
+    ListedPlace, ListedSource, PROJECT_FILE, SOURCE_FIELDS, SourceList, name_mistake, revised,
 };
 pub use source_name::github_url;
 pub use sources::{NamedDirectory, NamedRepository, NamedSource, NamedSources, named_sources};

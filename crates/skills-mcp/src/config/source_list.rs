@@ -4,7 +4,7 @@
 
 use skills_core::yaml::{self, YamlEntry, YamlError, YamlNode};
 
-use super::{ConfigError, keys::KEYS};
+use super::{ConfigError, keys::KEYS, source_name::AGENTS_NAME};
 
 /// What a project's file is called.
 pub const PROJECT_FILE: &str = ".skills-mcp.yaml";
@@ -150,11 +150,8 @@ fn entry(node: &YamlNode) -> Result<ListedSource, Misread> {
         },
     };
     let name = text("name")?;
-    if let Some(name) = name.as_deref().filter(|name| !is_source_name(name)) {
-        let message = format!(
-            "`{name}` cannot be a source's name: letters, digits, `-`, `_` and `.`, {MAX_SOURCE_NAME_CHARS} at most"
-        );
-        return Err((line, message));
+    if let Some((name, why)) = name.as_deref().and_then(|name| Some((name, name_mistake(name)?))) {
+        return Err((line, format!("`{name}` cannot be a source's name: {why}")));
     }
     let (branch, commit) = (text("branch")?, text("commit")?);
     let of_repository = branch.is_some() || commit.is_some();
@@ -200,10 +197,17 @@ pub fn revised(url: &str, branch: Option<&str>, commit: Option<&str>) -> Result<
     }
 }
 
-/// Whether a source may be called this.
-pub fn is_source_name(name: &str) -> bool {
+/// Why no source may be called this.
+pub fn name_mistake(name: &str) -> Option<String> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    !name.is_empty() && name.chars().all(is_plain) && name.chars().count() <= MAX_SOURCE_NAME_CHARS
+    if name == AGENTS_NAME {
+        return Some("it stands for the agents' directories".to_owned());
+    }
+    let is_name = !name.is_empty()
+        && name.chars().all(is_plain)
+        && name.chars().count() <= MAX_SOURCE_NAME_CHARS;
+    let rule = || format!("letters, digits, `-`, `_` and `.`, {MAX_SOURCE_NAME_CHARS} at most");
+    (!is_name).then(rule)
 }
 
 /// `tree,skill` or `[tree, skill]`.
@@ -282,6 +286,7 @@ mod tests {
             ("sources:\n  - repo: a#b\n    branch: c\n", "names a branch or commit already"),
             ("sources:\n  - repo: a\n    commit: 0123\n", "all 40 digits"),
             ("sources:\n  - dir: a\n    name: a:b\n", "cannot be a source's name"),
+            ("sources:\n  - dir: a\n    name: agents\n", "stands for the agents' directories"),
             ("sources:\n  - dir: []\n", "`dir` is a list, but must be text"),
             (
                 "sources:\n  - dir: a\n    name: x\n  - dir: b\n    name: x\n",

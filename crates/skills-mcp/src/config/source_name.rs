@@ -5,6 +5,9 @@ use std::{ffi::OsStr, path::Path};
 
 use crate::paths::is_folder;
 
+/// What stands for the agents' directories and plugins, so that no source is called so.
+pub(super) const AGENTS_NAME: &str = "agents";
+
 /// The address of `owner/name` on GitHub, with `#branch` or `@commit` if need be; none for anything else, and none where a folder
 /// is called so.
 pub fn github_url(text: &str, folder: &Path) -> Option<String> {

@@ -11,7 +11,8 @@ use super::{
     file::read_optional,
     project_file::ProjectFile,
     source_list::{ListedPlace, SourceList},
-    source_name::{github_url, is_agents_name, name_of, name_of_url},
+    source_name::{AGENTS_NAME, github_url, is_agents_name, name_of, name_of_url},
+    value::without_userinfo,
 };
 use crate::paths::{is_folder, listing_error, real_path, real_path_or_same};
 
@@ -204,6 +205,14 @@ impl SourceCandidate {
 impl NamedSources {
     fn directory(&mut self, environment: &Environment, path: &Path, origin: &'static str) {
         let path = plain(&environment.directory.join(expand_home(path, environment)));
+        let real = real_path_or_same(&path);
+        let same = self.directories().find(|known| real_path_or_same(&known.path) == real);
+        if let Some(same) = same {
+            let (path, name) = (path.display(), &same.name);
+            self.notices
+                .push(format!("{origin}: {path} is the folder of `{name}`, and is served once"));
+            return;
+        }
         let name = self.free(&name_of(&path), &[]);
         let origin = origin.into();
         let directory = NamedDirectory { name, path, origin, project: None };
@@ -216,6 +225,12 @@ impl NamedSources {
     }
 
     fn push_repository(&mut self, url: String, origin: &'static str, of_project: bool) {
+        let is_same = |source: &NamedSource| matches!(source, NamedSource::Repository(known) if known.url == url);
+        if self.sources.iter().any(is_same) {
+            let shown = without_userinfo(&url);
+            self.notices.push(format!("{origin}: {shown} is named twice, and is served once"));
+            return;
+        }
         let name = self.free(&name_of_url(&url), &[]);
         let origin = origin.into();
         self.sources.push(NamedSource::Repository(NamedRepository {
@@ -323,7 +338,9 @@ impl NamedSources {
                 || self.sources.iter().any(|source| source.name() == name)
         };
         let base = match base {
-            base if self.agents && is_agents_name(base) => &format!("{base}-source"),
+            base if base == AGENTS_NAME || self.agents && is_agents_name(base) => {
+                &format!("{base}-source")
+            }
             base => base,
         };
         let mut name = base.to_owned();
@@ -443,6 +460,11 @@ mod tests {
         assert_eq!(name("https://example.org/team/content.git"), "content");
         assert_eq!(name("git@example.org:team/skills.git#next"), "team");
         assert_eq!(name("ssh://git@example.org/team/content@0123456789"), "content");
+        let twice = ["file:///a/x.git".to_owned(), "file:///a/x.git".to_owned()];
+        let once = named(&environment(&[]), &[], &twice);
+        assert_eq!((names(&once), once.notices.len()), (vec!["x"], 1));
+        let agents = named(&environment(&[]), &["/x/agents".into()], &[]);
+        assert_eq!(names(&agents), ["agents-source"], "`remove agents` means something else");
         let both = ["file:///a/x.git".to_owned(), "file:///b/x.git".to_owned()];
         assert_eq!(names(&named(&environment(&[]), &["x".into()], &both)), ["x", "x-2", "x-3"]);
     }

@@ -220,6 +220,32 @@ impl Directory {
             && self.origin == other.origin
     }
 
+    /// These without those that lead where an earlier one leads, which both were named; and a sentence for each that is left
+    /// out.
+    pub fn each_place_once(directories: Vec<Self>) -> (Vec<Self>, Vec<String>) {
+        let (mut kept, mut notices): (Vec<(Self, Option<PathBuf>)>, _) = (Vec::new(), Vec::new());
+        for directory in directories {
+            let place = directory.named_place();
+            let earlier = kept.iter().find(|(_, other)| place.is_some() && *other == place);
+            match earlier {
+                Some((earlier, _)) => notices.push(format!(
+                    "{} (`{}`) is the folder of `{}`, and is served once",
+                    directory.consented.display(),
+                    directory.name,
+                    earlier.name
+                )),
+                None => kept.push((directory, place)),
+            }
+        }
+        (kept.into_iter().map(|(directory, _)| directory).collect(), notices)
+    }
+
+    /// Where a directory that the operator named leads, with its links resolved.
+    fn named_place(&self) -> Option<PathBuf> {
+        let is_named = self.origin == Origin::Named && self.repository.is_none();
+        is_named.then(|| real_path(&self.path)).flatten()
+    }
+
     /// Its name among the sources.
     pub fn name(&self) -> &Arc<str> {
         &self.name

@@ -102,6 +102,10 @@ impl Store {
         layers: ConfigLayers,
         home: Option<&Path>,
     ) -> Self {
+        let (sources, notices) = Directory::each_place_once(sources);
+        for notice in notices {
+            tracing::warn!("{notice}");
+        }
         Self::start(sources, records, layers, home)
     }
 

@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -188,8 +189,16 @@ fn check_shell(what: &str, texts: &[&str]) {
 
 // INIT-3
 #[test]
-fn a_team_gets_a_ci_job_that_checks_and_tests_and_installs_what_is_missing() {
+fn a_team_gets_the_ci_job_of_the_documents_and_it_passes() {
     let home = Home::new();
+    let page =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ci.md")).unwrap();
+    let own = Path::new(env!("CARGO_BIN_EXE_skills-mcp")).parent().unwrap();
+    // Runs this program in the place of the package.
+    home.write("bin/npx", "#!/bin/sh\ntest \"$1 $2\" = '-y @skills-mcp/server' || exit 9\nshift 2\nexec skills-mcp \"$@\"\n");
+    let npx = home.path().join("bin/npx");
+    fs::set_permissions(&npx, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}:/usr/bin:/bin", home.path().join("bin").display(), own.display());
     for (ci, file) in [("github", ".github/workflows/skills.yml"), ("gitlab", ".gitlab-ci.yml")] {
         done(&home, ci, &["init", "--ci", ci, "--owner", "@org/skills me@example.org"]);
         let made = files(&home.path().join(ci));
@@ -199,22 +208,19 @@ fn a_team_gets_a_ci_job_that_checks_and_tests_and_installs_what_is_missing() {
         shell_texts(&parsed, &mut texts);
         check_shell(file, &texts);
         let whole = texts.join("\n");
-        for command in ["skills-mcp check --strict ", "skills-mcp test "] {
+        for command in ["@skills-mcp/server check --strict ", "@skills-mcp/server test "] {
             assert!(whole.contains(command), "{file} does not run {command}");
         }
-        // Where the program is there, nothing is installed; where nothing says what to install, the job says so.
-        let install = texts.iter().find(|text| text.contains("cargo install")).unwrap();
-        let own = Path::new(env!("CARGO_BIN_EXE_skills-mcp")).parent().unwrap();
-        let bash = |path: &str| {
+        assert!(
+            page.contains(&format!("```yaml\n{}```", made[file])),
+            "{file} is not in docs/ci.md"
+        );
+        for text in texts {
             let mut shell = home.command("bash");
-            shell.args(["-euc", install]).env("PATH", path).env("SKILLS_MCP_GIT", "");
-            run(shell.env("CARGO_INSTALL_ROOT", home.path()))
-        };
-        let (code, out, err) = bash(&format!("{}:/usr/bin:/bin", own.display()));
-        assert_eq!((code, &*err), (0, ""), "{file}");
-        assert!(out.contains("skills-mcp 0."), "{out}");
-        let (code, _, err) = bash("/usr/bin:/bin");
-        assert!(code == 1 && err.contains("SKILLS_MCP_GIT"), "{file}: {err}");
+            shell.args(["-euc", text]).env("PATH", &path).current_dir(home.path().join(ci));
+            let (code, out, err) = run(&mut shell);
+            assert_eq!(code, 0, "{file}: {text}: {out}{err}");
+        }
     }
 }
 

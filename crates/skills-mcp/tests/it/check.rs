@@ -318,7 +318,15 @@ fn a_link_that_leads_nowhere_is_called_that() {
 #[test]
 fn what_standard_output_does_not_take_ends_the_command_with_3() {
     let home = Home::with(ROOT_TREE);
-    for arguments in [&["check", "--format", "sarif"][..], &["list"], &["doctor", "--json"]] {
+    for arguments in [
+        &["check", "--format", "sarif"][..],
+        &["list"],
+        &["doctor", "--json"],
+        &["--help"],
+        &["-h"],
+        &["help"],
+        &["--version"],
+    ] {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output =
             server(&home).args(arguments).stdout(full).stderr(Stdio::piped()).output().unwrap();

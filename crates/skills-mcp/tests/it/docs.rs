@@ -48,6 +48,10 @@ fn reference() -> String {
     for variable in VARIABLES {
         writeln!(page, "| `{}` | {} |", variable.name, variable.about).unwrap();
     }
+    // Not ours, so that it is in no entry that `connect` writes.
+    page.push_str(
+        "| `XDG_CONFIG_HOME` | the folder with `skills-mcp/config.yaml`, your configuration; else `~/.config` |\n",
+    );
     page.push_str(&clients());
     page.push_str(&entries());
     page.push_str("\n## Diagnostics\n\n[Diagnostics](diagnostics.md) explains each one.\n\n| code | severity | meaning |\n|---|---|---|\n");

@@ -104,6 +104,51 @@ fn a_server_and_every_command_read_the_users_file() {
     assert!(out.contains("SKILLS_DIR") && !out.contains("birds"), "{out}");
 }
 
+// SOURCE-1
+#[test]
+fn what_may_be_given_several_times_counts_on_both_sides_of_the_command() {
+    let home = home();
+    let team = home.path().join("team").display().to_string();
+    let listed = done(&home, &["--dir", &team, "list", "--sources", "--dir=skills"]);
+    assert!(listed.find("team").unwrap() < listed.find("project").unwrap(), "{listed}");
+    let set = |place: &str| format!("matching.{place}");
+    let (first, second, third) = (set("min_score=0.9"), set("max_results=7"), set("learn=false"));
+    let given = ["--set", &first, "config", "--set", &second, "get", "--set", &third];
+    for (key, expected) in [("min_score", "0.9"), ("max_results", "7"), ("learn", "false")] {
+        let shown = done(&home, &[&given[..], &[&set(key)]].concat());
+        assert_eq!(shown.trim(), expected, "{key}");
+    }
+}
+
+// SOURCE-10
+#[test]
+fn one_place_is_served_once_however_it_is_named() {
+    let home = home();
+    symlink(home.path().join("team"), home.path().join("link")).unwrap();
+    let at = |path: &str| home.path().join(path).display().to_string();
+    let (team, inner, link) = (at("team"), at("team/skills"), at("link"));
+    for second in [&team, &inner, &link] {
+        let given = ["--dir", &team, "--dir", second, "list", "--sources", "--json"];
+        let (code, out, err) = run(&mut command(&home, &given));
+        let listed: Value = serde_json::from_str(&out).unwrap();
+        let found = listed.get("sources").and_then(Value::as_array).unwrap();
+        assert_eq!((code, found.len()), (0, 1), "{second}: {out}{err}");
+        let is_said = err.contains("is the folder of `team`, and is served once");
+        // Which folder of a directory has its skills is known once it is opened, and that is in the log.
+        assert!(is_said || *second == inner, "{err}");
+    }
+    home.write(USER_FILE, "sources:\n  - dir: ~/team\n  - dir: ~/team/skills\n");
+    assert_eq!(names(&home), ["team"]);
+    let (is_served, log) = serves(&home, "heron");
+    assert!(is_served && log.contains("is served once"), "{log}");
+    home.write(USER_FILE, "");
+    done(&home, &["add", &team]);
+    for again in [&inner, &link] {
+        assert!(done(&home, &["add", again]).contains("is there already: "), "{again}");
+    }
+    assert_eq!(text(&home, USER_FILE).matches("dir:").count(), 1);
+}
+
 // SOURCE-10
 #[test]
 fn a_prompt_hook_and_doctor_see_what_the_files_name() {
@@ -156,7 +201,8 @@ fn a_bad_entry_of_the_users_file_ends_every_command_with_its_line() {
         }
     }
     home.write(USER_FILE, "sources:\n  - dir: ~/team/skills\ntools: trees\n");
-    assert!(failed(&home, &["tools"], 2).contains("config.yaml:3 is `trees`"));
+    let err = failed(&home, &["tools"], 2);
+    assert!(err.contains("`tools` in ") && err.contains("config.yaml:3 is `trees`"), "{err}");
 }
 
 // SOURCE-8, SOURCE-10
@@ -543,6 +589,20 @@ fn a_repository_is_fetched_once_before_it_is_added() {
 }
 
 #[test]
+fn a_name_is_refused_where_it_could_not_be_used_and_never_dropped() {
+    let home = home();
+    let team = home.path().join("team/skills").display().to_string();
+    let err = failed(&home, &["add", &team, "--name", "agents"], 2);
+    assert!(err.contains("stands for the agents' directories"), "{err}");
+    done(&home, &["add", &team]);
+    done(&home, &["add", &team, "--name", "team"]);
+    let err = failed(&home, &["add", &team, "--name", "good"], 2);
+    assert!(err.contains("calls it `team`") && err.contains("`skills-mcp remove team`"), "{err}");
+    assert!(failed(&home, &["add", &team, "--name", "a:b"], 2).contains("cannot be a source's"));
+    assert_eq!(names(&home), ["team"]);
+}
+
+#[test]
 fn what_cannot_be_added_has_a_way_out_that_helps() {
     let home = home();
     let nowhere = format!("file://{}/nowhere.git", home.path().display());
@@ -639,6 +699,11 @@ fn a_setting_is_read_written_and_taken_out_with_its_comments_kept() {
     assert_eq!(text(&home, USER_FILE), before.replace("0.3", "0.4"));
     let err = failed(&home, &["config", "set", "matching.min_scor", "1"], 2);
     assert!(err.contains("did you mean matching.min_score?"), "{err}");
+    for (key, hint) in [("tools", "`skills-mcp tools` shows"), ("sources", "list --sources` shows")]
+    {
+        let err = failed(&home, &["config", "get", key], 2);
+        assert!(err.contains(hint) && !err.contains("there is no key"), "{err}");
+    }
     let err = failed(&home, &["config", "set", "matching.min_score", "7"], 2);
     assert!(err.contains("but must be a number from 0 to 1"), "{err}");
     assert_eq!(text(&home, USER_FILE), before.replace("0.3", "0.4"));

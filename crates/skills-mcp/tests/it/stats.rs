@@ -302,6 +302,26 @@ fn what_is_on_the_shelf_and_not_used_is_named() {
 }
 
 #[test]
+fn a_history_that_is_not_there_or_has_no_event_is_a_mistake() {
+    let home = Home::with(ROOT_TREE);
+    home.write("notes.jsonl", "milk\n{\"bread\": 2}\n");
+    home.write("empty.jsonl", "");
+    for command in ["stats", "learn", "dashboard"] {
+        let said = |file: &str| {
+            let (code, out, err) = run(server(&home).args([command, "--file", file]));
+            assert_eq!((code, out.as_str()), (2, ""), "{command} {file}: {err}");
+            err
+        };
+        let err = said("nope.jsonl");
+        assert!(err.contains("there is no file nope.jsonl") && err.contains("hint: "), "{err}");
+        let err = said("notes.jsonl");
+        assert!(err.contains("notes.jsonl has no events") && err.contains("hint: "), "{err}");
+    }
+    let (code, out, err) = run(server(&home).args(["stats", "--file", "empty.jsonl"]));
+    assert!(code == 0 && out.contains("No events"), "{out}{err}");
+}
+
+#[test]
 fn a_finding_names_the_skill_whose_file_it_is() {
     let home = Home::with(ROOT_TREE);
     home.write(

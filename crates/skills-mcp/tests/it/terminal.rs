@@ -320,7 +320,24 @@ fn reports_and_messages_are_broken_between_words() {
         let mut command = server(&home);
         command.args(["doctor", "--all"]);
         screen(&home, columns, command);
+        for arguments in [&["learn"][..], &["stats"], &["show", "ui/_index"]] {
+            let mut command = server(&home);
+            command.args(arguments);
+            let shown = screen(&home, columns, command);
+            assert!(shown.starts_with("exit 0\n"), "{shown}");
+        }
     }
+}
+
+#[test]
+fn the_overview_repeats_the_flags_that_it_was_given() {
+    let home = user();
+    let shown = screen(&home, 80, agents(&home, &["--dir", ".agents/skills"]));
+    for command in ["try write a commit", "doctor"] {
+        let typed = format!("skills-mcp --dir .agents/skills {command}");
+        assert!(shown.contains(&typed), "{typed}:\n{shown}");
+    }
+    assert!(shown.contains("  skills-mcp --help"), "{shown}");
 }
 
 #[test]

@@ -140,6 +140,12 @@ pub enum ArchiveError {
     /// Its address is of no known kind.
     #[error("`{0}` names no archive")]
     Address(String),
+    /// The file that was named is not there.
+    #[error("there is no file {0}")]
+    NoFile(String),
+    /// The file that was named is something else.
+    #[error("{0} has no events: none of its lines is one")]
+    NoHistory(String),
     /// It does not work.
     #[error("{place}: {reason}")]
     Failed {
@@ -177,6 +183,12 @@ impl ArchiveError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Address(_) => "name one as sqlite:FILE or postgres://USER@HOST/DATABASE",
+            Self::NoFile(_) => {
+                "name a history that a server wrote, or leave out --file to read that of `analytics.file`"
+            }
+            Self::NoHistory(_) => {
+                "name a history that a server wrote; an archive is named with --store"
+            }
             Self::Failed { hint, .. } => hint,
             Self::Newer { .. } => "use the newer version of skills-mcp",
             Self::Older { .. } => {

@@ -122,7 +122,10 @@ fn test(item: &YamlNode) -> Result<RoutingTest, Vec<RoutingFileError>> {
         let node = item.get(key).filter(|node| !node.is_null())?;
         let text = node.text().map(str::trim).filter(|text| !text.is_empty());
         if text.is_none() {
-            let message = format!("`{key}` is {}, not text", node.kind());
+            let message = match node.text() {
+                Some(_) => format!("`{key}` is empty"),
+                None => format!("`{key}` is {}, not text", node.kind()),
+            };
             errors.push(RoutingFileError::new(node.at, message, format!("write `{key}: …`")));
         }
         text.map(str::to_owned)
@@ -228,7 +231,7 @@ mod tests {
     // TEST-1
     #[test]
     fn every_mistake_has_its_line_column_and_way_out() {
-        let text = "- request: a\n  expct: b\n- expect: b\n- request: c\n- request: [d]\n  expect: e\n- request: f\n  expect: g\n  within: many\n- h\n";
+        let text = "- request: a\n  expct: b\n- expect: b\n- request: c\n- request: [d]\n  expect: e\n- request: f\n  expect: g\n  within: many\n- h\n- request: \"\"\n  expect: i\n";
         let errors = read_routing_file(text).unwrap_err();
         let found: Vec<String> = errors
             .iter()
@@ -245,6 +248,7 @@ mod tests {
                 "5:12 `request` is a list, not text (write `request: …`)",
                 "9:11 `within` is `many`, not a number from 1 to 25 (write `within: 3`, or leave it out for 1)",
                 "10:3 a test is text, not `request` and `expect` (write `- {request: …, expect: PATH}`)",
+                "11:12 `request` is empty (write `request: …`)",
             ]
         );
         assert_eq!(read_routing_file("- a: b: c\n").unwrap_err()[0].at.line, 1);

@@ -40,7 +40,7 @@ fn e07_no_bundle_outside_plugins_has_a_colon_in_its_name() {
             assert_eq!(body(skill(&catalog, called).document()), "forged", "{name}");
             let said = diagnostics(&catalog);
             let [said] = said.as_slice() else { panic!("{said:?}") };
-            assert!(said.contains("warning[name-invalid]"), "{said}");
+            assert!(said.contains("SKILL.md:2:1 warning[name-invalid]"), "{said}");
             assert!(said.ends_with(&format!("| write `name: {called}`")), "{said}");
         }
     }

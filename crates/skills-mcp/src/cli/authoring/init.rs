@@ -316,12 +316,10 @@ fn next(out: &mut Output, typed: &str, path: &str, plan: &RepositoryPlan) {
         let is_open = team.url.contains("/your-org/");
         let routing =
             "Write a routing.yaml beside the skills: requests, and the skill that each must find.";
-        let install = "Set the CI variable SKILLS_MCP_GIT to the URL that the CI job installs skills-mcp from.";
         for (is_left, task) in [
             (is_open, "Write the repository's URL into README.md in the place of your-org."),
             (team.owners.is_empty(), "Write into CODEOWNERS who approves changes."),
             (plan.layout.is_none(), routing),
-            (true, install),
         ] {
             if is_left {
                 out.sentence("  ", task);

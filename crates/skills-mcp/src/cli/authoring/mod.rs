@@ -53,7 +53,7 @@ fn visible_line(text: &str, max_chars: usize) -> Result<String, RefusedAnswer> {
 }
 
 /// A word of a command line, as a person types it into a shell.
-fn shell_word(word: &str) -> String {
+pub(in crate::cli) fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/-+=:@,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

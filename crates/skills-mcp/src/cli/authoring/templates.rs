@@ -76,18 +76,13 @@ pub(super) fn example(layout: SkillLayout) -> Result<Vec<NewFile>, RelPathError>
 
 /// What a team needs beside its skills.
 pub(super) fn team(facts: &TeamFacts) -> Result<Vec<NewFile>, RelPathError> {
-    let (ci_file, ci, indent) = match facts.ci {
-        CiSystem::Github => (
-            ".github/workflows/skills.yml",
-            include_str!("../../../templates/team/github.yml"),
-            "          ",
-        ),
-        CiSystem::Gitlab => {
-            (".gitlab-ci.yml", include_str!("../../../templates/team/gitlab.yml"), "      ")
+    let (ci_file, ci) = match facts.ci {
+        CiSystem::Github => {
+            (".github/workflows/skills.yml", include_str!("../../../templates/team/github.yml"))
         }
+        CiSystem::Gitlab => (".gitlab-ci.yml", include_str!("../../../templates/team/gitlab.yml")),
     };
-    let install = indented(include_str!("../../../templates/team/install.sh"), indent);
-    let ci = filled(ci, &[("install", &install), ("skills", &facts.skills)]);
+    let ci = filled(ci, &[("skills", &facts.skills)]);
     let owners = if facts.owners.is_empty() {
         "# None is set yet: write the users or teams of yours into the next line, and remove its mark.\n# * @your-org/your-team"
             .to_owned()
@@ -200,11 +195,6 @@ fn filled(template: &str, values: &[(&str, &str)]) -> String {
         }
     }
     text
-}
-
-fn indented(text: &str, indent: &str) -> String {
-    let lines: Vec<String> = text.lines().map(|line| format!("{indent}{line}")).collect();
-    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -48,9 +48,21 @@ pub(super) fn run(
 }
 
 fn known(name: &str) -> Result<&'static ConfigKey, Failure> {
+    let elsewhere = match name {
+        "sources" => Some(
+            "`skills-mcp list --sources` shows it, `skills-mcp add` and `skills-mcp remove` change it",
+        ),
+        "tools" => Some(
+            "`skills-mcp tools` shows what it results in; --tools and SKILLS_TOOLS win over it, and you write it into the file yourself",
+        ),
+        _ => None,
+    };
+    if let Some(hint) = elsewhere {
+        let message = format!("`{name}` is no setting that `config` reads or writes");
+        return Err(Failure::usage(message, hint));
+    }
     ConfigKey::named(name).ok_or_else(|| {
         let hint = match (name, ConfigKey::near(name)) {
-            ("sources", _) => "`skills-mcp add` and `skills-mcp remove` change it".to_owned(),
             (_, Some(near)) => format!("did you mean {near}? `skills-mcp config` lists every key"),
             (_, None) => "`skills-mcp config` lists every key".to_owned(),
         };

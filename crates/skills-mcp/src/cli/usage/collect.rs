@@ -140,7 +140,9 @@ pub(super) fn archive_address(text: &str) -> Result<Address, Failure> {
 impl From<ArchiveError> for Failure {
     fn from(error: ArchiveError) -> Self {
         match error {
-            ArchiveError::Address(_) => Self::usage(error.to_string(), error.hint()),
+            ArchiveError::Address(_) | ArchiveError::NoFile(_) | ArchiveError::NoHistory(_) => {
+                Self::usage(error.to_string(), error.hint())
+            }
             ArchiveError::Failed { .. }
             | ArchiveError::Newer { .. }
             | ArchiveError::Older { .. } => {

@@ -137,6 +137,20 @@ impl LineArchive {
         })
     }
 
+    /// Refuses a file that is not there, and one that has lines of which none is an event: the person meant another.
+    pub fn check(&self) -> Result<(), ArchiveError> {
+        let whole = Period { from: i64::MIN, to: i64::MAX };
+        let (is_there, is_other) = self.ask(whole, |known| {
+            let has_events = known.counts.newest().is_some();
+            Ok((!known.files.is_empty(), known.unreadable > 0 && !has_events))
+        })?;
+        match (is_there, is_other) {
+            (false, _) => Err(ArchiveError::NoFile(self.place())),
+            (true, true) => Err(ArchiveError::NoHistory(self.place())),
+            (true, false) => Ok(()),
+        }
+    }
+
     /// How many lines were no events at the last question.
     pub fn unreadable(&self) -> u64 {
         let known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);

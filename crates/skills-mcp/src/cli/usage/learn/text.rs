@@ -3,7 +3,7 @@
 use super::{Proposed, ShownProposal};
 use crate::cli::{
     Output,
-    output::{bold, counted, dim, fitted, safe},
+    output::{bold, counted, fitted, safe, wrapped},
 };
 
 /// So much of a request is shown.
@@ -13,13 +13,16 @@ const MAX_SHOWN_EXAMPLES: usize = 3;
 
 pub(super) fn print(out: &mut Output, proposed: &Proposed, days: u64) {
     let requests = counted(proposed.requests, "request");
-    out.line(bold(&format!(
+    let head = format!(
         "{requests} of the last {}: {}",
         counted(usize::try_from(days).unwrap_or(usize::MAX), "day"),
         counted(proposed.shown.len(), "proposal")
-    )));
+    );
+    for line in wrapped(&head, out.width) {
+        out.line(bold(&line));
+    }
     if proposed.requests == 0 {
-        out.line("   the history has no text of a request; `analytics.enabled: true` and `analytics.context: full` keep them");
+        out.sentence("   ", "the history has no text of a request; `analytics.enabled: true` and `analytics.context: full` keep them");
         return;
     }
     for (number, shown) in proposed.shown.iter().enumerate() {
@@ -27,16 +30,17 @@ pub(super) fn print(out: &mut Output, proposed: &Proposed, days: u64) {
     }
     let (before, after) = (&proposed.set.before, &proposed.set.after);
     out.line("");
-    out.line(format!(
+    let effect = format!(
         "Of {} that loaded a skill: {} with that skill first now, {} with every edit; {} and {} with it among the first three.",
         counted(before.requests, "different request"),
         before.shown_first,
         after.shown_first,
         before.shown_third,
         after.shown_third,
-    ));
+    );
+    out.sentence("", &effect);
     if !proposed.patch.is_empty() {
-        out.line(dim("`skills-mcp learn --patch` prints the edits for `git apply`, `--markdown` a text for a pull request. Nothing was changed."));
+        out.dim_sentence("", "`skills-mcp learn --patch` prints the edits for `git apply`, `--markdown` a text for a pull request. Nothing was changed.");
     }
 }
 
@@ -44,11 +48,11 @@ fn proposal(out: &mut Output, number: usize, shown: &ShownProposal) {
     out.line("");
     out.line(format!("{number}. {}", bold(&safe(&shown.text.title))));
     for line in &shown.text.lines {
-        out.line(format!("   - {}", fitted(line, MAX_SHOWN_CHARS)));
+        out.sentence("   ", &format!("- {}", fitted(line, MAX_SHOWN_CHARS)));
     }
-    out.line(format!("   {}, such as", shown.text.because));
+    out.sentence("   ", &format!("{}, such as", shown.text.because));
     for request in shown.proposal.examples.iter().take(MAX_SHOWN_EXAMPLES) {
-        out.line(format!("     “{}”", fitted(request, MAX_SHOWN_CHARS)));
+        out.sentence("     ", &format!("“{}”", fitted(request, MAX_SHOWN_CHARS)));
     }
     if let Some(effect) = &shown.text.effect {
         let by_hand = if shown.is_patched {
@@ -56,6 +60,6 @@ fn proposal(out: &mut Output, number: usize, shown: &ShownProposal) {
         } else {
             "; to be edited by hand: its lists cannot be extended in place"
         };
-        out.line(format!("   {effect}{by_hand}"));
+        out.sentence("   ", &format!("{effect}{by_hand}"));
     }
 }

@@ -109,7 +109,8 @@ pub(super) fn run(context: &Context, options: &StatsOptions) -> Result<ExitCode,
     } else if let Some(table) = options.csv {
         csv::print(&mut out, &report, table);
     } else if nothing {
-        out.line(text::nothing(&report, &place, settings.as_ref()));
+        let said = text::nothing(&report, &place, settings.as_ref());
+        said.lines().for_each(|sentence| out.sentence("", sentence));
     } else {
         let width = out.width.min(MAX_WIDTH);
         let page = text::StatsText { report: &report, story: story.as_ref(), top: options.top };
@@ -222,6 +223,10 @@ pub(super) fn history(
         },
     )?;
     let lines = LineArchive::new(file);
+    // The history of the settings begins with the first event; a file that a person names is there.
+    if named.is_some() {
+        lines.check()?;
+    }
     let place = lines.place();
     Ok((Archive::Lines(lines), place))
 }

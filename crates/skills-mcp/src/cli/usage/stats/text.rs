@@ -30,7 +30,7 @@ pub(super) fn nothing(report: &UsageReport, place: &str, settings: Option<&Analy
     let days = format!("No events from {} to {}.", report.period.from, report.period.to);
     match settings {
         Some(settings) if !settings.enabled => format!(
-            "{days}\nAnalytics are off. `skills-mcp config set analytics.enabled true` turns them on;\nevents are then kept in {}.",
+            "{days}\nAnalytics are off. `skills-mcp config set analytics.enabled true` turns them on; events are then kept in {}.",
             safe(place)
         ),
         Some(_) => format!(
