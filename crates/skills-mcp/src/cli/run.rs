@@ -162,7 +162,7 @@ fn facts(runs: &Runs, plan: &Plan<'_>) -> Vec<(&'static str, Vec<String>)> {
     let folder = match &plan.working_directory {
         WorkingDirectory::Allowed(path) => shown(path),
         WorkingDirectory::Private(why) => format!("{private}: {why}"),
-        WorkingDirectory::Remote => private.to_owned(),
+        WorkingDirectory::Remote => private.clone(),
     };
     let given = runs.probe_sandbox().map_or_else(
         |error| error.to_string(),

@@ -14,7 +14,7 @@ use super::{
     screen,
 };
 use crate::{
-    cli::{Context, Failure, trust, version::typed_command},
+    cli::{Context, Failure, authoring::shell_word, trust, version::typed_command},
     source::Directory,
     store::{Snapshot, Store},
 };
@@ -143,18 +143,8 @@ fn command(context: &Context, typed: &str) -> String {
     let directories = directories.map(|path| ("--dir", path.to_string_lossy().into_owned()));
     let repositories = context.shared.repositories.iter().map(|url| ("--repo", url.clone()));
     directories.chain(repositories).fold(typed.to_owned(), |command, (flag, value)| {
-        format!("{command} {flag} {}", quoted(&value))
+        format!("{command} {flag} {}", shell_word(&value))
     })
-}
-
-/// A word as a shell takes it.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./:@~+,=".contains(c);
-    if word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 /// What is to be said where sources wait for consent.

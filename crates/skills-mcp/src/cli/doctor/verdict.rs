@@ -4,9 +4,12 @@ use std::path::Path;
 
 use super::{
     clients::{ClientState, Connection},
-    setup::{SetupState, quoted},
+    setup::SetupState,
 };
-use crate::{cli::output::counted, paths::exists};
+use crate::{
+    cli::{authoring::shell_word, output::counted},
+    paths::exists,
+};
 
 /// What it comes to.
 #[derive(Debug, PartialEq, Eq)]
@@ -96,7 +99,7 @@ fn next(setup: &SetupState) -> String {
     let connect = |client: &ClientState| with_sources(&format!("connect {}", client.id));
     if let Some(path) = setup.left_out.first() {
         // One that is there cannot be read.
-        let (typed, shown) = (&setup.typed, quoted(path));
+        let (typed, shown) = (&setup.typed, shell_word(path));
         let is_there = exists(Path::new(path));
         return if is_there {
             format!("chmod u+rx {shown}")

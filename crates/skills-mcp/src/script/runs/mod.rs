@@ -255,10 +255,12 @@ fn demand(plan: &Plan<'_>) -> SandboxDemand {
     }
 }
 
+/// How the note of a run in a private folder begins.
+const PRIVATE: &str = "It ran in a private folder, which is removed after the run";
+
 /// What the caller should know about this run.
 fn notes(plan: &Plan<'_>, workspace: &Workspace) -> Vec<String> {
     let mut notes = Vec::new();
-    const PRIVATE: &str = "It ran in a private folder, which is removed after the run";
     match &plan.working_directory {
         WorkingDirectory::Allowed(_) => {}
         WorkingDirectory::Remote => {
