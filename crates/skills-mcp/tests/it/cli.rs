@@ -136,7 +136,7 @@ fn mistakes_are_answered_with_the_way_out() {
     );
     let (code, _, err) = run(server(&home).env_remove("SKILLS_DIR").arg("list"));
     assert_eq!(code, 2);
-    assert!(err.contains("no source is named") && err.contains("--dir PATH"), "{err}");
+    assert!(err.contains("no named source") && err.contains("--dir PATH"), "{err}");
     let empty = Home::with("//- .keep\n");
     let (code, out, _) = run(server(&empty).arg("list"));
     assert!(code == 0 && out.contains("0 skills\nno skills yet: add a folder"), "{out}");
