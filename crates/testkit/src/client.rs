@@ -15,7 +15,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::TEST_TIMEOUT;
+use crate::{TEST_TIMEOUT, patient::patient};
 
 /// A running server and the pipe to it. Dropping it kills the server.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl Client {
 
     /// The same as a client that calls itself so; also what the server answers to the handshake.
     pub fn named(command: Command, version: &str, name: &str) -> (Self, Value) {
-        let mut client = Self::spawn(command);
+        let mut client = Self::spawn(patient(command));
         let answer = client.request(
             "initialize",
             json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": name, "version": "1"}}),
@@ -118,7 +118,7 @@ impl Client {
 
     /// The same as a client that calls itself so.
     pub fn modern_named(command: Command, name: &str) -> Self {
-        let mut client = Self::spawn(command);
+        let mut client = Self::spawn(patient(command));
         client.meta = Some(json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {},

@@ -2,7 +2,7 @@
 //! requests to it, an endpoint for events, a git repository with a server.
 //!
 //! Depends on neither of the product's crates, so that both may use it: it yields files and frames. Not here:
-//! any knowledge of skills.
+//! any knowledge of skills, and of the server no more than one setting (`patient`).
 
 #![expect(clippy::disallowed_methods, reason = "tests use real files, processes and sockets")]
 
@@ -12,6 +12,7 @@ pub mod events;
 mod fixture;
 mod home;
 mod listening;
+mod patient;
 mod remote;
 mod waiting;
 

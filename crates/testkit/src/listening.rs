@@ -8,7 +8,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use crate::TEST_TIMEOUT;
+use crate::{TEST_TIMEOUT, patient::patient};
 
 /// A program that has printed `listening on http://ADDRESS`, or the address alone. Dropping this value kills it.
 #[derive(Debug)]
@@ -37,7 +37,8 @@ pub struct HttpAnswer {
 )]
 impl Listening {
     /// Starts a program and waits until it listens.
-    pub fn start(mut command: Command) -> Self {
+    pub fn start(command: Command) -> Self {
+        let mut command = patient(command);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let stderr = child.stderr.take().expect("its log");

@@ -237,7 +237,9 @@ pub(crate) struct Prompt {
 }
 
 impl Prompt {
-    pub(crate) fn new(command: Command) -> Self {
+    pub(crate) fn new(mut command: Command) -> Self {
+        // As long as for users.
+        command.args(["--set", "refresh.patience_ms=50"]);
         let mut client = Client::legacy(with_all_tools(command), "2025-11-25");
         offered(&mut client);
         Self { client, old: 0 }
