@@ -270,7 +270,10 @@ fn c01_texts_rewritten_ten_times_a_second_are_whole_of_one_generation_and_never_
     for number in 0..SKILLS {
         home.write(&format!("skills/s-{number}/SKILL.md"), generation_text(number, 0));
     }
-    let mut client = Client::legacy(with_all_tools(server(&home)), "2025-11-25");
+    let mut command = with_all_tools(server(&home));
+    // As for users: changes never stop, so that waiting for all of them would make every call slow.
+    command.args(["--set", "refresh.patience_ms=50"]);
+    let mut client = Client::legacy(command, "2025-11-25");
     assert_eq!(generation_of(&client.call("skill", &json!({"name": "s-0"})).text), 0);
     let (done, stop) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     let writer = {
