@@ -2,7 +2,8 @@
 //!
 //! Everything below a bundle's folder belongs to it, with two exceptions. A bundle at the top of a source takes nothing from the
 //! skills beside it, and a bundle has no file of another that its caller may not see. A skill that cannot be read because of a
-//! mistake in it keeps its files: the mistake must not show them to others. Every list of a skill's files comes from here. Not here: which of a tree skill's files are served (those that it declares).
+//! mistake in it keeps its files: the mistake must not show them to others. Every list of a skill's files comes from here. Not
+//! here: which of a tree skill's files are served (those that it declares).
 
 use std::{collections::HashSet, sync::Arc};
 
