@@ -128,7 +128,7 @@ mod tests {
             ..Environment::default()
         };
         let folders = |file: &str| {
-            client_folders(Path::new(file), &environment, Path::new("/home/ada/work/p"))
+            client_folders(Path::new(file), &environment, Path::new("/home/ada/code/p"))
         };
         let none: [PathBuf; 0] = [];
         assert_eq!(folders("/home/ada/.claude.json"), none);
@@ -136,8 +136,8 @@ mod tests {
         assert_eq!(folders("/home/ada/.cline/data/x.json"), inside.map(PathBuf::from));
         let goose = ["/home/ada/.config/goose"];
         assert_eq!(folders("/home/ada/.config/goose/config.yaml"), goose.map(PathBuf::from));
-        let cursor = ["/home/ada/work/p/.cursor"];
-        assert_eq!(folders("/home/ada/work/p/.cursor/mcp.json"), cursor.map(PathBuf::from));
+        let cursor = ["/home/ada/code/p/.cursor"];
+        assert_eq!(folders("/home/ada/code/p/.cursor/mcp.json"), cursor.map(PathBuf::from));
         assert_eq!(folders("/data/x/codex/config.toml"), none);
         assert_eq!(folders("/data/y/z/config.toml"), none);
     }
