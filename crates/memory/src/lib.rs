@@ -1,8 +1,9 @@
 //! Keeps the resident memory of a server small. The only unsafe code of the workspace is here: three calls of the C library.
 //!
-//! Most of what is resident of a small server is its own program file: the kernel maps 64 KiB around every page that the
-//! start touches, and keeps them mapped. And the allocator of the C library keeps what a burst of calls freed. Both can be
-//! given back once a server is idle. Not here: when that is (the server's `cli`).
+//! Most of what is resident of a small server is its own program file: the kernel maps 64 KiB around every page that is
+//! used, and keeps them mapped. And the allocator of the C library keeps what a burst of calls freed. Both can be given back
+//! once a server is idle, and less of the file is mapped once its mapping is cut into pieces. Not here: when memory is given
+//! back (the server's `cli`).
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -15,7 +16,8 @@ pub fn limit_pools() {
 }
 
 /// Gives back free memory of the allocator, and the pages of program and libraries: what is needed of them is mapped
-/// again from the page cache when it is used next, in about a tenth of a millisecond.
+/// again from the page cache when it is used next, in about a tenth of a millisecond. From the first time on, less is mapped
+/// with it.
 pub fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     linux::trim();

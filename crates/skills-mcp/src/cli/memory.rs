@@ -4,7 +4,10 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use tokio::{task::spawn_blocking, time::timeout};
+use tokio::{
+    task::spawn_blocking,
+    time::{sleep, timeout},
+};
 
 use crate::store::{Debouncer, Store};
 
@@ -15,21 +18,19 @@ const BUSY_DEBOUNCE: Debouncer =
 /// A server is idle when nothing was published and no burst came for so long.
 const IDLE_DELAY: Duration = Duration::from_secs(1);
 
-/// Gives back memory for as long as it is polled: soon after changes and bursts, and once more when the server is idle,
-/// since the few calls with which a client begins are no burst.
+/// Gives back memory for as long as it is polled: soon after the start, however busy the server is then, soon after changes and
+/// bursts, and once more when the server is idle, since the few calls with which a client begins are no burst.
 pub(super) async fn keep_small(store: Arc<Store>) {
     let mut next = pin!(next_activity(&store));
+    sleep(BUSY_DEBOUNCE.delay).await;
     loop {
-        next.as_mut().await;
-        loop {
-            BUSY_DEBOUNCE.wait(|| next_activity(&store)).await;
-            next.set(next_activity(&store));
-            give_back().await;
-            if timeout(IDLE_DELAY, next.as_mut()).await.is_err() {
-                break;
-            }
-        }
         give_back().await;
+        if timeout(IDLE_DELAY, next.as_mut()).await.is_err() {
+            give_back().await;
+            next.as_mut().await;
+        }
+        BUSY_DEBOUNCE.wait(|| next_activity(&store)).await;
+        next.set(next_activity(&store));
     }
 }
 
