@@ -77,12 +77,31 @@ pub(crate) fn link_target(path: &Path) -> Option<PathBuf> {
 const MAX_PROJECT_DEPTH: usize = 64;
 
 /// The folders of a project: from the start directory up to the repository's root; without a repository, the start
-/// directory alone.
+/// directory alone. A folder in which another user can make files is none of them, for they would be served.
 pub(crate) fn project_levels(start: &Path) -> Vec<PathBuf> {
-    let above: Vec<&Path> = start.ancestors().take(MAX_PROJECT_DEPTH).collect();
+    let above = start.ancestors().take(MAX_PROJECT_DEPTH);
+    let above: Vec<&Path> = above.take_while(|folder| is_own_folder(folder, start)).collect();
     // A folder, or a file in a worktree or a submodule.
     let root = above.iter().position(|folder| is_taken(&folder.join(".git")));
     above.into_iter().take(root.unwrap_or(0) + 1).map(Path::to_path_buf).collect()
+}
+
+/// Whether a folder belongs to this user, to root, or to the user to whom the start directory belongs: a container's root works
+/// in folders of others. A folder in which everyone may make files, such as `/tmp`, belongs to no project.
+#[cfg(unix)]
+fn is_own_folder(folder: &Path, start: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    const SHARED_MODE: u32 = 0o1002;
+    let Ok(found) = folder.metadata() else { return true };
+    let users = [rustix::process::geteuid().as_raw(), 0];
+    let is_owned = users.contains(&found.uid())
+        || start.metadata().is_ok_and(|start| start.uid() == found.uid());
+    is_owned && found.mode() & SHARED_MODE != SHARED_MODE
+}
+
+#[cfg(not(unix))]
+fn is_own_folder(_: &Path, _: &Path) -> bool {
+    true
 }
 
 /// Whether a path leads to a file that may be executed.
@@ -105,4 +124,36 @@ pub(crate) fn own_program() -> io::Result<PathBuf> {
 /// The folder of temporary files.
 pub(crate) fn temporary_folder() -> PathBuf {
     env::temp_dir()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{
+        fs,
+        os::unix::fs::{PermissionsExt as _, chown},
+    };
+
+    use skills_testkit::Home;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_in_which_others_can_make_files_is_no_part_of_a_project() {
+        let home = Home::new();
+        home.write("shared/work/below/x", "");
+        home.write("shared/.git/HEAD", "");
+        let (shared, work) = (home.path().join("shared"), home.path().join("shared/work"));
+        let levels = |start: &str| project_levels(&home.path().join(start));
+        assert_eq!(levels("shared/work"), [work.clone(), shared.clone()]);
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();
+        assert_eq!(levels("shared/work"), [work.as_path()], "as /tmp");
+        assert_eq!(levels("shared"), Vec::<PathBuf>::new());
+        // Only root can give a folder away.
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o755)).unwrap();
+        if chown(&shared, Some(65_534), None).is_ok() {
+            assert_eq!(levels("shared/work"), [work.as_path()], "another user's");
+            chown(&work, Some(65_534), None).unwrap();
+            assert_eq!(levels("shared/work"), [work, shared], "all of it another user's");
+        }
+    }
 }

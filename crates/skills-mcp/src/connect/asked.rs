@@ -5,7 +5,7 @@
     reason = "starts a client's program, by its absolute path, to ask which servers it knows"
 )]
 
-use std::{path::Path, process::Stdio, time::Duration};
+use std::{process::Stdio, time::Duration};
 
 use tokio::process::Command;
 
@@ -25,23 +25,26 @@ pub(crate) enum ClientAnswer {
     NoAnswer,
 }
 
-/// Asks a client whether it knows the server of this name; none where it cannot be asked on this machine.
+/// The command with which a client says which servers it knows, as a person would write it; none where it has no such command.
+pub(crate) fn listing_command(client: &KnownClient) -> Option<String> {
+    let (program, lists) = (client.signs.programs.first()?, client.signs.lists);
+    (!lists.is_empty()).then(|| format!("{program} {}", lists.join(" ")))
+}
+
+/// Asks a client whether it knows the server of this name; none where it cannot be asked on this machine. The client is
+/// asked in an empty folder: in a project, clients start the servers that the project's files name before they answer.
 pub(crate) fn ask_client(
     client: &KnownClient,
     name: &str,
     search: &SafeSearchPath<'_>,
-    directory: &Path,
 ) -> Option<(String, ClientAnswer)> {
-    let lists = client.signs.lists;
-    if lists.is_empty() {
-        return None;
-    }
+    let shown = listing_command(client)?;
     let mut programs = client.signs.programs.iter();
     let program = programs.find_map(|name| search.find(name).ok())?.path;
-    let shown = client.signs.programs.first().copied().unwrap_or_default();
-    let shown = format!("{shown} {}", lists.join(" "));
+    let empty = tempfile::tempdir().ok()?;
     let mut command = Command::new(program);
-    command.args(lists).current_dir(directory).env("PATH", search.variable());
+    command.args(client.signs.lists).current_dir(empty.path()).env("PWD", empty.path());
+    command.env("PATH", search.variable());
     command.env("NO_COLOR", "1").stdin(Stdio::null()).kill_on_drop(true);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let output = runtime

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{
     args::name_sources,
     entries::{FoundEntry, UnreadFile, has_local_entries, in_text},
-    file::{read, remove_if_empty, replace},
+    file::{outside, read, remove_if_empty, replace},
     hooks,
     json::was_empty_object,
     place,
@@ -110,6 +110,7 @@ impl Drafts {
         let missing = ConnectError::NoFile { name: client.name, scope: scope.word() };
         let Some(entry) = client.entry else { return Err(missing) };
         let file = place::file_for(&entry, scope, environment, project).ok_or(missing)?;
+        refuse_outside(&file, scope, project)?;
         self.edit(&file, |text| server::connected(text, &entry, wanted))?;
         let mut notes = wanted.notes.clone();
         notes.extend(wanted.forwarded(&entry).missing.iter().map(|name| {
@@ -187,6 +188,7 @@ impl Drafts {
     ) -> Result<bool, ConnectError> {
         let missing = || ConnectError::NoFile { name: client.name, scope: scope.word() };
         let file = hooks::file_for(client, scope, environment, project).ok_or_else(missing)?;
+        refuse_outside(&file, scope, project)?;
         let entry = self.written_entry(client, scope, environment, project)?;
         let entry = entry.ok_or_else(missing)?;
         let before = self.draft(&file)?.after.clone();
@@ -210,7 +212,9 @@ impl Drafts {
 
     /// Adds the block with this rule to the project's rules.
     pub fn rule(&mut self, rule: &str, project: &Path) -> Result<(), ConnectError> {
-        self.edit(&project.join(rules::RULES_FILE), |text| Ok(rules::with_block(text, rule)))
+        let file = project.join(rules::RULES_FILE);
+        refuse_outside(&file, EntryScope::Project, project)?;
+        self.edit(&file, |text| Ok(rules::with_block(text, rule)))
     }
 
     /// Removes the block from the project's rules.
@@ -277,6 +281,19 @@ impl Drafts {
         };
         self.drafts.get_mut(at).ok_or_else(missing)
     }
+}
+
+/// Refuses a file of the project that a link leads out of it: the link came with the project, and may lead to any file.
+fn refuse_outside(file: &Path, scope: EntryScope, project: &Path) -> Result<(), ConnectError> {
+    let outside = (scope == EntryScope::Project).then(|| outside(file, project)).flatten();
+    outside.map_or(Ok(()), |written| {
+        Err(ConnectError::Unread(UnreadFile {
+            file: file.to_path_buf(),
+            line: None,
+            message: format!("a link leads out of the project, to {}", written.display()),
+            hint: "replace the link by a file, or connect with --user",
+        }))
+    })
 }
 
 /// A directory that an entry names and that is not there. The command line names none: it would have been refused.

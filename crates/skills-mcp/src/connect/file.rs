@@ -64,6 +64,13 @@ pub(super) fn remove_if_empty(folder: &Path) {
     let _ = fs::remove_dir(folder);
 }
 
+/// Where a file of a project would be written, if a link leads out of the project.
+pub(super) fn outside(path: &Path, project: &Path) -> Option<PathBuf> {
+    let written = written_path(path).ok()?;
+    let is_inside = real_path(project).is_none_or(|project| written.starts_with(project));
+    (!is_inside).then_some(written)
+}
+
 /// The file that a path leads to, whether or not it is there.
 fn written_path(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
@@ -71,10 +78,16 @@ fn written_path(path: &Path) -> io::Result<PathBuf> {
         if let Some(real) = real_path(&path) {
             return Ok(real);
         }
-        let Some(target) = link_target(&path) else { return Ok(path) };
+        let Some(target) = link_target(&path) else { return Ok(below_real_folder(&path)) };
         path = path.parent().unwrap_or(Path::new(".")).join(target);
     }
     Err(io::Error::other("its links lead in a circle"))
+}
+
+/// The path of a file that is not there, with the links on the way to it resolved.
+fn below_real_folder(path: &Path) -> PathBuf {
+    let resolved = |folder: &Path| Some(real_path(folder)?.join(path.strip_prefix(folder).ok()?));
+    path.ancestors().skip(1).find_map(resolved).unwrap_or_else(|| path.to_path_buf())
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ mod wanted;
 mod yaml;
 
 pub use args::{SWITCHES, VALUE_FLAGS};
-pub(crate) use asked::{ClientAnswer, ask_client};
+pub(crate) use asked::{ClientAnswer, ask_client, listing_command};
 pub use draft::{ConnectError, ConnectOutcome, Drafts, FileDraft};
 pub use entries::{EntrySources, FoundEntry, Launcher, OffSwitch, UnreadFile};
 pub use hooks::{has_hook_file, plugin_hook};

@@ -6,7 +6,7 @@ use crate::{
     clients::{EntryFormat, FOLDER_VARIABLES, ServerEntry},
     config::Environment,
     connect::tree::FileLanguage,
-    paths::{is_file, is_taken},
+    paths::{is_file, is_taken, project_levels},
 };
 
 /// Whose file it is.
@@ -100,10 +100,11 @@ pub(super) fn client_folders(
 
 /// The project around a folder: up to the repository's root, else the folder itself.
 pub fn project_root(environment: &Environment) -> PathBuf {
-    let folders = environment.directory.ancestors();
-    let mut below_home = folders.take_while(|folder| Some(*folder) != environment.home.as_deref());
+    let folders = project_levels(&environment.directory).into_iter();
+    let mut below_home =
+        folders.take_while(|folder| Some(&**folder) != environment.home.as_deref());
     let root = below_home.find(|folder| is_taken(&folder.join(".git")));
-    root.unwrap_or(&environment.directory).to_path_buf()
+    root.unwrap_or_else(|| environment.directory.clone())
 }
 
 /// The language of a format's files.

@@ -711,6 +711,62 @@ fn the_next_step_for_an_entry_with_sources_of_its_own_changes_it() {
     assert!(!verdict(&home).0.contains("Codex"), "{:?}", verdict(&home));
 }
 
+// A client starts the servers of a project's files before it says which there are.
+#[test]
+fn no_client_is_started_in_a_project() {
+    let home = Home::new();
+    home.write("bin/claude", "#!/bin/sh\necho \"skills: in $(pwd) $PWD $(ls -A) - Connected\"\n");
+    let program = home.path().join("bin/claude");
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+    home.write("clone/.git/HEAD", "");
+    home.write("clone/.mcp.json", r#"{"mcpServers": {"x": {"command": "sh", "args": []}}}"#);
+    let clone = home.path().join("clone");
+    let search = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
+    let said = |scope: &str| {
+        let mut command = connect(&home, &["connect", "claude-code", "--yes", scope]);
+        let (code, out, err) =
+            run(command.current_dir(&clone).env("PWD", &clone).env("PATH", &search));
+        assert_eq!(code, 0, "{err}");
+        out
+    };
+    let out = said("--user");
+    assert!(out.contains("claude mcp list says: skills: in "), "{out}");
+    assert!(!out.contains("clone"), "{out}");
+    let out = said("--project");
+    assert!(!out.contains("says:"), "{out}");
+    assert!(out.split_whitespace().collect::<Vec<_>>().join(" ").contains(
+        "Restart Claude Code, which reads its files at its start. `claude mcp list` shows its servers, and may start those of \
+         this project."
+    ), "{out}");
+}
+
+#[test]
+fn a_link_out_of_a_project_is_not_written_through() {
+    let home = Home::new();
+    home.write(".bashrc", "mine\n");
+    home.write("elsewhere/x", "");
+    home.write("clone/.git/HEAD", "");
+    let clone = home.path().join("clone");
+    symlink(home.path().join(".bashrc"), clone.join("AGENTS.md")).unwrap();
+    symlink(home.path().join("elsewhere"), clone.join(".cursor")).unwrap();
+    let refused = |arguments: &[&str], written: &str| {
+        let (code, out, err) = run(connect(&home, arguments).current_dir(&clone));
+        let said =
+            format!("a link leads out of the project, to {}", home.path().join(written).display());
+        assert!(code != 0 && err.contains(&said), "{code} {out} {err}");
+        assert!(err.contains("replace the link by a file"), "{err}");
+    };
+    refused(&["connect", "cursor", "--yes", "--project"], "elsewhere/mcp.json");
+    refused(&["connect", "cursor", "--yes", "--rules"], ".bashrc");
+    assert_eq!(fs::read_to_string(home.path().join(".bashrc")).unwrap(), "mine\n");
+    assert_eq!(fs::read_dir(home.path().join("elsewhere")).unwrap().count(), 1);
+    // A link that stays in the project is the project's own business.
+    fs::remove_file(clone.join("AGENTS.md")).unwrap();
+    symlink("CLAUDE.md", clone.join("AGENTS.md")).unwrap();
+    run(connect(&home, &["connect", "cursor", "--yes", "--rules"]).current_dir(&clone));
+    assert!(fs::read_to_string(clone.join("CLAUDE.md")).unwrap().contains("skills"));
+}
+
 #[test]
 fn a_client_that_can_be_asked_is_asked_by_its_absolute_path() {
     let home = Home::new();

@@ -22,8 +22,8 @@ use crate::{
     config::NamedSource,
     connect::{
         ClientAnswer, ConnectError, Drafts, EntryScope, FoundEntry, InstalledClient, WantedEntry,
-        ask_client, has_hook_file, has_rules, installed_clients, plugin_hook, project_root,
-        rule_readers, shared_rule,
+        ask_client, has_hook_file, has_rules, installed_clients, listing_command, plugin_hook,
+        project_root, rule_readers, shared_rule,
     },
     event::Sink,
     paths::own_program,
@@ -221,7 +221,7 @@ fn connect(
         out.sentence("  ", note);
     }
     if chosen == Chosen::Yes && !options.no_verify {
-        verify(context, client, out);
+        verify(context, client, scope, out);
     }
     Ok(())
 }
@@ -296,8 +296,16 @@ fn rule(context: &Context) -> Result<String, Failure> {
     Ok(shared_rule(&rules))
 }
 
-/// Asks the client whether it sees the server, and says in one line what it said.
-fn verify(context: &Context, client: &'static KnownClient, out: &mut Output) {
+/// Asks the client whether it sees the server, and says in one line what it said. A client that is to see an entry of the
+/// project would have to be started in the project, and would start all other servers of its files too.
+fn verify(context: &Context, client: &'static KnownClient, scope: EntryScope, out: &mut Output) {
+    if scope == EntryScope::Project {
+        let how = listing_command(client).map_or_else(String::new, |command| {
+            format!(" `{command}` shows its servers, and may start those of this project.")
+        });
+        let line = format!("Restart {}, which reads its files at its start.{how}", client.name);
+        return out.sentence("  ", &line);
+    }
     let environment = &context.environment;
     let project = project_root(environment);
     let looked = InstalledClient::look(client, environment, &project);
@@ -305,7 +313,7 @@ fn verify(context: &Context, client: &'static KnownClient, out: &mut Output) {
     let roots = context.layers().map(|layers| layers.resolve(None).settings.scripts.roots);
     let writable = WritableFolders::new(environment).folders(&roots.unwrap_or_default());
     let search = SearchPath::new(&environment.search);
-    let said = ask_client(client, name, &search.safe(&writable), &project);
+    let said = ask_client(client, name, &search.safe(&writable));
     let line = match said {
         Some((command, ClientAnswer::Lists(line))) => {
             let line = safe(&line);
