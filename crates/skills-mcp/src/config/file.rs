@@ -7,7 +7,7 @@
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
-    io::{self, Read as _, Write as _},
+    io::{self, ErrorKind, Read as _, Write as _},
     path::Path,
     thread,
     time::{Duration, SystemTime},
@@ -20,11 +20,29 @@ const MAX_CONFIG_BYTES: u64 = 256 * 1024;
 
 /// The file's text; `None` where there is no such file.
 pub fn read_optional(path: &Path) -> io::Result<Option<String>> {
-    // A FIFO would block the start for ever.
-    if !path.metadata().is_ok_and(|found| found.is_file()) {
-        return Ok(None);
+    match path.metadata() {
+        Ok(found) if found.is_file() => {}
+        // What was set here would no longer hold, because of a folder whose permissions a script may have changed.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && is_in_own_folder(path) => {
+            return Err(error);
+        }
+        // A FIFO would block the start for ever.
+        Ok(_) | Err(_) => return Ok(None),
     }
     read_at_most(path, MAX_CONFIG_BYTES, "larger than 256 KiB").map(Some)
+}
+
+/// Whether the nearest folder above a path that can be looked at belongs to this user. Another user's holds nothing of ours:
+/// a service may have the home folder of root.
+fn is_in_own_folder(path: &Path) -> bool {
+    #[cfg(unix)]
+    return path.ancestors().skip(1).find_map(|folder| folder.metadata().ok()).is_some_and(
+        |folder| {
+            std::os::unix::fs::MetadataExt::uid(&folder) == rustix::process::geteuid().as_raw()
+        },
+    );
+    #[cfg(not(unix))]
+    path.parent().is_some()
 }
 
 fn read_at_most(path: &Path, max: u64, too_large: &'static str) -> io::Result<String> {
@@ -76,7 +94,7 @@ pub fn file_stamp(path: &Path) -> Option<FileStamp> {
 /// read must not pass for one that is not there.
 pub(super) fn read_record(path: &Path) -> io::Result<Option<String>> {
     match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
         Ok(found) if !found.is_file() => return Err(io::Error::other("not a regular file")),
         Ok(_) => {}
