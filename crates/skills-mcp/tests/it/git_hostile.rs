@@ -632,6 +632,32 @@ fn g18_a_place_that_cannot_be_written_serves_what_there_is() {
 }
 
 #[test]
+fn a_program_that_git_leaves_behind_does_not_hold_up_a_sync() {
+    let home = Home::new();
+    let remote = team(&home);
+    // As ssh with a master connection does: it stays, and keeps git's messages open.
+    let left = home.path().join("left");
+    let ssh = format!(
+        "#!/bin/sh\nsleep 300 </dev/null >/dev/null &\necho $! > {}\nfor last; do :; done\neval \"$last\"\n",
+        left.display()
+    );
+    home.write("bin/ssh", ssh);
+    let program = home.path().join("bin/ssh");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let url = remote.url().replace("file://", "ssh://example.org");
+    let search = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
+    let (code, _, err) = run(follower(&home, &url).arg("sync").env("PATH", search));
+    let pid = fs::read_to_string(&left).unwrap();
+    // One that has ended has no command line, even if its parent has not asked for its status.
+    let command = fs::read_to_string(format!("/proc/{}/cmdline", pid.trim()));
+    let still_there = command.is_ok_and(|command| !command.is_empty());
+    let (killed, _, _) = run(Command::new("kill").arg(pid.trim()));
+    assert_eq!((code, still_there, killed), (0, true, 0), "{err}");
+    let mut client = following(&home, &url);
+    says(&mut client, "a", "the text");
+}
+
+#[test]
 fn g19_two_processes_with_different_tokens_and_branches_do_not_mix() {
     let home = Home::new();
     let remote = team(&home);

@@ -11,9 +11,9 @@ use std::{
     ffi::OsString,
     fmt::Write as _,
     fs::File,
-    io::{self, BufRead as _, BufReader, Read, Write as _},
+    io::{self, BufRead as _, BufReader, PipeReader, Read, Write as _},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStderr, Command, Stdio},
     sync::{
         Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -198,6 +198,8 @@ impl InstalledGit {
         let (ended, waiting) = mpsc::channel::<()>();
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (exited, running) = io::pipe().map_err(GitError::Start)?;
+        let stderr = stderr.map(|stderr| UntilExit { stderr, exited, left: MAX_STDERR_BYTES });
         let (result, enough, stderr, status, overrun) = thread::scope(|scope| {
             let guard = scope
                 .spawn(move || wait_for_overrun(call, &waiting).inspect(|_| kill_group(group)));
@@ -218,8 +220,9 @@ impl InstalledGit {
                 kill_group(group);
             }
             let status = child.wait();
-            drop(ended);
+            drop(running);
             let stderr = stderr.join().unwrap_or_default();
+            drop(ended);
             (result, enough, stderr, status, guard.join().ok().flatten())
         });
         self.running.lock().unwrap_or_else(PoisonError::into_inner).retain(|one| *one != group);
@@ -329,6 +332,43 @@ fn protocols(remote: Option<&Remote>) -> OsString {
         Some(Scheme::Https | Scheme::Ssh) => "https:ssh",
     }
     .into()
+}
+
+/// Git's messages until git exits: a program that it leaves behind, such as a master connection of ssh, may keep them open.
+struct UntilExit {
+    stderr: ChildStderr,
+    /// At its end once git has exited.
+    exited: PipeReader,
+    /// How much is read after that.
+    left: usize,
+}
+
+#[cfg(unix)]
+impl Read for UntilExit {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        use rustix::event::{PollFd, PollFlags, poll};
+        let mut ready =
+            [PollFd::new(&self.stderr, PollFlags::IN), PollFd::new(&self.exited, PollFlags::IN)];
+        // An interrupted call is repeated by the reader.
+        poll(&mut ready, None)?;
+        let [has_messages, has_exited] = ready.map(|one| !one.revents().is_empty());
+        if !has_messages {
+            return Ok(0);
+        }
+        let most = if has_exited { self.left.min(buffer.len()) } else { buffer.len() };
+        let read = self.stderr.read(buffer.get_mut(..most).unwrap_or_default())?;
+        if has_exited {
+            self.left = self.left.saturating_sub(read);
+        }
+        Ok(read)
+    }
+}
+
+#[cfg(not(unix))]
+impl Read for UntilExit {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stderr.read(buffer)
+    }
 }
 
 /// Reads git's messages; its progress goes to `progress` instead.
