@@ -1,6 +1,6 @@
 //! GitHub's workflow commands: one line for each annotation, shown beside the line of the file in a pull request.
 
-use skills_core::diagnostic::Severity;
+use skills_core::diagnostic::{Severity, escaped};
 
 use super::Annotation;
 
@@ -27,9 +27,10 @@ pub(in crate::cli) fn line(annotation: &Annotation) -> String {
     format!("::{command} {}::{}", properties.join(","), escaped_data(&message))
 }
 
-/// The data of a command: what would end its line is escaped.
+/// The data of a command: what would end its line is escaped, and what a terminal would obey is spelled out.
 fn escaped_data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    let lines = text.split('\n').map(|line| escaped(line).replace('%', "%25"));
+    lines.collect::<Vec<_>>().join("%0A")
 }
 
 /// A property of a command: what would end the property is escaped too.
@@ -40,6 +41,16 @@ fn escaped_property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_spelled_out() {
+        let mut annotation = super::super::sample();
+        annotation.file = "a\u{1b}[2J\u{202e}.md".to_owned();
+        annotation.message = "one\r\ntwo\u{9b}".to_owned();
+        let line = line(&annotation);
+        assert!(line.contains(r"file=a\u{1b}[2J\u{202e}.md"), "{line}");
+        assert!(line.contains(r"one\u{d}%0Atwo\u{9b}"), "{line}");
+    }
 
     #[test]
     fn what_would_end_a_property_or_the_line_is_escaped() {
