@@ -120,10 +120,16 @@ impl SafeSearchPath<'_> {
 
     /// Whether a script may change what this path leads to: the file, or a link on the way to it.
     pub(crate) fn is_writable(&self, path: &Path) -> bool {
-        let inside = |path: &Path| self.writable.iter().any(|folder| path.starts_with(folder));
-        // Some disks ignore upper and lower case; the real path is always spelled the same.
-        passes_through(path, &inside) || real_path(path).is_some_and(|real| inside(&real))
+        is_reached_through(path, self.writable)
     }
+}
+
+/// Whether a path leads into one of these folders, or through one on the way: who may write there decides what the path leads
+/// to. The paths of the folders have no links; nothing has to be at the path yet.
+fn is_reached_through(path: &Path, folders: &[PathBuf]) -> bool {
+    let inside = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
+    // Some disks ignore upper and lower case; the real path is always spelled the same.
+    passes_through(path, &inside) || real_path(path).is_some_and(|real| inside(&real))
 }
 
 /// Whether a path, or any link that is followed on the way, is inside.

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::homes;
+use super::{homes, is_reached_through};
 use crate::{
     config::{Environment, WrittenFolders},
     paths::{expand_home, real_path, real_path_or_same, temporary_folder},
@@ -21,6 +21,8 @@ pub(crate) struct WritableFolders {
     homes: Vec<PathBuf>,
     /// The folder of temporary files, where workspaces are made.
     temporary: PathBuf,
+    /// The user's configuration files, which may turn the sandbox off.
+    configuration: Vec<PathBuf>,
     written: WrittenFolders,
 }
 
@@ -56,6 +58,7 @@ impl WritableFolders {
             home: environment.home.as_deref().map(real_path_or_same),
             homes: homes::home_folders(),
             temporary: real_path_or_same(&temporary_folder()),
+            configuration: configuration(environment),
             written: WrittenFolders::new(environment.home.as_deref()),
         }
     }
@@ -115,8 +118,29 @@ impl WritableFolders {
         Some(format!("is a user's home folder or holds it ({})", home.display()))
     }
 
+    /// The file of the user's configuration that a script in this folder could write or replace, or whose folder it is in.
+    pub(crate) fn overlapping_configuration(&self, folder: &Path) -> Option<&Path> {
+        let writable = [folder.to_path_buf()];
+        let overlaps = |file: &&PathBuf| {
+            let beside = file.parent().and_then(real_path);
+            is_reached_through(file, &writable)
+                || beside.is_some_and(|beside| folder.starts_with(beside))
+        };
+        self.configuration.iter().find(overlaps).map(PathBuf::as_path)
+    }
+
     /// Whether a folder is the user's home folder or holds it.
     pub(crate) fn is_home_or_above(&self, folder: &Path) -> bool {
         folder.parent().is_none() || self.home.as_ref().is_some_and(|home| home.starts_with(folder))
     }
+}
+
+/// The configuration files that this process reads, and those that one without `XDG_CONFIG_HOME` would.
+fn configuration(environment: &Environment) -> Vec<PathBuf> {
+    let usual = environment.home.as_ref().map(|home| home.join(".config"));
+    let usual = Environment { config_home: usual, ..environment.clone() };
+    let mut files = environment.user_files();
+    files.extend(usual.user_files());
+    files.dedup();
+    files
 }

@@ -106,6 +106,13 @@ impl ScriptHost {
         if let Some(held) = held {
             return Some(format!("holds credentials ({held})"));
         }
+        // A script that writes there could turn its own sandbox off.
+        if let Some(file) = self.folders.overlapping_configuration(folder) {
+            return Some(format!(
+                "holds the operator's configuration of this server, or is among it ({})",
+                file.display()
+            ));
+        }
         if named.iter().any(|root| root == folder) {
             return None;
         }
@@ -238,6 +245,59 @@ mod tests {
             unknown.working_directory(None, &[named], &[]),
             Ok(WorkingDirectory::Allowed(_))
         ));
+    }
+
+    // SCRIPT-10
+    #[test]
+    fn no_script_works_where_it_could_write_the_users_configuration() {
+        let home = Home::new();
+        for path in ["config/x", "config/skills-mcp/sub/x", "dotfiles/sub/x", "state/x", "free/x"] {
+            home.write(path, "");
+        }
+        home.write("dotfiles/mcp/config.yaml", "");
+        let real = home.path().canonicalize().unwrap();
+        let link = |target: &str, link: &str| {
+            std::os::unix::fs::symlink(real.join(target), real.join(link)).unwrap();
+        };
+        let refused = |config_home: &str, folder: &str| {
+            let host = ScriptHost::new(&Environment {
+                home: Some(home.path().to_path_buf()),
+                config_home: Some(home.path().join(config_home)),
+                directory: home.path().join(folder),
+                ..Environment::default()
+            });
+            let named = [real.join(folder).to_string_lossy().into_owned()];
+            let asked = host.working_directory(None, &named, &[]).unwrap();
+            let because = |why: &str| why.contains("the operator's configuration");
+            let is_refused = matches!(&asked, WorkingDirectory::Private(why) if because(why));
+            assert_eq!(asked == WorkingDirectory::Allowed(real.join(folder)), !is_refused);
+            let cwd = host.working_directory(Some("."), &[], &[]);
+            assert_eq!(cwd.is_err_and(|why| because(&why)), is_refused);
+            is_refused
+        };
+        // The folder, one above it, one in it; and a folder of the same name elsewhere is another.
+        for folder in ["config", "config/skills-mcp", "config/skills-mcp/sub"] {
+            assert!(refused("config", folder), "{folder}");
+            assert!(!refused("elsewhere", folder), "{folder}");
+        }
+        assert!(!refused("config", "free"));
+        // Not there yet: the script would make it.
+        assert!(refused("free", "free"));
+        // Where another process without the variable would look.
+        home.write(".config/x", "");
+        assert!(refused("config", ".config"));
+        // What links lead to, and the folder of each link on the way.
+        home.write("linked/x", "");
+        link("dotfiles/mcp", "linked/skills-mcp");
+        for folder in ["linked", "dotfiles", "dotfiles/mcp"] {
+            assert!(refused("linked", folder), "{folder}");
+        }
+        assert!(!refused("linked", "dotfiles/sub"));
+        home.write("file-linked/skills-mcp/x", "");
+        link("state/config.yaml", "file-linked/skills-mcp/config.yaml");
+        assert!(refused("file-linked", "state"), "a link to a file that is not there yet");
+        link("dotfiles/sub", ".skills-mcp");
+        assert!(refused("config", "dotfiles/sub"));
     }
 
     #[test]
