@@ -68,7 +68,7 @@ use crate::{
     clients::KnownClient,
     config::{ConfigLayers, Environment},
     paths::own_program,
-    programs::{SearchPath, WritableFolders},
+    programs::WritableFolders,
     removal, script,
     source::installed,
     surface::{Budget, ClientChoice, ServerProfile, ToolSets},
@@ -298,9 +298,9 @@ impl Context {
         let roots = layers.resolve(None).settings.scripts.roots;
         let mut warnings = layers.warnings;
         let writable = WritableFolders::new(&self.environment).folders(&roots);
+        warnings.extend(writable.unknown.clone());
         let own = own_program().ok();
-        if let Some(own) = own.filter(|own| SearchPath::default().safe(&writable).is_writable(own))
-        {
+        if let Some(own) = own.filter(|own| writable.lead_to(own)) {
             warnings.push(format!(
                 "{} is in a folder that scripts may write to, so a script could replace it; install it elsewhere",
                 own.display()

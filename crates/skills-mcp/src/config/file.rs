@@ -7,7 +7,7 @@
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
-    io::{self, ErrorKind, Read as _, Write as _},
+    io::{self, Read as _, Write as _},
     path::Path,
     thread,
     time::{Duration, SystemTime},
@@ -20,29 +20,11 @@ const MAX_CONFIG_BYTES: u64 = 256 * 1024;
 
 /// The file's text; `None` where there is no such file.
 pub fn read_optional(path: &Path) -> io::Result<Option<String>> {
-    match path.metadata() {
-        Ok(found) if found.is_file() => {}
-        // What was set here would no longer hold, because of a folder whose permissions a script may have changed.
-        Err(error) if error.kind() == ErrorKind::PermissionDenied && is_in_own_folder(path) => {
-            return Err(error);
-        }
-        // A FIFO would block the start for ever.
-        Ok(_) | Err(_) => return Ok(None),
+    // A FIFO would block the start for ever.
+    if !path.metadata().is_ok_and(|found| found.is_file()) {
+        return Ok(None);
     }
     read_at_most(path, MAX_CONFIG_BYTES, "larger than 256 KiB").map(Some)
-}
-
-/// Whether the nearest folder above a path that can be looked at belongs to this user. Another user's holds nothing of ours:
-/// a service may have the home folder of root.
-fn is_in_own_folder(path: &Path) -> bool {
-    #[cfg(unix)]
-    return path.ancestors().skip(1).find_map(|folder| folder.metadata().ok()).is_some_and(
-        |folder| {
-            std::os::unix::fs::MetadataExt::uid(&folder) == rustix::process::geteuid().as_raw()
-        },
-    );
-    #[cfg(not(unix))]
-    path.parent().is_some()
 }
 
 fn read_at_most(path: &Path, max: u64, too_large: &'static str) -> io::Result<String> {
@@ -93,13 +75,15 @@ pub fn file_stamp(path: &Path) -> Option<FileStamp> {
 /// The text of a record; `None` where there is none. Anything but a readable file is an error: a record that cannot be
 /// read must not pass for one that is not there.
 pub(super) fn read_record(path: &Path) -> io::Result<Option<String>> {
-    match fs::metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-        Ok(found) if !found.is_file() => return Err(io::Error::other("not a regular file")),
-        Ok(_) => {}
-    }
-    read_at_most(path, MAX_RECORD_BYTES, "larger than 4 MiB").map(Some)
+    opened_again(path, || {
+        match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+            Ok(found) if !found.is_file() => return Err(io::Error::other("not a regular file")),
+            Ok(_) => {}
+        }
+        read_at_most(path, MAX_RECORD_BYTES, "larger than 4 MiB").map(Some)
+    })
 }
 
 /// Replaces a record by what `change` returns for it, under a lock, readable by its owner only; it stays as it is where
@@ -109,19 +93,45 @@ pub(super) fn change_record(
     change: impl FnOnce(Option<String>) -> io::Result<Option<String>>,
 ) -> io::Result<()> {
     path.parent().map(create_private_folder).transpose()?;
-    let _lock = lock(&path.with_extension("lock"), RECORD_LOCK_TIMEOUT)?;
+    let lock_file = path.with_extension("lock");
+    let _lock = opened_again(&lock_file, || lock(&lock_file, RECORD_LOCK_TIMEOUT))?;
     let before = read_record(path)?;
     let is_new = before.is_none();
     let Some(text) = change(before)? else { return Ok(()) };
     let beside = path.with_extension("new");
-    let written = private(OpenOptions::new().write(true).create(true).truncate(true))
-        .open(&beside)
-        .and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            // A power cut leaves the old record or the new one; a first record has no old one to lose.
-            if is_new { Ok(()) } else { file.sync_data() }
-        });
+    let create =
+        || private(OpenOptions::new().write(true).create(true).truncate(true)).open(&beside);
+    let written = opened_again(&beside, create).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        // A power cut leaves the old record or the new one; a first record has no old one to lose.
+        if is_new { Ok(()) } else { file.sync_data() }
+    });
     written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+/// Opens a file of a record. A script may take the rights on files of its user from their owner, and can neither read nor
+/// write them: where that was done to the file or to its folder, the owner gets the rights back, and it is tried once more.
+fn opened_again<T>(path: &Path, open: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    match open() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            #[cfg(unix)]
+            path.parent().into_iter().chain([path]).for_each(give_back);
+            open()
+        }
+        opened => opened,
+    }
+}
+
+/// Lets the owner of a file or folder read and write it. Where it is another user's, that fails, and nothing changes.
+#[cfg(unix)]
+fn give_back(path: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let Ok(found) = fs::metadata(path) else { return };
+    let owners = if found.is_dir() { 0o700 } else { 0o600 };
+    let mode = found.permissions().mode();
+    if mode & owners != owners {
+        let _ = fs::set_permissions(path, fs::Permissions::from_mode(mode | owners));
+    }
 }
 
 /// While it is there, no other command of this user changes a configuration file.

@@ -157,7 +157,7 @@ fn started_by(program: &Path, environment: &Environment) -> (String, Vec<String>
     // A name on the PATH may be a link to the version of today.
     let search = SearchPath::new(&environment.search);
     let name = program.file_stem().map(|name| name.to_string_lossy().into_owned());
-    let found = name.and_then(|name| search.safe(&[]).find(&name).ok()).map(|found| found.path);
+    let found = name.and_then(|name| search.unguarded().find(&name).ok()).map(|found| found.path);
     let found = found.filter(|found| real_path(found) == real_path(program));
     (found.as_deref().unwrap_or(program).to_string_lossy().into_owned(), Vec::new())
 }

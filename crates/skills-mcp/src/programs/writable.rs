@@ -3,9 +3,13 @@
 //! They are the server's start directory, where that is a project, what `scripts.roots` names, and every folder that an earlier
 //! run on this machine was allowed to change. Not here: which of them one run gets (script), nor what a run may read.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
-use super::{homes, is_reached_through};
+use super::{UnsafeFolders, homes, is_reached_through};
 use crate::{
     config::{Environment, WrittenFolders},
     paths::{expand_home, real_path, real_path_or_same, temporary_folder},
@@ -24,6 +28,8 @@ pub(crate) struct WritableFolders {
     /// The user's configuration files, which may turn the sandbox off.
     configuration: Vec<PathBuf>,
     written: WrittenFolders,
+    /// Set once the log says that those cannot be known.
+    told: OnceLock<()>,
 }
 
 /// Folders of the system that are no projects, though some may hold projects.
@@ -60,6 +66,7 @@ impl WritableFolders {
             temporary: real_path_or_same(&temporary_folder()),
             configuration: configuration(environment),
             written: WrittenFolders::new(environment.home.as_deref()),
+            told: OnceLock::new(),
         }
     }
 
@@ -75,20 +82,25 @@ impl WritableFolders {
 
     /// Every folder that a run may write or might have written, and so may hold programs that a script left; `roots` are those
     /// of `scripts.roots`.
-    pub(crate) fn folders(&self, roots: &[String]) -> Vec<PathBuf> {
-        let mut folders = self.with_start(&self.named(roots));
-        folders.extend(self.written.all());
-        folders
+    pub(crate) fn folders(&self, roots: &[String]) -> UnsafeFolders {
+        let mut known = self.with_start(&self.named(roots));
+        let unknown = match self.written.all() {
+            Ok(written) => {
+                known.extend(written);
+                None
+            }
+            Err(why) => {
+                self.told.get_or_init(|| tracing::error!("{why}"));
+                Some(why)
+            }
+        };
+        UnsafeFolders { known, unknown }
     }
 
-    /// Notes that a run may change this folder from now on, for this process and all later ones.
-    pub(crate) fn record(&self, folder: &Path) {
-        if let Err(error) = self.written.record(folder) {
-            let folder = folder.display();
-            tracing::warn!(
-                "a script may change {folder}, and other processes will not know it: {error}"
-            );
-        }
+    /// Notes that a run may change this folder from now on, for this process and all later ones. Where that fails, no run may:
+    /// later processes would start programs that it leaves there.
+    pub(crate) fn record(&self, folder: &Path) -> io::Result<()> {
+        self.written.record(folder)
     }
 
     /// The folders of `scripts.roots` that exist.

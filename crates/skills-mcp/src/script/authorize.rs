@@ -358,10 +358,7 @@ fn project_tools<'a>(
     } else {
         None
     };
-    let folder = match directory {
-        Some(WorkingDirectory::Allowed(folder)) => Some(folder.as_path()),
-        Some(WorkingDirectory::Private(_) | WorkingDirectory::Remote) | None => None,
-    };
+    let folder = directory.and_then(WorkingDirectory::folder);
     ProjectTools { folder, refused, unconfined }
 }
 

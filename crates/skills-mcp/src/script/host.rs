@@ -6,7 +6,7 @@ use super::runner::RunnerPrograms;
 use crate::{
     config::Environment,
     paths::{real_folder, real_path_or_same},
-    programs::WritableFolders,
+    programs::{UnsafeFolders, WritableFolders},
     source::{held_secrets, is_secret},
 };
 
@@ -26,6 +26,18 @@ pub(crate) enum WorkingDirectory {
     Private(String),
     /// The same, since the client is on another machine.
     Remote,
+    /// The same, since it cannot be recorded that a script may change the folder, for this reason.
+    Unrecorded(String),
+}
+
+impl WorkingDirectory {
+    /// The folder of the user's, where it is one.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Allowed(folder) => Some(folder),
+            Self::Private(_) | Self::Remote | Self::Unrecorded(_) => None,
+        }
+    }
 }
 
 /// Names of credentials that projects use for other purposes too.
@@ -80,15 +92,24 @@ impl ScriptHost {
         }
     }
 
-    /// Notes that a run is about to get this working directory.
-    pub(super) fn record(&self, directory: &WorkingDirectory) {
-        if let WorkingDirectory::Allowed(folder) = directory {
-            self.folders.record(folder);
-        }
+    /// Notes that a run is about to get this working directory. Where that cannot be noted, the run gets a private one.
+    pub(super) fn recorded(&self, directory: &WorkingDirectory) -> WorkingDirectory {
+        let WorkingDirectory::Allowed(folder) = directory else { return directory.clone() };
+        let recorded = self.folders.record(folder);
+        recorded.map_or_else(
+            |error| {
+                let folder = folder.display();
+                tracing::warn!(
+                    "no script may change {folder}, since it cannot be recorded: {error}"
+                );
+                WorkingDirectory::Unrecorded(error.to_string())
+            },
+            |()| directory.clone(),
+        )
     }
 
     /// Every folder that a run may write, and so may leave programs in.
-    pub(super) fn writable(&self, roots: &[String]) -> Vec<PathBuf> {
+    pub(super) fn writable(&self, roots: &[String]) -> UnsafeFolders {
         self.folders.folders(roots)
     }
 

@@ -17,7 +17,7 @@ use std::{
 
 use crate::{
     paths::{is_file, real_path},
-    programs::{ProgramError, SafeSearchPath, SearchPath},
+    programs::{ProgramError, SafeSearchPath, SearchPath, UnsafeFolders},
 };
 
 /// A program and what it is given before the script's path.
@@ -80,7 +80,7 @@ impl RunnerPrograms {
     }
 
     /// The programs outside the folders that scripts may write: one run could leave a program there for the next.
-    pub(super) fn outside<'a>(&'a self, writable: &'a [PathBuf]) -> SafePrograms<'a> {
+    pub(super) fn outside<'a>(&'a self, writable: &'a UnsafeFolders) -> SafePrograms<'a> {
         SafePrograms { programs: self, search: self.search.safe(writable) }
     }
 
@@ -336,7 +336,10 @@ mod tests {
         let home = Home::new();
         let programs = programs(&home, installed);
         let project = ProjectTools { unconfined, ..ProjectTools::default() };
-        programs.outside(&[]).runner(".ts", NPX_TSX, project).map(|runner| shown(&runner))
+        programs
+            .outside(&UnsafeFolders::default())
+            .runner(".ts", NPX_TSX, project)
+            .map(|runner| shown(&runner))
     }
 
     fn shown(runner: &Runner) -> String {
@@ -372,7 +375,9 @@ mod tests {
         let folder = real.join("pro ject");
         let ask = |refused| {
             let project = ProjectTools { folder: Some(&folder), refused, unconfined: false };
-            programs.outside(std::slice::from_ref(&folder)).runner(".ts", NPX_TSX, project)
+            programs
+                .outside(&UnsafeFolders::known(std::slice::from_ref(&folder)))
+                .runner(".ts", NPX_TSX, project)
         };
         std::fs::create_dir(&folder).unwrap();
         let missing = ask(None).unwrap_err();
@@ -412,16 +417,22 @@ mod tests {
         let home = Home::new();
         let programs = programs(&home, &[("ruby", "", 0o644), ("lua", "", 0o755)]);
         assert_eq!(
-            programs.outside(&[]).runner(".lua", "lua -W  -", ProjectTools::default()).unwrap(),
+            programs
+                .outside(&UnsafeFolders::default())
+                .runner(".lua", "lua -W  -", ProjectTools::default())
+                .unwrap(),
             Runner::plain(home.path().join("bin/lua"), vec!["-W".into(), "-".into()])
         );
         let refused = |command| {
-            programs.outside(&[]).runner(".rb", command, ProjectTools::default()).unwrap_err()
+            programs
+                .outside(&UnsafeFolders::default())
+                .runner(".rb", command, ProjectTools::default())
+                .unwrap_err()
         };
         assert!(refused("ruby").contains("is not executable"), "{}", refused("ruby"));
         assert!(refused("perl").contains("perl, is not installed"), "{}", refused("perl"));
         assert!(refused("/usr/../bin/sh").contains("has `..` in its path"));
-        let writable = [home.path().canonicalize().unwrap()];
+        let writable = UnsafeFolders::known(&[home.path().canonicalize().unwrap()]);
         let planted =
             programs.outside(&writable).runner(".lua", "lua", ProjectTools::default()).unwrap_err();
         assert!(planted.contains("lua, is not installed"), "{planted}");
@@ -435,8 +446,10 @@ mod tests {
         let home = Home::new();
         let programs = programs(&home, &[("node", "v1; sleep 30 & wait", 0o755)]);
         let started = Instant::now();
-        let refused =
-            programs.outside(&[]).runner(".ts", NPX_TSX, ProjectTools::default()).unwrap_err();
+        let refused = programs
+            .outside(&UnsafeFolders::default())
+            .runner(".ts", NPX_TSX, ProjectTools::default())
+            .unwrap_err();
         assert!(refused.contains("does not say its version"), "{refused}");
         assert!(started.elapsed() < PROMPT_TIMEOUT, "{:?}", started.elapsed());
     }

@@ -105,6 +105,38 @@ fn e01_a_git_that_a_script_left_is_not_started_by_another_process_started_elsewh
     }
 }
 
+// SCRIPT-10
+#[test]
+fn e01_while_the_record_of_folders_cannot_be_read_only_the_systems_programs_are_started() {
+    let markers = tempfile::tempdir().unwrap();
+    let marker = markers.path().join("marker");
+    let (shop, remote) = planting("git", &marker);
+    let planted = shop.project().join(".venv/bin");
+    let mut client = Client::legacy(shop.command(&[]), "2025-11-25");
+    let answer = run_script(&mut client, "scripts/plant.sh", &json!({}));
+    assert_eq!((&answer["exit_code"], &answer["note"]), (&json!(0), &Value::Null), "{answer}");
+    let record = shop.home.path().join(".skills-mcp/written-folders.json");
+    assert!(fs::read_to_string(&record).unwrap().contains("project"));
+    fs::write(&record, "{").unwrap();
+    let elsewhere = shop.home.path().join("elsewhere");
+    fs::create_dir_all(&elsewhere).unwrap();
+    let mut command = shop.command(&["--repo", &remote.url(), "sync"]);
+    let (code, out, err) =
+        run(command.env("PATH", path(std::slice::from_ref(&planted))).current_dir(&elsewhere));
+    assert_eq!((code, marker.exists()), (0, false), "{out}{err}");
+    assert!(err.contains("written-folders.json") && err.contains("or remove it"), "{err}");
+    // No run changes a folder that no other process would know of.
+    fs::remove_dir_all(&planted).unwrap();
+    let answer = run_script(&mut client, "scripts/plant.sh", &json!({}));
+    assert_eq!((&answer["exit_code"], planted.exists()), (&json!(0), false), "{answer}");
+    let note = answer["note"].as_str().unwrap_or_default();
+    assert!(note.contains("private folder") && note.contains("could not record"), "{answer}");
+    fs::remove_file(&record).unwrap();
+    run_script(&mut client, "scripts/plant.sh", &json!({}));
+    assert!(planted.join("git").exists());
+    assert!(fs::read_to_string(&record).unwrap().contains("project"));
+}
+
 // EXIT-2
 #[test]
 fn e01_where_only_scripts_may_have_put_a_git_there_is_none_and_the_way_out_is_said() {

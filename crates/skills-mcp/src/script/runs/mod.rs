@@ -7,7 +7,7 @@ mod supervised;
 use std::{
     collections::BTreeMap,
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -147,9 +147,9 @@ impl Runs {
     ) -> Result<(RunOutcome, Vec<String>), RunError> {
         let slot = self.slots.take(snapshot.settings().scripts.max_concurrent)?;
         let workspace = Workspace::make(snapshot, plan)?;
-        let order = self.order(plan, &workspace);
-        let notes = notes(plan, &workspace);
-        self.host.record(&plan.working_directory);
+        let directory = self.host.recorded(&plan.working_directory);
+        let order = self.order(plan, &directory, &workspace);
+        let notes = notes(plan, &directory, &workspace);
         started();
         let outcome = block_on(self.execute(order, caller, slot, Some(workspace)))?;
         Ok((outcome, notes))
@@ -181,10 +181,15 @@ impl Runs {
 
     /// The paths that a plan's script may read, and those it may change, besides its workspace.
     pub(crate) fn accessible_paths(&self, plan: &Plan<'_>) -> (Vec<PathBuf>, Vec<PathBuf>) {
-        let write = match &plan.working_directory {
-            WorkingDirectory::Allowed(folder) => vec![folder.clone()],
-            WorkingDirectory::Private(_) | WorkingDirectory::Remote => Vec::new(),
-        };
+        self.accessible_paths_in(plan, &plan.working_directory)
+    }
+
+    fn accessible_paths_in(
+        &self,
+        plan: &Plan<'_>,
+        directory: &WorkingDirectory,
+    ) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let write = directory.folder().into_iter().map(Path::to_path_buf).collect();
         let programs = std::iter::once(&plan.runner.program).chain(&plan.runner.loads);
         let toolchains: Vec<PathBuf> = programs
             .filter(|_| plan.opens_toolchain)
@@ -193,17 +198,14 @@ impl Runs {
         (readable(&toolchains), write)
     }
 
-    fn order(&self, plan: &Plan<'_>, workspace: &Workspace) -> Order {
+    fn order(&self, plan: &Plan<'_>, directory: &WorkingDirectory, workspace: &Workspace) -> Order {
         let home = workspace.home();
-        let (mut read, mut write) = self.accessible_paths(plan);
+        let (mut read, mut write) = self.accessible_paths_in(plan, directory);
         read.push(workspace.skill());
         write.push(home.clone());
-        let working_directory = match &plan.working_directory {
-            WorkingDirectory::Allowed(folder) => folder.clone(),
-            WorkingDirectory::Private(_) | WorkingDirectory::Remote => home.clone(),
-        };
+        let working_directory = directory.folder().unwrap_or(&home).to_path_buf();
         let demand = demand(plan);
-        let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
+        let text = |path: &Path| path.to_string_lossy().into_owned();
         let mut environment = plan.variables.clone();
         let programs = plan.runner.program.parent().map(text).unwrap_or_default();
         environment.insert("PATH".to_owned(), format!("{programs}:{SYSTEM_PATH}"));
@@ -259,15 +261,18 @@ fn demand(plan: &Plan<'_>) -> SandboxDemand {
 const PRIVATE: &str = "It ran in a private folder, which is removed after the run";
 
 /// What the caller should know about this run.
-fn notes(plan: &Plan<'_>, workspace: &Workspace) -> Vec<String> {
+fn notes(plan: &Plan<'_>, directory: &WorkingDirectory, workspace: &Workspace) -> Vec<String> {
     let mut notes = Vec::new();
-    match &plan.working_directory {
+    match directory {
         WorkingDirectory::Allowed(_) => {}
         WorkingDirectory::Remote => {
             notes.push(format!("{PRIVATE}: the client is on another machine."));
         }
         WorkingDirectory::Private(why) => notes.push(format!(
             "{PRIVATE}: {why}. To let it change files, pass a cwd that the operator allows with scripts.roots."
+        )),
+        WorkingDirectory::Unrecorded(why) => notes.push(format!(
+            "{PRIVATE}: the server could not record which folder it may change ({why}). The log tells the operator what to do."
         )),
     }
     if workspace.left_out > 0 {

@@ -12,7 +12,7 @@ use super::error::GitError;
 use crate::{
     config::Environment,
     paths::{is_link, real_path},
-    programs::{Program, ProgramError, SafeSearchPath, SearchPath, WritableFolders},
+    programs::{Program, ProgramError, SafeSearchPath, SearchPath, UnsafeFolders, WritableFolders},
 };
 
 /// The `PATH`, and the folders that scripts may write.
@@ -57,7 +57,7 @@ fn passed_over(absent: ProgramError) -> Vec<PathBuf> {
 pub(super) struct GitTools<'a> {
     search: &'a SearchPath,
     home: Option<&'a Path>,
-    writable: Vec<PathBuf>,
+    writable: UnsafeFolders,
     pub(super) git: Program,
     ssh: Result<Program, Vec<PathBuf>>,
     /// The `PATH`.
