@@ -15,6 +15,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+pub(crate) use system::SYSTEM_PROGRAMS;
 pub(crate) use writable::WritableFolders;
 
 use crate::paths::{is_executable, is_file, link_target, real_path};

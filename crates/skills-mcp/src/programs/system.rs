@@ -8,7 +8,7 @@ use crate::paths::is_roots_own;
 
 /// Programs and libraries, as distributions lay them out. Parts of `/usr` that hold settings or projects are not among them:
 /// `/usr/local/etc`, `/usr/src`.
-const SYSTEM_PROGRAMS: &[&str] = &[
+pub(crate) const SYSTEM_PROGRAMS: &[&str] = &[
     "/bin",
     "/sbin",
     "/lib",
@@ -34,7 +34,10 @@ const SYSTEM_PROGRAMS: &[&str] = &[
     "/usr/local/libexec",
     "/usr/local/share",
     "/usr/local/include",
+    // Where their own installers put them, with links in `/usr/local/bin` or none.
+    "/usr/local/cuda",
     "/usr/local/go",
+    "/usr/local/texlive",
     "/nix/store",
     "/gnu/store",
     "/snap",

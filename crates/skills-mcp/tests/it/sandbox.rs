@@ -187,6 +187,7 @@ const OPEN: &[&str] = &[
     "move outside",
     "remove outside",
     "list outside",
+    "list what /usr holds",
     "list proc",
     "read own proc",
     "read server's command line",

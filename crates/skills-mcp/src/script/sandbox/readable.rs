@@ -1,32 +1,22 @@
 //! What a script may read: the system's programs and libraries and its runner's own, and nothing of a home folder.
 //!
-//! It is a list of what is allowed, because the kernel knows no exceptions below that. Files of `/etc` are named one by one,
-//! because some of its files hold secrets. A path that does not exist is harmless.
+//! It is a list of what is allowed, because the kernel knows no exceptions below that. So `/usr` is not opened as a whole
+//! (`/usr/local/etc` and `/usr/src` may hold credentials and projects), and files of `/etc` are named one by one. A path
+//! that does not exist is harmless.
 
 use std::path::{Path, PathBuf};
 
 use crate::{
     paths::real_path,
+    programs::SYSTEM_PROGRAMS,
     script::host::ScriptHost,
     source::{held_secrets, is_secret},
 };
 
-/// Programs and libraries, as distributions lay them out.
-const SYSTEM_FOLDERS: &[&str] = &[
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/nix/store",
-    "/gnu/store",
-    "/snap",
-    "/home/linuxbrew/.linuxbrew",
-];
+/// Where settings of the system are; some distributions keep those that the operator did not change below `/usr`.
+const SETTINGS_FOLDERS: &[&str] = &["/etc", "/usr/etc"];
 
-/// Files of `/etc` that programs need: loading, names, time, language, certificates, addresses.
+/// Files in them that programs need: loading, names, time, language, certificates, addresses.
 const SYSTEM_SETTINGS: &[&str] = &[
     "ld.so.cache",
     "ld.so.conf",
@@ -78,8 +68,10 @@ const SYSTEM_SETTINGS: &[&str] = &[
 
 /// Everything that may be read besides the script's own folders.
 pub(in crate::script) fn readable(toolchain: &[PathBuf]) -> Vec<PathBuf> {
-    let system = SYSTEM_FOLDERS.iter().map(PathBuf::from);
-    let settings = SYSTEM_SETTINGS.iter().map(|name| Path::new("/etc").join(name));
+    let system = SYSTEM_PROGRAMS.iter().map(PathBuf::from);
+    let settings = SETTINGS_FOLDERS
+        .iter()
+        .flat_map(|folder| SYSTEM_SETTINGS.iter().map(|name| Path::new(folder).join(name)));
     system.chain(settings).chain(toolchain.iter().cloned()).collect()
 }
 
@@ -103,7 +95,7 @@ pub(in crate::script) fn toolchain(program: &Path, host: &ScriptHost) -> Vec<Pat
         opened.extend(path.map(Path::to_path_buf));
     }
     opened.dedup();
-    opened.retain(|folder| !SYSTEM_FOLDERS.iter().any(|system| folder.starts_with(system)));
+    opened.retain(|folder| !SYSTEM_PROGRAMS.iter().any(|system| folder.starts_with(system)));
     opened
 }
 
@@ -154,6 +146,36 @@ mod tests {
     fn nothing_that_may_be_read_holds_secrets_by_its_name() {
         for place in readable(&[]) {
             assert!(!is_secret(&place, Path::new("/nowhere")), "{}", place.display());
+        }
+    }
+
+    #[test]
+    fn of_the_system_its_programs_are_read_and_not_its_settings_or_what_people_keep_there() {
+        let may_read =
+            |file: &str| readable(&[]).iter().any(|place| Path::new(file).starts_with(place));
+        for file in [
+            "/usr/local/etc/npmrc",
+            "/usr/local/cargo/credentials.toml",
+            "/usr/local/src/x",
+            "/usr/etc/npmrc",
+            "/usr/src/app/.env",
+            "/etc/npmrc",
+        ] {
+            assert!(!may_read(file), "{file}");
+        }
+        for file in [
+            "/usr/bin/python3",
+            "/usr/lib/python3/dist-packages",
+            "/usr/lib/x86_64-linux-gnu/libc.so.6",
+            "/usr/libexec/git-core/git",
+            "/usr/share/nodejs",
+            "/usr/local/bin/node",
+            "/usr/local/lib/node_modules",
+            "/usr/local/lib/python3.13",
+            "/usr/local/go/bin/go",
+            "/usr/etc/nsswitch.conf",
+        ] {
+            assert!(may_read(file), "{file}");
         }
     }
 }
