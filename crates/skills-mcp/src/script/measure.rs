@@ -1,10 +1,11 @@
 //! Measures what no limit of the kernel counts: the workspace of a run, files without a name, which are shared memory
-//! and deleted files that a process still has open or mapped, and the buffers of sockets and pipes.
+//! and deleted files that a process still has open or mapped, and the buffers of sockets and pipes, with the files in transit
+//! through a socket.
 //!
 //! The script may change the workspace meanwhile, so it is walked by handles and never by paths, without recursion, and up to
-//! a number of files and levels. Not counted: what a script writes to its working directory, a deleted file whose only handle
-//! is in transit through a socket, and files in a file table that a thread does not share, which the filter of system calls
-//! (`sandbox/calls`) prevents.
+//! a number of files and levels. Not counted: what a script writes to its working directory; files in a file table that a
+//! thread does not share, which the filter of system calls (`sandbox/calls`) prevents; and files in transit through a socket
+//! that is itself in transit, which it prevents for scripts without a network.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -22,6 +23,7 @@ use rustix::{
 use super::{
     descendants::ProcessTree,
     outcome::{Ending, MAX_MEMORY_BYTES, MAX_PRIVATE_BYTES, MAX_PRIVATE_DEPTH, MAX_PRIVATE_FILES},
+    sandbox::MAX_FILE_BYTES,
 };
 use crate::removal::readable_folder;
 
@@ -130,7 +132,7 @@ fn disk_bytes(found: &Stat) -> u64 {
 struct HeldBytes {
     /// The size of files without a name.
     unlinked: u64,
-    /// What the sockets and pipes may hold.
+    /// What the sockets and pipes may hold, with the files in transit.
     buffers: u64,
 }
 
@@ -166,15 +168,19 @@ fn count(held: &mut HeldFiles, file: (u64, u64), kind: FileType, bytes: u64) {
     *largest = bytes.max(*largest);
 }
 
-fn count_open_files(tree: &ProcessTree, folder: &str, held: &mut HeldFiles) {
-    let Ok(folder) = tree.open_folder(&format!("{folder}/fd")) else { return };
+fn count_open_files(tree: &ProcessTree, process: &str, held: &mut HeldFiles) {
+    let Ok(folder) = tree.open_folder(&format!("{process}/fd")) else { return };
     let Ok(mut names) = Dir::read_from(&folder) else { return };
     while let Some(Ok(entry)) = names.read() {
         let Ok(found) = statat(&folder, entry.file_name(), AtFlags::empty()) else { continue };
         let kind = FileType::from_raw_mode(found.st_mode);
         let bytes = match kind {
             FileType::RegularFile if found.st_nlink == 0 => disk_bytes(&found),
-            FileType::Socket => FULL_SOCKET_BYTES,
+            FileType::Socket => {
+                let file = format!("fdinfo/{}", entry.file_name().to_string_lossy());
+                let info = tree.read_file(process, &file).unwrap_or_default();
+                FULL_SOCKET_BYTES + files_in_transit(&info) * MAX_FILE_BYTES
+            }
             FileType::Fifo => FULL_PIPE_BYTES,
             FileType::RegularFile
             | FileType::Directory
@@ -185,6 +191,13 @@ fn count_open_files(tree: &ProcessTree, folder: &str, held: &mut HeldFiles) {
         };
         count(held, (found.st_dev, found.st_ino), kind, bytes);
     }
+}
+
+/// How many files are in transit to a socket, from its file in `fdinfo`. How large they are cannot be asked, so each counts as
+/// large as a file may be. Kernels before 5.10 do not say.
+fn files_in_transit(info: &str) -> u64 {
+    let value = info.lines().find_map(|line| line.strip_prefix("scm_fds:"));
+    value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
 }
 
 /// `7f00-8f00 rw-s 00000000 00:01 1234   /dev/zero (deleted)` → the file, and the end of the mapping in it.
@@ -267,6 +280,14 @@ mod tests {
         let least = 100 * FULL_SOCKET_BYTES + 50 * FULL_PIPE_BYTES;
         assert!(held().buffers >= least, "{:?}", held());
         drop((sockets, pipes));
+    }
+
+    #[test]
+    fn e13_the_kernel_says_how_many_files_are_in_transit() {
+        assert_eq!(files_in_transit("pos:\t0\nino:\t58\nscm_fds: 3\n"), 3);
+        for without in ["", "pos:\t0\n", "scm_fds: x"] {
+            assert_eq!(files_in_transit(without), 0);
+        }
     }
 
     fn held() -> HeldBytes {

@@ -33,6 +33,12 @@ def capabilities():
     call(125, ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0)), data)
     effective, permitted, inheritable, *high = struct.unpack("6I", data.raw)
     if not any((effective, permitted, inheritable, *high)): raise OSError("none")
+def handed():
+    a, b = socket.socketpair()
+    socket.send_fds(a, [b"x"], [0])
+def spliced():
+    page = ctypes.create_string_buffer(b"x")
+    must(libc.vmsplice(os.pipe()[1], ctypes.create_string_buffer(struct.pack("QQ", ctypes.addressof(page), 1)), ctypes.c_ulong(1), 0))
 def datagram():
     a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     a.sendto(b"out", outside + "/datagrams")
@@ -103,6 +109,11 @@ probe("the server's processors", lambda: os.sched_setaffinity(server, os.sched_g
 probe("the server's scheduling", lambda: os.sched_setscheduler(server, os.SCHED_OTHER, os.sched_param(0)))
 probe("the server's disk priority", lambda: call(number(251, 30), 1, server, (2 << 13) | 4))
 probe("datagram pair", datagram)
+probe("hand an open file over", handed)
+probe("leave pages in a pipe", spliced)
+probe("rules of its own", lambda: call(444, 0, 0, 1))
+probe("add to rules of its own", lambda: unknown(445))
+probe("apply rules of its own", lambda: unknown(446))
 probe("shared memory", shared)
 probe("message queue", messages)
 probe("semaphores", semaphores)

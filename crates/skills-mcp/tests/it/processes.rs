@@ -175,6 +175,27 @@ fn e13_the_buffers_of_sockets_count_as_memory() {
     }
 }
 
+#[test]
+fn e13_files_in_transit_between_processes_count_as_memory() {
+    // They are empty: each counts as full. Without a network none can be sent (x04).
+    let shop = Workshop::new().script(
+        "scripts/transit.py",
+        "network: true",
+        "import os, socket, time\n\
+         one, other = socket.socketpair()\n\
+         for n in range(20):\n\
+         \x20   file = os.memfd_create('x')\n\
+         \x20   socket.send_fds(one, [b'x'], [file])\n\
+         \x20   os.close(file)\n\
+         time.sleep(300)\n",
+    );
+    for mut client in servers(&shop.set("scripts.timeout_seconds=200")) {
+        let answer = run(&mut client, "scripts/transit.py", &json!({}));
+        let said = answer["stderr"].as_str().unwrap();
+        assert!(said.contains("held more than 4 GiB of memory"), "{answer}");
+    }
+}
+
 /// Holds five times 500 MB in a thread: deleted files, or shared memory that is mapped and in no file table.
 const HOLD: &str = "
 import ctypes, mmap, os, threading, time

@@ -170,7 +170,7 @@ fn x04_the_whole_sandbox_holds_exactly_what_it_claims() {
 fn x04_a_declared_network_opens_the_network_and_nothing_else() {
     for who in [Who::Me, Who::Other] {
         let (_, found, received) = probed(who, "network: true", &[], None);
-        let network = ["tcp", "udp", "netlink socket"];
+        let network = ["tcp", "udp", "netlink socket", "hand an open file over"];
         assert_eq!((worked(&found), received), (sorted(ALWAYS, &network), 1), "{who:?}");
     }
 }
@@ -207,6 +207,11 @@ const OPEN: &[&str] = &[
     "the server's scheduling",
     "the server's disk priority",
     "datagram pair",
+    "hand an open file over",
+    "leave pages in a pipe",
+    "rules of its own",
+    "add to rules of its own",
+    "apply rules of its own",
     "shared memory",
     "message queue",
     "semaphores",

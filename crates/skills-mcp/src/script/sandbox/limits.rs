@@ -11,7 +11,7 @@ use rustix::{
 };
 
 /// The size of one file.
-const MAX_FILE_BYTES: u64 = 512 << 20;
+pub(in crate::script) const MAX_FILE_BYTES: u64 = 512 << 20;
 /// Memory that is written, not reserved: runtimes reserve terabytes.
 const MAX_DATA_BYTES: u64 = 2 << 30;
 const MAX_OPEN_FILES: u64 = 1024;

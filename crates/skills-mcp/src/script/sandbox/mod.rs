@@ -16,6 +16,8 @@ mod readable;
 
 use std::{fmt, path::PathBuf};
 
+#[cfg(target_os = "linux")]
+pub(super) use limits::MAX_FILE_BYTES;
 pub(super) use readable::{readable, toolchain};
 use serde::{Deserialize, Serialize};
 
