@@ -122,10 +122,11 @@ pub(crate) fn is_executable(path: &Path) -> bool {
 pub(crate) fn is_roots_own(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     const WRITABLE_BY_OTHERS: u32 = 0o022;
-    const STICKY: u32 = 0o1000;
+    const STICKY_BIT: u32 = 0o1000;
     path.symlink_metadata().is_ok_and(|found| {
         let mode = found.mode();
-        let is_closed = mode & WRITABLE_BY_OTHERS == 0 || (found.is_dir() && mode & STICKY != 0);
+        let is_closed =
+            mode & WRITABLE_BY_OTHERS == 0 || (found.is_dir() && mode & STICKY_BIT != 0);
         // The mode of a link means nothing.
         found.uid() == 0 && (is_closed || found.is_symlink())
     })

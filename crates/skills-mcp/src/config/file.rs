@@ -18,13 +18,44 @@ use crate::whole_file::{NewFileReaders, replace_whole};
 /// A larger configuration file is refused.
 const MAX_CONFIG_BYTES: u64 = 256 * 1024;
 
-/// The file's text; `None` where there is no such file.
+/// The file's text; `None` where there is no such file. A file in a folder that its owner may not enter is an error: a script
+/// can close the folders of its user, and so must not switch settings off.
 pub fn read_optional(path: &Path) -> io::Result<Option<String>> {
-    // A FIFO would block the start for ever.
-    if !path.metadata().is_ok_and(|found| found.is_file()) {
-        return Ok(None);
+    match path.metadata() {
+        Ok(found) if found.is_file() => {
+            read_at_most(path, MAX_CONFIG_BYTES, "larger than 256 KiB").map(Some)
+        }
+        // A FIFO would block the start for ever.
+        Ok(_) => Ok(None),
+        Err(error) => match closed_folder(path).filter(|_| is_denied(&error)) {
+            Some(folder) => {
+                let why = format!("{} is closed to you, its owner", folder.display());
+                Err(io::Error::new(error.kind(), why))
+            }
+            None => Ok(None),
+        },
     }
-    read_at_most(path, MAX_CONFIG_BYTES, "larger than 256 KiB").map(Some)
+}
+
+/// The text of a configuration file of the user's, which is opened again where a script has closed it.
+pub(super) fn read_users_file(path: &Path) -> io::Result<Option<String>> {
+    opened_again(path, || read_optional(path))
+}
+
+fn is_denied(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
+}
+
+/// The folder above a path that this user may not enter, where it is this user's own.
+fn closed_folder(path: &Path) -> Option<&Path> {
+    // What is in a folder that may not be entered cannot be asked about, so it is the first that can.
+    let (folder, found) =
+        path.ancestors().skip(1).find_map(|above| Some((above, above.metadata().ok()?)))?;
+    #[cfg(unix)]
+    let is_own = std::os::unix::fs::MetadataExt::uid(&found) == rustix::process::geteuid().as_raw();
+    #[cfg(not(unix))]
+    let is_own = found.is_dir();
+    is_own.then_some(folder)
 }
 
 fn read_at_most(path: &Path, max: u64, too_large: &'static str) -> io::Result<String> {
@@ -109,11 +140,11 @@ pub(super) fn change_record(
     written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 
-/// Opens a file of a record. A script may take the rights on files of its user from their owner, and can neither read nor
+/// Opens a file of the user's that this program reads for itself. A script may take the rights on files of its user from their owner, and can neither read nor
 /// write them: where that was done to the file or to its folder, the owner gets the rights back, and it is tried once more.
 fn opened_again<T>(path: &Path, open: impl Fn() -> io::Result<T>) -> io::Result<T> {
     match open() {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+        Err(error) if is_denied(&error) => {
             #[cfg(unix)]
             path.parent().into_iter().chain([path]).for_each(give_back);
             open()

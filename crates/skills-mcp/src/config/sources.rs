@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     ConfigError, Environment,
-    file::read_optional,
+    file::read_users_file,
     project_file::ProjectFile,
     source_list::{ListedPlace, SourceList},
     source_name::{AGENTS_NAME, github_url, is_agents_name, name_of, name_of_url},
@@ -160,7 +160,7 @@ fn user_lists(environment: &Environment) -> Result<Vec<ListFile>, ConfigError> {
     let mut lists = Vec::new();
     for file in environment.user_files().into_iter().rev() {
         let name = file.display().to_string();
-        let text = read_optional(&file).map_err(|error| ConfigError::Unreadable {
+        let text = read_users_file(&file).map_err(|error| ConfigError::Unreadable {
             file: name.clone(),
             error: error.to_string(),
         })?;

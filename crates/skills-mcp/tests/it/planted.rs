@@ -13,7 +13,7 @@ use skills_testkit::{Client, Remote};
 use crate::{
     git::{refresh, says},
     support::{run, skill},
-    workshop::{Workshop, run as run_script},
+    workshop::{Workshop, is_root, run as run_script},
 };
 
 /// A skill with a script that leaves a program of this name in a virtual environment; and a repository beside it.
@@ -135,6 +135,52 @@ fn e01_while_the_record_of_folders_cannot_be_read_only_the_systems_programs_are_
     run_script(&mut client, "scripts/plant.sh", &json!({}));
     assert!(planted.join("git").exists());
     assert!(fs::read_to_string(&record).unwrap().contains("project"));
+}
+
+#[test]
+fn e01_a_script_that_closes_the_record_or_the_configuration_to_their_owner_gains_nothing() {
+    let markers = tempfile::tempdir().unwrap();
+    fs::set_permissions(markers.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let marker = markers.path().join("marker");
+    let (shop, remote) = planting("git", &marker);
+    let home = shop.home.path().canonicalize().unwrap();
+    let closing = |path: &str| format!("chmod 000 {}\n", home.join(path).display());
+    let shop = shop
+        .script("scripts/record.sh", "", &closing(".skills-mcp/written-folders.json"))
+        .script("scripts/folder.sh", "", &closing(".skills-mcp"))
+        .script("scripts/config.sh", "", &closing(".config/skills-mcp"));
+    shop.home.write(".config/skills-mcp/config.yaml", "scripts: {network: \"off\"}\n");
+    let mut client = Client::legacy(shop.ordinary(&[]), "2025-11-25");
+    if is_root() {
+        std::os::unix::fs::chown(home.join(".config/skills-mcp"), Some(65534), None).unwrap();
+    }
+    let answer = run_script(&mut client, "scripts/plant.sh", &json!({}));
+    assert_eq!(answer["note"], Value::Null, "{answer}");
+    let planted = shop.project().join(".venv/bin");
+    for closes in ["scripts/record.sh", "scripts/folder.sh"] {
+        let answer = run_script(&mut client, closes, &json!({}));
+        assert_eq!(answer["exit_code"], 0, "{answer}");
+        let mut command = shop.ordinary(&["--repo", &remote.url(), "doctor", "--json"]);
+        command.env("PATH", path(std::slice::from_ref(&planted))).current_dir(&home);
+        let (_, out, err) = run(&mut command);
+        let doctor: Value =
+            serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));
+        let git = doctor["git"].as_str().unwrap();
+        assert!(git.contains("passed over") && !marker.exists(), "{closes}: {git}");
+    }
+    run_script(&mut client, "scripts/config.sh", &json!({}));
+    let ask = || run(&mut shop.ordinary(&["config", "get", "scripts.network"]));
+    let (code, out, err) = ask();
+    assert_eq!((code, out.trim()), (0, "off"), "{err}");
+    // A folder above is not this program's to open.
+    let above = home.join(".config");
+    if is_root() {
+        std::os::unix::fs::chown(&above, Some(65534), None).unwrap();
+    }
+    fs::set_permissions(&above, fs::Permissions::from_mode(0o000)).unwrap();
+    let (code, _, err) = ask();
+    fs::set_permissions(&above, fs::Permissions::from_mode(0o700)).unwrap();
+    assert!(code == 2 && err.contains(".config is closed to you"), "{code}: {err}");
 }
 
 // EXIT-2

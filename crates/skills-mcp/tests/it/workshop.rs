@@ -78,7 +78,12 @@ impl Workshop {
     /// The same as somebody who is not root.
     pub(crate) fn ordinary(&self, arguments: &[&str]) -> Command {
         if is_root() {
-            chown(self.project(), Some(NOBODY), Some(NOBODY)).unwrap();
+            // Where the server records that scripts may change the project.
+            let state = self.home.path().join(".skills-mcp");
+            fs::create_dir_all(&state).unwrap();
+            for folder in [self.project(), state] {
+                chown(folder, Some(NOBODY), Some(NOBODY)).unwrap();
+            }
         }
         ordinary(&self.home, self.command(arguments))
     }

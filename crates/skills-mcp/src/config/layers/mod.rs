@@ -9,7 +9,7 @@ use super::{
     consent::{Consent, PendingConsent, PinnedValues},
     consent_file::ConsentFile,
     content::{ContentReview, ServedContent, UnansweredRequest},
-    file::{FileStamp, read_optional},
+    file::{FileStamp, read_users_file},
     keys::{ConfigKey, KEYS},
     layer::{Layer, Setting, SettingOrigin},
     settings::Settings,
@@ -66,7 +66,7 @@ impl ConfigLayers {
         let mut stack = Self { trust: trust(environment)?, consent, ..Self::default() };
         for file in environment.user_files() {
             let name = file.display().to_string();
-            let text = read_optional(&file).map_err(|error| ConfigError::Unreadable {
+            let text = read_users_file(&file).map_err(|error| ConfigError::Unreadable {
                 file: name.clone(),
                 error: error.to_string(),
             })?;
