@@ -9,14 +9,13 @@ use std::{
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, ClientCapabilities,
-        CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, DiscoverResult,
-        ErrorCode, Extensions, GetPromptRequestParams, GetPromptResponse, Implementation,
-        InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
-        PaginatedRequestParams, PromptsCapability, ProtocolVersion, ReadResourceRequestParams,
-        ReadResourceResponse, ResourcesCapability, ServerCapabilities, ServerConfig,
-        SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+        CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+        CustomRequest, CustomResult, DiscoverResult, ErrorCode, Extensions, GetPromptRequestParams,
+        GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        MetaObject, PaginatedRequestParams, PromptsCapability, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability, ServerCapabilities,
+        ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -40,6 +39,9 @@ pub(super) const LISTS_TTL_MS: u64 = 0;
 
 /// Where a request of the stateless era says who sends it.
 pub(super) const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+/// What the client of such a request can do.
+#[cfg(feature = "http")]
+pub(super) const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// The revision, in every request of the stateless era and in no other.
 pub(super) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// A client of the table waits so long for instructions that say what there is; then it gets others.
@@ -134,7 +136,7 @@ impl ServerHandler for Handler {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        context.peer.set_peer_info(kept(&request));
+        context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
         let (name, access) = (&request.client_info.name, access(&context));
         result.instructions = Some(self.instructions(Some(name), &access).await);
@@ -355,14 +357,6 @@ fn owner_in(extensions: &Extensions) -> Option<StreamOwner> {
     #[cfg(not(feature = "http"))]
     let _ = extensions;
     None
-}
-
-/// What is kept of a handshake while its session is open: who the client is, and not all that it may say of itself.
-fn kept(request: &InitializeRequestParams) -> InitializeRequestParams {
-    let client = &request.client_info;
-    let client = Implementation::new(client.name.clone(), client.version.clone());
-    InitializeRequestParams::new(ClientCapabilities::default(), client)
-        .with_protocol_version(request.protocol_version.clone())
 }
 
 impl Handler {

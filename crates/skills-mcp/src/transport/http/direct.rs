@@ -24,12 +24,11 @@ use crate::{
     transport::{
         Handler,
         encode::{self, ToolOutcome},
-        handler::{CLIENT_INFO, PROTOCOL_VERSION},
+        handler::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION},
     },
 };
 
 const METHOD: &str = "tools/call";
-const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// All that the metadata of a plain call have.
 const PLAIN_META: [&str; 3] = [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO];
 

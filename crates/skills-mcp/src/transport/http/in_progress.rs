@@ -1,4 +1,4 @@
-//! [`InProgress`]: how many requests are being answered, to the last byte of their answers.
+//! [`InProgress`]: how many requests are being answered, to the last byte of their answers. [`until_sent`] keeps anything as long.
 
 use std::{
     pin::Pin,
@@ -39,19 +39,17 @@ impl Drop for OneInProgress {
     }
 }
 
-impl OneInProgress {
-    /// The request is in progress until the last byte of this answer is sent.
-    pub(super) fn until_sent(self, response: Response) -> Response {
-        response.map(|inner| Body::new(CountedBody { inner, _one: self }))
-    }
+/// Keeps something until the last byte of this answer is sent.
+pub(super) fn until_sent<T: Send + Unpin + 'static>(response: Response, kept: T) -> Response {
+    response.map(|inner| Body::new(KeepingBody { inner, _kept: kept }))
 }
 
-struct CountedBody {
+struct KeepingBody<T> {
     inner: Body,
-    _one: OneInProgress,
+    _kept: T,
 }
 
-impl HttpBody for CountedBody {
+impl<T: Unpin> HttpBody for KeepingBody<T> {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -68,5 +66,21 @@ impl HttpBody for CountedBody {
 
     fn size_hint(&self) -> hyper::body::SizeHint {
         self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse as _;
+
+    use super::*;
+
+    #[test]
+    fn what_goes_with_an_answer_is_kept_until_the_answer_is_done_with() {
+        let kept = Arc::new(());
+        let answer = until_sent("text".into_response(), Arc::clone(&kept));
+        assert_eq!(Arc::strong_count(&kept), 2);
+        drop(answer);
+        assert_eq!(Arc::strong_count(&kept), 1);
     }
 }

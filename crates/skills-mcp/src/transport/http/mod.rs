@@ -9,7 +9,9 @@ mod endpoint;
 mod gate;
 mod hook;
 mod in_progress;
+mod json_weight;
 mod metrics;
+mod opening;
 mod operations;
 #[cfg(feature = "browse")]
 mod pages;

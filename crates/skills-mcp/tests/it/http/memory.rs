@@ -41,6 +41,47 @@ fn what_is_kept_while_a_session_or_a_stream_is_open_is_limited() {
     assert_eq!(send(&server, "", "tools/call", &long).status, 200);
 }
 
+// HTTP-5. Parsed, small values take up to seventy times as much memory as their text.
+#[test]
+fn h05_a_body_of_many_small_values_is_refused_before_it_is_parsed() {
+    let home = Home::with(ROOT_TREE);
+    let server = Listening::start(serving(&home, &[]));
+    let junk = |count: usize| Value::from(vec![json!({"": 1}); count]);
+    let opened = |count: usize| {
+        let hello = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"experimental": {"x": {"y": junk(count)}}},
+                "clientInfo": {"name": "test", "version": "1"},
+            },
+        });
+        send_raw(&server, "", &[], hello.to_string().as_bytes())
+    };
+    assert_eq!(opened(450).status, 200);
+    let refused = opened(8_800);
+    assert_eq!(refused.status, 413, "{refused:?}");
+    assert!(
+        refused.body.contains("an initialize request has over 1000 JSON values"),
+        "{refused:?}"
+    );
+    let listen = json!({"notifications": {}, "_meta": {"junk": junk(8_700)}});
+    let refused = send(&server, "", "subscriptions/listen", &listen);
+    assert_eq!(refused.status, 413, "{refused:?}");
+    assert!(refused.body.contains("a subscriptions/listen request has over 1000"), "{refused:?}");
+    // A call may say more, and texts count by their bytes alone.
+    let called = |context: &str, count: usize| {
+        let arguments = json!({"context": context});
+        let call =
+            json!({"name": "get_skill", "arguments": arguments, "_meta": {"junk": junk(count)}});
+        send(&server, "", "tools/call", &call)
+    };
+    assert_eq!(called(&"[{,\"".repeat(60_000), 20_000).status, 200);
+    let refused = called("login", 26_000);
+    assert_eq!(refused.status, 413, "{refused:?}");
+    assert!(refused.body.contains("the body has over 50000 JSON values"), "{refused:?}");
+}
+
 // HTTP-5
 #[test]
 fn h07_large_answers_that_no_client_reads_take_a_limited_amount_of_memory() {
