@@ -185,11 +185,25 @@ impl<'a> ContentReview<'a> {
                 return ContentRequest::Unusable;
             }
         };
-        let Some(why) = self.refused(key, &value) else { return ContentRequest::For(at, value) };
+        let Some(why) = self.refused(key, &value) else {
+            return ContentRequest::For(at, self.limited(key, at, value));
+        };
         let message = format!("`{}` may not be set to {value} by content", key.name);
         let hint = format!("{why}; set it in your own configuration");
         self.found(Finding::new(Code::ConfigRefused, at, message).hint(hint));
         ContentRequest::Unusable
+    }
+
+    /// A number that content may set: the highest one in place of a higher one.
+    fn limited(&mut self, key: &ConfigKey, at: Position, value: ConfigValue) -> ConfigValue {
+        let Some(most) = key.content_max.map(ConfigValue::Count) else { return value };
+        if value.is_within(&most) {
+            return value;
+        }
+        let message = format!("`{}` is {most} instead of {value}: content sets no more", key.name);
+        let hint = "set it in your own configuration where more is needed";
+        self.found(Finding::new(Code::ConfigRefused, at, message).hint(hint));
+        most
     }
 
     /// Why content may not set this value at all.

@@ -18,6 +18,8 @@ pub struct ConfigKey {
     pub default: &'static str,
     /// What content may do with it.
     pub content: ContentPolicy,
+    /// The highest number that content may set, where an operator may set more.
+    pub content_max: Option<u64>,
     /// What it is for.
     pub about: &'static str,
 }
@@ -67,21 +69,24 @@ pub const KEYS: &[ConfigKey] = &[
         "8000",
         ContentPolicy::Limited,
         "estimated tokens a composed skill may have",
-    ),
+    )
+    .from_content_up_to(100_000),
     key(
         "assets.max_size_bytes",
         ValueKind::Count(1, 256 * MIB),
         "1048576",
         ContentPolicy::Limited,
         "larger files are refused by get_asset",
-    ),
+    )
+    .from_content_up_to(8 * MIB),
     key(
         "assets.inline_text_max_bytes",
         ValueKind::Count(0, MIB),
         "10240",
         ContentPolicy::Limited,
         "larger text assets are not inlined by get_skill",
-    ),
+    )
+    .from_content_up_to(MIB / 16),
     key(
         "scripts.enabled",
         ValueKind::Flag,
@@ -102,7 +107,8 @@ pub const KEYS: &[ConfigKey] = &[
         "1048576",
         ContentPolicy::Limited,
         "how much of stdout and stderr is kept",
-    ),
+    )
+    .from_content_up_to(4 * MIB),
     key(
         "scripts.allowed_extensions",
         ValueKind::Extensions,
@@ -123,7 +129,8 @@ pub const KEYS: &[ConfigKey] = &[
         "4",
         ContentPolicy::Limited,
         "how many scripts run at once; more are refused while the server is busy",
-    ),
+    )
+    .from_content_up_to(8),
     key(
         "scripts.grace_seconds",
         ValueKind::Count(0, 60),
@@ -282,10 +289,16 @@ const fn key(
     content: ContentPolicy,
     about: &'static str,
 ) -> ConfigKey {
-    ConfigKey { name, kind, default, content, about }
+    ConfigKey { name, kind, default, content, content_max: None, about }
 }
 
 impl ConfigKey {
+    /// The same key, which content may set to so much at most: a commit must not be able to exhaust a server's memory.
+    const fn from_content_up_to(mut self, most: u64) -> Self {
+        self.content_max = Some(most);
+        self
+    }
+
     /// The key of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         KEYS.iter().find(|key| key.name == name)
@@ -330,6 +343,16 @@ mod tests {
     fn every_default_is_a_valid_value_of_its_own_key() {
         for key in KEYS {
             assert!(key.default_value().is_some(), "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn content_may_set_every_default_and_never_more_than_the_operator() {
+        for key in KEYS {
+            let Some(most) = key.content_max else { continue };
+            let ValueKind::Count(_, max) = key.kind else { panic!("{} is no number", key.name) };
+            let default = key.default_value().unwrap();
+            assert!(default.is_within(&ConfigValue::Count(most)) && most < max, "{}", key.name);
         }
     }
 

@@ -19,7 +19,8 @@ pub enum Trust {
 pub enum ContentPolicy {
     /// Content sets it at any time. A wrong value does no harm.
     Free,
-    /// Content sets it at any time; under strict trust only to something narrower than the default.
+    /// Content sets it at any time, up to the key's own maximum for content; under strict trust only to something narrower
+    /// than the default.
     Limited,
     /// What the source says when it is first served holds. A later commit may narrow it, and the narrower value then
     /// holds; anything else waits for consent. Under strict trust only what is narrower than the default counts.
@@ -50,7 +51,10 @@ impl ContentPolicy {
     /// When what content says applies.
     pub fn applies(self) -> &'static str {
         match self {
-            Self::Free | Self::Limited => "always, with the commit that says so",
+            Self::Free => "always, with the commit that says so",
+            Self::Limited => {
+                "always, with the commit that says so; a number above the one in the table counts as that one"
+            }
             Self::Pinned => {
                 "as first served; a later commit may narrow it, anything else waits for `skills-mcp trust`"
             }

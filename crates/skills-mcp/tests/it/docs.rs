@@ -206,7 +206,9 @@ fn trust() -> String {
     let mut page = String::from(TRUST);
     page.push_str("\n## What content may set\n\n| key | default | policy |\n|---|---|---|\n");
     for key in KEYS {
-        writeln!(page, "| `{}` | `{}` | {} |", key.name, key.default, key.content.name()).unwrap();
+        let most = key.content_max.map(|most| format!(", {most} at most")).unwrap_or_default();
+        let policy = key.content.name();
+        writeln!(page, "| `{}` | `{}` | {policy}{most} |", key.name, key.default).unwrap();
     }
     page.push_str("\n| policy | what content's `config.yaml` says applies | under `SKILLS_TRUST=strict` |\n|---|---|---|\n");
     for policy in ContentPolicy::ALL {

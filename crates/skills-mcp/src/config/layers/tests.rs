@@ -135,6 +135,29 @@ fn x15_b09_strict_content_may_only_tighten() {
     );
 }
 
+// CONFIG-6
+#[test]
+fn x15_content_raises_no_limit_until_one_call_exhausts_the_memory() {
+    let text = "scripts:\n  max_output_bytes: 67108864\n  max_concurrent: 64\nassets: {max_size_bytes: 268435456, inline_text_max_bytes: 20000}\n";
+    let resolved = stack(&[], &[]).unwrap().resolve(Some(&content(text)));
+    let (scripts, assets) = (&resolved.settings.scripts, &resolved.settings.assets);
+    assert_eq!((scripts.max_output_bytes, scripts.max_concurrent), (4 << 20, 8));
+    assert_eq!((assets.max_size_bytes, assets.inline_text_max_bytes), (8 << 20, 20_000));
+    assert!(scripts.enabled, "a number that is too high turns nothing off");
+    let said: Vec<String> = resolved.diagnostics.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "/c/config.yaml:2:21: warning[config-refused]: `scripts.max_output_bytes` is 4194304 instead of 67108864: content sets no more",
+            "/c/config.yaml:3:19: warning[config-refused]: `scripts.max_concurrent` is 8 instead of 64: content sets no more",
+            "/c/config.yaml:4:26: warning[config-refused]: `assets.max_size_bytes` is 8388608 instead of 268435456: content sets no more",
+        ]
+    );
+    // An operator may set more.
+    let mine = stack(&[], &["scripts.max_concurrent=64"]).unwrap().resolve(Some(&content(text)));
+    assert_eq!(mine.settings.scripts.max_concurrent, 64);
+}
+
 #[test]
 fn b09_content_names_a_history_in_our_own_folder_or_none() {
     let file = |text: &str| {
