@@ -15,7 +15,8 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-const MAX_CONNECTIONS: usize = 1_024;
+/// Connections in all, where no other limit is given.
+pub const MAX_CONNECTIONS: usize = 1_024;
 /// A proxy in front of the server is one address, and has far fewer requests that are not answered yet.
 const MAX_CONNECTIONS_OF_ADDRESS: usize = 256;
 

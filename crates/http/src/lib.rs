@@ -41,3 +41,6 @@ mod answers;
 
 #[cfg(feature = "server")]
 pub mod serving;
+
+#[cfg(feature = "server")]
+pub mod bodies;

@@ -29,7 +29,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-pub use crate::connections::ConnectionLimits;
+pub use crate::connections::{ConnectionLimits, MAX_CONNECTIONS};
 use crate::{
     answers::AnswerBudget,
     connections::{ConnectionSlot, Connections},

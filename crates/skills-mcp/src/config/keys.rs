@@ -70,7 +70,7 @@ pub const KEYS: &[ConfigKey] = &[
         ContentPolicy::Limited,
         "estimated tokens a composed skill may have",
     )
-    .from_content_up_to(100_000),
+    .with_content_max(100_000),
     key(
         "assets.max_size_bytes",
         ValueKind::Count(1, 256 * MIB),
@@ -78,7 +78,7 @@ pub const KEYS: &[ConfigKey] = &[
         ContentPolicy::Limited,
         "larger files are refused by get_asset",
     )
-    .from_content_up_to(8 * MIB),
+    .with_content_max(8 * MIB),
     key(
         "assets.inline_text_max_bytes",
         ValueKind::Count(0, MIB),
@@ -86,7 +86,7 @@ pub const KEYS: &[ConfigKey] = &[
         ContentPolicy::Limited,
         "larger text assets are not inlined by get_skill",
     )
-    .from_content_up_to(MIB / 16),
+    .with_content_max(MIB / 16),
     key(
         "scripts.enabled",
         ValueKind::Flag,
@@ -108,7 +108,7 @@ pub const KEYS: &[ConfigKey] = &[
         ContentPolicy::Limited,
         "how much of stdout and stderr is kept",
     )
-    .from_content_up_to(4 * MIB),
+    .with_content_max(4 * MIB),
     key(
         "scripts.allowed_extensions",
         ValueKind::Extensions,
@@ -130,7 +130,7 @@ pub const KEYS: &[ConfigKey] = &[
         ContentPolicy::Limited,
         "how many scripts run at once; more are refused while the server is busy",
     )
-    .from_content_up_to(8),
+    .with_content_max(8),
     key(
         "scripts.grace_seconds",
         ValueKind::Count(0, 60),
@@ -294,7 +294,7 @@ const fn key(
 
 impl ConfigKey {
     /// The same key, which content may set to so much at most: a commit must not be able to exhaust a server's memory.
-    const fn from_content_up_to(mut self, most: u64) -> Self {
+    const fn with_content_max(mut self, most: u64) -> Self {
         self.content_max = Some(most);
         self
     }

@@ -42,6 +42,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "slow",
             "answers",
             "serving",
+            "bodies",
         ],
     ),
     ("memory", &["linux"]),

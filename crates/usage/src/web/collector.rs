@@ -11,8 +11,7 @@ use std::{
 
 use axum::{
     Router,
-    body::Bytes,
-    extract::{DefaultBodyLimit, FromRequest as _, Request, State},
+    extract::{Request, State},
     http::{HeaderMap, Method, StatusCode, header},
     response::{IntoResponse as _, Response},
     routing::{get, post},
@@ -20,10 +19,14 @@ use axum::{
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use skills_http::{
+    bodies::{BodyBudget, BodyRefusal},
     guard::HttpGuard,
-    serving::{error, guarded, json, refused, unavailable},
+    serving::{MAX_REQUESTS, error, guarded, json, refused, unavailable},
 };
-use tokio::time::{sleep, timeout};
+use tokio::{
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
 
 use crate::{
     archive::{Archive, ArchiveError},
@@ -33,7 +36,8 @@ use crate::{
 
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 const MAX_BODY_EVENTS: usize = 5_000;
-const BODY_TIMEOUT: Duration = Duration::from_secs(20);
+/// Batches that are not small share this much memory while they come and are written.
+const BATCH_MEMORY_BYTES: usize = 128 * 1024 * 1024;
 const HEALTH_TIMEOUT: Duration = Duration::from_millis(2_500);
 /// Between two warnings that events came too late.
 const LATE_WARNING_INTERVAL: Duration = Duration::from_hours(1);
@@ -45,6 +49,9 @@ pub struct Collector {
     archive: Arc<Archive>,
     guard: Arc<HttpGuard>,
     late: Arc<Mutex<LateEvents>>,
+    bodies: Arc<BodyBudget>,
+    /// Batches that have come whole and are written at once.
+    writing: Arc<Semaphore>,
 }
 
 /// Events that were older than any that are kept, and not logged yet.
@@ -93,7 +100,9 @@ struct PostedBatch<'a> {
 impl Collector {
     /// A collector for this archive, behind this guard.
     pub fn new(archive: Arc<Archive>, guard: Arc<HttpGuard>) -> Self {
-        Self { archive, guard, late: Arc::default() }
+        let bodies = Arc::new(BodyBudget::new(BATCH_MEMORY_BYTES));
+        let writing = Arc::new(Semaphore::new(MAX_REQUESTS));
+        Self { archive, guard, late: Arc::default(), bodies, writing }
     }
 
     /// Its routes. Whether it is well may be asked without a token.
@@ -117,20 +126,21 @@ impl Collector {
     }
 }
 
-async fn take(State(collector): State<Collector>, mut request: Request) -> Response {
+async fn take(State(collector): State<Collector>, request: Request) -> Response {
     if !is_json(request.headers()) {
         return error(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send JSON as application/json");
     }
-    DefaultBodyLimit::max(MAX_BODY_BYTES).apply(&mut request);
-    let body = match timeout(BODY_TIMEOUT, Bytes::from_request(request, &())).await {
-        Ok(Ok(body)) => body,
-        Ok(Err(rejection)) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-            let most =
-                format!("send at most {MAX_BODY_BYTES} bytes and {MAX_BODY_EVENTS} events at once");
+    let (body, _share) = match collector.bodies.read(request.into_body(), MAX_BODY_BYTES).await {
+        Ok(read) => read,
+        Err(BodyRefusal::TooLarge(most)) => {
+            let most = format!("send at most {most} bytes and {MAX_BODY_EVENTS} events at once");
             return error(StatusCode::PAYLOAD_TOO_LARGE, &most);
         }
-        Ok(Err(rejection)) => return error(rejection.status(), "the body broke off"),
-        Err(_) => return error(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
+        Err(refusal) => return refusal.into_response(),
+    };
+    // Only now: a batch that comes slowly keeps out no others.
+    let Ok(_turn) = collector.writing.try_acquire() else {
+        return unavailable("too many requests at once");
     };
     let (events, refused) = match read(&body) {
         Ok(read) => read,

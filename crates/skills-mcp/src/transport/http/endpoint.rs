@@ -1,9 +1,9 @@
 //! [`McpEndpoint`]: `/mcp`. Checks a request, reads its body within limits, and has it answered.
 
-use std::{future::poll_fn, pin::Pin, sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{
-    body::{Body, HttpBody as _},
+    body::Body,
     extract::{Request, State},
     http::{HeaderMap, HeaderName, Method, StatusCode, header, request::Parts},
     response::{IntoResponse as _, Response},
@@ -17,10 +17,9 @@ use rmcp::{
 };
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
-use skills_http::serving::{error, unavailable};
-use tokio::{
-    sync::{AcquireError, OwnedSemaphorePermit, Semaphore},
-    time::timeout,
+use skills_http::{
+    bodies::{BodyBudget, BodyRefusal},
+    serving::{error, unavailable},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -41,19 +40,10 @@ const MAX_BODY_VALUES: usize = 50_000;
 /// What a client says when it opens a session or a stream is kept for as long as that is open, so it may say no more.
 const MAX_KEPT_BODY_BYTES: usize = 64 * 1024;
 const MAX_KEPT_BODY_VALUES: usize = 1_000;
-/// A body that takes longer to come is not waited for.
-const BODY_TIMEOUT: Duration = Duration::from_secs(20);
-/// A body of at most so many bytes is read at once, and one that takes no more memory is parsed at once: the number of
-/// connections bounds these.
-const SMALL_BODY_BYTES: usize = 16 * 1024;
-/// Larger bodies share this much memory, in units of this size. A request takes units as its bytes come, so that those who
-/// announce much and send little keep out no others.
-const BODY_UNIT_BYTES: usize = 64 * 1024;
-const MAX_BODY_UNITS: usize = 1_024;
-/// Once they have come whole they share this much memory for what is parsed of them, until they are answered.
-const MAX_PARSED_UNITS: usize = 2_048;
-/// A request waits so long for others' bodies to be done with.
-const BODY_TURN_TIMEOUT: Duration = Duration::from_secs(5);
+/// Bodies that are not small share this much memory while they come, and until they are answered.
+const BODY_MEMORY_BYTES: usize = 64 * 1024 * 1024;
+/// Once they have come whole they share this much for what is parsed of them.
+const PARSED_MEMORY_BYTES: usize = 128 * 1024 * 1024;
 
 const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -65,8 +55,8 @@ pub(super) struct McpEndpoint {
     pub(super) sessions: Sessions,
     pub(super) manager: Arc<LocalSessionManager>,
     sdk: StreamableHttpService<Handler, LocalSessionManager>,
-    bodies: Arc<Semaphore>,
-    parsed: Arc<Semaphore>,
+    bodies: BodyBudget,
+    parsed: BodyBudget,
     /// Who answers, as every result of the stateless era says it.
     meta_of_server: Option<Box<RawValue>>,
     /// Ends every stream of the SDK.
@@ -96,8 +86,8 @@ impl McpEndpoint {
             sessions: Sessions::default(),
             manager,
             sdk,
-            bodies: Arc::new(Semaphore::new(MAX_BODY_UNITS)),
-            parsed: Arc::new(Semaphore::new(MAX_PARSED_UNITS)),
+            bodies: BodyBudget::new(BODY_MEMORY_BYTES),
+            parsed: BodyBudget::new(PARSED_MEMORY_BYTES),
             meta_of_server,
             closing,
         }
@@ -114,20 +104,19 @@ impl McpEndpoint {
         body: Body,
         by: AdmittedCaller,
     ) -> Result<Response, Response> {
-        let length = content_length(&parts.headers);
-        if length.is_some_and(|length| length > MAX_BODY_BYTES) {
-            return Err(too_many_bytes("the body", MAX_BODY_BYTES));
+        let read = self.bodies.read(body, MAX_BODY_BYTES).await;
+        let (body, share) = read.map_err(BodyRefusal::into_response)?;
+        let weight = JsonWeight::of(&body);
+        if weight.values() > MAX_BODY_VALUES {
+            return Err(too_many_values("the body", MAX_BODY_VALUES));
         }
-        let (body, weight, mut units) = match timeout(BODY_TIMEOUT, self.read(body)).await {
-            Ok(read) => read?,
-            Err(_) => return Err(error(StatusCode::REQUEST_TIMEOUT, "the body took too long")),
-        };
-        units.extend(self.room_for(&weight).await?);
+        let parsed = self.parsed.take(weight.memory()).await;
+        let parsed = parsed.map_err(BodyRefusal::into_response)?;
         if let Some(call) = direct::read(&parts.headers, &body) {
             let meta = self.meta_of_server.as_deref();
             return Ok(direct::answer(&self.handler, call, by.access, meta).await);
         }
-        let (opening, body) = prepared(body, &weight)?;
+        let (opening, body) = prepared(body, &weight).map_err(|refused| *refused)?;
         if opening == Some(Opening::Session)
             && !self.sessions.have_room(&self.manager, by.principal.as_ref()).await
         {
@@ -141,48 +130,9 @@ impl McpEndpoint {
         }
         // The answer to a request that opens nothing may be under way while the request is still in memory.
         if opening.is_none() && is_event_stream(&response) {
-            return Ok(until_sent(response, units));
+            return Ok(until_sent(response, (share, parsed)));
         }
         Ok(response)
-    }
-
-    /// A whole body, and its share of the memory for bodies.
-    async fn read(
-        &self,
-        mut body: Body,
-    ) -> Result<(Vec<u8>, JsonWeight, Vec<OwnedSemaphorePermit>), Response> {
-        let (mut whole, mut weight, mut units) = (Vec::new(), JsonWeight::default(), Vec::new());
-        loop {
-            let frame = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
-            let bytes = match frame {
-                None => return Ok((whole, weight, units)),
-                Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
-                Some(Err(_)) => return Err(error(StatusCode::BAD_REQUEST, "the body broke off")),
-            };
-            if whole.len() + bytes.len() > MAX_BODY_BYTES {
-                return Err(too_many_bytes("the body", MAX_BODY_BYTES));
-            }
-            weight.take(&bytes);
-            if weight.values() > MAX_BODY_VALUES {
-                return Err(too_many_values("the body", MAX_BODY_VALUES));
-            }
-            whole.extend_from_slice(&bytes);
-            while whole.len() > SMALL_BODY_BYTES + units.len() * BODY_UNIT_BYTES {
-                units.push(turn(Arc::clone(&self.bodies).acquire_owned()).await?);
-            }
-        }
-    }
-
-    /// Waits until there is memory for what is parsed of a body.
-    async fn room_for(
-        &self,
-        weight: &JsonWeight,
-    ) -> Result<Option<OwnedSemaphorePermit>, Response> {
-        let units = weight.memory().saturating_sub(SMALL_BODY_BYTES).div_ceil(BODY_UNIT_BYTES);
-        match u32::try_from(units.min(MAX_PARSED_UNITS)) {
-            Ok(0) | Err(_) => Ok(None),
-            Ok(units) => turn(Arc::clone(&self.parsed).acquire_many_owned(units)).await.map(Some),
-        }
     }
 
     /// A session of another's is answered as one that never was.
@@ -231,49 +181,35 @@ fn is_event_stream(response: &Response) -> bool {
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
 }
 
-fn content_length(headers: &HeaderMap) -> Option<usize> {
-    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
-}
-
-/// Waits for a share of the memory for large bodies.
-async fn turn(
-    share: impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>>,
-) -> Result<OwnedSemaphorePermit, Response> {
-    match timeout(BODY_TURN_TIMEOUT, share).await {
-        Ok(Ok(share)) => Ok(share),
-        Ok(Err(_)) | Err(_) => Err(unavailable("too many large requests at once")),
-    }
-}
-
 /// What a request opens, and the body that the SDK gets of it. The message itself is dropped here: the SDK parses the body again.
-fn prepared(body: Vec<u8>, weight: &JsonWeight) -> Result<(Option<Opening>, Vec<u8>), Response> {
+fn prepared(
+    body: Vec<u8>,
+    weight: &JsonWeight,
+) -> Result<(Option<Opening>, Vec<u8>), Box<Response>> {
     let mut message = match lines::read(&body) {
         Ok(Some(message)) => message,
         Ok(None) if body.trim_ascii().is_empty() => {
             let error = ErrorData::parse_error("the body is empty", None);
-            return Err(json_rpc_error(StatusCode::BAD_REQUEST, error, None));
+            return Err(json_rpc_error(StatusCode::BAD_REQUEST, error, None).into());
         }
-        Ok(None) => return Err(StatusCode::ACCEPTED.into_response()),
+        Ok(None) => return Err(StatusCode::ACCEPTED.into_response().into()),
         Err(problem) => {
             let (error, id) = *problem;
-            return Err(json_rpc_error(StatusCode::BAD_REQUEST, error, id));
+            return Err(json_rpc_error(StatusCode::BAD_REQUEST, error, id).into());
         }
     };
     let Some(opening) = Opening::strip(&mut message) else { return Ok((None, body)) };
     if body.len() > MAX_KEPT_BODY_BYTES {
-        return Err(too_many_bytes(opening.request(), MAX_KEPT_BODY_BYTES));
+        let reason = format!("{} is over {MAX_KEPT_BODY_BYTES} bytes", opening.request());
+        return Err(error(StatusCode::PAYLOAD_TOO_LARGE, &reason).into());
     }
     if weight.values() > MAX_KEPT_BODY_VALUES {
-        return Err(too_many_values(opening.request(), MAX_KEPT_BODY_VALUES));
+        return Err(too_many_values(opening.request(), MAX_KEPT_BODY_VALUES).into());
     }
     let stripped = serde_json::to_vec(&message).map_err(|_| {
         error(StatusCode::INTERNAL_SERVER_ERROR, "the request cannot be written as JSON")
     })?;
     Ok((Some(opening), stripped))
-}
-
-fn too_many_bytes(what: &str, most: usize) -> Response {
-    error(StatusCode::PAYLOAD_TOO_LARGE, &format!("{what} is over {most} bytes"))
 }
 
 fn too_many_values(what: &str, most: usize) -> Response {

@@ -25,13 +25,13 @@ impl Opening {
     /// What this message opens, if anything. All that is not used while that is open is taken out of it.
     pub(super) fn strip(message: &mut ClientJsonRpcMessage) -> Option<Self> {
         let ClientJsonRpcMessage::Request(message) = message else { return None };
-        let opening = match &mut message.request {
-            ClientRequest::InitializeRequest(hello) => {
-                hello.params = used(&hello.params);
-                Self::Session
-            }
-            ClientRequest::SubscriptionsListenRequest(_) => Self::Stream,
-            _ => return None,
+        let opening = if let ClientRequest::InitializeRequest(hello) = &mut message.request {
+            hello.params = used(&hello.params);
+            Self::Session
+        } else if matches!(message.request, ClientRequest::SubscriptionsListenRequest(_)) {
+            Self::Stream
+        } else {
+            return None;
         };
         let meta = message.request.get_meta_mut();
         meta.retain(|key, _| KEPT_META.contains(&key.as_str()));
