@@ -6,13 +6,7 @@
     reason = "a helper that meets the unexpected fails the test that calls it"
 )]
 
-use std::{
-    fs,
-    os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown},
-    process::Command,
-    thread,
-    time::Duration,
-};
+use std::{fs, process::Command, thread, time::Duration};
 
 use serde_json::{Value, json};
 use skills_testkit::{Client, Endpoint, Home, Remote};
@@ -573,28 +567,4 @@ fn e13_no_command_prints_a_raw_control_or_invisible_character() {
         }
     }
     assert!(shown >= 6, "only {shown} commands had anything to show");
-}
-
-// A script may change the permissions of its user's folders, though it reads nothing in them.
-#[test]
-fn settings_in_a_folder_that_was_closed_are_missed_and_not_passed_over() {
-    let home = Home::with(ROOT_TREE);
-    home.write(".config/skills-mcp/config.yaml", "matching: {min_score: 0.4321}\n");
-    let folder = home.path().join(".config/skills-mcp");
-    let shown = || run(ordinary(&home, server(&home)).arg("config"));
-    let (code, out, err) = shown();
-    assert!(code == 0 && out.contains("0.4321"), "{out} {err}");
-    // Of another user's folder nothing is ours, and a service may have root's home folder.
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o000)).unwrap();
-    let is_root = folder.metadata().unwrap().uid() == 0;
-    if is_root {
-        let (code, out, err) = shown();
-        assert!(code == 0 && !out.contains("0.4321"), "{out} {err}");
-        chown(&folder, Some(65_534), Some(65_534)).unwrap();
-    }
-    let (code, _, err) = shown();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-    assert_eq!(code, 2, "{err}");
-    assert!(err.contains("config.yaml: cannot be read: Permission denied"), "{err}");
-    assert!(err.contains("fix its permissions"), "{err}");
 }
