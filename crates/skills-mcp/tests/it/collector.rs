@@ -418,6 +418,38 @@ fn h05_batches_that_come_slowly_keep_out_no_others() {
 }
 
 #[test]
+fn when_too_many_batches_are_being_written_others_are_asked_to_come_again() {
+    let home = Home::new();
+    let collector = started(&home, &[]);
+    let busy = Connection::open(home.path().join("events.db")).unwrap();
+    busy.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let body = batch(&some(1, 4));
+    let address = collector.address();
+    let request = format!(
+        "POST /v1/events HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let posted = || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        thread::spawn(move || {
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        })
+    };
+    let posting: Vec<_> = (0..80).map(|_| posted()).collect();
+    wait_until("some are sent away", || posting.iter().any(|post| post.is_finished()));
+    busy.execute_batch("ROLLBACK").unwrap();
+    let answers: Vec<String> = posting.into_iter().map(|post| post.join().unwrap()).collect();
+    let (away, written): (Vec<_>, Vec<_>) =
+        answers.iter().partition(|answer| answer.starts_with("HTTP/1.1 503"));
+    assert!(away.iter().all(|answer| answer.contains("retry-after: 1")), "{away:?}");
+    assert!(!away.is_empty() && written.iter().all(|answer| answer.starts_with("HTTP/1.1 200")));
+    assert_eq!(kept(&home.path().join("events.db")).0.len(), 1, "the same batch all the time");
+}
+
+#[test]
 fn whoever_only_knocks_keeps_nobody_out() {
     let home = Home::new();
     let collector = started(&home, &[]);
