@@ -439,7 +439,7 @@ fn when_too_many_batches_are_being_written_others_are_asked_to_come_again() {
         })
     };
     let posting: Vec<_> = (0..80).map(|_| posted()).collect();
-    wait_until("some are sent away", || posting.iter().any(|post| post.is_finished()));
+    wait_until("some are sent away", || posting.iter().any(thread::JoinHandle::is_finished));
     busy.execute_batch("ROLLBACK").unwrap();
     let answers: Vec<String> = posting.into_iter().map(|post| post.join().unwrap()).collect();
     let (away, written): (Vec<_>, Vec<_>) =
