@@ -19,9 +19,9 @@ use axum::{
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use skills_http::{
-    bodies::{BodyBudget, BodyRefusal},
+    bodies::{BodyBudget, BodyRefusal, BodySender},
     guard::HttpGuard,
-    serving::{MAX_REQUESTS, error, guarded, json, refused, unavailable},
+    serving::{MAX_REQUESTS, PeerAddress, error, guarded, json, refused, unavailable},
 };
 use tokio::{
     sync::Semaphore,
@@ -36,7 +36,7 @@ use crate::{
 
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 const MAX_BODY_EVENTS: usize = 5_000;
-/// Batches that are not small share this much memory while they come and are written.
+/// Batches that are not small share this much memory while they come and are written; those of one address have a quarter.
 const BATCH_MEMORY_BYTES: usize = 128 * 1024 * 1024;
 const HEALTH_TIMEOUT: Duration = Duration::from_millis(2_500);
 /// Between two warnings that events came too late.
@@ -130,7 +130,10 @@ async fn take(State(collector): State<Collector>, request: Request) -> Response 
     if !is_json(request.headers()) {
         return error(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send JSON as application/json");
     }
-    let (body, _share) = match collector.bodies.read(request.into_body(), MAX_BODY_BYTES).await {
+    let from = request.extensions().get::<PeerAddress>().copied();
+    let sender = from.map_or(BodySender::Any, BodySender::from);
+    let body = request.into_body();
+    let (body, _share) = match collector.bodies.read(body, MAX_BODY_BYTES, &sender).await {
         Ok(read) => read,
         Err(BodyRefusal::TooLarge(most)) => {
             let most = format!("send at most {most} bytes and {MAX_BODY_EVENTS} events at once");

@@ -18,7 +18,7 @@ use rmcp::{
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use skills_http::{
-    bodies::{BodyBudget, BodyRefusal},
+    bodies::{BodyBudget, BodyRefusal, BodySender},
     serving::{error, unavailable},
 };
 use tokio_util::sync::CancellationToken;
@@ -40,7 +40,8 @@ const MAX_BODY_VALUES: usize = 50_000;
 /// What a client says when it opens a session or a stream is kept for as long as that is open, so it may say no more.
 const MAX_KEPT_BODY_BYTES: usize = 64 * 1024;
 const MAX_KEPT_BODY_VALUES: usize = 1_000;
-/// Bodies that are not small share this much memory while they come, and until they are answered.
+/// Bodies that are not small share this much memory while they come, and until they are answered. A principal with a token has a
+/// quarter at most.
 const BODY_MEMORY_BYTES: usize = 64 * 1024 * 1024;
 /// Once they have come whole they share this much for what is parsed of them.
 const PARSED_MEMORY_BYTES: usize = 128 * 1024 * 1024;
@@ -104,13 +105,17 @@ impl McpEndpoint {
         body: Body,
         by: AdmittedCaller,
     ) -> Result<Response, Response> {
-        let read = self.bodies.read(body, MAX_BODY_BYTES).await;
+        let sender = by
+            .principal
+            .as_ref()
+            .map_or(BodySender::Any, |principal| BodySender::Named(Arc::clone(&principal.name)));
+        let read = self.bodies.read(body, MAX_BODY_BYTES, &sender).await;
         let (body, share) = read.map_err(BodyRefusal::into_response)?;
         let weight = JsonWeight::of(&body);
         if weight.values() > MAX_BODY_VALUES {
             return Err(too_many_values("the body", MAX_BODY_VALUES));
         }
-        let parsed = self.parsed.take(weight.memory()).await;
+        let parsed = self.parsed.take(weight.memory(), &sender).await;
         let parsed = parsed.map_err(BodyRefusal::into_response)?;
         if let Some(call) = direct::read(&parts.headers, &body) {
             let meta = self.meta_of_server.as_deref();
