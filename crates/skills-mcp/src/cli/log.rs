@@ -1,7 +1,10 @@
 //! The log: lines on standard error, and nowhere else. A server's go through a queue (`log_queue`), so that no call waits for a
 //! client that does not read them.
 
-use std::io::{IsTerminal as _, stderr};
+use std::{
+    io::{IsTerminal as _, stderr},
+    sync::OnceLock,
+};
 
 use anstream::{AutoStream, ColorChoice};
 use tracing::{Level, level_filters::LevelFilter};
@@ -23,13 +26,20 @@ pub(super) enum Logger {
 
 /// The log while it is needed. Its end waits for the last lines.
 #[derive(Debug)]
-pub(super) struct Log(Option<LogQueue>);
+pub(super) struct Log;
 
 impl Drop for Log {
     fn drop(&mut self) {
-        if let Some(queue) = &self.0 {
-            queue.flush();
-        }
+        flush();
+    }
+}
+
+static QUEUE: OnceLock<LogQueue> = OnceLock::new();
+
+/// Waits until the lines so far are written, unless nothing reads them.
+pub(super) fn flush() {
+    if let Some(queue) = QUEUE.get() {
+        queue.flush();
     }
 }
 
@@ -61,11 +71,14 @@ pub(super) fn start(asked: Option<&str>, logger: Logger) -> Result<Log, Failure>
     });
     let queue = (logger == Logger::Server).then(LogQueue::start).transpose()?;
     let writer = queue.clone().map_or_else(|| BoxMakeWriter::new(stderr), BoxMakeWriter::new);
+    if let Some(queue) = queue {
+        let _ = QUEUE.set(queue);
+    }
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(writer)
         .with_ansi(stderr().is_terminal() && AutoStream::choice(&stderr()) != ColorChoice::Never)
         .with_target(false);
     // Only tests start it twice in one process, and one log is enough for them.
     let _ = registry().with(lines.with_filter(ours)).try_init();
-    Ok(Log(queue))
+    Ok(Log)
 }

@@ -23,8 +23,8 @@ use rustix::{
 
 /// The highest PID that the kernel can give.
 const HIGHEST_PID: i32 = 1 << 22;
-/// How long orphans are killed.
-const KILL_ORPHANS_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long orphans are killed. A busy machine takes a while to end the processes of a PID namespace.
+const KILL_ORPHANS_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long killing all descendants may take, where there are thousands.
 const KILL_ALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many processes are searched for process groups.
@@ -238,6 +238,11 @@ impl ProcessTree {
         self.stat(pid).ok()?.split_whitespace().nth(3)?.parse().ok()
     }
 
+    /// The process group of a process.
+    fn group(&self, pid: Pid) -> Option<u32> {
+        self.stat(pid).ok()?.split_whitespace().nth(2)?.parse().ok()
+    }
+
     /// Every process of the machine.
     fn pids(&mut self) -> Vec<Pid> {
         self.0.as_mut().map(numeric_names).unwrap_or_default()
@@ -343,11 +348,22 @@ pub(super) fn orphans() -> Vec<Pid> {
     children.into_iter().filter(is_other).collect()
 }
 
-/// Kills the orphans that were not there before, and the orphans that those leave.
-pub(super) fn kill_orphans(before: &[Pid]) {
+/// The children in the process group of a supervisor that has ended: its keeper, which has the supervisor's session. In a PID
+/// namespace it is there until every other process in the namespace is gone.
+fn left_in_group(supervisor: u32) -> Vec<Pid> {
+    let tree = ProcessTree::open();
+    let (children, _) = tree.children(getpid()).unwrap_or_default();
+    children.into_iter().filter(|pid| tree.group(*pid) == Some(supervisor)).collect()
+}
+
+/// Kills what a supervisor left that has ended: its keeper, the orphans that were not there before, and the orphans that those
+/// leave.
+pub(super) fn kill_orphans(supervisor: Option<u32>, before: &[Pid]) {
     let started = Instant::now();
     loop {
-        let left: Vec<Pid> = orphans().into_iter().filter(|pid| !before.contains(pid)).collect();
+        let mut left: Vec<Pid> =
+            orphans().into_iter().filter(|pid| !before.contains(pid)).collect();
+        left.extend(supervisor.map(left_in_group).unwrap_or_default());
         signal(&left, Signal::KILL);
         reap(&left, None);
         if left.is_empty() || started.elapsed() > KILL_ORPHANS_TIMEOUT {

@@ -18,8 +18,13 @@ fn g12_many_servers_on_an_empty_cache_make_one_clone() {
     let server = remote.serve();
     server.behave(GitServerBehaviour::Slow(200));
     let started = Instant::now();
-    let mut clients: Vec<Client> =
-        (0..servers).map(|_| Client::spawn(follower(&home, &server.url()))).collect();
+    let follow = || {
+        let mut command = follower(&home, &server.url());
+        // A user's server would say in its log that it was late, on a busy machine.
+        command.args(["--set", "refresh.patience_ms=60000"]);
+        Client::spawn(command)
+    };
+    let mut clients: Vec<Client> = (0..servers).map(|_| follow()).collect();
     for client in &mut clients {
         let hello = serde_json::json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
         client.request("initialize", hello);

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     browse::{self, Browser, WholeCatalog},
-    cli::{Context, Failure, Output, ask::is_terminal, output::aside},
+    cli::{Context, Failure, Output, ask::is_terminal, log, output::aside},
     config::secret,
     source::Directory,
     store::{Cause, Store, keep, keep_synced},
@@ -110,6 +110,7 @@ async fn show(
 
 /// The one line of output: it can be clicked on, and the parent process reads it. A person at a terminal gets the page too.
 fn announce(context: &Context, options: &DashboardOptions, address: &str) -> Result<(), Failure> {
+    log::flush();
     Output::new().line(address);
     let _ = std::io::stdout().flush();
     if !options.no_open && is_terminal() {

@@ -45,6 +45,7 @@ impl Runs {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(failed)?;
+        let supervisor = child.id();
         let (Some(control), Some(answer)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(RunError::NotStarted("the supervisor has no streams".to_owned()));
         };
@@ -63,8 +64,8 @@ impl Runs {
                     let _ = child.kill().await;
                 }
                 // This process has adopted what the supervisor left.
-                let _ =
-                    tokio::task::spawn_blocking(move || descendants::kill_orphans(&before)).await;
+                let kill = move || descendants::kill_orphans(supervisor, &before);
+                let _ = tokio::task::spawn_blocking(kill).await;
                 return Err(RunError::Lost(error.to_string()));
             }
         };
