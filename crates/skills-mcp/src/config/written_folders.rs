@@ -132,16 +132,16 @@ mod tests {
             home.write(".skills-mcp/written-folders.json", text);
         };
         let mut many: Vec<String> = (0..=MAX_RECORDED_FOLDERS / 2)
-            .flat_map(|n| [format!("/work/a/{n}"), format!("/work/{n}/deep")])
+            .flat_map(|n| [format!("/projects/a/{n}"), format!("/projects/{n}/deep")])
             .collect();
         many.push("/other".to_owned());
         record(&many);
         written.record(home.path()).unwrap();
         let known = written.all().unwrap();
-        assert!(known.len() <= MAX_RECORDED_FOLDERS && known.contains(&"/work/a".into()));
+        assert!(known.len() <= MAX_RECORDED_FOLDERS && known.contains(&"/projects/a".into()));
         let covers = |folder: &Path| known.iter().any(|known| folder.starts_with(known));
         assert!(many.iter().all(|folder| covers(Path::new(folder))) && covers(home.path()));
-        assert!(!covers(Path::new("/work/b")) && !covers(Path::new("/elsewhere")));
+        assert!(!covers(Path::new("/projects/b")) && !covers(Path::new("/elsewhere")));
         // Long names count too: the record stays one that can be read.
         let long: Vec<String> =
             (0..900).map(|n| format!("/long/{n}/{}", "x".repeat(4_000))).collect();
