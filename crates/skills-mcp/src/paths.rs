@@ -161,20 +161,20 @@ mod tests {
     #[test]
     fn a_folder_in_which_others_can_make_files_is_no_part_of_a_project() {
         let home = Home::new();
-        home.write("shared/work/below/x", "");
+        home.write("shared/project/below/x", "");
         home.write("shared/.git/HEAD", "");
-        let (shared, work) = (home.path().join("shared"), home.path().join("shared/work"));
+        let (shared, project) = (home.path().join("shared"), home.path().join("shared/project"));
         let levels = |start: &str| project_levels(&home.path().join(start));
-        assert_eq!(levels("shared/work"), [work.clone(), shared.clone()]);
+        assert_eq!(levels("shared/project"), [project.clone(), shared.clone()]);
         fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();
-        assert_eq!(levels("shared/work"), [work.as_path()], "as /tmp");
+        assert_eq!(levels("shared/project"), [project.as_path()], "as /tmp");
         assert_eq!(levels("shared"), Vec::<PathBuf>::new());
         // Only root can give a folder away.
         fs::set_permissions(&shared, fs::Permissions::from_mode(0o755)).unwrap();
         if chown(&shared, Some(65_534), None).is_ok() {
-            assert_eq!(levels("shared/work"), [work.as_path()], "another user's");
-            chown(&work, Some(65_534), None).unwrap();
-            assert_eq!(levels("shared/work"), [work, shared], "all of it another user's");
+            assert_eq!(levels("shared/project"), [project.as_path()], "another user's");
+            chown(&project, Some(65_534), None).unwrap();
+            assert_eq!(levels("shared/project"), [project, shared], "all of it another user's");
         }
     }
 }

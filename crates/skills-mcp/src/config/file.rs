@@ -140,8 +140,9 @@ pub(super) fn change_record(
     written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 
-/// Opens a file of the user's that this program reads for itself. A script may take the rights on files of its user from their owner, and can neither read nor
-/// write them: where that was done to the file or to its folder, the owner gets the rights back, and it is tried once more.
+/// Opens a file of the user's that this program reads for itself. A script may take the rights on files of its user from their
+/// owner, and can neither read nor write them: where that was done to the file or to its folder, the owner gets the rights
+/// back, and it is tried once more.
 fn opened_again<T>(path: &Path, open: impl Fn() -> io::Result<T>) -> io::Result<T> {
     match open() {
         Err(error) if is_denied(&error) => {

@@ -29,6 +29,14 @@ fn planting(program: &str, marker: &Path) -> (Workshop, Remote) {
     (shop, remote)
 }
 
+/// Has the script leave its program, in the working directory of the server; the folder that the program is in.
+fn plant(shop: &Workshop, client: &mut Client) -> PathBuf {
+    let answer = run_script(client, "scripts/plant.sh", &json!({}));
+    let said = |key: &str| answer.get(key).cloned().unwrap_or_default();
+    assert_eq!((said("exit_code"), said("note")), (json!(0), Value::Null), "{answer}");
+    shop.project().join(".venv/bin")
+}
+
 /// A `PATH` on which these folders come before those of the system.
 fn path(folders: &[PathBuf]) -> String {
     let folders = folders.iter().map(|folder| folder.display().to_string());
@@ -88,10 +96,8 @@ fn e01_a_git_that_a_script_left_is_not_started_by_another_process_started_elsewh
     let markers = tempfile::tempdir().unwrap();
     let marker = markers.path().join("marker");
     let (shop, remote) = planting("git", &marker);
-    let planted = shop.project().join(".venv/bin");
     let mut client = Client::legacy(shop.command(&[]), "2025-11-25");
-    let answer = run_script(&mut client, "scripts/plant.sh", &json!({}));
-    assert_eq!(answer["exit_code"], 0, "{answer}");
+    let planted = plant(&shop, &mut client);
     client.close();
     let (below, elsewhere) = (shop.project().join("sub"), shop.home.path().join("elsewhere"));
     for folder in [below, elsewhere] {
@@ -111,10 +117,8 @@ fn e01_while_the_record_of_folders_cannot_be_read_only_the_systems_programs_are_
     let markers = tempfile::tempdir().unwrap();
     let marker = markers.path().join("marker");
     let (shop, remote) = planting("git", &marker);
-    let planted = shop.project().join(".venv/bin");
     let mut client = Client::legacy(shop.command(&[]), "2025-11-25");
-    let answer = run_script(&mut client, "scripts/plant.sh", &json!({}));
-    assert_eq!((&answer["exit_code"], &answer["note"]), (&json!(0), &Value::Null), "{answer}");
+    let planted = plant(&shop, &mut client);
     let record = shop.home.path().join(".skills-mcp/written-folders.json");
     assert!(fs::read_to_string(&record).unwrap().contains("project"));
     fs::write(&record, "{").unwrap();
