@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn markup_is_text_and_what_nobody_sees_is_spelled_out() {
+    fn markup_is_text_and_what_is_invisible_is_spelled_out() {
         assert_eq!(shown("<b a=\"'\">&"), "&#60;b a=&#34;&#39;&#34;&#62;&#38;");
         assert_eq!(shown("a\u{202e}b\u{1b}[2J<\u{0}"), "a\\u{202e}b\\u{1b}[2J&#60;\\u{0}");
         assert_eq!(shown("one\r\ntwo\tthree é 🙂"), "one\ntwo\tthree é 🙂");

@@ -209,7 +209,7 @@ impl JournalThread {
 
     /// Logs what was lost and is in no file.
     fn log_losses(&self) {
-        let Losses { dropped, unkept } = self.writer.untold();
+        let Losses { dropped, unkept } = self.writer.unrecorded();
         if dropped > 0 {
             tracing::warn!(dropped, "analytics: events were dropped, and no file counts them");
         }
@@ -396,7 +396,7 @@ mod tests {
 
     // SEND-4
     #[test]
-    fn whoever_tells_of_an_event_never_waits_and_what_is_too_much_is_counted() {
+    fn recording_an_event_never_waits_and_what_is_too_much_is_counted() {
         let home = Home::new();
         let settings = settings(None);
         let recorder = Recorder::new(Some(home.path()), || None, move || Some(settings.clone()));

@@ -1,4 +1,4 @@
-//! Times, as percentiles, and how they are written: a mean hides what somebody waited for.
+//! Times, as percentiles, and how they are written: a mean hides the longest waits.
 
 use std::time::{Duration, Instant};
 

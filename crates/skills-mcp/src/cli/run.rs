@@ -68,7 +68,7 @@ pub(super) fn run(context: &Context, options: &RunOptions) -> Result<ExitCode, F
     Ok(ExitCode::from(u8::from(!succeeded)))
 }
 
-/// What an agent is told to do with `args` is done with `--arg` here.
+/// Where an agent's answer names `args`, this command has `--arg`.
 fn in_flags(failure: Failure) -> Failure {
     let name = |it: &str| format!("Call again with {it} in args");
     match ["it", "them"].map(name).iter().find_map(|asked| failure.without(asked)) {

@@ -301,7 +301,7 @@ fn off_switch(text: &str, server: &ConfigTree, format: EntryFormat) -> Option<Of
     [("disabled", "true"), ("enabled", "false")].into_iter().find_map(off)
 }
 
-/// A variable's value; that of a secret is nobody's to see.
+/// A variable's value; a secret's is not shown.
 fn shown(name: &str, value: &ConfigTree) -> String {
     let is_secret = VARIABLES.iter().any(|variable| variable.secret && variable.name == name);
     match value.text() {

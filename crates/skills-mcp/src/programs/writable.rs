@@ -29,7 +29,7 @@ pub(crate) struct WritableFolders {
     configuration: Vec<PathBuf>,
     written: WrittenFolders,
     /// Set once the log says that those cannot be known.
-    told: OnceLock<()>,
+    reported: OnceLock<()>,
 }
 
 /// Folders of the system that are no projects, though some may hold projects.
@@ -66,7 +66,7 @@ impl WritableFolders {
             temporary: real_path_or_same(&temporary_folder()),
             configuration: configuration(environment),
             written: WrittenFolders::new(environment.home.as_deref()),
-            told: OnceLock::new(),
+            reported: OnceLock::new(),
         }
     }
 
@@ -90,7 +90,7 @@ impl WritableFolders {
                 None
             }
             Err(why) => {
-                self.told.get_or_init(|| tracing::error!("{why}"));
+                self.reported.get_or_init(|| tracing::error!("{why}"));
                 Some(why)
             }
         };

@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_lines_and_notifications_nobody_knows_are_passed_over() {
+    fn blank_lines_and_unknown_notifications_are_passed_over() {
         for line in [&b""[..], b"  \r\n", b"{\"jsonrpc\":\"2.0\",\"result\":{}}"] {
             assert!(matches!(read(line), Ok(None)), "{}", String::from_utf8_lossy(line));
         }

@@ -393,7 +393,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_counts_and_names_nobody() {
+    fn a_reason_counts_and_names_no_skill() {
         let some = |names: &[&str]| names.iter().map(|name| Arc::from(*name)).collect();
         let (added, changed) = (some(&["a", "b"]), some(&["c"]));
         let delta = Delta { added, changed, ..Delta::default() };

@@ -1,5 +1,5 @@
 //! The agents' directories, plugins and bundles as they lie on people's disks: who loads what by itself, which copy
-//! wins, where links may lead, and names and texts that nobody should trust.
+//! wins, where links may lead, and hostile names and texts.
 
 use std::{
     ffi::OsStr,
@@ -629,7 +629,7 @@ fn try_explains_a_ranking_term_by_term_and_clause_by_clause() {
     assert_eq!(tried, again, "deterministic");
 }
 
-// Texts nobody should trust.
+// Hostile texts.
 
 #[test]
 fn u05_invisible_characters_are_diagnosed_kept_out_of_listings_and_served_unchanged() {
@@ -731,7 +731,7 @@ fn u09_escape_sequences_in_bundles_reach_no_listing_no_terminal_and_no_log() {
     assert!(found.contains(&"fold\\u{1b}[2Jer name-unusable".to_owned()), "{found:?}");
 }
 
-// Files as nobody would lay them out on purpose.
+// Files in places that no author chooses on purpose.
 
 #[test]
 fn f12_names_that_collide_have_one_winner_and_are_reported() {

@@ -296,7 +296,7 @@ fn a15_an_answer_says_that_the_context_was_taken_for_a_path() {
         assert_eq!((&answer["skill_path"], &answer["matched_by"]), (&json!(path), &by), "{answer}");
     }
     let named = asked(&mut client, "get_skill", &json!({"skill_path": "ts"}));
-    assert_eq!(named["matched_by"], Value::Null, "nobody asks how it was found: {named}");
+    assert_eq!(named["matched_by"], Value::Null, "it was named, not found: {named}");
 }
 
 #[test]

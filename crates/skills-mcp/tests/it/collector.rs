@@ -344,7 +344,7 @@ fn what_was_acknowledged_survives_being_killed_and_the_counts_are_those_of_the_e
         drop(collector);
         let known = known.into_inner().unwrap();
         acknowledged += known.len();
-        // Opened by whoever comes next, as it was left.
+        // The next collector opens it as it was left.
         let next = started(&home, &[]);
         for chunk in known.chunks(500) {
             assert_eq!(
@@ -450,7 +450,7 @@ fn when_too_many_batches_are_being_written_others_are_asked_to_come_again() {
 }
 
 #[test]
-fn whoever_only_knocks_keeps_nobody_out() {
+fn unfinished_logins_keep_no_sender_out() {
     let home = Home::new();
     let collector = started(&home, &[]);
     let unfinished = || {

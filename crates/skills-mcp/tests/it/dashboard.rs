@@ -134,7 +134,7 @@ fn c07_every_page_can_be_limited_to_one_client() {
 }
 
 #[test]
-fn no_other_page_and_nobody_without_the_token_sees_it() {
+fn no_other_page_and_no_request_without_the_token_sees_it() {
     let home = home();
     let page = Listening::start(shown(&home));
     let host = page.address().to_string();

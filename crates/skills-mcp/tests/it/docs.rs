@@ -608,7 +608,10 @@ fn every_promise_of_the_contract_has_a_test_and_no_test_names_another() {
             assert!(promised.contains(word) || !areas.contains(area), "{file} names {word}");
         }
         for id in named_by_tests(&file, &text, &areas) {
-            assert!(promised.contains(&*id), "a test of {file} names {id}, which nobody promises");
+            assert!(
+                promised.contains(&*id),
+                "a test of {file} names {id}, which the contract does not promise"
+            );
             proven.insert(id);
         }
     }

@@ -83,7 +83,7 @@ fn c04_a_text_that_is_written_in_two_steps_is_not_gone_meanwhile_and_whole_after
                 thread::sleep(PAUSE);
             }
             file.write_all(half.as_bytes()).unwrap();
-            // Nobody can know that it is half; but it must not be what stays. By turns nobody has asked in between.
+            // The server cannot know that it is half; but it must not be what stays. In one round no call comes in between.
             if round != 1 {
                 assert!(loaded(&mut prompt.client, name).is_some());
             }
@@ -108,7 +108,7 @@ fn a_text_that_is_changed_behind_our_back_is_in_the_next_answer() {
     }
     let mut prompt = Prompt::new(server(&home));
     for (name, _) in BOTH {
-        // By its other name, outside the root: nobody tells of that.
+        // By its other name, outside the root: the kernel reports nothing.
         fs::write(home.path().join(name.replace('/', "-")), text(name, "Second")).unwrap();
         prompt.says(name, "Second ends.");
         eventually("it is listed too", || {
@@ -154,7 +154,7 @@ fn c04_a_text_moved_away_and_written_anew_is_in_the_next_answer() {
             let file = home.skills().join(file);
             let backup = file.with_extension("md~");
             fs::rename(&file, &backup).unwrap();
-            // By turns somebody asks in between, or the server has time to notice by itself.
+            // By turns a call comes in between, or the server has time to notice by itself.
             match round % 3 {
                 0 => {}
                 1 => prompt.misses(name),
@@ -169,7 +169,7 @@ fn c04_a_text_moved_away_and_written_anew_is_in_the_next_answer() {
     prompt.close();
 }
 
-/// The git of whoever runs the tests, without any configuration of theirs.
+/// The git on this machine's `PATH`, without any configuration.
 fn git(home: &Home, arguments: &[&str]) {
     let mut command = home.command("git");
     command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));

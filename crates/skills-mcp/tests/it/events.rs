@@ -69,7 +69,7 @@ fn recording(home: &Home, settings: &[&str]) -> Command {
     command
 }
 
-/// With somebody listening.
+/// With analytics on.
 fn listened_to(command: &mut Command, settings: &[&str]) {
     command.args(["--log", "debug", "--set", "analytics.enabled=true"]);
     command.args(settings.iter().flat_map(|setting| ["--set", setting]));
@@ -302,7 +302,7 @@ Text.
 
 // EVENT-3
 #[test]
-fn a_name_nobody_has_and_a_name_that_several_have_are_told() {
+fn a_name_that_no_skill_has_and_a_name_that_several_have_are_events() {
     let home = Home::new();
     install_plugins(
         &home,
@@ -392,7 +392,7 @@ fn a_skill_of_a_repository_says_which_commit_it_is() {
     assert_ne!(one["skill_digest"], other["skill_digest"]);
 }
 
-/// Words that must not be found where nobody asked for them: of a request, of a name that is not there, of a script's
+/// Words that must not be found where they are not wanted: of a request, of a name that is not there, of a script's
 /// argument, of a folder to work in; and of a comment, which is said on purpose.
 const CANARIES: [&str; 4] = ["canary-context", "canary-asked", "canary-argument", "canary-folder"];
 const COMMENT: &str = "canary-comment";
@@ -459,7 +459,7 @@ pub(crate) fn files_with(folder: &Path, words: &[&str]) -> Vec<String> {
 
 // EVENT-1
 #[test]
-fn b09_where_nobody_asked_for_events_nothing_is_kept_and_nobody_is_called() {
+fn b09_with_analytics_off_nothing_is_kept_and_no_endpoint_is_called() {
     let endpoint = TcpListener::bind("127.0.0.1:0").unwrap();
     endpoint.set_nonblocking(true).unwrap();
     let home = aviary(&format!("http://{}/v1/events", endpoint.local_addr().unwrap()));
@@ -472,7 +472,7 @@ fn b09_where_nobody_asked_for_events_nothing_is_kept_and_nobody_is_called() {
     for canary in CANARIES {
         assert!(!log.contains(canary), "{canary}: {log}");
     }
-    // REPORT-1: what is said of a skill is logged, whoever counts.
+    // REPORT-1: what is said of a skill is logged, with analytics off too.
     assert_eq!(log.matches(COMMENT).count(), 1, "{log}");
     assert!(!log.contains("recorded"), "{log}");
     // The folder that a script worked in is on record, so that no program in it is started.

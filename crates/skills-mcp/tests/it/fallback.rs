@@ -1,5 +1,5 @@
-//! Fresh in bad circumstances: too many changes to be told of, nobody who tells, few handles, little memory, other
-//! disks inside a root, and somebody who never stops writing.
+//! Fresh in bad circumstances: more changes than the watch queue holds, no watcher, few handles, little memory, other
+//! disks inside a root, and a writer that never stops.
 
 use std::{
     collections::VecDeque,
@@ -70,7 +70,7 @@ fn c09_more_changes_than_can_be_told_while_the_server_is_stopped_are_all_seen() 
     assert!(log.contains("the watch queue overflowed; scanning everything"), "{log}");
 }
 
-/// A server that nobody tells of changes: it says so once, and sees them in a call that comes a second later.
+/// A server without a watcher: it says so once, and sees them in a call that comes a second later.
 fn assert_looks_by_itself(home: &Home, command: impl Fn() -> Command, why: &str, said: usize) {
     let mut client = Client::legacy(with_all_tools(command()), "2025-11-25");
     let shows = |client: &mut Client, words: &str| {
@@ -83,7 +83,7 @@ fn assert_looks_by_itself(home: &Home, command: impl Fn() -> Command, why: &str,
             &format!("skills/new-{round}/deep/t.md"),
             skill("t", &format!("New {round}"), "t"),
         );
-        // A text is read again by whoever loads it.
+        // A load reads the text again.
         let loaded = client.call("skill", &json!({"name": "s-1"}));
         assert!(loaded.text.contains(&format!("Edit {round}")), "{}", loaded.text);
         fs::remove_dir_all(home.skills().join(format!("s-{}", 5 + round))).unwrap();

@@ -196,7 +196,7 @@ fn folders_moved_out_and_in_and_between_sources_are_followed() {
     home.write("two/other.md", skill("other", "d", "Stays."));
     let mut prompt = Prompt::new(two_sources(&home));
     prompt.reads("git", "first");
-    // Out, where nobody looks; and edited there.
+    // Out of the source; and edited there.
     go("one/team", "aside");
     prompt.misses("git");
     prompt.misses("team/deep/tree");
@@ -300,7 +300,7 @@ const UNSEEN: &str = "\
     && cp git/SKILL.md git/copy && mv git/copy git/SKILL.md && touch config.yaml";
 
 #[test]
-fn what_nobody_can_see_is_neither_told_nor_logged() {
+fn a_change_that_no_client_can_see_is_neither_notified_nor_logged() {
     let home = Home::with("");
     home.write("skills/git/SKILL.md", bundle("git", "Commit", "Small steps."));
     home.write("skills/deep/tree.md", skill("tree", "Grows.", "Grows."));

@@ -285,7 +285,7 @@ fn branches_and_commits_can_be_named_in_the_url_the_variable_and_the_content() {
     }
     run(at("").env("SKILLS_BRANCH", "next").arg("sync"));
     assert_eq!(commit(at("").env("SKILLS_BRANCH", "next")), next);
-    // The content of main says to follow another branch, and nobody else says anything.
+    // The content of main says to follow another branch, and the operator names none.
     synced(&home, &remote.url());
     assert_eq!(commit(&mut at("")), main);
     synced(&home, &remote.url());
@@ -553,7 +553,7 @@ fn status_says_commit_age_edits_and_what_changed_since_the_last_look() {
 }
 
 #[test]
-fn old_generations_stay_a_day_and_while_somebody_uses_them_and_then_go() {
+fn old_generations_stay_a_day_and_while_a_server_uses_them_and_then_go() {
     let home = Home::new();
     let remote = Remote::with(&home, "team", ONE);
     let first = remote.git(&["rev-parse", "HEAD"]);
@@ -576,7 +576,7 @@ fn old_generations_stay_a_day_and_while_somebody_uses_them_and_then_go() {
     says(&mut client, "n", "text 2");
     drop(client);
     change(3);
-    assert!(!generations.join(&first).exists(), "nobody uses it any more");
+    assert!(!generations.join(&first).exists(), "no server uses it any more");
     assert!(!generations.join(format!("{first}.lease")).exists());
     let current = remote.git(&["rev-parse", "HEAD"]);
     assert!(generations.join(current).is_dir());

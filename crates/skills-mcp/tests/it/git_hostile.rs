@@ -570,7 +570,7 @@ fn g17_remotes_that_stall_drip_or_vanish_are_given_up_and_calls_go_on() {
         }
         assert!(answer.to_string().contains("within 2 s"), "{manner:?}: {answer}");
     }
-    // Nobody there at all, and a name that nobody knows.
+    // No server at that port, and a host that does not exist.
     for url in ["http://127.0.0.1:1/x.git", "https://no-such-host.invalid/x.git"] {
         let (code, _, err) =
             run(follower(&home, url).args(["sync", "--set", "git.timeout_seconds=5"]));

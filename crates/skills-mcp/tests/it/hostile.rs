@@ -1,4 +1,4 @@
-//! Content as nobody would write it on purpose: broken, enormous, endless, closed, or made to mislead.
+//! Content that no author writes on purpose: broken, enormous, endless, closed, or made to mislead.
 //!
 //! The server starts, serves what can be served, says one thing about each of the rest, and never hangs.
 
@@ -14,7 +14,7 @@ use std::{
     fs,
     os::unix::{
         ffi::OsStrExt as _,
-        fs::{MetadataExt as _, PermissionsExt as _, symlink},
+        fs::{PermissionsExt as _, symlink},
         net::UnixListener,
     },
     path::Path,
@@ -26,7 +26,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use skills_testkit::{Client, Home, TEST_TIMEOUT};
 
-use crate::support::{client, run, server, skill};
+use crate::support::{client, ordinary, run, server, skill};
 
 const GOOD: &str = "\
 //- good.md
@@ -180,23 +180,6 @@ fn c11_a_thousand_broken_files_do_not_flood_the_log() {
     assert!(log.contains("980 more; `skills-mcp doctor` lists all of them"), "{log}");
 }
 
-/// The server as somebody for whom the modes of files count: they do not for root.
-fn ordinary(home: &Home) -> Command {
-    if fs::metadata(home.path()).unwrap().uid() != 0 {
-        return server(home);
-    }
-    let binary = home.path().join("skills-mcp");
-    // By a process of its own: a file this process has open for writing may be "busy" when it is started.
-    let (code, _, complaint) =
-        run(Command::new("cp").arg(env!("CARGO_BIN_EXE_skills-mcp")).arg(&binary));
-    assert_eq!(code, 0, "{complaint}");
-    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let mut command = home.command("setpriv");
-    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(binary);
-    command.env("SKILLS_DIR", home.skills());
-    command
-}
-
 #[test]
 fn f14_files_and_folders_closed_to_us_cost_one_diagnostic_each_and_the_others_are_served() {
     let home = Home::with(GOOD);
@@ -216,8 +199,8 @@ fn f14_files_and_folders_closed_to_us_cost_one_diagnostic_each_and_the_others_ar
         }
     };
     set_all(0o000);
-    let (exit, found) = examined(&mut ordinary(&home));
-    let mut client = Client::legacy(ordinary(&home), "2025-11-25");
+    let (exit, found) = examined(&mut ordinary(&home, server(&home)));
+    let mut client = Client::legacy(ordinary(&home, server(&home)), "2025-11-25");
     assert_good_is_served(&mut client);
     let tree = client.call("list_skills", &json!({})).json["tree"].clone();
     let refused = message(&mut client, "declares", "x.txt");
@@ -777,7 +760,7 @@ fn an_asset_deleted_after_the_start_is_missing_on_disk() {
 
 // SOURCE-8
 #[test]
-fn f15_a_directory_that_goes_away_is_empty_until_it_is_back_and_nobody_has_to_ask() {
+fn f15_a_directory_that_goes_away_is_empty_until_it_is_back_without_a_call() {
     let home = Home::with(GOOD);
     let mut client = client(&home);
     assert_good_is_served(&mut client);
@@ -857,7 +840,7 @@ fn no_link_leads_to_the_credentials_of_an_agent_or_a_tool() {
             client(&home).call("get_asset", &json!({"skill_path": "b", "file": "data.json"}));
         assert!(answer.is_error && !answer.text.contains("canary"), "{store}: {}", answer.text);
     }
-    // A folder that only happens to be called like one of them is nobody's secret.
+    // A folder that only happens to be called like one of them holds no secret.
     let home = Home::with(GOOD);
     home.write("src/gh/linked.md", skill("linked, place", "Linked", "Here."));
     symlink(home.path().join("src/gh/linked.md"), home.skills().join("linked.md")).unwrap();

@@ -601,7 +601,7 @@ fn what_others_have_left_is_sent_without_waiting_for_an_event() {
     let home = Home::with(ROOT_TREE);
     let endpoint = Endpoint::start();
     assert!(JournalWriter::new(Some(home.path())).write(&[event("x")], &settings(&endpoint.url())));
-    // Whoever has analytics off leaves it there.
+    // A server with analytics off leaves it there.
     let mut client = shake(server(&home));
     ask(&mut client);
     let tasks = fs::read_dir(format!("/proc/{}/task", client.pid())).unwrap().flatten();
@@ -820,7 +820,7 @@ fn b05_whatever_an_endpoint_does_its_events_arrive_once_it_is_well() {
             });
         }
     });
-    assert_eq!(other.posted().len(), 0, "nobody is sent on");
+    assert_eq!(other.posted().len(), 0, "no redirect is followed");
 }
 
 // SEND-5
@@ -844,7 +844,7 @@ fn b05_what_is_refused_for_good_is_put_aside_and_holds_nothing_up() {
 }
 
 #[test]
-fn b05_what_nobody_may_read_goes_when_there_is_too_much_and_is_counted_by_its_size() {
+fn b05_a_file_closed_to_all_goes_when_there_is_too_much_and_is_counted_by_its_size() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
     const MIB: u64 = 1 << 20;
@@ -1053,7 +1053,7 @@ fn b08_many_servers_of_one_event_each_leave_nothing_behind() {
             });
         }
     });
-    // Whoever leaves while another sends may leave its event to the next.
+    // A server that ends while another sends may leave its event to the next.
     let mut lived = servers;
     wait_until("all are sent", || {
         live();

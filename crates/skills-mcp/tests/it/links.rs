@@ -236,7 +236,7 @@ fn f15_a_root_below_a_renamed_folder_is_in_the_next_answer() {
         home.write("far/above/root/git/SKILL.md", git(&format!("edited {round}")));
         prompt.reads("git", &format!("edited {round}"));
         home.write("far/above/root/git/SKILL.md", git("other"));
-        // At one stroke for whoever asks after it.
+        // Both before the next call.
         fs::rename(at("far"), at("other")).unwrap();
         fs::rename(at("aside"), at("far")).unwrap();
         prompt.reads("git", &format!("aside {round}"));

@@ -228,7 +228,7 @@ fn a_client_is_told_nothing_before_it_is_initialized() {
     look(&mut client);
     assert_silence(&mut client);
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    // Whoever says it twice is still one client.
+    // A client that says it twice is still one client.
     client.send(&initialized);
     client.send(&initialized);
     assert_silence(&mut client);

@@ -1,5 +1,5 @@
 //! The feature `otel`, from outside: a collector over real HTTP sees what it should and nothing else; and where there is
-//! no collector, or a dead one, nobody notices.
+//! no collector, or a dead one, clients notice nothing.
 
 use std::{
     collections::HashMap,
@@ -491,9 +491,9 @@ fn the_standard_variables_for_names_and_samples_count() {
 #[test]
 fn an_endpoint_that_is_dead_delays_no_answer_and_no_end() {
     let home = Home::with(ROOT_TREE);
-    // One takes connections and never answers, at the other nobody listens.
+    // One takes connections and never answers, at the other no server listens.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let calls = |client: &mut Client| {
         let started = Instant::now();
         for _ in 0..300 {
@@ -502,7 +502,7 @@ fn an_endpoint_that_is_dead_delays_no_answer_and_no_end() {
         started.elapsed()
     };
     let usual = calls(&mut Client::legacy(server(&home), "2025-11-25"));
-    for (address, word) in [(silent.local_addr().unwrap(), ""), (nobody, "cannot be sent")] {
+    for (address, word) in [(silent.local_addr().unwrap(), ""), (closed, "cannot be sent")] {
         let mut command = server(&home);
         command
             .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{address}"))

@@ -117,10 +117,10 @@ fn a02_without_watching_a_plugin_is_seen_within_the_stated_second() {
     assert!(loaded(&mut client, "pdf:fill").is_some());
     let skill = format!("{CACHE}/pdf/1.0.0/skills/late/SKILL.md");
     home.write(&skill, bundle("late", "came", "came"));
-    eventually("a skill of a plugin that nobody watches", || loaded(&mut client, "pdf:late"));
+    eventually("a skill of a plugin that is not watched", || loaded(&mut client, "pdf:late"));
     let manifest = format!("{CACHE}/pdf/1.0.0/.claude-plugin/plugin.json");
     home.write(&manifest, json!({"name": "paper"}).to_string());
-    eventually("a manifest that nobody watches", || loaded(&mut client, "paper:late"));
+    eventually("a manifest that is not watched", || loaded(&mut client, "paper:late"));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a02_broken_settings_keep_the_last_state_and_say_so() {
 }
 
 #[test]
-fn a02_clients_hear_of_a_plugin_that_nobody_asked_for() {
+fn a02_clients_are_notified_of_a_plugin_without_a_call() {
     let home = home();
     let mut client = Client::legacy(agents(&home, &["--tools", "skill"]), "2025-11-25");
     assert!(loaded(&mut client, "pdf:fill").is_some());

@@ -13,15 +13,12 @@ use std::{
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
-use skills_testkit::Client;
+use skills_testkit::{Client, wait_until};
 
 use crate::{
     support::run as finished,
-    workshop::{MARK, WORST, Workshop, eventually, is_root, mark, marked, run},
+    workshop::{MARK, WORST, Workshop, is_root, mark, marked, run},
 };
-
-/// The one limit of these tests: conditions are waited for, and a busy machine is slow.
-const LIMIT: Duration = Duration::from_mins(2);
 
 /// A process that becomes another one all the time: a clone of its own memory goes on and it ends, beside its parent where
 /// that is allowed, and without a signal to that.
@@ -79,20 +76,20 @@ fn e03_a_process_that_hops_from_clone_to_clone_is_caught() {
 }
 
 #[test]
-fn e03_server_and_supervisor_killed_together_leave_nobody() {
+fn e03_server_and_supervisor_killed_together_leave_no_process() {
     let shop = Workshop::new().script("scripts/worst.sh", MARK, WORST);
     for mut client in servers(&shop) {
         let mark = mark();
         let arguments =
             json!({"skill_path": "tool", "file": "scripts/worst.sh", "args": {"mark": mark}});
         client.ask("tools/call", json!({"name": "run_script", "arguments": arguments}));
-        eventually("it runs", LIMIT, || marked(&mark).len() >= 4);
+        wait_until("it runs", || marked(&mark).len() >= 4);
         let server = client.pid().to_string();
         let supervisors = below(&server);
         assert!(!supervisors.is_empty());
         let killed = Command::new("kill").arg("-9").arg(&server).args(&supervisors).status();
         assert!(killed.unwrap().success());
-        eventually("nobody is left", LIMIT, || marked(&mark).is_empty());
+        wait_until("no process is left", || marked(&mark).is_empty());
     }
 }
 

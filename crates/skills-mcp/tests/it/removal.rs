@@ -5,19 +5,15 @@ use std::{
     os::unix::fs::{PermissionsExt as _, chown, symlink},
     path::Path,
     process::Command,
-    time::Duration,
 };
 
 use serde_json::{Value, json};
-use skills_testkit::Client;
+use skills_testkit::{Client, wait_until};
 
 use crate::{
     support::run as finished,
-    workshop::{Workshop, eventually, is_root, run},
+    workshop::{Workshop, is_root, run},
 };
-
-/// The one limit of these tests: conditions are waited for, and a busy machine is slow.
-const LIMIT: Duration = Duration::from_mins(2);
 
 /// Makes folders in folders; below them a closed one, a full one and a link out.
 const NEST: &str = "\
@@ -65,7 +61,7 @@ fn a01_a_script_that_nests_folders_stops_neither_this_server_nor_the_next() {
     let said = answer["stderr"].as_str().unwrap();
     assert!(answer["exit_code"] == 0 || said.contains("levels of folders"), "{answer}");
     assert!(!client.call("get_skill", &json!({"skill_path": "tool"})).is_error);
-    eventually("the private folders are gone", LIMIT, || is_empty(&temporary));
+    wait_until("the private folders are gone", || is_empty(&temporary));
     assert!(!client.call("get_skill", &json!({"skill_path": "tool"})).is_error);
     let (status, _, log) = client.close();
     assert!(status.success() && !log.contains("WARN"), "{status} {log}");
@@ -82,7 +78,7 @@ fn a01_what_a_killed_server_left_is_removed_beside_the_next_one_whatever_it_is()
     }
     let mut client = server(&shop);
     assert_eq!(run(&mut client, "scripts/x.sh", &json!({}))["stdout"], "ran\n");
-    eventually("both are gone", LIMIT, || is_empty(&temporary));
+    wait_until("both are gone", || is_empty(&temporary));
     assert!(shop.project().join("README").exists(), "links are removed and not followed");
     let (status, _, log) = client.close();
     assert!(status.success() && !log.contains("WARN"), "{status} {log}");

@@ -1,5 +1,5 @@
-//! what a script can really do, probed from inside, is exactly what its result claims: as root and as somebody
-//! else, for every rung this machine can be made to give.
+//! what a script can really do, probed from inside, is exactly what its result claims: as root and as another
+//! user, for every rung this machine can be made to give.
 
 #![expect(
     clippy::indexing_slicing,
@@ -16,11 +16,11 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::{Client, Home};
+use skills_testkit::{Client, Home, wait_until};
 
 use crate::{
     support::run as finished,
-    workshop::{MARK, Workshop, eventually, given_to_nobody, is_root, mark, marked, refused, run},
+    workshop::{MARK, Workshop, given_to_nobody, is_root, mark, marked, refused, run},
 };
 
 /// Tries everything and prints what worked.
@@ -28,12 +28,12 @@ const PROBE: &str = include_str!("probe.py");
 
 const ARGUMENTS: &str = "args:\n  - {name: outside, description: d}\n  - {name: server, description: d}\n  - {name: port, description: d}";
 
-/// Whoever runs the server.
+/// The user that runs the server.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Who {
     /// These tests' own user; root, where the tests run as root.
     Me,
-    /// Somebody who is not root.
+    /// A user that is not root.
     Other,
 }
 
@@ -95,7 +95,7 @@ fn open_to_nobody(folder: &std::path::Path) {
     }
 }
 
-/// The server with a descriptor that somebody forgot to close, started through whatever else stands before it.
+/// The server with a descriptor that its parent forgot to close, started through whatever else stands before it.
 fn wrapped(shop: &Workshop, command: &Command, wrapper: Option<&str>) -> Command {
     let mut outer = shop.home.command("bash");
     if let Some(folder) = command.get_current_dir() {
@@ -106,7 +106,7 @@ fn wrapped(shop: &Workshop, command: &Command, wrapper: Option<&str>) -> Command
     outer
 }
 
-/// What works in the whole sandbox, whoever runs it.
+/// What works in the whole sandbox, for every user.
 const ALWAYS: &[&str] = &[
     "write cwd",
     "write private folder",
@@ -236,7 +236,7 @@ fn x04_without_a_sandbox_the_same_probes_get_through() {
         "mount",
         "file namespace",
         "chroot",
-        "become somebody else",
+        "become another user",
         "capabilities",
         "trace the server",
         "read server's environment",
@@ -245,7 +245,7 @@ fn x04_without_a_sandbox_the_same_probes_get_through() {
     for probe in open {
         assert!(found[*probe], "{probe} fails even without a sandbox, so it proves nothing");
     }
-    assert!(!found["somebody's descriptors"], "descriptors are closed all the same");
+    assert!(!found["inherited descriptors"], "descriptors are closed all the same");
 }
 
 /// Makes the kernel say that it does not know these calls, as old ones do.
@@ -329,7 +329,7 @@ fn x04_a_lesser_rung_is_named_and_required_refuses_it() {
 
 // SCRIPT-6
 #[test]
-fn x10_the_environment_is_the_list_and_nobodys_proc_gives_more() {
+fn x10_the_environment_is_the_list_and_no_folder_of_proc_gives_more() {
     for who in [Who::Me, Who::Other] {
         let shop = Workshop::new().script(
             "scripts/x.sh",
@@ -385,7 +385,7 @@ fn x09_bombs_are_contained_and_others_are_served() {
 }
 
 #[test]
-fn x09_as_somebody_else_too_a_fork_bomb_ends_and_a_closed_folder_goes() {
+fn x09_as_another_user_too_a_fork_bomb_ends_and_a_closed_folder_goes() {
     let shop = Workshop::new()
         .script("scripts/fork.sh", MARK, "bomb() { sleep $SKILL_ARG_MARK & bomb & bomb; }\nbomb\n")
         .script(
@@ -404,7 +404,7 @@ fn x09_as_somebody_else_too_a_fork_bomb_ends_and_a_closed_folder_goes() {
         .unwrap()
         .trim()
         .to_owned();
-    eventually("the folder is gone", Duration::from_secs(2), || !fs::exists(&place).unwrap());
+    wait_until("the folder is gone", || !fs::exists(&place).unwrap());
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// Does it if it can be done; nobody minds if not.
+/// Does it if it can be done.
 fn apply(root: &Path, edit: &Edit) {
     let _ = match edit {
         Edit::Write(name, text) => fs::write(root.join(name), [*text]),

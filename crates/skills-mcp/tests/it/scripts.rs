@@ -10,11 +10,11 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::{Client, Home, PROMPT_TIMEOUT, TEST_TIMEOUT};
+use skills_testkit::{Client, Home, PROMPT_TIMEOUT, TEST_TIMEOUT, wait_until};
 
 use crate::{
     support::{after, run as finished},
-    workshop::{MARK, WORST, Workshop, eventually, mark, marked, refused, run},
+    workshop::{MARK, WORST, Workshop, mark, marked, refused, run},
 };
 
 fn plain(text: &str) -> Workshop {
@@ -204,7 +204,7 @@ fn script_2_every_rung_has_its_own_refusal_and_they_come_in_order() {
     }
     let off = plain("x").set("scripts.enabled=false");
     let message =
-        refused(&mut off.client(), &json!({"skill_path": "nobody", "file": "../x", "args": {}}));
+        refused(&mut off.client(), &json!({"skill_path": "unknown", "file": "../x", "args": {}}));
     assert!(
         message.starts_with(
             "Scripts are disabled on this server (scripts.enabled was set to false by --set)"
@@ -335,9 +335,7 @@ fn started_at_home_a_script_works_in_a_private_folder_and_the_answer_says_so() {
         "{places:?}"
     );
     assert!(!shop.home.path().join("made").exists());
-    eventually("the private folder is gone", Duration::from_secs(2), || {
-        !fs::exists(places[0]).unwrap()
-    });
+    wait_until("the private folder is gone", || !fs::exists(places[0]).unwrap());
 }
 
 // SCRIPT-10
@@ -376,7 +374,7 @@ fn one_run_more_than_may_run_is_told_that_the_server_is_busy() {
     let mut client = shop.client();
     let call = json!({"name": "run_script", "arguments": request("scripts/x.sh", &json!({}))});
     let first = client.ask("tools/call", call);
-    eventually("it runs", Duration::from_secs(20), || started.exists());
+    wait_until("it runs", || started.exists());
     let message = refused(&mut client, &request("scripts/x.sh", &json!({})));
     assert!(message.contains("this server is busy: 1 scripts may run at once (scripts.max_concurrent), and do. Try again when one has ended."), "{message}");
     fs::write(shop.project().join("go"), "").unwrap();
@@ -390,14 +388,14 @@ fn x13_of_two_hundred_at_once_some_run_and_the_rest_hear_busy_and_nothing_leaks(
     let shop = plain("sleep 0.3\n");
     let mut client = shop.client();
     run(&mut client, "scripts/x.sh", &json!({}));
-    // Nobody but root may look into the server; everybody else takes the answers for it.
+    // Only root may look into the server; for other users the answers are the test.
     let open = |client: &Client| {
         fs::read_dir(format!("/proc/{}/fd", client.pid())).map_or(0, Iterator::count)
     };
     let before = open(&client);
     let call = json!({"name": "run_script", "arguments": request("scripts/x.sh", &json!({}))});
     let asked: Vec<u64> = (0..200).map(|_| client.ask("tools/call", call.clone())).collect();
-    // Somebody else is served meanwhile.
+    // Another call is answered meanwhile.
     let started = Instant::now();
     client.call("get_skill", &json!({"skill_path": "tool"}));
     assert!(started.elapsed() < PROMPT_TIMEOUT, "{:?}", started.elapsed());
@@ -412,9 +410,7 @@ fn x13_of_two_hundred_at_once_some_run_and_the_rest_hear_busy_and_nothing_leaks(
         .filter(|text| text.contains("this server is busy: 4 scripts may run at once"))
         .count();
     assert!(ran >= 4 && ran + busy == 200, "{ran} ran, {busy} heard busy");
-    eventually("all descriptors are closed", Duration::from_secs(3), || {
-        open(&client) <= before + 2
-    });
+    wait_until("all descriptors are closed", || open(&client) <= before + 2);
 }
 
 // SCRIPT-9
@@ -446,7 +442,7 @@ fn x08_output_is_capped_exactly_and_marked_and_memory_stays_flat() {
 
 // SCRIPT-11
 #[test]
-fn x06_the_worst_script_is_answered_in_time_and_leaves_nobody() {
+fn x06_the_worst_script_is_answered_in_time_and_leaves_no_process() {
     let shop =
         Workshop::new().script("scripts/worst.sh", MARK, WORST).set("scripts.timeout_seconds=1");
     let shop = worst(shop.set("scripts.grace_seconds=1"), 1);
@@ -482,7 +478,7 @@ fn worst(shop: Workshop, rounds: usize) -> Workshop {
 }
 
 #[test]
-fn x06_a_supervisor_that_cannot_open_a_file_any_more_leaves_nobody_all_the_same() {
+fn x06_a_supervisor_that_cannot_open_a_file_any_more_leaves_no_process_all_the_same() {
     // Without the sandbox, which would not let it happen.
     let shop = Workshop::new()
         .script(
@@ -536,26 +532,26 @@ fn a_cancelled_request_ends_the_whole_tree_and_the_trail_says_so() {
     let mark = mark();
     let arguments = request("scripts/worst.sh", &json!({"mark": mark}));
     let id = client.ask("tools/call", json!({"name": "run_script", "arguments": arguments}));
-    eventually("it runs", Duration::from_secs(5), || marked(&mark).len() >= 4);
+    wait_until("it runs", || marked(&mark).len() >= 4);
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
-    eventually("nobody is left", Duration::from_secs(2), || marked(&mark).is_empty());
+    wait_until("no process is left", || marked(&mark).is_empty());
     let (_, _, log) = client.close();
     assert!(log.contains("result=\"cancelled\""), "{log}");
 }
 
 #[test]
-fn a_server_that_is_killed_leaves_nobody_and_its_folder_goes() {
+fn a_server_that_is_killed_leaves_no_process_and_its_folder_goes() {
     let shop = Workshop::new().script("scripts/worst.sh", MARK, WORST);
     let mut client = shop.client();
     let mark = mark();
     let arguments = request("scripts/worst.sh", &json!({"mark": mark}));
     client.ask("tools/call", json!({"name": "run_script", "arguments": arguments}));
-    eventually("it runs", Duration::from_secs(5), || marked(&mark).len() >= 4);
+    wait_until("it runs", || marked(&mark).len() >= 4);
     let place = running_in(&mark);
     let killed = Command::new("kill").args(["-9", &client.pid().to_string()]).status().unwrap();
     assert!(killed.success());
-    eventually("nobody is left", Duration::from_secs(1), || marked(&mark).is_empty());
-    eventually("the folder is gone", Duration::from_secs(1), || !fs::exists(&place).unwrap());
+    wait_until("no process is left", || marked(&mark).is_empty());
+    wait_until("the folder is gone", || !fs::exists(&place).unwrap());
 }
 
 /// The private folder of the run with this mark. A process that is just being started shows no environment yet.
@@ -568,7 +564,7 @@ fn running_in(mark: &str) -> String {
         home.strip_suffix("/home").map(str::to_owned)
     };
     let mut found = None;
-    eventually("one shows where it runs", Duration::from_secs(5), || {
+    wait_until("one shows where it runs", || {
         found = marked(mark).into_iter().find_map(place);
         found.is_some()
     });
@@ -576,13 +572,13 @@ fn running_in(mark: &str) -> String {
 }
 
 #[test]
-fn a_run_whose_supervisor_is_killed_is_called_lost_leaves_nobody_and_the_server_lives() {
+fn a_run_whose_supervisor_is_killed_is_called_lost_leaves_no_process_and_the_server_lives() {
     let shop = Workshop::new().script("scripts/x.sh", MARK, WORST);
     let mut client = shop.client();
     let mark = mark();
     let arguments = request("scripts/x.sh", &json!({"mark": mark}));
     let id = client.ask("tools/call", json!({"name": "run_script", "arguments": arguments}));
-    eventually("it runs", Duration::from_secs(5), || marked(&mark).len() >= 4);
+    wait_until("it runs", || marked(&mark).len() >= 4);
     let supervisor = supervisor(client.pid());
     assert!(Command::new("kill").args(["-9", &supervisor]).status().unwrap().success());
     let answer = client.answer(id).to_string();
@@ -620,10 +616,10 @@ fn a_client_that_leaves_is_not_waited_for_and_its_script_ends() {
     let mark = mark();
     let arguments = request("scripts/worst.sh", &json!({"mark": mark}));
     client.ask("tools/call", json!({"name": "run_script", "arguments": arguments}));
-    eventually("it runs", Duration::from_secs(5), || marked(&mark).len() >= 4);
+    wait_until("it runs", || marked(&mark).len() >= 4);
     let (status, took, _) = client.close();
     assert!(status.success() && took < PROMPT_TIMEOUT, "{status} {took:?}");
-    eventually("nobody is left", Duration::from_secs(1), || marked(&mark).is_empty());
+    wait_until("no process is left", || marked(&mark).is_empty());
 }
 
 #[test]
@@ -642,13 +638,11 @@ fn what_a_killed_machine_left_behind_is_swept_at_the_next_start_and_what_lives_i
     let mark = mark();
     let arguments = request("scripts/worst.sh", &json!({"mark": mark}));
     first.ask("tools/call", json!({"name": "run_script", "arguments": arguments}));
-    eventually("it runs", Duration::from_secs(5), || marked(&mark).len() >= 4);
+    wait_until("it runs", || marked(&mark).len() >= 4);
     let living = running_in(&mark);
     let mut second = start();
     second.call("list_skills", &json!({}));
-    eventually("the dead one is gone", Duration::from_secs(3), || {
-        !temporary.join("skills-mcp-run-dead").exists()
-    });
+    wait_until("the dead one is gone", || !temporary.join("skills-mcp-run-dead").exists());
     assert!(fs::exists(&living).unwrap() && temporary.join("another/x").exists());
 }
 
@@ -773,7 +767,7 @@ fn x03_only_declared_files_run_and_what_runs_is_what_was_read() {
     // Changed while it runs: the copy it runs from is not.
     let call = json!({"name": "run_script", "arguments": request("scripts/x.sh", &json!({}))});
     let id = client.ask("tools/call", call);
-    eventually("it runs", Duration::from_secs(5), || shop.project().join("begun").exists());
+    wait_until("it runs", || shop.project().join("begun").exists());
     shop.home.write("skills/tool/scripts/x.sh", "echo another\n");
     fs::write(shop.project().join("go"), "").unwrap();
     let answer = client.answer(id).to_string();
@@ -1023,7 +1017,7 @@ fn every_run_and_every_refusal_leaves_a_line_and_an_event() {
     let mut client = Client::legacy(shop.command(&["--log", "debug"]), "2025-11-25");
     run(&mut client, "scripts/x.sh", &json!({"key": "4"}));
     refused(&mut client, &request("scripts/none.sh", &json!({"key": "5", "o\u{1b}": "6"})));
-    refused(&mut client, &json!({"skill_path": "nobody", "file": "x", "args": {}}));
+    refused(&mut client, &json!({"skill_path": "unknown", "file": "x", "args": {}}));
     client.refused("run_script", &request("scripts/x.sh", &json!({"key": 4})));
     let (_, _, log) = client.close();
     let lines: Vec<&str> =
@@ -1066,7 +1060,7 @@ fn every_run_and_every_refusal_leaves_a_line_and_an_event() {
         data[1],
         json!({"skill_path": "tool", "file": "scripts/none.sh", "execution_mode": "server", "success": false, "exit_code": null, "duration_ms": 0, "args_provided": ["key", "o\\u{1b}"]})
     );
-    assert_eq!(data[2]["skill_path"], "nobody");
+    assert_eq!(data[2]["skill_path"], "unknown");
 }
 
 // SCRIPT-13
@@ -1092,7 +1086,7 @@ fn no_secret_reaches_a_script_a_log_an_event_or_an_answer() {
     let mut client = Client::legacy(command, "2025-11-25");
     let mut seen = Vec::new();
     let id = client.ask("tools/call", json!({"name": "run_script", "arguments": request("scripts/x.sh", &json!({"secret": "canary-argument"}))}));
-    // While it runs, nobody's argument vector tells what it was given.
+    // While it runs, no process has what it was given among its arguments.
     for _ in 0..20 {
         seen.extend(marked("canary-"));
         std::thread::sleep(Duration::from_millis(2));

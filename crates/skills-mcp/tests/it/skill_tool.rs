@@ -1,5 +1,5 @@
 //! The `skill` tool over the agents' directories: what is found where, what real files look like, and what the tool says of
-//! itself and of a name that nobody has.
+//! itself and of a name that no skill has.
 
 use std::{
     fs,
@@ -170,7 +170,7 @@ fn fresh_3_a_new_skill_appears_and_a_deleted_one_goes_after_the_interval() {
     assert!(!listed_names(&description(&mut client, "skill")).contains(&"fresh"));
     let (_, out, _) = run(&mut agents(&home, &["config", "--json"]));
     let shown: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(shown["settings"]["refresh.scan_seconds"]["value"], 30, "unless somebody says so");
+    assert_eq!(shown["settings"]["refresh.scan_seconds"]["value"], 30, "the default");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn counted_one_by_one_of(lines: &[String], period: Period, client: Option<&str>)
     recount::evidence(&each, period, client)
 }
 
-/// What somebody does to a history.
+/// What happens to a history.
 #[derive(Debug, Clone)]
 enum Step {
     /// So many new events.
@@ -57,7 +57,7 @@ enum Step {
     Junk(&'static str),
     /// The file becomes `.1`.
     Rotate,
-    /// Somebody asks.
+    /// A report is asked for.
     Ask(i64),
 }
 
@@ -154,7 +154,7 @@ fn a_large_history_is_read_by_all_threads_and_nothing_is_lost_between_them() {
     assert!(story.recent.iter().all(|recorded| recorded.event.skill() == Some(&skill)));
     assert!(story.recent.is_sorted_by(|newer, older| newer.timestamp >= older.timestamp));
     assert!(!story.days.is_empty());
-    // Nobody tells more than the others would.
+    // A file shows no more events than a database would.
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let story = runtime.block_on(Archive::Lines(archive).story(&skill, DAYS, None, 1_000)).unwrap();
     assert_eq!(story.recent.len(), MAX_SKILL_EVENTS);

@@ -140,7 +140,7 @@ pub(crate) fn install_plugins(home: &Home, plugins: &[(&str, &[(&str, String)])]
     home.write(".claude/settings.json", json!({"enabledPlugins": enabled}).to_string());
 }
 
-/// The same command as somebody for whom the modes of files count: they do not for root.
+/// The same command as a user for whom the modes of files count: they do not for root.
 pub(crate) fn ordinary(home: &Home, command: Command) -> Command {
     if fs::metadata(home.path()).unwrap().uid() != 0 {
         return command;
@@ -156,6 +156,7 @@ pub(crate) fn ordinary(home: &Home, command: Command) -> Command {
     let mut wrapped = home.command("setpriv");
     wrapped.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(binary);
     wrapped.args(command.get_args());
+    wrapped.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     if let Some(folder) = command.get_current_dir() {
         wrapped.current_dir(folder);
     }

@@ -1,6 +1,6 @@
 //! Paths that lead outside, in every spelling, in every place that takes a path (F-01 to F-04).
 //!
-//! Each spelling leads to a file that exists and holds the canary, for whoever joins, decodes or normalises it.
+//! Each spelling leads to a file that exists and holds the canary, for code that joins, decodes or normalises it.
 
 #![expect(
     clippy::indexing_slicing,
@@ -20,7 +20,7 @@ use crate::{
 /// What no answer may ever hold.
 const CANARY: &str = "magpie-7f3a90";
 
-/// What a spelling is to somebody who decodes nothing.
+/// What a spelling is to code that decodes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Not a path inside the root.

@@ -259,7 +259,7 @@ fn a_notification_or_a_response_as_the_first_message_does_not_end_the_server() {
     let strays = [
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}}),
-        json!({"jsonrpc": "2.0", "method": "notifications/nobody/knows", "params": {"x": [1]}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/not/known", "params": {"x": [1]}}),
         json!({"jsonrpc": "2.0", "id": 9, "result": {}}),
         json!({"jsonrpc": "2.0", "id": 9, "error": {"code": -1, "message": "x"}}),
     ];
@@ -288,7 +288,7 @@ fn a_notification_after_discover_does_not_end_the_server() {
 }
 
 #[test]
-fn p06_a_cancellation_of_what_nobody_asked_or_of_what_is_answered_changes_nothing() {
+fn p06_a_cancellation_of_what_was_not_asked_or_of_what_is_answered_changes_nothing() {
     let home = Home::with(ROOT_TREE);
     let mut client = client(&home);
     let id = client.ask("ping", json!({}));
@@ -387,7 +387,7 @@ fn p01_blank_lines_and_what_expects_no_answer_are_passed_over() {
         b"",
         b"   \t ",
         b"\r",
-        br#"{"jsonrpc":"2.0","method":"notifications/nobody/knows","params":{"x":1}}"#,
+        br#"{"jsonrpc":"2.0","method":"notifications/not/known","params":{"x":1}}"#,
         br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":"what"}"#,
         br#"{"jsonrpc":"2.0","id":77,"result":{"x":1}}"#,
         br#"{"jsonrpc":"2.0","id":78,"error":{"code":1,"message":"no"}}"#,
@@ -554,7 +554,7 @@ fn p04_methods_that_are_unknown_are_not_found() {
 }
 
 #[test]
-fn p09_a_cursor_nobody_gave_is_malformed() {
+fn p09_a_cursor_that_the_server_did_not_give_is_malformed() {
     let home = Home::with(ROOT_TREE);
     let legacy = client(&home);
     let modern = Client::modern(server(&home));

@@ -7,12 +7,10 @@ use std::{
     path::PathBuf,
     process::Command,
     sync::atomic::{AtomicUsize, Ordering},
-    thread,
-    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
-use skills_testkit::{Client, Home, TEST_TIMEOUT};
+use skills_testkit::{Client, Home};
 
 use crate::support::ordinary;
 
@@ -23,7 +21,7 @@ pub(crate) struct Workshop {
     flags: Vec<String>,
 }
 
-/// Who nobody is.
+/// The user id of `nobody`.
 const NOBODY: u32 = 65534;
 
 impl Workshop {
@@ -75,7 +73,7 @@ impl Workshop {
         command
     }
 
-    /// The same as somebody who is not root.
+    /// The same as a user that is not root.
     pub(crate) fn ordinary(&self, arguments: &[&str]) -> Command {
         if is_root() {
             // Where the server records that scripts may change the project.
@@ -103,7 +101,7 @@ pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// Gives a file to nobody, where these tests may; and opens it to them alone.
+/// Gives a file to the user `nobody`, where these tests may; and opens it to them alone.
 pub(crate) fn given_to_nobody(path: &std::path::Path) {
     if is_root() {
         chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
@@ -143,16 +141,6 @@ pub(crate) fn marked(mark: &str) -> Vec<String> {
         }
     }
     found
-}
-
-/// Waits until something is true; fails where it does not come true in time. On a busy machine nothing is too late before
-/// the limit of all tests.
-pub(crate) fn eventually(what: &str, within: Duration, mut holds: impl FnMut() -> bool) {
-    let (started, within) = (Instant::now(), within.max(TEST_TIMEOUT));
-    while !holds() {
-        assert!(started.elapsed() < within, "not within {within:?}: {what}");
-        thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// Ignores every polite request, forks twice, leaves its session, holds its pipes; tells when it has done so.

@@ -1,7 +1,7 @@
 //! A PostgreSQL of a test's own: a cluster in a temporary folder, reached by a socket in there, gone with the test. Only where
 //! a test needs it, it listens on a port of loopback too.
 //!
-//! `initdb` refuses root, so root hands the folder to somebody else first. What was started is stopped by its number, also
+//! `initdb` refuses root, so root gives the folder to another user first. What was started is stopped by its number, also
 //! when a test fails.
 
 use std::{
@@ -65,7 +65,7 @@ impl Cluster {
         self.folder.path().to_str().unwrap().to_owned()
     }
 
-    /// Starts the server on a port of loopback. Somebody else may be faster to take one that was free; then there is
+    /// Starts the server on a port of loopback. Another program may be faster to take one that was free; then there is
     /// another.
     fn up_on_a_port(&mut self) {
         for _ in 0..10 {
@@ -134,7 +134,7 @@ impl Cluster {
         }
     }
 
-    /// Stops the server, whoever is connected.
+    /// Stops the server, with clients connected too.
     pub(crate) fn down(&mut self) {
         let Some(mut server) = self.server.take() else { return };
         // Through setpriv it is still the same process; SIGINT is its fast shutdown.
@@ -153,7 +153,7 @@ impl Cluster {
         self.folder.path().join("data")
     }
 
-    /// A program of PostgreSQL, as somebody it accepts.
+    /// A program of PostgreSQL, as a user it accepts.
     fn command(&self, name: &str) -> Command {
         let program = programs().join(name);
         if !is_root() {

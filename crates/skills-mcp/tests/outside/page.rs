@@ -1,5 +1,5 @@
 //! The page in a real Chromium: read, looked at and walked through by keyboard, with what people write and with what
-//! nobody should.
+//! no author should.
 //!
 //! Wants `node`, `npm` and `/usr/bin/chromium`; what it fetches goes into the build's own folder.
 
@@ -19,7 +19,7 @@ use crate::tools::NODE;
 
 const DAY: u64 = 86_400_000;
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
-/// What somebody could call a skill, ask for, or say of one.
+/// Hostile names, requests and comments.
 const HOSTILE: &str = "\"'><script>document.title='owned'</script><img src=//evil.example/x onerror=alert(1)>\u{202e}\u{1b}[2J";
 
 fn now() -> u64 {
@@ -34,7 +34,7 @@ fn line(number: u64, kind: &str, at: u64, data: &Value) -> String {
     recorded.to_string()
 }
 
-/// Somebody means harm: in the name of a skill, in requests, comments, files and clients.
+/// Hostile text in the name of a skill, in requests, comments, files and clients.
 fn hostile(now: u64) -> Vec<String> {
     (0..40)
         .flat_map(|number| {
@@ -127,7 +127,7 @@ fn people_see_the_page_on_every_screen_by_day_and_by_night_and_by_keyboard() {
 }
 
 #[test]
-fn what_nobody_should_write_is_only_text() {
+fn hostile_text_is_only_text() {
     let seen = looked_at("hostile", &hostile(now()), "few", &[HOSTILE, "hostile"]);
     assert_eq!(seen["complaints"], json!([]));
     assert!(seen["numbers"].as_u64() > Some(50), "{seen}");

@@ -238,7 +238,7 @@ fn a_database_that_goes_away_and_comes_back_loses_nothing_that_was_acknowledged(
     let post = |part: &[Value]| collector.post("/v1/events", &batch(part));
     assert_eq!(post(&events[..100]).status, 200);
     assert_eq!(collector.get("/healthz").status, 200);
-    // Back before anybody asks: nobody notices.
+    // Back before the next request: no request fails.
     cluster.down();
     cluster.up();
     assert_eq!(collector.get("/healthz").status, 200);
@@ -283,7 +283,7 @@ fn whether_it_is_well_is_known_at_once_whatever_a_report_or_the_database_does() 
         held("counts");
         let report = scope.spawn(|| collector.get("/v1/stats").status);
         thread::sleep(Duration::from_millis(300));
-        assert_eq!(health(), 200, "a report that waits is in nobody's way");
+        assert_eq!(health(), 200, "a report that waits holds up no other request");
         held("meta");
         assert_eq!(health(), 503);
         runtime.block_on(client.batch_execute("ROLLBACK")).unwrap();
@@ -292,7 +292,7 @@ fn whether_it_is_well_is_known_at_once_whatever_a_report_or_the_database_does() 
     assert_eq!(health(), 200);
 }
 
-/// A certificate for loopback that nobody has signed but itself, and its key, where the server finds them.
+/// A self-signed certificate for loopback, and its key, where the server finds them.
 fn certify(cluster: &Cluster) {
     let (certificate, key) = (
         cluster.folder.path().join("data/server.crt"),
@@ -308,7 +308,7 @@ fn certify(cluster: &Cluster) {
         .output()
         .unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    // Whoever the folder belongs to is who the server runs as.
+    // The server runs as the owner of the folder.
     let owner = std::fs::metadata(cluster.folder.path().join("data")).unwrap();
     std::os::unix::fs::chown(&key, Some(owner.uid()), Some(owner.gid())).unwrap();
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_comes_twice_is_one_event_of_whoever_brought_it_first() {
+    fn an_event_id_that_comes_twice_is_one_event_of_its_first_sender() {
         let batch = |ids: &[u128]| {
             let events = ids.iter().map(|id| event(*id, "2026-02-18T00:00:00Z")).collect();
             IncomingBatch::of(events, NOW, Keep::default())

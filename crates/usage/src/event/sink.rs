@@ -182,18 +182,18 @@ mod tests {
     }
 
     /// What a listener receives of one event of this call.
-    fn heard(context: CallContext, told: impl Into<VersionedEvent>) -> RecordedEvent {
+    fn heard(context: CallContext, event: impl Into<VersionedEvent>) -> RecordedEvent {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let listener = Arc::clone(&heard);
         let sink = Sink::new("dev-ada", "1.2.3", move |event| listener.lock().unwrap().push(event));
-        sink.for_call(|| context).record(|| told);
+        sink.for_call(|| context).record(|| event);
         let mut heard = heard.lock().unwrap();
         assert_eq!(heard.len(), 1);
         heard.remove(0)
     }
 
     #[test]
-    fn where_nobody_listens_nothing_is_made() {
+    fn without_a_listener_no_event_is_made() {
         let silent = Sink::silent().for_call(|| panic!("no listener asked for the call"));
         silent.record(|| -> Event { panic!("no listener asked for the event") });
         silent.clone().record(|| -> VersionedEvent { panic!("no listener asked for the event") });
@@ -209,8 +209,8 @@ mod tests {
             digest: Some("sha256:ab".to_owned()),
             commit: Some("c0ffee".to_owned()),
         };
-        let told = Event::SkillFeedback(SkillFeedback::default()).about(version);
-        let heard = heard(context, told);
+        let event = Event::SkillFeedback(SkillFeedback::default()).about(version);
+        let heard = heard(context, event);
         assert_eq!(
             [heard.tool.as_deref(), heard.client_name.as_deref(), heard.client_version.as_deref()],
             [Some("get_skill"), Some("codex"), Some("2.1")]

@@ -22,7 +22,7 @@ pub struct JournalWriter {
     /// What was written and may still be in memory only.
     unsettled: BTreeSet<PathBuf>,
     /// What was lost, and is in no file yet.
-    untold: Losses,
+    unrecorded: Losses,
     /// What was lost since the disk last worked.
     episode: Losses,
     /// Of which of these it was said that they are lost.
@@ -56,7 +56,7 @@ impl JournalWriter {
             home: home.map(Path::to_owned),
             folder: home.map(JournalFolder::new),
             unsettled: BTreeSet::new(),
-            untold: Losses::default(),
+            unrecorded: Losses::default(),
             episode: Losses::default(),
             said: (false, false),
             doubted: false,
@@ -115,7 +115,7 @@ impl JournalWriter {
         match folder.trim() {
             Ok(Trimmed { events: 0, guessed: 0 }) => {}
             Ok(Trimmed { events, guessed }) => {
-                self.untold.dropped += events + guessed;
+                self.unrecorded.dropped += events + guessed;
                 tracing::warn!(
                     dropped = events + guessed,
                     guessed,
@@ -166,7 +166,7 @@ impl JournalWriter {
     }
 
     fn lost(&mut self, dropped: usize, unkept: usize) {
-        for losses in [&mut self.episode, &mut self.untold] {
+        for losses in [&mut self.episode, &mut self.unrecorded] {
             losses.dropped += u64::try_from(dropped).unwrap_or(u64::MAX);
             losses.unkept += u64::try_from(unkept).unwrap_or(u64::MAX);
         }
@@ -174,12 +174,12 @@ impl JournalWriter {
 
     /// Counts events that were dropped before they came here.
     pub(crate) fn count_dropped(&mut self, events: u64) {
-        self.untold.dropped += events;
+        self.unrecorded.dropped += events;
     }
 
     /// Whether there is anything to [settle](Self::settle).
     pub(crate) fn is_unsettled(&self) -> bool {
-        self.untold != Losses::default() || !self.unsettled.is_empty()
+        self.unrecorded != Losses::default() || !self.unsettled.is_empty()
     }
 
     /// Makes what was written survive a power cut, and writes down what was lost. Done once a second.
@@ -191,20 +191,20 @@ impl JournalWriter {
                 tracing::warn!(path = %path.display(), "analytics: a power cut may cost events: {error}");
             }
         }
-        let Losses { dropped, unkept } = self.untold;
+        let Losses { dropped, unkept } = self.unrecorded;
         let (Some(folder), true) = (&self.folder, dropped + unkept > 0) else { return };
-        let told = SenderState::change(folder, |state| {
+        let recorded = SenderState::change(folder, |state| {
             state.dropped += dropped;
             state.unkept += unkept;
         });
-        if told.is_ok() {
-            self.untold = Losses::default();
+        if recorded.is_ok() {
+            self.unrecorded = Losses::default();
         }
     }
 
     /// What was lost and is in no file.
-    pub(crate) fn untold(&self) -> Losses {
-        self.untold
+    pub(crate) fn unrecorded(&self) -> Losses {
+        self.unrecorded
     }
 }
 
@@ -277,11 +277,11 @@ mod tests {
             let segments = folder.segments().unwrap();
             let left: u64 = segments.iter().map(|segment| events(&segment.path)).sum();
             let left = left + events(&folder.buffer());
-            assert_eq!(left + writer.untold().dropped, number, "each is there or counted");
+            assert_eq!(left + writer.unrecorded().dropped, number, "each is there or counted");
         }
-        assert!(writer.untold().dropped > 100);
+        assert!(writer.unrecorded().dropped > 100);
         writer.settle();
-        assert_eq!(writer.untold(), Losses::default());
+        assert_eq!(writer.unrecorded(), Losses::default());
         let left: u64 =
             folder.segments().unwrap().iter().map(|segment| events(&segment.path)).sum();
         assert_eq!(SenderState::read(&folder).dropped + left + events(&folder.buffer()), 200);
@@ -344,19 +344,19 @@ mod tests {
         let both = settings(Some("http://127.0.0.1:9/x"));
         let elsewhere = Analytics { file: "notes.txt".to_owned(), ..both.clone() };
         assert!(!writer.write(&[feedback("x"), feedback("y")], &elsewhere));
-        assert_eq!(writer.untold(), Losses { dropped: 0, unkept: 2 });
+        assert_eq!(writer.unrecorded(), Losses { dropped: 0, unkept: 2 });
         assert_eq!(events(&folder.buffer()), 2);
         writer.settle();
         // Where it can only be kept, it is lost; where it should be sent and is kept, it is lost to the endpoint.
         let nowhere = Analytics { endpoint: None, ..elsewhere };
         assert!(!writer.write(&[feedback("x")], &nowhere));
-        assert_eq!(writer.untold(), Losses { dropped: 1, unkept: 0 });
+        assert_eq!(writer.unrecorded(), Losses { dropped: 1, unkept: 0 });
         let mut writer = JournalWriter::new(Some(home.path())).limited(SMALL);
         disk::remove(&folder.buffer()).unwrap();
         // What stands in the buffer's place is a folder.
         drop(disk::lock(&folder.buffer().join("x")).unwrap());
         assert!(!writer.write(&[feedback("x")], &both));
-        assert_eq!(writer.untold(), Losses { dropped: 1, unkept: 0 });
+        assert_eq!(writer.unrecorded(), Losses { dropped: 1, unkept: 0 });
         writer.settle();
         let SenderState { dropped, unkept, .. } = SenderState::read(&folder);
         assert_eq!((dropped, unkept), (1, 2));

@@ -169,14 +169,14 @@ fn broken(report: &UsageReport) -> Vec<Advice> {
     health.findings.iter().filter(error).map(advice).collect()
 }
 
-/// Skills that are never used, where there was enough use to tell.
+/// Skills that are never used, where there was enough use to know.
 fn unused(report: &UsageReport, never: &[Unused]) -> Option<WeighedAdvice> {
     let skills = report.health.as_ref().map_or(0, |health| health.skills);
     // What one client does not use, others may.
-    let told = report.client.is_none()
+    let is_enough = report.client.is_none()
         && report.period.days >= MIN_UNUSED_DAYS
         && report.totals.served >= skills.max(1) * MIN_OBSERVATIONS;
-    let first = never.first().filter(|_| told)?;
+    let first = never.first().filter(|_| is_enough)?;
     let (count, days) = (never.len(), report.period.days);
     let names: Vec<&str> =
         never.iter().take(MAX_NAMED).map(|unused| unused.skill.as_str()).collect();

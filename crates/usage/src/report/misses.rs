@@ -56,7 +56,7 @@ pub(super) fn of(
     let mut groups: Vec<Misses> = missed
         .groups()
         .iter()
-        .map(|(key, members)| missed.told(*key, members, catalog, words))
+        .map(|(key, members)| missed.shown(*key, members, catalog, words))
         .collect();
     // Stable: the newest of what is as large comes first.
     groups.sort_by_key(|group| Reverse(group.requests));
@@ -186,7 +186,7 @@ impl<'a> MissedRequests<'a> {
     }
 
     /// A group as it is shown.
-    fn told(
+    fn shown(
         &self,
         key: WordTerm,
         members: &[usize],

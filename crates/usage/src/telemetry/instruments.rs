@@ -69,27 +69,29 @@ impl Instruments {
         self.sessions.record(seconds, labels);
     }
 
-    /// Counts what happened, and says what of it belongs to the request's span.
-    pub(super) fn heard(&self, recorded: &RecordedEvent) -> Vec<KeyValue> {
-        let mut told = recorded.event.skill().map(|skill| self.place(skill)).unwrap_or_default();
+    /// Counts an event; returns the attributes that it adds to the request's span.
+    pub(super) fn record(&self, recorded: &RecordedEvent) -> Vec<KeyValue> {
+        let mut attributes =
+            recorded.event.skill().map(|skill| self.place(skill)).unwrap_or_default();
         match &recorded.event {
             Event::SkillServed(served) => {
-                self.served.add(1, &told);
-                told.extend(served.score.map(|score| KeyValue::new("skills.match.score", score)));
-                told.push(KeyValue::new("skills.match.ambiguous", served.was_ambiguous));
+                self.served.add(1, &attributes);
+                attributes
+                    .extend(served.score.map(|score| KeyValue::new("skills.match.score", score)));
+                attributes.push(KeyValue::new("skills.match.ambiguous", served.was_ambiguous));
                 let tokens = i64::try_from(served.content_length_tokens).unwrap_or(i64::MAX);
-                told.push(KeyValue::new("skills.tokens", tokens));
+                attributes.push(KeyValue::new("skills.tokens", tokens));
             }
             Event::NoMatch(_) => self.no_match.add(1, &[]),
-            Event::Ambiguous(_) => told.push(KeyValue::new("skills.match.ambiguous", true)),
+            Event::Ambiguous(_) => attributes.push(KeyValue::new("skills.match.ambiguous", true)),
             Event::SkillFeedback(feedback) => {
-                let mut labels = told.clone();
+                let mut labels = attributes.clone();
                 labels.push(KeyValue::new("skills.useful", feedback.useful));
                 self.feedback.add(1, &labels);
             }
             // Where there is no exit code it was refused, and nothing ran.
             Event::ScriptExecuted(script) if script.exit_code.is_some() => {
-                let mut labels = told.clone();
+                let mut labels = attributes.clone();
                 labels.push(KeyValue::new("skills.success", script.success));
                 self.scripts.add(1, &labels);
             }
@@ -99,8 +101,8 @@ impl Instruments {
             | Event::Refresh(_) => {}
         }
         let commit = recorded.skill_commit.clone();
-        told.extend(commit.map(|commit| KeyValue::new("skills.commit", commit)));
-        told
+        attributes.extend(commit.map(|commit| KeyValue::new("skills.commit", commit)));
+        attributes
     }
 
     /// A skill as the catalog has it. An event may name one that there is not.
@@ -112,10 +114,10 @@ impl Instruments {
         else {
             return vec![KeyValue::new("skills.path", OTHER_LABEL)];
         };
-        let mut told = vec![KeyValue::new("skills.path", Arc::clone(&skill.identity))];
+        let mut attributes = vec![KeyValue::new("skills.path", Arc::clone(&skill.identity))];
         let source = catalog.sources().get(skill.source);
-        told.extend(source.map(|at| KeyValue::new("skills.source", Arc::clone(&at.name))));
-        told
+        attributes.extend(source.map(|at| KeyValue::new("skills.source", Arc::clone(&at.name))));
+        attributes
     }
 }
 

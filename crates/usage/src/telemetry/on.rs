@@ -158,11 +158,11 @@ impl Telemetry {
 
 impl Exporting {
     fn heard(&self, recorded: &RecordedEvent) {
-        let told = self.instruments.heard(recorded);
+        let attributes = self.instruments.record(recorded);
         // An event without a request is counted and no more.
         let _ = SPAN_NOTES.try_with(|noted| {
             let mut noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
-            for one in told {
+            for one in attributes {
                 noted.retain(|before| before.key != one.key);
                 noted.push(one);
             }

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_accepts_and_says_nothing_is_not_waited_for() {
+    fn a_server_that_accepts_and_never_answers_is_not_waited_for() {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = silent.local_addr().unwrap().port();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -134,7 +134,7 @@ fn skills_are_counted_scored_and_rated_and_the_unused_named() {
 }
 
 #[test]
-fn files_and_scripts_are_counted_for_whoever_declares_them() {
+fn files_and_scripts_are_counted_for_the_skill_that_declares_them() {
     let mut events = times(
         4,
         "asset_served",

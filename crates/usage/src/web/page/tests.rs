@@ -111,7 +111,7 @@ fn pages_of(scope: &PageScope, report: Value, events: &[Value], name: &str) -> V
     ];
     let story = Story { days, recent: Vec::new() };
     let evidence = Evidence { recent, ..Evidence::default() };
-    let told = SkillPageData {
+    let page = SkillPageData {
         name,
         scope,
         report: &report,
@@ -120,7 +120,7 @@ fn pages_of(scope: &PageScope, report: Value, events: &[Value], name: &str) -> V
         catalog: None,
         frame: FRAME,
     };
-    let mut pages = vec![overview(&report, scope, FRAME).unwrap(), skill(&told).unwrap()];
+    let mut pages = vec![overview(&report, scope, FRAME).unwrap(), skill(&page).unwrap()];
     for list in [
         "advice", "skills", "never", "misses", "patterns", "assets", "scripts", "clients",
         "servers", "health",

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_goes_only_where_nobody_can_read_along() {
+    fn a_token_goes_only_over_tls_or_loopback() {
         for private in [
             "https://stats.example.org",
             "http://127.0.0.1:8787",

@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_no_events_is_told_how_to_get_some() {
+    fn a_report_without_events_says_how_to_get_some() {
         let mut settings = crate::config::Settings::default().analytics;
         let report = UsageReport::default();
         let said = nothing(&report, "/h/a.jsonl", Some(&settings));
