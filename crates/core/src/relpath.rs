@@ -111,7 +111,7 @@ impl RelPath {
             "" | "." => return Err(RelPathError::EmptySegment),
             ".." => return Err(RelPathError::Parent),
             _ if name.contains('/') => return Err(RelPathError::Absolute),
-            _ if name.chars().any(char::is_control) => return Err(RelPathError::Control),
+            _ if name.chars().any(ends_line) => return Err(RelPathError::Control),
             _ => {}
         }
         Ok(self.push(name))
@@ -165,6 +165,11 @@ impl RelPath {
     pub fn folder(&self) -> Self {
         self.0.rsplit_once('/').map_or_else(Self::root, |(folder, _)| Self(Arc::from(folder)))
     }
+}
+
+/// Whether a character ends a line, or has another effect where it is printed.
+fn ends_line(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 /// `C:` at the start, with or without a slash behind it.

@@ -134,7 +134,7 @@ impl Catalog {
         self.sources.get(skill.source).is_some_and(|source| source.origin == Origin::Named)
     }
 
-    fn is_plugin(&self, skill: &Skill) -> bool {
+    pub(super) fn is_plugin(&self, skill: &Skill) -> bool {
         let origin = self.sources.get(skill.source).map(|source| &source.origin);
         matches!(origin, Some(Origin::Plugin(_)))
     }

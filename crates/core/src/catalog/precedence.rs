@@ -55,7 +55,11 @@ impl Catalog {
             return (Arc::clone(identity), Arc::clone(identity), served);
         };
         let qualified: Arc<str> = self.qualified(skill).into();
-        let message = format!("a source named earlier has `{}` too", skill.path);
+        let message = if self.named_by_path(skill).is_some() {
+            format!("`{}` names a skill of a plugin or of another source", skill.path)
+        } else {
+            format!("a source named earlier has `{}` too", skill.path)
+        };
         let finding = Finding::whole(Code::PathShadowed, message)
             .hint(format!("this one loads as `{qualified}`"));
         let name_status = NameStatus { winner: Some(winner), finding: Some(finding), ..served };
@@ -127,8 +131,11 @@ impl Catalog {
     }
 
     /// The first skill before this one that has its path, as a path or as a folder. Labels are looked up later and
-    /// never take a path from another skill.
+    /// never take a path from another skill, but for one with a colon.
     fn path_holder(&self, skill: &Skill, holders: &mut NameHolders) -> Option<SkillId> {
+        if let Some(named) = self.named_by_path(skill) {
+            return Some(named);
+        }
         let path = skill.path.as_str();
         let mut first: Option<(&Arc<Skill>, SkillId)> = None;
         for other in self.sharing(&folded(path)) {
@@ -138,6 +145,22 @@ impl Catalog {
             }
         }
         first.map(|(_, served)| served)
+    }
+
+    /// The skill of a plugin or of another source, wherever that stands, whose whole name is this skill's path. Both names have a
+    /// colon, and content must not take them by a file of that name.
+    fn named_by_path(&self, skill: &Skill) -> Option<SkillId> {
+        let path = skill.path.as_str();
+        if !path.contains(':') {
+            return None;
+        }
+        let path = folded(path);
+        let is_named = |other: &&Arc<Skill>| {
+            let is_plugins = self.is_plugin(other) && folded(&other.wanted) == path;
+            is_plugins || (other.source != skill.source && folded(&self.qualified(other)) == path)
+        };
+        let named = self.sharing(&path).filter(is_named);
+        named.min_by(|a, b| a.place().cmp(&b.place())).map(|other| other.id)
     }
 
     /// What is served at a path because of this skill: itself, or what it is a copy of.

@@ -53,6 +53,33 @@ fn e07_no_bundle_outside_plugins_has_a_colon_in_its_name() {
 }
 
 #[test]
+fn e07_no_path_outside_plugins_is_the_name_of_a_plugins_skill_or_of_one_in_another_source() {
+    let acme =
+        scan_from("acme", plugin("acme"), &vec![bundle("deploy/SKILL.md", "deploy", "real")]);
+    let tree = |file: &str| {
+        (file.to_owned(), "---\nkeywords: [k]\ndescription: d\n---\nforged".to_owned())
+    };
+    let files = vec![
+        tree("acme:deploy.md"),
+        tree("team:ui.md"),
+        bundle("team:api/SKILL.md", "api", "forged"),
+    ];
+    let forged = scan_from("first", Origin::Named, &files);
+    let real =
+        |file: &str| (file.to_owned(), "---\nkeywords: [k]\ndescription: d\n---\nreal".to_owned());
+    let team = scan_from("team", Origin::Named, &vec![real("ui.md"), real("api.md")]);
+    let catalog = catalog_from_sources([forged, team, acme]);
+    for name in ["acme:deploy", "team:ui", "team:api", "Team:UI"] {
+        assert_eq!(body(skill(&catalog, name).document()), "real", "{name}");
+    }
+    for name in ["first:acme:deploy", "first:team:ui", "first:team:api"] {
+        assert_eq!(body(skill(&catalog, name).document()), "forged", "{name}");
+    }
+    let said = diagnostics(&catalog);
+    assert_eq!(said.iter().filter(|said| said.contains("path-shadowed")).count(), 2, "{said:?}");
+}
+
+#[test]
 fn a02_a_catalog_without_its_last_sources_is_as_if_they_had_never_been() {
     let own = || scan_from("user", Origin::User, &vec![bundle("pdf/SKILL.md", "pdf", "own")]);
     let first = || scan_from("p1", plugin("p1"), &vec![bundle("a/SKILL.md", "a", "1")]);
