@@ -1,6 +1,6 @@
 //! `skills.lock`: source, commit and a digest per skill, so that a build takes what was reviewed and nothing else.
 
-#![expect(clippy::disallowed_methods, reason = "the operator names the file that is written")]
+#![expect(clippy::disallowed_methods, reason = "the operator names the file that is read")]
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -16,11 +16,13 @@ use skills_core::{catalog::Skill, digest::hex};
 use super::Failure;
 use crate::{
     config::NamedSources,
+    paths::is_link,
     source::{
         Directory,
         git::{Repository, is_commit},
     },
     store::{Snapshot, Store},
+    whole_file::{NewFileReaders, replace_whole},
 };
 
 /// What it is called.
@@ -79,7 +81,14 @@ impl LockFile {
         let text =
             serde_json::to_string_pretty(self).map_err(|error| Failure::bug(error.to_string()))?;
         let file = folder.join(NAME);
-        fs::write(&file, format!("{text}\n"))
+        // A project may bring a link to a file that is not its own.
+        if is_link(&file) {
+            return Err(Failure::usage(
+                format!("{} is a symbolic link, and is not written through", file.display()),
+                "remove the link, or run the command in another folder",
+            ));
+        }
+        replace_whole(&file, &format!("{text}\n"), NewFileReaders::Usual)
             .map_err(|error| Failure::environment(format!("{}: {error}", file.display())))
     }
 

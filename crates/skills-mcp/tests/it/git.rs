@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::Command,
     time::{Duration, Instant},
@@ -466,6 +467,13 @@ fn a_lock_file_holds_a_build_to_what_was_reviewed() {
     let (code, _, err) = at(&["sync", "--locked"]);
     assert_eq!(code, 1, "{err}");
     assert!(err.contains("ui/auth has another digest"), "{err}");
+    // A project may bring a link in its place.
+    fs::remove_file(home.path().join("skills.lock")).unwrap();
+    home.write("elsewhere", "kept");
+    symlink("elsewhere", home.path().join("skills.lock")).unwrap();
+    let (code, _, err) = at(&["sync", "--lock"]);
+    assert!(code == 2 && err.contains("skills.lock is a symbolic link"), "{code} {err}");
+    assert_eq!(fs::read_to_string(home.path().join("elsewhere")).unwrap(), "kept");
 }
 
 // GIT-8
