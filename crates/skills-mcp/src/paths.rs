@@ -77,10 +77,16 @@ pub(crate) fn link_target(path: &Path) -> Option<PathBuf> {
 const MAX_PROJECT_DEPTH: usize = 64;
 
 /// The folders of a project: from the start directory up to the repository's root; without a repository, the start
-/// directory alone. A folder in which another user can make files is none of them, for they would be served.
-pub(crate) fn project_levels(start: &Path) -> Vec<PathBuf> {
-    let above = start.ancestors().take(MAX_PROJECT_DEPTH);
-    let above: Vec<&Path> = above.take_while(|folder| is_own_folder(folder, start)).collect();
+/// directory alone. A folder in which another user can make files is none of them, for they would be served. Neither is the
+/// home folder above the start directory, though it may be a repository: links of a project may lead anywhere in it.
+pub(crate) fn project_levels(start: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let homes: Vec<PathBuf> =
+        home.into_iter().flat_map(|home| [home.to_path_buf(), real_path_or_same(home)]).collect();
+    let holds_home = |folder: &Path| homes.iter().any(|home| home.starts_with(folder));
+    let is_project =
+        |folder: &&Path| is_own_folder(folder, start) && (*folder == start || !holds_home(folder));
+    let above: Vec<&Path> =
+        start.ancestors().take(MAX_PROJECT_DEPTH).take_while(is_project).collect();
     // A folder, or a file in a worktree or a submodule.
     let root = above.iter().position(|folder| is_taken(&folder.join(".git")));
     above.into_iter().take(root.unwrap_or(0) + 1).map(Path::to_path_buf).collect()
@@ -164,7 +170,7 @@ mod tests {
         home.write("shared/project/below/x", "");
         home.write("shared/.git/HEAD", "");
         let (shared, project) = (home.path().join("shared"), home.path().join("shared/project"));
-        let levels = |start: &str| project_levels(&home.path().join(start));
+        let levels = |start: &str| project_levels(&home.path().join(start), None);
         assert_eq!(levels("shared/project"), [project.clone(), shared.clone()]);
         fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();
         assert_eq!(levels("shared/project"), [project.as_path()], "as /tmp");
@@ -175,6 +181,24 @@ mod tests {
             assert_eq!(levels("shared/project"), [project.as_path()], "another user's");
             chown(&project, Some(65_534), None).unwrap();
             assert_eq!(levels("shared/project"), [project, shared], "all of it another user's");
+        }
+    }
+
+    #[test]
+    fn a_home_folder_that_is_a_repository_is_no_project_around_others() {
+        let home = Home::new();
+        home.write("user/.git/HEAD", "");
+        home.write("user/work/.git/HEAD", "");
+        home.write("user/work/below/x", "");
+        home.write("user/unpacked/x", "");
+        let user = home.path().join("user");
+        let linked = home.path().join("linked");
+        std::os::unix::fs::symlink(&user, &linked).unwrap();
+        for named in [&user, &linked] {
+            let levels = |start: &str| project_levels(&user.join(start), Some(named));
+            assert_eq!(levels("unpacked"), [user.join("unpacked")]);
+            assert_eq!(levels("work/below"), [user.join("work/below"), user.join("work")]);
+            assert_eq!(levels(""), [user.join("")]);
         }
     }
 }

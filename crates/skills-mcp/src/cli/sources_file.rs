@@ -65,7 +65,7 @@ impl ConfigFile {
             let agreed = matches!(found.consent, ProjectConsent::Agreed(_));
             return Self::read(found.path, Some(found.root), agreed);
         }
-        let levels = project_levels(&environment.directory);
+        let levels = project_levels(&environment.directory, environment.home.as_deref());
         let root = levels.last().unwrap_or(&environment.directory);
         let root = real_path_or_same(root);
         Self::read(root.join(PROJECT_FILE), Some(root), true)

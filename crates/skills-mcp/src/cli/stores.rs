@@ -89,7 +89,7 @@ impl Context {
     /// What the operator says of links out of their directory.
     pub(super) fn link_policy(&self, layers: &ConfigLayers) -> Arc<LinkPolicy> {
         let allow = layers.resolve(None).settings.links.allow;
-        Arc::new(LinkPolicy::new(&allow, self.environment.home.as_deref()))
+        Arc::new(LinkPolicy::new(&allow, self.environment.home.as_deref(), layers.trust))
     }
 
     /// What the operator named.

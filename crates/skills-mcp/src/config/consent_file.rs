@@ -48,6 +48,18 @@ struct Records {
     projects: BTreeMap<String, ProjectRecord>,
 }
 
+impl Records {
+    /// What is on record for a source, under the first of its identities that is known.
+    fn of(&self, source: &[String]) -> Option<&ConsentRecord> {
+        source.iter().find_map(|identity| self.sources.get(identity))
+    }
+
+    /// Records the same under every identity of a source.
+    fn set(&mut self, source: &[String], record: &ConsentRecord) {
+        self.sources.extend(source.iter().map(|identity| (identity.clone(), record.clone())));
+    }
+}
+
 /// The operator's agreement to a project's file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ProjectRecord {
@@ -96,8 +108,8 @@ impl ConsentFile {
         file_stamp(self.path.as_deref()?)
     }
 
-    /// The operator's consent to a source.
-    pub fn consent(&self, source: &str) -> Consent {
+    /// The operator's consent to a source of these identities.
+    pub fn consent(&self, source: &[String]) -> Consent {
         match self.recorded(source) {
             Ok(None) => Consent::First,
             Ok(Some(recorded)) => Consent::Known(recorded.pins),
@@ -106,8 +118,8 @@ impl ConsentFile {
     }
 
     /// What is on record for a source, or why the record cannot be read.
-    pub fn recorded(&self, source: &str) -> Result<Option<ConsentRecord>, String> {
-        self.records().map(|records| records.sources.get(source).cloned())
+    pub fn recorded(&self, source: &[String]) -> Result<Option<ConsentRecord>, String> {
+        self.records().map(|records| records.of(source).cloned())
     }
 
     /// What is on record for a project's file, or why the record cannot be read.
@@ -146,16 +158,16 @@ impl ConsentFile {
     /// may have written first.
     pub(super) fn record_first(
         &self,
-        source: &str,
+        source: &[String],
         pins: &PinnedValues,
     ) -> Result<PinnedValues, String> {
         let mut on_record = pins.clone();
         self.change(|records| {
-            if let Some(known) = records.sources.get(source) {
+            if let Some(known) = records.of(source) {
                 on_record = known.pins.clone();
                 return false;
             }
-            records.sources.insert(source.to_owned(), ConsentRecord::now(pins, false));
+            records.set(source, &ConsentRecord::now(pins, false));
             true
         })?;
         Ok(on_record)
@@ -164,24 +176,24 @@ impl ConsentFile {
     /// Records that a source narrowed what it asks for, unless the record has changed since.
     pub(super) fn narrow(
         &self,
-        source: &str,
+        source: &[String],
         before: &PinnedValues,
         now: &PinnedValues,
     ) -> Result<(), String> {
         self.change(|records| {
-            let Some(known) = records.sources.get_mut(source).filter(|known| known.pins == *before)
-            else {
+            let Some(known) = records.of(source).filter(|known| known.pins == *before) else {
                 return false;
             };
-            known.pins = now.clone();
+            let narrowed = ConsentRecord { pins: now.clone(), ..known.clone() };
+            records.set(source, &narrowed);
             true
         })
     }
 
     /// Records the operator's decision.
-    pub fn agree(&self, source: &str, pins: &PinnedValues) -> Result<(), String> {
+    pub fn agree(&self, source: &[String], pins: &PinnedValues) -> Result<(), String> {
         self.change(|records| {
-            records.sources.insert(source.to_owned(), ConsentRecord::now(pins, true));
+            records.set(source, &ConsentRecord::now(pins, true));
             true
         })
     }
@@ -260,28 +272,28 @@ mod tests {
     fn e05_what_is_on_record_is_shared_by_many_and_seen_at_once() {
         let home = tempfile::tempdir().unwrap();
         let [one, other] = [(); 2].map(|()| ConsentFile::new(Some(home.path())));
-        assert_eq!(one.consent("a"), Consent::First);
-        assert_eq!(one.record_first("a", &on()), Ok(on()));
+        assert_eq!(one.consent(&["a".to_owned()]), Consent::First);
+        assert_eq!(one.record_first(&["a".to_owned()], &on()), Ok(on()));
         assert_eq!(
-            other.record_first("a", &PinnedValues::default()),
+            other.record_first(&["a".to_owned()], &PinnedValues::default()),
             Ok(on()),
             "the first one counts"
         );
-        assert_eq!(other.consent("a"), Consent::Known(on()));
-        other.narrow("a", &on(), &PinnedValues::default()).unwrap();
-        assert_eq!(one.consent("a"), Consent::Known(PinnedValues::default()));
-        one.narrow("a", &on(), &on()).unwrap();
+        assert_eq!(other.consent(&["a".to_owned()]), Consent::Known(on()));
+        other.narrow(&["a".to_owned()], &on(), &PinnedValues::default()).unwrap();
+        assert_eq!(one.consent(&["a".to_owned()]), Consent::Known(PinnedValues::default()));
+        one.narrow(&["a".to_owned()], &on(), &on()).unwrap();
         assert_eq!(
-            one.consent("a"),
+            one.consent(&["a".to_owned()]),
             Consent::Known(PinnedValues::default()),
             "it was another by then"
         );
-        one.agree("a", &on()).unwrap();
-        assert!(other.recorded("a").unwrap().is_some_and(|known| known.agreed));
+        one.agree(&["a".to_owned()], &on()).unwrap();
+        assert!(other.recorded(&["a".to_owned()]).unwrap().is_some_and(|known| known.agreed));
         std::thread::scope(|scope| {
             for number in 0..20 {
                 let file = ConsentFile::new(Some(home.path()));
-                scope.spawn(move || file.record_first(&format!("s{number}"), &on()).unwrap());
+                scope.spawn(move || file.record_first(&[format!("s{number}")], &on()).unwrap());
             }
         });
         assert_eq!(one.records().unwrap().sources.len(), 21, "no writer undoes another's");
@@ -291,6 +303,22 @@ mod tests {
             let file = home.path().join(".skills-mcp/trust.json");
             assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         }
+    }
+
+    #[test]
+    fn e05_a_folder_that_content_replaces_by_a_link_stays_the_source_that_is_on_record() {
+        let home = tempfile::tempdir().unwrap();
+        let file = ConsentFile::new(Some(home.path()));
+        let [named, moved, linked] = ["/team/skills", "/team/content", "/alias"].map(str::to_owned);
+        let first = PinnedValues::default();
+        let by_link = [named.clone(), moved.clone()];
+        assert_eq!(file.record_first(&by_link[..1], &first), Ok(first.clone()));
+        assert_eq!(file.consent(&by_link), Consent::Known(first));
+        // The same folder under a name that the operator has not used before.
+        assert_eq!(file.consent(&[linked.clone(), named]), Consent::Known(PinnedValues::default()));
+        assert_eq!(file.consent(&[linked, moved.clone()]), Consent::First);
+        file.agree(&by_link, &on()).unwrap();
+        assert_eq!(file.consent(&[moved]), Consent::Known(on()), "under all its names");
     }
 
     #[test]
@@ -305,12 +333,14 @@ mod tests {
             let home = skills_testkit::Home::new();
             home.write(".skills-mcp/trust.json", text);
             let file = ConsentFile::new(Some(home.path()));
-            let Consent::Unknown(why) = file.consent("a") else { panic!("{text}") };
+            let Consent::Unknown(why) = file.consent(&["a".to_owned()]) else { panic!("{text}") };
             assert!(why.contains("trust.json cannot be read"), "{why}");
-            assert!(file.record_first("a", &on()).unwrap_err().contains("trust.json"));
+            assert!(
+                file.record_first(&["a".to_owned()], &on()).unwrap_err().contains("trust.json")
+            );
             let path = home.path().join(".skills-mcp/trust.json");
             assert_eq!(read_record(&path).unwrap().as_deref(), Some(text));
         }
-        assert!(matches!(ConsentFile::new(None).consent("a"), Consent::Unknown(_)));
+        assert!(matches!(ConsentFile::new(None).consent(&["a".to_owned()]), Consent::Unknown(_)));
     }
 }

@@ -28,8 +28,9 @@ pub struct ContentConfig {
 /// A source that may set something, as it is served now.
 #[derive(Debug)]
 pub struct ServedContent {
-    /// Its key in the record: its URL, or the real path of its folder.
-    pub identity: String,
+    /// Its keys in the record: its URL; or the path of its folder as the operator named it, and its real path, since content
+    /// may put a link to another folder in its place.
+    pub identities: Vec<String>,
     /// Its name among the sources.
     pub source: Arc<str>,
     /// Its `config.yaml`, where there is one.
@@ -39,6 +40,11 @@ pub struct ServedContent {
 }
 
 impl ServedContent {
+    /// What an operator calls it.
+    pub fn identity(&self) -> &str {
+        self.identities.first().map(String::as_str).unwrap_or_default()
+    }
+
     /// A finding in its `config.yaml`.
     fn diagnostic(&self, finding: Finding) -> Diagnostic {
         let file = self.config.as_ref().map(|config| config.file.to_string_lossy());
@@ -347,7 +353,7 @@ impl ResolvedConfig {
                     ),
                     format!(
                         "`skills-mcp trust '{0}'` shows what the source asks for; with `--yes` it agrees to it",
-                        served.identity
+                        served.identity()
                     ),
                 ),
             };

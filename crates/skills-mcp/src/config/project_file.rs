@@ -47,7 +47,7 @@ pub enum ProjectConsent {
 impl ProjectFile {
     /// The nearest one, from the start directory up to the repository's root.
     pub fn find(environment: &Environment) -> Option<Self> {
-        let levels = project_levels(&environment.directory);
+        let levels = project_levels(&environment.directory, environment.home.as_deref());
         let root = real_path_or_same(levels.last()?);
         let found = levels.iter().map(|level| level.join(PROJECT_FILE)).find(|at| is_taken(at))?;
         Self::read(&found, root, &ConsentFile::new(environment.home.as_deref()))

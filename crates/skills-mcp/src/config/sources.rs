@@ -398,11 +398,15 @@ fn expand_home(path: &Path, environment: &Environment) -> PathBuf {
     }
 }
 
-/// Without `.` and `..`: messages name the path. What a `..` leads to only the disk knows, where links are on the way.
+/// Without `.` and `..`: messages name the path. What a `..` leads to only the disk knows, where links are on the way; what
+/// comes after it stays as it was named, since consent is recorded under that name too.
 fn plain(path: &Path) -> PathBuf {
-    let path: PathBuf = path.components().collect();
-    let has_parent = path.components().any(|part| part == Component::ParentDir);
-    if has_parent { real_path_or_same(&path) } else { path }
+    path.components().fold(PathBuf::new(), |above, part| match part {
+        Component::ParentDir => real_path_or_same(&above.join("..")),
+        Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::Normal(_) => {
+            above.join(part)
+        }
+    })
 }
 
 #[cfg(test)]

@@ -100,10 +100,8 @@ pub(super) fn client_folders(
 
 /// The project around a folder: up to the repository's root, else the folder itself.
 pub fn project_root(environment: &Environment) -> PathBuf {
-    let folders = project_levels(&environment.directory).into_iter();
-    let mut below_home =
-        folders.take_while(|folder| Some(&**folder) != environment.home.as_deref());
-    let root = below_home.find(|folder| is_taken(&folder.join(".git")));
+    let folders = project_levels(&environment.directory, environment.home.as_deref());
+    let root = folders.into_iter().find(|folder| is_taken(&folder.join(".git")));
     root.unwrap_or_else(|| environment.directory.clone())
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Not here: the table of clients, reading the directories, plugins.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use skills_core::catalog::Origin;
 
@@ -33,7 +33,7 @@ enum Owner {
 impl KnownClient {
     /// The directories that this client loads, as real paths.
     pub fn directories(&self, environment: &Environment) -> Vec<PathBuf> {
-        let project = ProjectLevels::around(&environment.directory);
+        let project = ProjectLevels::of(environment);
         let project = project
             .levels
             .iter()
@@ -81,7 +81,7 @@ pub fn default_directories(
         .filter_map(|(_, below)| user_path(environment, below))
         .map(|path| real(&path))
         .collect();
-    let project = ProjectLevels::around(&environment.directory);
+    let project = ProjectLevels::of(environment);
     let mut seen: Vec<PathBuf> = Vec::new();
     let mut directories = Vec::new();
     for (owner, below) in DEFAULT_DIRECTORIES {
@@ -105,8 +105,8 @@ struct ProjectLevels {
 }
 
 impl ProjectLevels {
-    fn around(start: &Path) -> Self {
-        Self { levels: project_levels(start) }
+    fn of(environment: &Environment) -> Self {
+        Self { levels: project_levels(&environment.directory, environment.home.as_deref()) }
     }
 
     /// The folder that links of its directories may not leave.
@@ -157,7 +157,7 @@ fn user_path(environment: &Environment, below: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::{os::unix::fs::symlink, path::Path};
 
     use skills_testkit::Home;
 

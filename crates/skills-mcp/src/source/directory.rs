@@ -87,6 +87,9 @@ impl SourceError {
             Self::Missing { .. } => {
                 "create it, or name another one; `skills-mcp demo` shows an example"
             }
+            Self::Closed { error: DiskError::Link(_), .. } => {
+                "name the folder that you mean, without a link in its place"
+            }
             Self::Closed { .. } => "fix its permissions, or name another directory",
         }
     }
@@ -98,7 +101,7 @@ impl Directory {
         let is_limited = trust == Trust::Strict || named.project.is_some();
         let links = if is_limited { Links::Inside } else { Links::Follow };
         let path = content_folder(&named.path, links);
-        match Root::open(&path, links) {
+        match Root::open(&path, links).and_then(|root| root.reached_by(&path)) {
             Ok(_) => {
                 let directory = Self {
                     consented: named.path.clone(),
@@ -208,7 +211,7 @@ impl Directory {
     /// The same, with what the operator says of links.
     #[must_use]
     pub fn with_policy(self, policy: &Arc<LinkPolicy>) -> Self {
-        Self { policy: Arc::clone(policy), ..self }
+        Self { links: policy.limit(self.links), policy: Arc::clone(policy), ..self }
     }
 
     /// Whether another one is the same place, under the same name and with the same boundary.
@@ -296,7 +299,8 @@ impl Directory {
         // scanned again.
         let before = self.identity();
         let opened = Root::within(&self.boundary, self.inside.clone(), self.links)
-            .map(|root| root.with_policy(Arc::clone(&self.policy)));
+            .map(|root| root.with_policy(Arc::clone(&self.policy)))
+            .and_then(|root| root.reached_by(&self.boundary));
         match (opened, before) {
             (Ok(root), Some(identity)) => Ok(Some((root, identity))),
             (Ok(_) | Err(DiskError::NotFound), None) => Ok(None),
@@ -340,15 +344,16 @@ impl Directory {
         if self.scope == Scope::Bundles {
             return None;
         }
-        let identity = match &self.repository {
-            Some(repository) => {
-                repository.serving()?;
-                repository.consent_name().to_owned()
-            }
-            None => real_path(&self.consented)?.to_string_lossy().into_owned(),
+        let identities = if let Some(repository) = &self.repository {
+            repository.serving()?;
+            vec![repository.consent_name().to_owned()]
+        } else {
+            let mut paths = vec![self.consented.clone(), real_path(&self.consented)?];
+            paths.dedup();
+            paths.iter().map(|path| path.to_string_lossy().into_owned()).collect()
         };
         let (source, config) = (Arc::clone(&self.name), self.config());
-        Some(ServedContent { identity, source, config, of_project: self.of_project })
+        Some(ServedContent { identities, source, config, of_project: self.of_project })
     }
 
     /// Its `config.yaml`.

@@ -26,7 +26,9 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use skills_testkit::{Client, Home, TEST_TIMEOUT};
 
-use crate::support::{client, ordinary, run, server, skill};
+use crate::support::{
+    agents, bundle, client, description, listed_names, ordinary, run, server, skill,
+};
 
 const GOOD: &str = "\
 //- good.md
@@ -583,6 +585,56 @@ fn f03_f05_under_strict_trust_links_lead_nowhere_but_inside() {
     let expected = ["declares/inside.txt", "declares/outside.txt", "file.md", "folder"];
     assert_eq!(exit, 1);
     assert_eq!(refused, expected.map(|file| format!("{file} link-refused")));
+    // Directories of agents, too.
+    home.write("elsewhere/far/SKILL.md", bundle("far", "d", "Text."));
+    home.write(".claude/skills/own/SKILL.md", bundle("own", "d", "Text."));
+    symlink(home.path().join("elsewhere/far"), home.path().join(".claude/skills/far")).unwrap();
+    let listed = |trust: &str| {
+        let mut command = agents(&home, &[]);
+        command.env("SKILLS_TRUST", trust);
+        listed_names(&description(&mut Client::legacy(command, "2025-11-25"), "skill"))
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(listed("named"), ["far", "own"]);
+    assert_eq!(listed("strict"), ["own"]);
+}
+
+#[test]
+fn e06_a_link_in_place_of_the_folder_that_was_named_opens_no_folder_above_it() {
+    let home = Home::new();
+    home.write("notes.txt", CANARY);
+    home.write("team/plain/x/SKILL.md", bundle("x", "d", "Text."));
+    let at = |path: &str| home.path().join(path);
+    symlink("../../../notes.txt", at("team/plain/x/notes.txt")).unwrap();
+    for named in ["team/skills", "team"] {
+        home.write("team/skills/x/SKILL.md", bundle("x", "d", "Text."));
+        home.write("team/config.yaml", "{}\n");
+        let _ = fs::remove_dir_all(at("aside"));
+        fs::rename(at("team/plain"), at("aside")).unwrap();
+        let command = || {
+            let mut command = server(&home);
+            command.env("SKILLS_DIR", at(named));
+            command
+        };
+        let mut client = Client::legacy(command(), "2025-11-25");
+        assert!(client.call("get_skill", &json!({"skill_path": "x"})).text.contains("Text."));
+        // As a commit that was pulled leaves it.
+        fs::rename(at("aside"), at("team/plain")).unwrap();
+        fs::remove_dir_all(at("team/skills")).unwrap();
+        symlink("..", at("team/skills")).unwrap();
+        for path in ["x", "team/plain/x", "plain/x"] {
+            let asked = json!({"skill_path": path, "file": "notes.txt"});
+            let reply = client.call("get_asset", &asked);
+            assert!(reply.is_error && !reply.text.contains(CANARY), "{named}: {}", reply.text);
+        }
+        let (code, _, err) = run(command().arg("list"));
+        let is_named = named == "team/skills";
+        assert_eq!(code, if is_named { 2 } else { 0 }, "{err}");
+        assert_eq!(err.contains("is a symbolic link that leads"), is_named, "{err}");
+        fs::remove_file(at("team/skills")).unwrap();
+    }
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn a14_from_a_folder_of_a_project_its_skills_are_found_and_the_nearest_wins() {
     write("repo/.agents/skills", "deploy", "of the repository");
     write("repo/.claude/skills", "review", "of the repository");
     write("repo/apps/.agents/skills", "deploy", "of the apps");
-    write("outside/.agents/skills", "never", "of nobody");
+    write("outside/.agents/skills", "never", "of no project");
     write(".agents/skills", "deploy", "of the user");
     let mut prompt = Prompt::new(inside(&home, "repo/apps/web/src"));
     prompt.reads("deploy", "of the apps");
@@ -119,6 +119,54 @@ fn a14_links_of_a_projects_directories_stay_in_the_repository() {
     assert!(reply.text.contains("Inside."), "{}", reply.text);
     let (_, found) = doctored(&mut inside(&home, "repo/app"));
     assert_eq!(found, ["far link-refused"]);
+}
+
+#[test]
+fn e06_a_home_that_is_a_repository_is_opened_to_no_project_in_it() {
+    let home = Home::new();
+    home.write(".git/HEAD", "ref: refs/heads/main");
+    home.write(".ssh/id_ed25519", "canary");
+    home.write("notes.txt", "canary");
+    home.write("unpacked/.agents/skills/x/SKILL.md", bundle("x", "d", "Text."));
+    let bundle = home.path().join("unpacked/.agents/skills/x");
+    symlink("../../../../.ssh/id_ed25519", bundle.join("key.txt")).unwrap();
+    symlink("../../../../notes.txt", bundle.join("notes.txt")).unwrap();
+    let mut command = inside(&home, "unpacked");
+    command.args(["--tools", "all"]);
+    let mut client = Client::legacy(command, "2025-11-25");
+    assert!(client.call("skill", &json!({"name": "x"})).text.contains("Text."));
+    for file in ["key.txt", "notes.txt"] {
+        let reply = client.call("get_asset", &json!({"skill_path": "x", "file": file}));
+        assert!(reply.is_error && !reply.text.contains("canary"), "{}", reply.text);
+    }
+}
+
+#[test]
+fn e07_a_path_with_a_colon_does_not_take_a_name_from_a_plugin_or_another_source() {
+    let home = Home::new();
+    let real = [("deploy", bundle("deploy", "The plugin's", "Real."))];
+    crate::support::install_plugins(&home, &[("acme", &real)]);
+    let forged = |words: &str| skill(words, "Forged", "Forged.");
+    home.write("first/acme:deploy.md", forged("one"));
+    home.write("first/team:ui/auth.md", forged("two"));
+    home.write("first/ui/auth.md", skill("first", "First", "The first's."));
+    home.write("team/ui/auth.md", skill("team", "Team", "Real."));
+    home.write(
+        ".config/skills-mcp/config.yaml",
+        "sources: [{dir: ~/first}, {dir: ~/team}, {agents: true}]\n",
+    );
+    let command = || crate::support::agents(&home, &["--tools", "all"]);
+    let mut client = Client::legacy(command(), "2025-11-25");
+    let mut text = |path: &str| client.call("get_skill", &json!({"skill_path": path})).text;
+    assert!(text("team:ui/auth").contains("Real."));
+    assert!(text("acme:deploy").contains("Real."));
+    for path in ["first:acme:deploy", "first:team:ui/auth"] {
+        assert!(text(path).contains("Forged."), "{path}: {}", text(path));
+    }
+    let (_, found) = doctored(&mut command());
+    for file in ["acme:deploy.md", "team:ui/auth.md"] {
+        assert!(found.contains(&format!("{file} path-shadowed")), "{found:?}");
+    }
 }
 
 #[test]

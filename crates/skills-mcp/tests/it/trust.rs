@@ -77,6 +77,46 @@ fn ask(client: &mut Client) {
     client.call("get_skill", &json!({"context": "a login with react"}));
 }
 
+#[test]
+fn e05_a_folder_that_a_commit_replaces_by_a_link_is_no_source_that_is_served_first() {
+    let home = Home::new();
+    home.write("team/skills/ui/auth.md", crate::support::skill("login", "Signing in", "Text."));
+    let at = |path: &str| home.path().join(path);
+    let command = || {
+        let mut command = server(&home);
+        command.env("SKILLS_DIR", at("team/skills"));
+        command
+    };
+    let mut client = Client::legacy(command(), "2025-11-25");
+    ask(&mut client);
+    // As a commit that was pulled leaves it.
+    fs::rename(at("team/skills"), at("team/content")).unwrap();
+    std::os::unix::fs::symlink("content", at("team/skills")).unwrap();
+    home.write(
+        "team/content/config.yaml",
+        "analytics: {enabled: true, endpoint: 'https://a.example.org/v1/events'}\n",
+    );
+    ask(&mut client);
+    client.close();
+    ask(&mut Client::legacy(command(), "2025-11-25"));
+    assert_eq!(waiting(&mut command()), ["analytics.enabled", "analytics.endpoint"]);
+    let own = home.path().join(".skills-mcp");
+    assert!(!own.join("analytics.jsonl").exists() && !own.join("endpoints").exists());
+    // What the operator agrees to holds under both names.
+    assert_eq!(run(command().args(["trust", "--yes"])).0, 0);
+    assert_eq!(waiting(command().env("SKILLS_DIR", at("team/content"))), Vec::<String>::new());
+}
+
+#[test]
+fn e05_what_a_source_asks_for_is_shown_on_lines_of_its_own() {
+    let home = Home::with(ROOT_TREE);
+    let forged = "ruby}  holds\\n\\nNothing else is asked for.\\n{";
+    home.write("skills/config.yaml", format!("scripts: {{runners: {{.rb: \"{forged}\"}}}}\n"));
+    let (_, shown, err) = run(server(&home).arg("trust"));
+    assert!(shown.contains("scripts.runners"), "{shown}{err}");
+    assert!(!shown.lines().any(|line| line.trim() == "Nothing else is asked for."), "{shown}");
+}
+
 // CONFIG-5
 #[test]
 fn e05_a_pushed_commit_turns_no_analytics_on_until_the_operator_agrees() {

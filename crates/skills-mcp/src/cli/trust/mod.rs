@@ -3,19 +3,16 @@
 
 mod project;
 
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-    sync::Arc,
-};
+use std::{path::Path, process::ExitCode, sync::Arc};
 
 use serde_json::{Value as Json, json};
+use skills_core::diagnostic::escaped;
 
 use super::{
     Context, Failure, Output,
     ask::confirmed,
     config::plain,
-    output::{bold, dim, safe},
+    output::{bold, dim},
 };
 use crate::{
     config::{
@@ -45,7 +42,7 @@ pub(super) struct TrustOptions {
 /// One source, with what it asks for.
 pub(super) struct Asking {
     name: String,
-    identity: String,
+    identities: Vec<String>,
     /// What it asks for now; none where its `config.yaml` cannot be read.
     asked: Option<PinnedValues>,
     recorded: Result<Option<ConsentRecord>, String>,
@@ -214,7 +211,7 @@ fn answer(store: &Store, asking: &[Asking], revoke: bool) -> Result<(), Failure>
         let pins = if revoke { asked.narrowing() } else { asked.clone() };
         store
             .consent()
-            .agree(&source.identity, &pins)
+            .agree(&source.identities, &pins)
             .map_err(|why| Failure::environment(format!("consent was not recorded: {why}")))?;
     }
     Ok(())
@@ -225,21 +222,27 @@ impl Asking {
         let served = source.served()?;
         let config = store.config_of(source);
         let asked = store.asked(source);
-        let recorded = store.consent().recorded(&served.identity);
+        let recorded = store.consent().recorded(&served.identities);
         let rows = asked.iter().flat_map(|asked| rows(asked, &recorded, &config)).collect();
         let name = served.source.to_string();
-        let (identity, of_project) = (served.identity, served.of_project);
-        Some(Self { name, identity, asked, recorded, rows, of_project })
+        let (identities, of_project) = (served.identities, served.of_project);
+        Some(Self { name, identities, asked, recorded, rows, of_project })
+    }
+
+    fn identity(&self) -> &str {
+        self.identities.first().map(String::as_str).unwrap_or_default()
     }
 
     fn is_called(&self, wanted: &str) -> bool {
         let folder = real_path(Path::new(wanted));
+        // People name the repository as often as the folder in it.
+        let is_folder = |folder: &Path, own: &str| {
+            let own = Path::new(own);
+            own == folder || own == folder.join("skills")
+        };
         self.name == wanted
-            || self.identity == wanted
-            || folder.is_some_and(|folder| {
-                let own = PathBuf::from(&self.identity);
-                // People name the repository as often as the folder in it.
-                own == folder || own == folder.join("skills")
+            || self.identities.iter().any(|own| {
+                own == wanted || folder.as_ref().is_some_and(|folder| is_folder(folder, own))
             })
     }
 
@@ -269,7 +272,7 @@ impl Asking {
     }
 
     pub(super) fn print(&self, out: &mut Output) {
-        out.line(format!("{}  {}", bold(&safe(&self.name)), safe(&self.identity)));
+        out.line(format!("{}  {}", bold(&escaped(&self.name)), escaped(self.identity())));
         out.sentence("  ", &self.standing());
         if self.rows.is_empty() {
             let says = match self.asked {
@@ -282,7 +285,7 @@ impl Asking {
         for Row { key, asked, held, state } in &self.rows {
             let held = if asked == held { String::new() } else { format!(", now {held}") };
             let line = format!("  {:widest$}  asks for {asked}{held}", key.name);
-            out.line(format!("{}  {}", safe(&line), dim(state.word())));
+            out.line(format!("{}  {}", escaped(&line), dim(state.word())));
         }
     }
 
@@ -299,7 +302,7 @@ impl Asking {
         };
         json!({
             "name": self.name,
-            "source": self.identity,
+            "source": self.identity(),
             "since": known.map(|known| &known.since),
             "agreed": known.map(|known| known.agreed),
             "error": self.recorded.as_ref().err(),

@@ -1,10 +1,11 @@
 //! The project's file in `trust`: what it names, whether it is used, and the operator's answer.
 
 use serde_json::{Value as Json, json};
+use skills_core::diagnostic::escaped;
 
 use super::super::{
     Context, Failure, Output,
-    output::{bold, dim, safe},
+    output::{bold, dim},
 };
 use crate::{
     config::{ListedPlace, ListedSource, ProjectConsent, ProjectFile, SourceList, github_url},
@@ -65,7 +66,7 @@ fn check(project: &ProjectFile) -> Result<(), Failure> {
 
 pub(super) fn print(out: &mut Output, project: &ProjectFile) {
     let file = project.path.display().to_string();
-    out.line(format!("{}  {}", bold("project's file"), safe(&file)));
+    out.line(format!("{}  {}", bold("project's file"), escaped(&file)));
     let standing = match &project.consent {
         ProjectConsent::Agreed(since) => format!("used: you agreed on {since}"),
         ProjectConsent::Waiting => "not used: you have not agreed to it yet".to_owned(),
@@ -74,7 +75,7 @@ pub(super) fn print(out: &mut Output, project: &ProjectFile) {
         }
         ProjectConsent::Unknown(why) => format!("not used: {why}"),
     };
-    out.line(format!("  {}", safe(&standing)));
+    out.line(format!("  {}", escaped(&standing)));
     let list = match &project.list {
         Ok(list) => list,
         Err(error) => {
@@ -84,10 +85,10 @@ pub(super) fn print(out: &mut Output, project: &ProjectFile) {
     };
     for entry in &list.entries {
         let name = entry.name.as_ref().map(|name| format!(" as {name}")).unwrap_or_default();
-        out.line(format!("  {}{}", safe(&words(project, entry)), dim(&safe(&name))));
+        out.line(format!("  {}{}", escaped(&words(project, entry)), dim(&escaped(&name))));
     }
     if let Some((tools, _)) = &list.tools {
-        out.line(format!("  tool sets {}", safe(tools)));
+        out.line(format!("  tool sets {}", escaped(tools)));
     }
     for (line, message) in list.unread_in_project() {
         out.sentence("  ", &format!("line {line}: {message}"));

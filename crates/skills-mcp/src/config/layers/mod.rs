@@ -134,7 +134,7 @@ impl ConfigLayers {
     /// The same, limited by the record of consent for the source.
     pub fn resolve_source(&self, served: Option<&ServedContent>) -> ResolvedConfig {
         let Some(served) = served else { return self.resolve(None) };
-        let mut consent = self.consent.consent(&served.identity);
+        let mut consent = self.consent.consent(&served.identities);
         // The operator did not name a project's source, so that serving it first is no consent.
         if served.of_project && consent == Consent::First {
             consent = Consent::Known(PinnedValues::default());
@@ -157,7 +157,7 @@ impl ConfigLayers {
             (Consent::First, pins) => {
                 // A file that cannot be read asks for nothing, and that goes on record.
                 let pins = pins.clone().unwrap_or_default();
-                match self.consent.record_first(&served.identity, &pins) {
+                match self.consent.record_first(&served.identities, &pins) {
                     Ok(on_record) if on_record == pins => resolved,
                     Ok(on_record) => self.resolve_with(Some((served, &Consent::Known(on_record)))),
                     Err(why) => self.resolve_with(Some((served, &Consent::Unknown(why)))),
@@ -165,7 +165,7 @@ impl ConfigLayers {
             }
             (Consent::Known(before), Some(pins)) if before != pins => {
                 // The narrower values apply all the same, for as long as this server runs.
-                if let Err(why) = self.consent.narrow(&served.identity, before, pins) {
+                if let Err(why) = self.consent.narrow(&served.identities, before, pins) {
                     resolved.notices.push(why);
                 }
                 resolved

@@ -12,7 +12,7 @@ fn content(text: &str) -> ServedContent {
         text: Ok(text.to_owned()),
     };
     ServedContent {
-        identity: "/c".into(),
+        identities: vec!["/c".into()],
         source: "team".into(),
         config: Some(config),
         of_project: false,

@@ -9,8 +9,11 @@ use std::path::{Path, PathBuf};
 
 use skills_core::document::{Dialect, Parsed};
 
-use super::secret::is_secret;
-use crate::paths::{expand_home, real_path_or_same};
+use super::{DiskError, Links, secret::is_secret};
+use crate::{
+    config::Trust,
+    paths::{expand_home, real_path_or_same},
+};
 
 /// How many entries of a folder are checked for skills.
 const MAX_PROBED_ENTRIES: usize = 1_000;
@@ -33,6 +36,7 @@ pub struct LinkPolicy {
     /// Folders that links may lead to, whatever they hold.
     allow: Vec<PathBuf>,
     home: Option<PathBuf>,
+    trust: Trust,
 }
 
 /// Where a link leads, seen from the root that holds the link.
@@ -52,9 +56,27 @@ pub(super) enum LinkTarget {
 
 impl LinkPolicy {
     /// Links may lead to these folders (`links.allow`; `~` is the home folder), and to no folder that holds the home.
-    pub(crate) fn new(allow: &[String], home: Option<&Path>) -> Self {
+    pub(crate) fn new(allow: &[String], home: Option<&Path>, trust: Trust) -> Self {
         let folder = |named: &String| real_path_or_same(&expand_home(named, home));
-        Self { allow: allow.iter().map(folder).collect(), home: home.map(real_path_or_same) }
+        Self { allow: allow.iter().map(folder).collect(), home: home.map(real_path_or_same), trust }
+    }
+
+    /// How far the links of a source are followed, whose kind allows this much.
+    pub(in crate::source) fn limit(&self, links: Links) -> Links {
+        match links {
+            Links::Follow if self.trust == Trust::Strict => Links::Inside,
+            Links::Follow | Links::Inside | Links::Refuse => links,
+        }
+    }
+
+    /// An error where a link in the folder `above` leads to this root, and may not.
+    pub(super) fn check_root(&self, root: &Path, above: &Path) -> Result<(), DiskError> {
+        match self.classify(root, above) {
+            LinkTarget::Secret => Err(DiskError::Link(TO_SECRETS)),
+            LinkTarget::Above => Err(DiskError::Link(ABOVE)),
+            LinkTarget::Inside if root == above => Err(DiskError::Link(ABOVE)),
+            LinkTarget::Inside | LinkTarget::Allowed | LinkTarget::Outside => Ok(()),
+        }
     }
 
     /// Where a resolved path is, seen from a root.

@@ -68,6 +68,19 @@ impl Root {
         })
     }
 
+    /// An error where the last part of the path to this root is a link that leads to credentials, or above itself: content may
+    /// put such a link in place of the folder that the operator named.
+    pub fn reached_by(self, path: &Path) -> Result<Self, DiskError> {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(self) };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let above = rustix::fs::open(above, flags, Mode::empty()).map_err(disk_error)?;
+        let (above, place) = (location(&above)?, location(&self.folder)?);
+        if place != above.join(name) {
+            self.policy.check_root(&place, &above)?;
+        }
+        Ok(self)
+    }
+
     /// Sets the operator's policy on links.
     #[must_use]
     pub fn with_policy(mut self, policy: Arc<LinkPolicy>) -> Self {
@@ -216,13 +229,25 @@ impl Root {
         let plain = WITHIN | ResolveFlags::NO_SYMLINKS;
         let opened = match self.links {
             Links::Refuse => open_at(&self.folder, name, flags, plain),
-            Links::Inside => open_at(&self.folder, name, flags, WITHIN),
-            Links::Follow => match open_at(&self.folder, name, flags, plain) {
+            Links::Inside | Links::Follow => match open_at(&self.folder, name, flags, plain) {
+                Err(Errno::LOOP) if self.links == Links::Inside => {
+                    return self.follow_inside(&whole, flags);
+                }
                 Err(Errno::LOOP) => return self.follow(&whole, flags),
                 opened => opened,
             },
         };
         opened.map_err(disk_error)
+    }
+
+    /// Follows links that stay inside the folder and do not lead to credentials.
+    fn follow_inside(&self, path: &RelPath, flags: OFlags) -> Result<OwnedFd, DiskError> {
+        let target =
+            open_at(&self.folder, path.as_str(), OFlags::PATH, WITHIN).map_err(disk_error)?;
+        if is_secret(&location(&target)?, &location(&self.folder)?) {
+            return Err(DiskError::Link(link::TO_SECRETS));
+        }
+        reopen(target, flags)
     }
 
     /// Follows links, and checks where they lead by the handle, which cannot change.

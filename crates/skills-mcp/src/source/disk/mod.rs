@@ -156,6 +156,7 @@ mod tests {
     use skills_testkit::Home;
 
     use super::*;
+    use crate::config::Trust;
 
     const CANARY: &str = "canary-7f3a";
 
@@ -166,6 +167,8 @@ mod tests {
         home.write(".ssh/id_ed25519", CANARY);
         let skills = home.skills();
         symlink("sub/b.md", skills.join("inside.md")).unwrap();
+        home.write("skills/.aws/credentials", CANARY);
+        symlink(".aws/credentials", skills.join("aws.md")).unwrap();
         symlink(home.path().join("skills-private/x.md"), skills.join("outside.md")).unwrap();
         symlink(home.path().join("skills-private"), skills.join("outside")).unwrap();
         symlink(home.path().join(".ssh/id_ed25519"), skills.join("key.md")).unwrap();
@@ -259,6 +262,7 @@ mod tests {
             Links::Follow,
             &[
                 ("inside.md", "below"),
+                ("aws.md", "<link>"),
                 ("absolute.md", "plain"),
                 ("outside.md", "<link>"),
                 ("outside/x.md", "<link>"),
@@ -299,7 +303,7 @@ mod tests {
         home.write("skills-private/.ssh/id", CANARY);
         let allow = ["~/skills-private".to_owned(), "/".to_owned()];
         for allow in [&allow[..1], &allow[1..]] {
-            let policy = Arc::new(LinkPolicy::new(allow, Some(home.path())));
+            let policy = Arc::new(LinkPolicy::new(allow, Some(home.path()), Trust::Named));
             let linux = Root::open(&home.skills(), Links::Follow).unwrap();
             let linux = linux.with_policy(Arc::clone(&policy));
             let portable = portable::Root::open(&home.skills(), Links::Follow).unwrap();
@@ -324,6 +328,7 @@ mod tests {
             Links::Inside,
             &[
                 ("inside.md", "below"),
+                ("aws.md", "<link>"),
                 ("outside.md", "<link>"),
                 ("outside/x.md", "<link>"),
                 ("key.md", "<link>"),
@@ -371,6 +376,31 @@ mod tests {
             let path = RelPath::parse(path).unwrap();
             assert_eq!(said(linux.read(&path, 1000)), want, "linux, {path}");
             assert_eq!(said(portable.read(&path, 1000)), want, "portable, {path}");
+        }
+    }
+
+    #[test]
+    fn e06_a_link_to_a_root_leads_neither_above_itself_nor_to_credentials() {
+        let home = home();
+        home.write("team/x/a.md", "x");
+        let links = [
+            ("skills", "", true),
+            ("team/beside", "../elsewhere", true),
+            ("team/within", "x", true),
+            ("team/up", "..", false),
+            ("team/self", ".", false),
+            ("team/disk", "/", false),
+            ("team/keys", "../.ssh", false),
+        ];
+        for (path, target, may) in links {
+            let path = home.path().join(path);
+            if !target.is_empty() {
+                symlink(target, &path).unwrap();
+            }
+            let linux = Root::open(&path, Links::Follow).unwrap().reached_by(&path);
+            assert_eq!(linux.is_ok(), may, "linux, {target}");
+            let portable = portable::Root::open(&path, Links::Follow).unwrap().reached_by(&path);
+            assert_eq!(portable.is_ok(), may, "portable, {target}");
         }
     }
 

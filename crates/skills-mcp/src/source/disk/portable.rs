@@ -55,6 +55,17 @@ impl Root {
         Ok(Self { folder, path, inside, links, policy: Arc::default() })
     }
 
+    /// An error where the last part of the path to this root is a link that leads to credentials, or above itself: content may
+    /// put such a link in place of the folder that the operator named.
+    pub fn reached_by(self, path: &Path) -> Result<Self, DiskError> {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(self) };
+        let above = above.canonicalize().map_err(disk_error)?;
+        if self.path != above.join(name) {
+            self.policy.check_root(&self.path, &above)?;
+        }
+        Ok(self)
+    }
+
     /// Sets the operator's policy on links.
     #[must_use]
     pub fn with_policy(mut self, policy: Arc<LinkPolicy>) -> Self {
@@ -178,6 +189,9 @@ impl Root {
         match self.folder.canonicalize(&name) {
             Ok(inside) if inside.as_os_str().is_empty() => {
                 Ok((self.folder.try_clone()?, ".".into()))
+            }
+            Ok(inside) if inside != name && is_secret(&self.path.join(&inside), &self.path) => {
+                Err(DiskError::Link(link::TO_SECRETS))
             }
             Ok(inside) => Ok((self.folder.try_clone()?, inside)),
             Err(error)
