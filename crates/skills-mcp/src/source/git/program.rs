@@ -8,6 +8,7 @@
 #![expect(clippy::disallowed_methods, reason = "this file starts the git program")]
 
 use std::{
+    collections::HashSet,
     ffi::OsString,
     fmt::Write as _,
     fs::File,
@@ -85,8 +86,10 @@ pub(crate) struct InstalledGit {
     running: Mutex<Vec<u32>>,
     /// Its version, if that is known.
     version: OnceLock<Option<(u32, u32)>>,
-    /// The user's settings about hosts.
-    user_settings: OnceLock<Vec<(String, String)>>,
+    /// All settings of the user, as git lists them. Which of them count is asked anew for every command.
+    user_settings: OnceLock<String>,
+    /// What the log has said of settings that do not count.
+    refused_settings: Mutex<HashSet<String>>,
     /// Set once the log has said that another git was passed over.
     passed_over: OnceLock<()>,
 }
@@ -130,7 +133,7 @@ impl InstalledGit {
         command.env("GIT_SSH_COMMAND", tools.ssh_command());
         let mut settings: Vec<(String, String)> = Vec::new();
         if call.remote.is_some() {
-            settings.extend_from_slice(self.user_settings(&tools));
+            settings.extend(self.user_settings(&tools));
         }
         let fixed = SETTINGS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         settings.extend(fixed);
@@ -258,13 +261,20 @@ impl InstalledGit {
         Ok(child)
     }
 
-    /// The user's settings about hosts, read once.
-    fn user_settings(&self, tools: &GitTools<'_>) -> &[(String, String)] {
-        self.user_settings.get_or_init(|| {
+    /// The user's settings about hosts. They are read once and judged by what scripts may write at this moment: a script of
+    /// another server may have replaced a credential helper since the last command.
+    fn user_settings(&self, tools: &GitTools<'_>) -> Vec<(String, String)> {
+        let listed = self.user_settings.get_or_init(|| {
             let listing = ["config", "--list", "-z", "--show-origin", "--includes"];
             let listed = plain_git(tools).current_dir("/").args(listing).output();
             let listed = listed.map(|listed| listed.stdout).unwrap_or_default();
-            tools.settings_about_hosts(&String::from_utf8_lossy(&listed))
+            String::from_utf8_lossy(&listed).into_owned()
+        });
+        let mut refused = self.refused_settings.lock().unwrap_or_else(PoisonError::into_inner);
+        tools.settings_about_hosts(listed, |why| {
+            if refused.insert(why.clone()) {
+                tracing::warn!("git: {why}");
+            }
         })
     }
 

@@ -91,8 +91,12 @@ impl GitTools<'_> {
     }
 
     /// The settings about hosts in the output of `git config --list -z --show-origin`, without those in a file that a script may
-    /// write, and without credential helpers that a script may write.
-    pub(super) fn settings_about_hosts(&self, listed: &str) -> Vec<(String, String)> {
+    /// write, and without credential helpers that a script may write; `refused` receives why each of those does not count.
+    pub(super) fn settings_about_hosts(
+        &self,
+        listed: &str,
+        mut refused: impl FnMut(String),
+    ) -> Vec<(String, String)> {
         let mut parts = listed.split('\0');
         let mut settings = Vec::new();
         while let (Some(origin), Some(entry)) = (parts.next(), parts.next()) {
@@ -104,9 +108,9 @@ impl GitTools<'_> {
             if file
                 .is_some_and(|file| self.safe().is_writable(file) && !self.is_right_in_home(file))
             {
-                tracing::warn!("git: `{key}` in {origin} is not used: scripts may write that file");
+                refused(format!("`{key}` in {origin} is not used: scripts may write that file"));
             } else if key.ends_with(".helper") && self.is_writable_helper(value) {
-                tracing::warn!("git: `{key}` is not used: scripts may write the program it names");
+                refused(format!("`{key}` is not used: scripts may write the program it names"));
             } else {
                 settings.push((key.to_owned(), value.to_owned()));
             }
@@ -250,7 +254,7 @@ mod tests {
         let project = real.join("project").display().to_string();
         let kept = |origin: &str, value: &str| {
             let listed = format!("file:{origin}\0credential.helper\n{value}\0");
-            !tools.settings_about_hosts(&listed).is_empty()
+            !tools.settings_about_hosts(&listed, drop).is_empty()
         };
         for helper in
             ["", "store", "cache --timeout 5", "!mine x", "!gh auth git-credential", "/bin/x"]
@@ -287,7 +291,7 @@ mod tests {
         for (file, counts) in [(".gitconfig", true), (".config/git/config", false)] {
             let file = home.path().join(file);
             let listed = format!("file:{}\0http.proxy\nhttp://p\0", file.display());
-            assert_eq!(!tools.settings_about_hosts(&listed).is_empty(), counts, "{listed}");
+            assert_eq!(!tools.settings_about_hosts(&listed, drop).is_empty(), counts, "{listed}");
         }
     }
 
