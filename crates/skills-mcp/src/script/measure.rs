@@ -42,7 +42,7 @@ pub(super) fn exceeded_limit(workspace: &Path, tree: &mut ProcessTree) -> Option
     if held.buffers > MAX_MEMORY_BYTES {
         return Some(Ending::TooMuchMemory);
     }
-    (named + held.unlinked > MAX_PRIVATE_BYTES).then_some(Ending::TooLarge)
+    (named.saturating_add(held.unlinked) > MAX_PRIVATE_BYTES).then_some(Ending::TooLarge)
 }
 
 /// The disk space of a folder, links not followed; none where it holds more files or levels than a run may have.
@@ -113,7 +113,7 @@ impl FolderMeasure {
             let Ok(found) = found else { continue };
             let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
             if is_folder || found.st_nlink < 2 || self.linked.insert(found.st_ino) {
-                self.bytes += disk_bytes(&found);
+                self.bytes = self.bytes.saturating_add(disk_bytes(&found));
             }
             if is_folder {
                 below.push(entry.file_name().to_owned());
@@ -124,7 +124,7 @@ impl FolderMeasure {
 }
 
 fn disk_bytes(found: &Stat) -> u64 {
-    u64::try_from(found.st_blocks).unwrap_or(0) * STAT_BLOCK_BYTES
+    u64::try_from(found.st_blocks).unwrap_or(0).saturating_mul(STAT_BLOCK_BYTES)
 }
 
 /// What processes hold open that has no name.
@@ -157,7 +157,9 @@ impl HeldBytes {
         let mut sums = Self::default();
         for (kind, bytes) in held.into_values() {
             let is_file = kind == FileType::RegularFile;
-            *(if is_file { &mut sums.unlinked } else { &mut sums.buffers }) += bytes;
+            let sum = if is_file { &mut sums.unlinked } else { &mut sums.buffers };
+            // A script chooses the numbers: the end of a mapping may be any.
+            *sum = sum.saturating_add(bytes);
         }
         sums
     }
@@ -179,7 +181,8 @@ fn count_open_files(tree: &ProcessTree, process: &str, held: &mut HeldFiles) {
             FileType::Socket => {
                 let file = format!("fdinfo/{}", entry.file_name().to_string_lossy());
                 let info = tree.read_file(process, &file).unwrap_or_default();
-                FULL_SOCKET_BYTES + files_in_transit(&info) * MAX_FILE_BYTES
+                FULL_SOCKET_BYTES
+                    .saturating_add(files_in_transit(&info).saturating_mul(MAX_FILE_BYTES))
             }
             FileType::Fifo => FULL_PIPE_BYTES,
             FileType::RegularFile
@@ -211,7 +214,7 @@ fn deleted_mapping(line: &str) -> Option<((u64, u64), u64)> {
     let part = |text: &str| u32::from_str_radix(text, 16).ok();
     let inode = fields.next()?.parse().ok()?;
     let length = hexadecimal(end)?.checked_sub(hexadecimal(start)?)?;
-    Some(((makedev(part(major)?, part(minor)?), inode), offset.checked_add(length)?))
+    Some(((makedev(part(major)?, part(minor)?), inode), offset.saturating_add(length)))
 }
 
 #[cfg(test)]
@@ -260,6 +263,8 @@ mod tests {
         assert_eq!(deleted_mapping(line), Some(((makedev(0, 1), 1234), 1 << 30)));
         let file = "7f1000000000-7f1000001000 r--p 00002000 fd:00 99   /tmp/a b (deleted)";
         assert_eq!(deleted_mapping(file), Some(((makedev(0xfd, 0), 99), 0x3000)));
+        let far = "7f1000000000-7f1000001000 r--s fffffffffffff000 00:01 7   /memfd:x (deleted)";
+        assert_eq!(deleted_mapping(far), Some(((makedev(0, 1), 7), u64::MAX)));
         for other in ["", "7f10-7f20 rw-p 00000000 00:00 0", "x (deleted)"] {
             assert_eq!(deleted_mapping(other), None);
         }

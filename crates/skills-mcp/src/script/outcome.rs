@@ -39,6 +39,8 @@ pub(crate) enum Ending {
     TooManyFiles,
     /// Its processes held too much memory.
     TooMuchMemory,
+    /// What it held could not be measured.
+    Unmeasured,
 }
 
 /// The outcome of a run that happened.
@@ -107,6 +109,10 @@ impl RunOutcome {
             ),
             Ending::TooMuchMemory => {
                 format!("its processes held more than {} GiB of memory.", MAX_MEMORY_BYTES >> 30)
+            }
+            Ending::Unmeasured => {
+                "what its processes hold open could not be measured, so no limit would hold."
+                    .to_owned()
             }
         };
         let mut text = self.stderr.text();

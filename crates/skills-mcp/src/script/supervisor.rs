@@ -357,14 +357,12 @@ fn start_measuring(workspace: PathBuf) -> oneshot::Receiver<Ending> {
     receiver
 }
 
-/// Waits until the measuring thread sends a limit.
+/// Waits until the measuring thread sends a limit. A thread that ended without one measures nothing any more.
 async fn measured_limit(measured: Option<oneshot::Receiver<Ending>>) -> Ending {
-    if let Some(measured) = measured
-        && let Ok(ending) = measured.await
-    {
-        return ending;
+    match measured {
+        Some(measured) => measured.await.unwrap_or(Ending::Unmeasured),
+        None => std::future::pending().await,
     }
-    std::future::pending().await
 }
 
 /// Collects the reports of launcher and keeper until the keeper has ended.
@@ -388,5 +386,17 @@ async fn drain(
     while let Ok(read @ 1..) = stream.read(&mut buffer).await {
         let read = buffer.get(..read).unwrap_or_default();
         output.lock().unwrap_or_else(PoisonError::into_inner).append(read, limit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn e13_a_run_that_is_measured_no_more_ends() {
+        let (sender, receiver) = oneshot::channel();
+        drop(sender);
+        assert_eq!(measured_limit(Some(receiver)).await, Ending::Unmeasured);
     }
 }

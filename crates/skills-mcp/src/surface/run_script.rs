@@ -252,6 +252,7 @@ impl Audit<'_> {
             Ending::TooLarge => "too large a folder",
             Ending::TooManyFiles => "too many files",
             Ending::TooMuchMemory => "too much memory",
+            Ending::Unmeasured => "not measured",
         };
         tracing::info!(
             target: AUDIT,

@@ -149,6 +149,29 @@ fn e13_shared_memory_counts_against_a_limit() {
 }
 
 #[test]
+fn e13_mappings_at_the_end_of_what_a_file_may_be_leave_the_limits_in_force() {
+    // Together the three ends are more than a number of 64 bits holds.
+    let shop = Workshop::new().script(
+        "scripts/far.py",
+        "",
+        "import ctypes, os, time\n\
+         libc = ctypes.CDLL(None)\n\
+         libc.mmap.restype = ctypes.c_void_p\n\
+         libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_int64]\n\
+         for n in range(3):\n\
+         \x20   file = os.memfd_create('x')\n\
+         \x20   assert libc.mmap(None, 4096, 1, 1, file, (1 << 63) - 8192) != (1 << 64) - 1\n\
+         \x20   os.close(file)\n\
+         time.sleep(300)\n",
+    );
+    for mut client in servers(&shop.set("scripts.timeout_seconds=200")) {
+        let answer = run(&mut client, "scripts/far.py", &json!({}));
+        let said = answer["stderr"].as_str().unwrap();
+        assert!(said.contains("shared memory held more than 2 GiB"), "{answer}");
+    }
+}
+
+#[test]
 fn e13_the_buffers_of_sockets_count_as_memory() {
     // None of them is filled: each counts as full, since the kernel does not say how full it is. Other tests may use up the
     // processes that a user may have.
