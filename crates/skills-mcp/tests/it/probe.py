@@ -39,6 +39,19 @@ def handed():
 def spliced():
     page = ctypes.create_string_buffer(b"x")
     must(libc.vmsplice(os.pipe()[1], ctypes.create_string_buffer(struct.pack("QQ", ctypes.addressof(page), 1)), ctypes.c_ulong(1), 0))
+def with_pipes(attempt):
+    handles = [*os.pipe(), *os.pipe()]
+    try: attempt(*handles)
+    finally:
+        for handle in handles: os.close(handle)
+def sent():
+    a, b = socket.socketpair()
+    with a, b, open(__file__) as file: os.sendfile(a.fileno(), file.fileno(), 0, 1)
+def moved(full, into, *_):
+    with open(__file__) as file: must(libc.splice(file.fileno(), None, into, None, ctypes.c_size_t(1), 0))
+def doubled(full, into, _, other):
+    os.write(into, b"x")
+    must(libc.tee(full, other, ctypes.c_size_t(1), 0))
 def datagram():
     a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     a.sendto(b"out", outside + "/datagrams")
@@ -111,6 +124,9 @@ probe("the server's disk priority", lambda: call(number(251, 30), 1, server, (2 
 probe("datagram pair", datagram)
 probe("hand an open file over", handed)
 probe("leave pages in a pipe", spliced)
+probe("leave pages of a file in a socket", sent)
+probe("leave pages of a file in a pipe", lambda: with_pipes(moved))
+probe("leave pages in two pipes", lambda: with_pipes(doubled))
 probe("rules of its own", lambda: call(444, 0, 0, 1))
 probe("add to rules of its own", lambda: unknown(445))
 probe("apply rules of its own", lambda: unknown(446))

@@ -209,6 +209,9 @@ const OPEN: &[&str] = &[
     "datagram pair",
     "hand an open file over",
     "leave pages in a pipe",
+    "leave pages of a file in a socket",
+    "leave pages of a file in a pipe",
+    "leave pages in two pipes",
     "rules of its own",
     "add to rules of its own",
     "apply rules of its own",
@@ -470,6 +473,22 @@ fn x09_one_processor_is_left_to_the_server_and_a_script_cannot_take_it() {
     let processors = std::thread::available_parallelism().unwrap().get();
     let expected = format!("{}\nrefused\n", (processors - 1).max(1));
     assert_eq!(answer["stdout"], expected, "{answer}");
+}
+
+#[test]
+fn programs_copy_files_although_none_can_be_sent_without_a_copy() {
+    let begin = "import os, shutil, socket\nopen('a', 'wb').write(os.urandom(3 << 20))\nshutil.copyfile('a', 'b')\nx, y = socket.socketpair()\nprint(x.sendfile(open('a', 'rb'), 0, 100), len(y.recv(1000)))\n";
+    let shop = Workshop::new()
+        .script("scripts/a.py", "", begin)
+        .script("scripts/b.js", "", "const fs = require('fs'); fs.copyFileSync('a', 'c'); fs.createReadStream('a').pipe(fs.createWriteStream('d'));\n")
+        .script("scripts/c.sh", "", "set -e\ncat a > e; cat a | cat > f; cp a g; cp --reflink=never --sparse=never a h; dd if=a of=i status=none; tar cf - a | tar xf - --transform s/a/j/; for f in b c d e f g h i j; do cmp a $f && echo -n $f; done\n");
+    let mut client = shop.client();
+    let python = run(&mut client, "scripts/a.py", &json!({}));
+    assert_eq!(python["stdout"], "100 100\n", "{python}");
+    let node = run(&mut client, "scripts/b.js", &json!({}));
+    assert_eq!(node["exit_code"], 0, "{node}");
+    let bash = run(&mut client, "scripts/c.sh", &json!({}));
+    assert_eq!(bash["stdout"], "bcdefghij", "{bash}");
 }
 
 #[test]

@@ -129,6 +129,10 @@ const HANDING_OVER: &[i64] = &[libc::SYS_sendmsg, libc::SYS_sendmmsg];
 /// Calls that fail as on a disk without extended attributes: `cp -p` gives up over any other error.
 const UNSUPPORTED: &[i64] = &[libc::SYS_fsetxattr, libc::SYS_fremovexattr];
 
+/// Calls that leave pages of a file in a socket or a pipe without a copy. A byte of a huge page holds the whole page there, after
+/// the file is gone, where no limit counts it. They fail as for a file that cannot be sent so: programs read and write then.
+const WITHOUT_A_COPY: &[i64] = &[libc::SYS_sendfile, libc::SYS_splice, libc::SYS_tee];
+
 /// Every kind of namespace except `CLONE_NEWTIME`, which `clone` cannot take: its lowest byte is a signal.
 const NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWNS,
@@ -164,7 +168,7 @@ pub(super) fn confine(network: bool) -> bool {
     programs.iter().all(|program| apply_filter(program).is_ok())
 }
 
-fn programs(network: bool) -> Option<[BpfProgram; 3]> {
+fn programs(network: bool) -> Option<[BpfProgram; 4]> {
     let arch: TargetArch = std::env::consts::ARCH.try_into().ok()?;
     let compiled = |rules: SeccompRules, errno: libc::c_int| -> Option<BpfProgram> {
         let action = SeccompAction::Errno(errno.unsigned_abs());
@@ -174,6 +178,7 @@ fn programs(network: bool) -> Option<[BpfProgram; 3]> {
         with_x32_refused(compiled(refused(network)?, libc::EPERM)?),
         compiled(unknown()?, libc::ENOSYS)?,
         compiled(always(UNSUPPORTED), libc::EOPNOTSUPP)?,
+        compiled(always(WITHOUT_A_COPY), libc::EINVAL)?,
     ])
 }
 
