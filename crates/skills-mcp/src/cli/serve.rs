@@ -113,6 +113,7 @@ pub(super) fn spawn_tasks(store: &Arc<Store>, recording: &Recording) {
     tokio::spawn(keep(Arc::clone(store)));
     tokio::spawn(keep_synced(Arc::clone(store)));
     tokio::spawn(memory::keep_small(Arc::clone(store)));
+    tokio::spawn(script::reap_orphans());
     tokio::task::spawn_blocking(sweep);
     recording.spawn();
 }

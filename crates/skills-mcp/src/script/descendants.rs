@@ -348,6 +348,26 @@ pub(super) fn orphans() -> Vec<Pid> {
     children.into_iter().filter(is_other).collect()
 }
 
+/// Children that this process did not start itself. Those that it starts are in its session, and in its process group or in one
+/// of their own; git's are in its group, and daemons in sessions of their own.
+fn adopted() -> Vec<Pid> {
+    let tree = ProcessTree::open();
+    let (children, _) = tree.children(getpid()).unwrap_or_default();
+    let own_group = tree.group(getpid());
+    let is_in_anothers_group = |pid: &Pid| {
+        let led_by_itself = Some(pid.as_raw_nonzero().get().unsigned_abs());
+        let group = tree.group(*pid);
+        group.is_some() && group != own_group && group != led_by_itself
+    };
+    let in_group = children.into_iter().filter(is_in_anothers_group);
+    in_group.chain(orphans()).collect()
+}
+
+/// Reaps the ended ones among the children that this process did not start itself, which no other code waits for.
+pub(super) fn reap_adopted() {
+    reap(&adopted(), None);
+}
+
 /// The children in the process group of a supervisor that has ended: its keeper, which has the supervisor's session. In a PID
 /// namespace it is there until every other process in the namespace is gone.
 fn left_in_group(supervisor: u32) -> Vec<Pid> {

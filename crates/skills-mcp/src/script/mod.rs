@@ -63,6 +63,19 @@ pub(crate) fn protect_process() {
     }
 }
 
+/// Reaps the processes that this one adopts, as they end: those of a lost supervisor, and what git leaves behind, such as the
+/// helper of a fetch that failed.
+pub(crate) async fn reap_orphans() {
+    #[cfg(target_os = "linux")]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Ok(mut child_ended) = signal(SignalKind::child()) else { return };
+        while child_ended.recv().await.is_some() {
+            descendants::reap_adopted();
+        }
+    }
+}
+
 /// Runs the stage of a run that the hidden first argument names; none where there is no such argument.
 pub(crate) fn run_hidden_stage(first: Option<&OsStr>) -> Option<ExitCode> {
     #[cfg(target_os = "linux")]

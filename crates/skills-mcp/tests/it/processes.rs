@@ -3,7 +3,7 @@
 
 use std::{
     fs,
-    os::unix::process::ExitStatusExt as _,
+    os::unix::{fs::PermissionsExt as _, process::ExitStatusExt as _},
     path::Path,
     process::Command,
     sync::atomic::{AtomicBool, Ordering},
@@ -13,9 +13,10 @@ use std::{
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
-use skills_testkit::{Client, wait_until};
+use skills_testkit::{Client, GitServerBehaviour, Remote, wait_until};
 
 use crate::{
+    git::refresh,
     support::run as finished,
     workshop::{MARK, WORST, Workshop, is_root, mark, marked, run},
 };
@@ -99,6 +100,35 @@ fn below(pid: &str) -> Vec<String> {
     let lists =
         tasks.map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default());
     lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+/// Leaves a process in git's group and one in a session of its own, and knows no password that is right.
+const LEAVING_HELPER: &str = "#!/bin/sh
+sleep 100 > /dev/null 2>&1 &
+setsid sleep 1 > /dev/null 2>&1 &
+echo username=x
+echo password=wrong
+";
+
+#[test]
+fn e03_what_git_leaves_behind_is_ended_and_reaped_by_the_server() {
+    let shop = Workshop::new().script("scripts/x.sh", "", "echo ran\n");
+    let remote = Remote::with(&shop.home, "team", "//- skills/a.md\ntext\n");
+    let server = remote.serve();
+    server.behave(GitServerBehaviour::Password("good".into()));
+    let helper = shop.home.path().join("helper");
+    fs::write(&helper, LEAVING_HELPER).unwrap();
+    fs::set_permissions(&helper, fs::Permissions::from_mode(0o755)).unwrap();
+    shop.home.write(".gitconfig", format!("[credential]\n\thelper = {}\n", helper.display()));
+    let mut client = Client::legacy(shop.command(&["--repo", &server.url()]), "2025-11-25");
+    let pid = client.pid().to_string();
+    for _ in 0..3 {
+        let answer = refresh(&mut client).to_string();
+        assert!(answer.contains("refuses"), "{answer}");
+        // The statuses of its own processes are not taken from the code that waits for them.
+        assert_eq!(run(&mut client, "scripts/x.sh", &json!({}))["stdout"], "ran\n");
+    }
+    wait_until("the server has no child left", || below(&pid).is_empty());
 }
 
 #[test]

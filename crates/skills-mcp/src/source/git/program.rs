@@ -14,7 +14,7 @@ use std::{
     fs::File,
     io::{self, BufRead as _, BufReader, PipeReader, Read, Write as _},
     path::Path,
-    process::{Child, ChildStderr, Command, Stdio},
+    process::{Child, ChildStderr, Command, ExitStatus, Stdio},
     sync::{
         Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -223,6 +223,10 @@ impl InstalledGit {
                 kill_group(group);
             }
             let status = child.wait();
+            if !status.as_ref().is_ok_and(ExitStatus::success) {
+                // A git that fails leaves its helper behind. After a success what is left is meant to stay.
+                kill_group(group);
+            }
             drop(running);
             let stderr = stderr.join().unwrap_or_default();
             drop(ended);
