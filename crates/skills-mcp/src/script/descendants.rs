@@ -238,6 +238,12 @@ impl ProcessTree {
         self.stat(pid).ok()?.split_whitespace().nth(3)?.parse().ok()
     }
 
+    /// Whether a process is in the session of this one, as only this program's own processes are: a script begins in a session of
+    /// its own, and no process can enter another.
+    pub(super) fn is_in_own_session(&self, pid: Pid) -> bool {
+        self.session(pid).is_some_and(|session| Some(session) == self.session(getpid()))
+    }
+
     /// The process group of a process.
     fn group(&self, pid: Pid) -> Option<u32> {
         self.stat(pid).ok()?.split_whitespace().nth(2)?.parse().ok()

@@ -11,7 +11,7 @@ use std::{
     collections::{HashMap, HashSet},
     ffi::CString,
     os::fd::OwnedFd,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use rustix::{
@@ -34,15 +34,37 @@ const STAT_BLOCK_BYTES: u64 = 512;
 const FULL_SOCKET_BYTES: u64 = 208 * 1024;
 const FULL_PIPE_BYTES: u64 = 64 * 1024;
 
-/// The limit that a run exceeds with its workspace and what its processes hold open, if any.
-pub(super) fn exceeded_limit(workspace: &Path, tree: &mut ProcessTree) -> Option<Ending> {
-    let Some(named) = folder_bytes(workspace) else { return Some(Ending::TooManyFiles) };
-    let pids = tree.descendants().pids;
-    let held = HeldBytes::of(tree, &pids);
-    if held.buffers > MAX_MEMORY_BYTES {
-        return Some(Ending::TooMuchMemory);
+/// What a run holds, measured again and again.
+pub(super) struct RunMeasure {
+    workspace: PathBuf,
+    tree: ProcessTree,
+    /// Whether a process that cannot be measured ends the run. Without a sandbox programs may hide themselves, and run as root.
+    must_see_all: bool,
+    /// Whether the last measurement missed a process. The next one may miss another, to which the first gave what it holds.
+    has_missed: bool,
+}
+
+impl RunMeasure {
+    pub(super) fn new(workspace: PathBuf, must_see_all: bool) -> Self {
+        Self { workspace, tree: ProcessTree::open(), must_see_all, has_missed: false }
     }
-    (named.saturating_add(held.unlinked) > MAX_PRIVATE_BYTES).then_some(Ending::TooLarge)
+
+    /// The limit that the run exceeds with its workspace and what its processes hold open, if any.
+    pub(super) fn exceeded_limit(&mut self) -> Option<Ending> {
+        let Some(named) = folder_bytes(&self.workspace) else { return Some(Ending::TooManyFiles) };
+        let mut pids = self.tree.descendants().pids;
+        // The keeper hides itself; it and the launcher hold nothing of the script's.
+        pids.retain(|pid| !self.tree.is_in_own_session(*pid));
+        let (held, is_complete) = HeldBytes::of(&self.tree, &pids);
+        let has_missed = std::mem::replace(&mut self.has_missed, !is_complete);
+        if held.buffers > MAX_MEMORY_BYTES {
+            return Some(Ending::TooMuchMemory);
+        }
+        if named.saturating_add(held.unlinked) > MAX_PRIVATE_BYTES {
+            return Some(Ending::TooLarge);
+        }
+        (self.must_see_all && has_missed && !is_complete).then_some(Ending::Unmeasured)
+    }
 }
 
 /// The disk space of a folder, links not followed; none where it holds more files or levels than a run may have.
@@ -140,19 +162,29 @@ struct HeldBytes {
 type HeldFiles = HashMap<(u64, u64), (FileType, u64)>;
 
 impl HeldBytes {
-    fn of(tree: &ProcessTree, pids: &[Pid]) -> Self {
+    /// What these processes hold, and whether that is all. The kernel closes the folder of a process in `/proc` to other processes
+    /// of the user where that user may not read its program.
+    fn of(tree: &ProcessTree, pids: &[Pid]) -> (Self, bool) {
         let mut held = HeldFiles::new();
+        let mut is_complete = true;
         for pid in pids {
-            tree.query(*pid, |folder| {
-                count_open_files(tree, folder, &mut held);
+            let mut is_closed = false;
+            let read = tree.query(*pid, |folder| {
+                let counted = count_open_files(tree, folder, &mut held);
                 // A mapping keeps its file without a handle.
-                let maps = tree.read_file(folder, "maps").ok()?;
+                let maps = tree.read_file(folder, "maps");
+                // The list of files is closed also where a process is about to end, and then there are no mappings either.
+                let refused = maps.as_ref().err().or(counted.as_ref().err());
+                let has_ended = maps.as_ref().is_ok_and(String::is_empty);
+                is_closed |= refused.is_some_and(|errno| !is_gone(*errno) && !has_ended);
+                let maps = counted.and(maps).ok()?;
                 for (file, bytes) in maps.lines().filter_map(deleted_mapping) {
                     count(&mut held, file, FileType::RegularFile, bytes);
                 }
                 // A thread that ends drops its mappings first: if they are there, so were all its files.
                 (!maps.is_empty()).then_some(())
             });
+            is_complete &= read.is_some() || !is_closed;
         }
         let mut sums = Self::default();
         for (kind, bytes) in held.into_values() {
@@ -161,7 +193,7 @@ impl HeldBytes {
             // A script chooses the numbers: the end of a mapping may be any.
             *sum = sum.saturating_add(bytes);
         }
-        sums
+        (sums, is_complete)
     }
 }
 
@@ -170,9 +202,14 @@ fn count(held: &mut HeldFiles, file: (u64, u64), kind: FileType, bytes: u64) {
     *largest = bytes.max(*largest);
 }
 
-fn count_open_files(tree: &ProcessTree, process: &str, held: &mut HeldFiles) {
-    let Ok(folder) = tree.open_folder(&format!("{process}/fd")) else { return };
-    let Ok(mut names) = Dir::read_from(&folder) else { return };
+/// Whether a file of `/proc` cannot be read because its process has ended.
+fn is_gone(errno: Errno) -> bool {
+    matches!(errno, Errno::NOENT | Errno::SRCH)
+}
+
+fn count_open_files(tree: &ProcessTree, process: &str, held: &mut HeldFiles) -> Result<(), Errno> {
+    let folder = tree.open_folder(&format!("{process}/fd"))?;
+    let mut names = Dir::read_from(&folder)?;
     while let Some(Ok(entry)) = names.read() {
         let Ok(found) = statat(&folder, entry.file_name(), AtFlags::empty()) else { continue };
         let kind = FileType::from_raw_mode(found.st_mode);
@@ -194,6 +231,7 @@ fn count_open_files(tree: &ProcessTree, process: &str, held: &mut HeldFiles) {
         };
         count(held, (found.st_dev, found.st_ino), kind, bytes);
     }
+    Ok(())
 }
 
 /// How many files are in transit to a socket, from its file in `fdinfo`. How large they are cannot be asked, so each counts as
@@ -296,6 +334,6 @@ mod tests {
     }
 
     fn held() -> HeldBytes {
-        HeldBytes::of(&ProcessTree::open(), &[rustix::process::getpid()])
+        HeldBytes::of(&ProcessTree::open(), &[rustix::process::getpid()]).0
     }
 }

@@ -40,7 +40,7 @@ use super::{
     descendants::{self, ProcessTree},
     header::{Header, StreamHeader},
     launcher::StageReport,
-    measure,
+    measure::RunMeasure,
     order::Order,
     outcome::{CapturedOutput, Ending, MAX_MEMORY_BYTES, MAX_PROCESSES, MAX_THREADS},
     sandbox::{Enforced, SandboxDemand},
@@ -88,7 +88,8 @@ async fn supervise() -> io::Result<()> {
     let _lock = order.workspace.as_deref().map(WorkspaceLock::join).transpose()?;
     let mut signals = TerminationSignals::listen()?;
     // Before there is a namespace, after which this process can start no thread.
-    let measured = order.workspace.clone().map(start_measuring);
+    let must_see_all = order.policy.demand != SandboxDemand::None;
+    let measured = order.workspace.clone().map(|folder| start_measuring(folder, must_see_all));
     let mut run = SupervisedRun::start(&order, tree)?;
     // From here on no error may return before every process of the run has ended.
     run.send_order(&line).await;
@@ -342,13 +343,13 @@ impl SupervisedRun {
 }
 
 /// Starts a thread that measures the workspace and the files without a name, and sends the limit that the run exceeds.
-fn start_measuring(workspace: PathBuf) -> oneshot::Receiver<Ending> {
+fn start_measuring(workspace: PathBuf, must_see_all: bool) -> oneshot::Receiver<Ending> {
     let (sender, receiver) = oneshot::channel();
     std::thread::spawn(move || {
-        let mut tree = ProcessTree::open();
+        let mut measure = RunMeasure::new(workspace, must_see_all);
         while !sender.is_closed() {
             std::thread::sleep(MEASURE_INTERVAL);
-            if let Some(ending) = measure::exceeded_limit(&workspace, &mut tree) {
+            if let Some(ending) = measure.exceeded_limit() {
                 let _ = sender.send(ending);
                 return;
             }

@@ -282,6 +282,31 @@ fn e13_what_a_process_holds_counts_until_its_last_thread_ends() {
 }
 
 #[test]
+fn e13_a_process_whose_files_cannot_be_measured_ends_the_run() {
+    // The kernel closes /proc/PID of a program that its user may not read. Root reads that all the same.
+    let hides = "cp /usr/bin/sleep $HOME/hidden; chmod 111 $HOME/hidden; $HOME/hidden 300\n";
+    let shop = Workshop::new().script("scripts/x.sh", "", hides).set("scripts.timeout_seconds=200");
+    let mut client = Client::legacy(shop.ordinary(&[]), "2025-11-25");
+    let answer = run(&mut client, "scripts/x.sh", &json!({}));
+    let said = answer["stderr"].as_str().unwrap();
+    assert!(
+        said.contains("Script killed: what its processes hold open could not be measured"),
+        "{answer}"
+    );
+    // A process that has ended holds nothing, also while its parent does not ask for its end.
+    let shop = Workshop::new().script("scripts/y.sh", "", "(sleep 0 & exec sleep 5); echo done\n");
+    for mut client in servers(&shop) {
+        assert_eq!(run(&mut client, "scripts/y.sh", &json!({}))["stdout"], "done\n");
+    }
+    // Without a sandbox programs may do so, and nothing is promised of them.
+    let shop = Workshop::new()
+        .script("scripts/z.sh", "", &hides.replace("300", "5; echo done"))
+        .set("scripts.sandbox=off");
+    let mut client = Client::legacy(shop.ordinary(&[]), "2025-11-25");
+    assert_eq!(run(&mut client, "scripts/z.sh", &json!({}))["stdout"], "done\n");
+}
+
+#[test]
 fn e02_no_thread_hides_deleted_files_in_a_file_table_of_its_own() {
     let text = format!(
         "{HOLD}def apart():\n    print(libc.unshare(0x400), libc.syscall(436, 1 << 20, 1 << 20, 2), flush=True)\n    hold(deleted)\nthreading.Thread(target=apart).start()\n"
