@@ -70,6 +70,12 @@ def sibling():
     made = libc.syscall(number(56, 220), 0x8000 | 17, 0, 0, 0, 0)
     if made == 0: os._exit(0)
     must(made)
+def paired():
+    try: socket.socketpair(socket.AF_INET, socket.SOCK_STREAM)
+    except OSError as error:
+        if error.errno == 1: raise
+def commanded(command):
+    with open("commanded", "w") as file: allowed(number(16, 29), file.fileno(), ctypes.c_ulong(command), None)
 home = os.environ["HOME"]
 probe("write cwd", lambda: write("made"))
 probe("write private folder", lambda: write(home + "/made"))
@@ -142,6 +148,12 @@ probe("files of its own", lambda: must(libc.unshare(0x400)))
 probe("files of its own once some are closed", lambda: call(436, 1 << 20, 1 << 20, 2))
 probe("close many files", lambda: call(436, 1 << 20, 1 << 20, 0))
 probe("hide what it holds", lambda: must(libc.prctl(4, 0, 0, 0, 0)))
+# With no argument the kernel refuses these commands for another reason, and with its upper half set as without.
+commands = {"an encrypted folder": 0x800c6613, "a key of files": 0xc0506617, "flags of a file": 0x40086602, "flags of a file in 32 bits": 0x40046602, "attributes of a file": 0x401c5820, "a snapshot": 0x50009401, "a subvolume": 0x5000940e, "a snapshot by a handle": 0x50009417, "a subvolume by a handle": 0x50009418}
+for name, command in commands.items(): probe(name, lambda: commanded(command))
+probe("flags of a file with more bits", lambda: commanded(1 << 40 | 0x40086602))
+probe("how much can be read", lambda: commanded(0x541b))
+probe("a pair of another family", paired)
 probe("keyring", lambda: call(250, 0, -3, 1))
 probe("io_uring", lambda: call(425, 8, ctypes.create_string_buffer(120)))
 probe("a file of 600 MB", big_file)

@@ -119,6 +119,7 @@ const ALWAYS: &[&str] = &[
     "socket pair",
     "own limits",
     "close many files",
+    "how much can be read",
     // What is not prevented: docs/scripts.md says so.
     "chmod outside",
 ];
@@ -227,6 +228,17 @@ const OPEN: &[&str] = &[
     "files of its own",
     "files of its own once some are closed",
     "hide what it holds",
+    "an encrypted folder",
+    "a key of files",
+    "flags of a file",
+    "flags of a file in 32 bits",
+    "flags of a file with more bits",
+    "attributes of a file",
+    "a snapshot",
+    "a snapshot by a handle",
+    "a subvolume",
+    "a subvolume by a handle",
+    "a pair of another family",
 ];
 
 #[test]

@@ -162,6 +162,29 @@ const SOCKET_TYPE_MASK: u64 = 0xf;
 /// Connected types: from a datagram socket, messages could be sent to any other socket.
 const CONNECTED_TYPES: [libc::c_int; 2] = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
 
+/// Commands of `ioctl` that make files which cannot be removed or measured as others: encrypted folders whose key is gone,
+/// subvolumes, files that no process may change. The kernel reads the lower half of a command only, and so do the rules.
+const REFUSED_COMMANDS: &[u64] = &[
+    FS_IOC_SET_ENCRYPTION_POLICY,
+    FS_IOC_ADD_ENCRYPTION_KEY,
+    FS_IOC_SETFLAGS,
+    FS_IOC32_SETFLAGS,
+    FS_IOC_FSSETXATTR,
+    BTRFS_IOC_SNAP_CREATE,
+    BTRFS_IOC_SUBVOL_CREATE,
+    BTRFS_IOC_SNAP_CREATE_V2,
+    BTRFS_IOC_SUBVOL_CREATE_V2,
+];
+const FS_IOC_SET_ENCRYPTION_POLICY: u64 = 0x800c_6613;
+const FS_IOC_ADD_ENCRYPTION_KEY: u64 = 0xc050_6617;
+const FS_IOC_SETFLAGS: u64 = 0x4008_6602;
+const FS_IOC32_SETFLAGS: u64 = 0x4004_6602;
+const FS_IOC_FSSETXATTR: u64 = 0x401c_5820;
+const BTRFS_IOC_SNAP_CREATE: u64 = 0x5000_9401;
+const BTRFS_IOC_SUBVOL_CREATE: u64 = 0x5000_940e;
+const BTRFS_IOC_SNAP_CREATE_V2: u64 = 0x5000_9417;
+const BTRFS_IOC_SUBVOL_CREATE_V2: u64 = 0x5000_9418;
+
 /// Applies the filters to this process; false where this kernel or processor has none.
 pub(super) fn confine(network: bool) -> bool {
     let Some(programs) = programs(network) else { return false };
@@ -215,7 +238,11 @@ fn refused(network: bool) -> Option<SeccompRules> {
     let other_types = (0..=SOCKET_TYPE_MASK).filter(|kind| !is_connected(kind));
     let other_types =
         other_types.map(|kind| one(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE_MASK), kind));
-    rules.insert(libc::SYS_socketpair, other_types.collect::<Option<_>>()?);
+    let other_families = one(0, SeccompCmpOp::Ne, u64::from(libc::AF_UNIX.unsigned_abs()));
+    let refused_pairs = other_types.chain([other_families]);
+    rules.insert(libc::SYS_socketpair, refused_pairs.collect::<Option<_>>()?);
+    let commands = REFUSED_COMMANDS.iter().map(|command| one(1, SeccompCmpOp::Eq, *command));
+    rules.insert(libc::SYS_ioctl, commands.collect::<Option<_>>()?);
     for (call, pid) in CALLS_ON_A_PROCESS {
         rules.insert(*call, vec![one(*pid, SeccompCmpOp::Ne, 0)?]);
     }
