@@ -1,8 +1,8 @@
 //! [`RunSlots`]: how many scripts run at once.
 //!
 //! A run that has been answered may still hold its slot: what it left on disk is being removed, and a client must not be able to
-//! leave more than a few workspaces behind. Such a slot is free in a moment, so a call waits for it; a slot of a script
-//! that runs is not waited for.
+//! leave more than a few workspaces behind. Such a slot is free in a moment, so a call waits for it, and one call only: each that
+//! waits keeps a thread and a turn of the server. A slot of a script that runs is not waited for.
 
 use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
@@ -27,6 +27,8 @@ struct TakenSlots {
     all: usize,
     /// Those of runs that were answered.
     answered: usize,
+    /// How many calls wait for one of those.
+    waiting: usize,
 }
 
 /// One of the `scripts.max_concurrent` runs; dropping it lets the next one start.
@@ -37,11 +39,18 @@ pub(super) struct RunSlot {
 }
 
 impl RunSlots {
-    /// A slot, once one of this many is free. Blocks the calling thread while only removals stand in the way.
+    /// A slot, once one of this many is free. Blocks the calling thread while only a removal stands in the way that no other call
+    /// waits for.
     pub(super) fn take(self: &Arc<Self>, max_concurrent: usize) -> Result<RunSlot, RunError> {
-        let is_full = |taken: &mut TakenSlots| taken.all >= max_concurrent && taken.answered > 0;
-        let waited = self.freed.wait_timeout_while(self.lock(), SLOT_WAIT_TIMEOUT, is_full);
-        let (mut taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.lock();
+        if taken.waiting < taken.answered {
+            taken.waiting += 1;
+            let is_full =
+                |taken: &mut TakenSlots| taken.all >= max_concurrent && taken.answered > 0;
+            let waited = self.freed.wait_timeout_while(taken, SLOT_WAIT_TIMEOUT, is_full);
+            (taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            taken.waiting -= 1;
+        }
         if taken.all >= max_concurrent {
             return Err(RunError::Busy { max_concurrent });
         }
@@ -89,11 +98,16 @@ mod tests {
         let first = first.answered();
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| slots.take(2));
+            while slots.lock().waiting == 0 {
+                std::thread::yield_now();
+            }
+            // One call waits for one removal, and more would only keep threads.
+            assert!(matches!(slots.take(2), Err(RunError::Busy { max_concurrent: 2 })));
             drop(first);
             assert!(waiting.join().unwrap().is_ok());
         });
         drop(second);
         let taken = slots.lock();
-        assert_eq!((taken.all, taken.answered), (0, 0));
+        assert_eq!((taken.all, taken.answered, taken.waiting), (0, 0, 0));
     }
 }
