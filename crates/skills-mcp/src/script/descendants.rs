@@ -27,6 +27,8 @@ const HIGHEST_PID: i32 = 1 << 22;
 const KILL_ORPHANS_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long killing all descendants may take, where there are thousands.
 const KILL_ALL_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long they are stopped, where new ones come all the time.
+const STOP_ALL_TIMEOUT: Duration = Duration::from_secs(5);
 /// How many processes are searched for process groups.
 const MAX_GROUP_SEARCH: usize = 64;
 /// How often the threads of a process are listed anew, where all that were listed ended before they were read.
@@ -240,8 +242,15 @@ impl ProcessTree {
 
     /// Whether a process is in the session of this one, as only this program's own processes are: a script begins in a session of
     /// its own, and no process can enter another.
-    pub(super) fn is_in_own_session(&self, pid: Pid) -> bool {
+    fn is_in_own_session(&self, pid: Pid) -> bool {
         self.session(pid).is_some_and(|session| Some(session) == self.session(getpid()))
+    }
+
+    /// The descendants that are a script's.
+    pub(super) fn descendants_in_other_sessions(&mut self) -> Vec<Pid> {
+        let mut pids = self.descendants().pids;
+        pids.retain(|pid| !self.is_in_own_session(*pid));
+        pids
     }
 
     /// The process group of a process.
@@ -314,19 +323,36 @@ pub(super) fn reap(pids: &[Pid], except: Option<Pid>) {
     }
 }
 
+/// Stops processes until a list of them has no new one; those that were stopped.
+fn stop_all(mut list: impl FnMut() -> Vec<Pid>) -> HashSet<Pid> {
+    let started = Instant::now();
+    let mut stopped = HashSet::new();
+    loop {
+        let new: Vec<Pid> = list().into_iter().filter(|pid| stopped.insert(*pid)).collect();
+        signal(&new, Signal::STOP);
+        if new.is_empty() || started.elapsed() > STOP_ALL_TIMEOUT {
+            return stopped;
+        }
+    }
+}
+
+/// Stops the processes of a script; the keeper, which must end them all in time, goes on.
+pub(super) fn stop(tree: &mut ProcessTree) -> HashSet<Pid> {
+    stop_all(|| tree.descendants_in_other_sessions())
+}
+
+/// Lets those that [`stop`] stopped go on; the PID of one that has ended meanwhile may be another's by now.
+pub(super) fn continue_stopped(tree: &mut ProcessTree, stopped: &HashSet<Pid>) {
+    let mut left = tree.descendants_in_other_sessions();
+    left.retain(|pid| stopped.contains(pid));
+    signal(&left, Signal::CONT);
+}
+
 /// Kills every descendant of this process: stops them first, so that none can fork while the others die. Returns when the
 /// kernel says that no child is left, or after [`KILL_ALL_TIMEOUT`].
 pub(super) fn kill_all(tree: &mut ProcessTree) {
     let started = Instant::now();
-    let mut stopped = HashSet::new();
-    loop {
-        let found = tree.descendants().pids;
-        let new: Vec<Pid> = found.into_iter().filter(|pid| stopped.insert(*pid)).collect();
-        signal(&new, Signal::STOP);
-        if new.is_empty() || started.elapsed() > KILL_ALL_TIMEOUT / 2 {
-            break;
-        }
-    }
+    stop_all(|| tree.descendants().pids);
     loop {
         let left = tree.descendants().pids;
         signal(&left, Signal::KILL);

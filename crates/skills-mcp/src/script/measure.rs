@@ -3,25 +3,29 @@
 //! through a socket.
 //!
 //! The script may change the workspace meanwhile, so it is walked by handles and never by paths, without recursion, and up to
-//! a number of files and levels. Not counted: what a script writes to its working directory; files in a file table that a
-//! thread does not share, which the filter of system calls (`sandbox/calls`) prevents; and files in transit through a socket
-//! that is itself in transit, which it prevents for scripts without a network.
+//! a number of files and levels. Where folders change on the way, it is walked once more while the script's processes are
+//! stopped, since what is moved behind the walk is not found.
+//!
+//! Not counted: what a script writes to its working directory; files in a file table that a thread does not share, which the
+//! filter of system calls (`sandbox/calls`) prevents; and files in transit through a socket that is itself in transit, which it
+//! prevents for scripts without a network.
 
 use std::{
     collections::{HashMap, HashSet},
     ffi::CString,
+    iter::repeat_with,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, Dir, FileType, Mode, Stat, fchmod, makedev, statat},
+    fs::{AtFlags, CWD, Dir, FileType, Mode, Stat, fchmod, fstat, makedev, statat},
     io::Errno,
     process::Pid,
 };
 
 use super::{
-    descendants::ProcessTree,
+    descendants::{self, ProcessTree},
     outcome::{Ending, MAX_MEMORY_BYTES, MAX_PRIVATE_BYTES, MAX_PRIVATE_DEPTH, MAX_PRIVATE_FILES},
     sandbox::MAX_FILE_BYTES,
 };
@@ -33,6 +37,9 @@ const STAT_BLOCK_BYTES: u64 = 512;
 /// outside, so each counts as full.
 const FULL_SOCKET_BYTES: u64 = 208 * 1024;
 const FULL_PIPE_BYTES: u64 = 64 * 1024;
+/// How often a folder is walked while the processes are stopped. A process stops after the system call that it is in, which may
+/// change the folder during the first walk.
+const MAX_STOPPED_WALKS: usize = 3;
 
 /// What a run holds, measured again and again.
 pub(super) struct RunMeasure {
@@ -51,10 +58,9 @@ impl RunMeasure {
 
     /// The limit that the run exceeds with its workspace and what its processes hold open, if any.
     pub(super) fn exceeded_limit(&mut self) -> Option<Ending> {
-        let Some(named) = folder_bytes(&self.workspace) else { return Some(Ending::TooManyFiles) };
-        let mut pids = self.tree.descendants().pids;
+        let Some(named) = self.folder_bytes() else { return Some(Ending::TooManyFiles) };
         // The keeper hides itself; it and the launcher hold nothing of the script's.
-        pids.retain(|pid| !self.tree.is_in_own_session(*pid));
+        let pids = self.tree.descendants_in_other_sessions();
         let (held, is_complete) = HeldBytes::of(&self.tree, &pids);
         let has_missed = std::mem::replace(&mut self.has_missed, !is_complete);
         if held.buffers > MAX_MEMORY_BYTES {
@@ -65,40 +71,34 @@ impl RunMeasure {
         }
         (self.must_see_all && has_missed && !is_complete).then_some(Ending::Unmeasured)
     }
-}
 
-/// The disk space of a folder, links not followed; none where it holds more files or levels than a run may have.
-fn folder_bytes(folder: &Path) -> Option<u64> {
-    let mut walk = FolderMeasure::default();
-    let mut levels =
-        vec![readable_folder(CWD, folder).map_or_else(|_| Level::none(), |top| walk.level(top))];
-    while let Some(level) = levels.last_mut() {
-        let Some(name) = level.below.pop() else {
-            levels.pop();
-            continue;
-        };
-        let opened = level.folder.as_ref().map(|folder| readable_folder(folder, name.as_c_str()));
-        // A folder that was removed meanwhile holds nothing.
-        if let Some(Ok(opened)) = opened {
-            if levels.len() >= MAX_PRIVATE_DEPTH {
-                return None;
-            }
-            levels.push(walk.level(opened));
+    /// The disk space of the workspace; none where it holds more files or levels than a run may have.
+    fn folder_bytes(&mut self) -> Option<u64> {
+        let measure = || FolderMeasure::of(&self.workspace);
+        let moving = measure()?;
+        if !moving.has_changed {
+            return Some(moving.bytes);
         }
-        if walk.files > MAX_PRIVATE_FILES {
-            return None;
-        }
+        let stopped = descendants::stop(&mut self.tree);
+        let is_steady =
+            |walk: &Option<FolderMeasure>| !walk.as_ref().is_some_and(|w| w.has_changed);
+        let still = repeat_with(measure).take(MAX_STOPPED_WALKS).find(is_steady);
+        descendants::continue_stopped(&mut self.tree, &stopped);
+        still.unwrap_or(Some(moving)).map(|walk| walk.bytes)
     }
-    Some(walk.bytes)
 }
 
-/// The counts so far.
+/// The disk space of a folder, links not followed.
 #[derive(Default)]
 struct FolderMeasure {
     bytes: u64,
     files: usize,
     /// Files with several names, which count once.
     linked: HashSet<u64>,
+    /// When the walk began, by the clock of the disk.
+    began: Option<(i64, u64)>,
+    /// Whether what was walked changed since then, so that something may have been moved past the walk.
+    has_changed: bool,
 }
 
 /// A folder on the way down, and the folders in it that are still to be walked.
@@ -111,9 +111,55 @@ impl Level {
     fn none() -> Self {
         Self { folder: None, below: Vec::new() }
     }
+
+    /// When the folder's names, its place or its mode changed last: also where something was moved from it behind the walk, and where
+    /// it took the place of another. Unlike other times a script cannot set this one.
+    fn changed_at(&self) -> Option<(i64, u64)> {
+        changed_at(self.folder.as_ref()?).ok()
+    }
 }
 
 impl FolderMeasure {
+    /// Measures a folder; none where it holds more files or levels than a run may have.
+    fn of(folder: &Path) -> Option<Self> {
+        // A folder that is not there holds nothing.
+        let Ok(top) = readable_folder(CWD, folder) else { return Some(Self::default()) };
+        Self::begun(&top).walked(top)
+    }
+
+    /// Asks the disk for its time by a change that changes nothing: every later change of another folder is as late, or later.
+    fn begun(top: &OwnedFd) -> Self {
+        let began = fchmod(top, Mode::RWXU).and_then(|()| changed_at(top));
+        Self { began: began.ok(), ..Self::default() }
+    }
+
+    fn walked(mut self, top: OwnedFd) -> Option<Self> {
+        let mut levels = vec![self.level(top)];
+        while let Some(level) = levels.last_mut() {
+            let Some(name) = level.below.pop() else {
+                levels.pop();
+                continue;
+            };
+            let folder = level.folder.as_ref();
+            match folder.map(|folder| readable_folder(folder, name.as_c_str())) {
+                Some(Ok(opened)) => {
+                    if levels.len() >= MAX_PRIVATE_DEPTH {
+                        return None;
+                    }
+                    let next = self.level(opened);
+                    self.has_changed |= next.changed_at() >= self.began;
+                    levels.push(next);
+                }
+                // It was moved or removed since its name was read.
+                Some(Err(_)) | None => self.has_changed = true,
+            }
+            if self.files > MAX_PRIVATE_FILES {
+                return None;
+            }
+        }
+        Some(self)
+    }
+
     /// Counts the entries of a folder.
     fn level(&mut self, folder: OwnedFd) -> Level {
         let mut below = Vec::new();
@@ -132,7 +178,10 @@ impl FolderMeasure {
                 Errno::ACCESS => fchmod(&folder, Mode::RWXU).and_then(|()| stat()),
                 other => Err(other),
             });
-            let Ok(found) = found else { continue };
+            let Ok(found) = found else {
+                self.has_changed = true;
+                continue;
+            };
             let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
             if is_folder || found.st_nlink < 2 || self.linked.insert(found.st_ino) {
                 self.bytes = self.bytes.saturating_add(disk_bytes(&found));
@@ -143,6 +192,11 @@ impl FolderMeasure {
         }
         Level { folder: Some(folder), below }
     }
+}
+
+fn changed_at(folder: &OwnedFd) -> Result<(i64, u64), Errno> {
+    let found = fstat(folder)?;
+    Ok((found.st_ctime, found.st_ctime_nsec))
 }
 
 fn disk_bytes(found: &Stat) -> u64 {
@@ -259,7 +313,7 @@ fn deleted_mapping(line: &str) -> Option<((u64, u64), u64)> {
 mod tests {
     use std::{fs, fs::File, os::unix::fs::symlink};
 
-    use skills_testkit::Home;
+    use skills_testkit::{Home, wait_until};
 
     use super::*;
 
@@ -278,7 +332,7 @@ mod tests {
         symlink("..", home.path().join("run/home/up")).unwrap();
         home.write("run/sparse", "");
         opened(&home.path().join("run/sparse")).set_len(1 << 40).unwrap();
-        let measured = folder_bytes(&home.path().join("run")).unwrap();
+        let measured = folder_bytes(&home, "run").unwrap();
         assert!((2 << 20..3 << 20).contains(&measured), "{measured}");
     }
 
@@ -289,10 +343,32 @@ mod tests {
         home.write("run/closed/in/a", "x".repeat(1 << 20));
         let closed = home.path().join("run/closed");
         fs::set_permissions(&closed, fs::Permissions::from_mode(0o0)).unwrap();
-        assert!(folder_bytes(&home.path().join("run")).unwrap() >= 1 << 20);
+        assert!(folder_bytes(&home, "run").unwrap() >= 1 << 20);
         home.write(&format!("run/{}x", "d/".repeat(MAX_PRIVATE_DEPTH + 1)), "");
-        assert_eq!(folder_bytes(&home.path().join("run")), None);
-        assert_eq!(folder_bytes(&home.path().join("none")), Some(0));
+        assert_eq!(folder_bytes(&home, "run"), None);
+        assert_eq!(folder_bytes(&home, "none"), Some(0));
+    }
+
+    fn folder_bytes(home: &Home, folder: &str) -> Option<u64> {
+        FolderMeasure::of(&home.path().join(folder)).map(|measured| measured.bytes)
+    }
+
+    #[test]
+    fn e02_a_walk_notices_that_a_folder_was_moved_behind_it_or_put_in_the_place_of_another() {
+        use rustix::fs::{RenameFlags, renameat_with};
+        let home = Home::new();
+        home.write("run/a/large/x", "x");
+        home.write("run/b/small/x", "x");
+        let path = |name: &str| home.path().join("run").join(name);
+        let is_steady = || !FolderMeasure::of(&path("")).unwrap().has_changed;
+        for (from, to) in [("a/large", "b/large"), ("a", "b")] {
+            wait_until("the last change is long ago for the disk's clock", is_steady);
+            let top = readable_folder(CWD, &path("")).unwrap();
+            let begun = FolderMeasure::begun(&top);
+            let flags = if from == "a" { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+            renameat_with(CWD, path(from), CWD, path(to), flags).unwrap();
+            assert!(begun.walked(top).unwrap().has_changed, "{from}");
+        }
     }
 
     #[test]

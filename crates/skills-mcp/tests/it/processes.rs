@@ -306,6 +306,61 @@ fn e13_a_process_whose_files_cannot_be_measured_ends_the_run() {
     assert_eq!(run(&mut client, "scripts/z.sh", &json!({}))["stdout"], "done\n");
 }
 
+/// Fills a folder with 3 GB, and moves it from where it will be measured to where that was done whenever a folder between the two
+/// is opened. It ends where it is not ended.
+const MOVES: &str = "
+import ctypes, os, select, struct, time
+os.chdir(os.environ['HOME'])
+libc = ctypes.CDLL(None)
+watch = libc.inotify_init1(0)
+folders = {}
+for n in range(10):
+    for i in range(300): os.makedirs('n%d/%d' % (n, i))
+    folders[libc.inotify_add_watch(watch, b'n%d' % n, 0x20)] = 'n%d' % n
+def opened():
+    found = []
+    while not found:
+        ready, _, _ = select.select([watch], [], [], 60)
+        events = os.read(watch, 65536)
+        while events:
+            number, _, _, length = struct.unpack_from('iIII', events)
+            events = events[16 + length:]
+            if not length: found.append(folders[number])
+    return found
+order = []
+while len(order) < 10: order += [name for name in opened() if name not in order]
+first, middle, last = order[0], order[4], order[9]
+os.mkdir(last + '/large')
+at = last
+for i in range(6):
+    file = os.open(last + '/large/%d' % i, os.O_CREAT | os.O_RDWR)
+    os.posix_fallocate(file, 0, 500 << 20)
+    os.close(file)
+moved = 0
+while moved < 6:
+    for name in opened():
+        to = {middle: first, last: last}.get(name, at)
+        if to != at:
+            if to == last: time.sleep(0.08)
+            os.rename(at + '/large', to + '/large')
+            at = to
+            moved += 1
+print('moved', flush=True)
+";
+
+#[test]
+fn e02_a_folder_that_is_moved_behind_the_measuring_counts() {
+    let shop = Workshop::new().script("scripts/x.py", "", MOVES);
+    for mut client in servers(&shop.set("scripts.timeout_seconds=200")) {
+        let answer = run(&mut client, "scripts/x.py", &json!({}));
+        let said = answer["stderr"].as_str().unwrap();
+        assert!(
+            said.contains("its private folder, deleted files and shared memory held"),
+            "{answer}"
+        );
+    }
+}
+
 #[test]
 fn e02_no_thread_hides_deleted_files_in_a_file_table_of_its_own() {
     let text = format!(
