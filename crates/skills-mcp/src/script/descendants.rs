@@ -23,8 +23,6 @@ use rustix::{
 
 /// The highest PID that the kernel can give.
 const HIGHEST_PID: i32 = 1 << 22;
-/// How long orphans are killed. A busy machine takes a while to end the processes of a PID namespace.
-const KILL_ORPHANS_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long killing all descendants may take, where there are thousands.
 const KILL_ALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long they are stopped, where new ones come all the time.
@@ -49,7 +47,7 @@ pub(super) struct Descendants {
 }
 
 /// Why children could not be listed.
-enum ListError {
+pub(super) enum ListError {
     /// The kernel was built without the files that list children.
     Unsupported,
     /// The files cannot be opened now, for instance because of a limit on open files.
@@ -95,7 +93,7 @@ impl ProcessTree {
     }
 
     /// The children of a process's threads, and how many threads it has. A process that is gone has none.
-    fn children(&self, pid: Pid) -> Result<(Vec<Pid>, usize), ListError> {
+    pub(super) fn children(&self, pid: Pid) -> Result<(Vec<Pid>, usize), ListError> {
         let tasks = match self.open_folder(&format!("{}/task", pid.as_raw_nonzero())) {
             Ok(tasks) => tasks,
             Err(Errno::NOENT | Errno::SRCH) => return Ok((Vec::new(), 0)),
@@ -236,7 +234,7 @@ impl ProcessTree {
 
     /// The session of a process. It is 0 where its leader is in another PID namespace, as in a container whose first process
     /// was started from outside; `getsid` of rustix does not expect that.
-    fn session(&self, pid: Pid) -> Option<u32> {
+    pub(super) fn session(&self, pid: Pid) -> Option<u32> {
         self.stat(pid).ok()?.split_whitespace().nth(3)?.parse().ok()
     }
 
@@ -254,7 +252,7 @@ impl ProcessTree {
     }
 
     /// The process group of a process.
-    fn group(&self, pid: Pid) -> Option<u32> {
+    pub(super) fn group(&self, pid: Pid) -> Option<u32> {
         self.stat(pid).ok()?.split_whitespace().nth(2)?.parse().ok()
     }
 
@@ -365,61 +363,6 @@ pub(super) fn kill_all(tree: &mut ProcessTree) {
             let hidden = search_children();
             signal(&hidden, Signal::KILL);
             reap(&hidden, None);
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// Children that this process adopted from a script: they are in other sessions than its own, which only the processes it
-/// starts itself can be in.
-pub(super) fn orphans() -> Vec<Pid> {
-    let tree = ProcessTree::open();
-    let Ok((children, _)) = tree.children(getpid()) else { return Vec::new() };
-    let Some(own) = tree.session(getpid()) else { return Vec::new() };
-    let is_other = |pid: &Pid| tree.session(*pid).is_some_and(|other| other != own);
-    children.into_iter().filter(is_other).collect()
-}
-
-/// Children that this process did not start itself. Those that it starts are in its session, and in its process group or in one
-/// of their own; git's are in its group, and daemons in sessions of their own.
-fn adopted() -> Vec<Pid> {
-    let tree = ProcessTree::open();
-    let (children, _) = tree.children(getpid()).unwrap_or_default();
-    let own_group = tree.group(getpid());
-    let is_in_anothers_group = |pid: &Pid| {
-        let led_by_itself = Some(pid.as_raw_nonzero().get().unsigned_abs());
-        let group = tree.group(*pid);
-        group.is_some() && group != own_group && group != led_by_itself
-    };
-    let in_group = children.into_iter().filter(is_in_anothers_group);
-    in_group.chain(orphans()).collect()
-}
-
-/// Reaps the ended ones among the children that this process did not start itself, which no other code waits for.
-pub(super) fn reap_adopted() {
-    reap(&adopted(), None);
-}
-
-/// The children in the process group of a supervisor that has ended: its keeper, which has the supervisor's session. In a PID
-/// namespace it is there until every other process in the namespace is gone.
-fn left_in_group(supervisor: u32) -> Vec<Pid> {
-    let tree = ProcessTree::open();
-    let (children, _) = tree.children(getpid()).unwrap_or_default();
-    children.into_iter().filter(|pid| tree.group(*pid) == Some(supervisor)).collect()
-}
-
-/// Kills what a supervisor left that has ended: its keeper, the orphans that were not there before, and the orphans that those
-/// leave.
-pub(super) fn kill_orphans(supervisor: Option<u32>, before: &[Pid]) {
-    let started = Instant::now();
-    loop {
-        let mut left: Vec<Pid> =
-            orphans().into_iter().filter(|pid| !before.contains(pid)).collect();
-        left.extend(supervisor.map(left_in_group).unwrap_or_default());
-        signal(&left, Signal::KILL);
-        reap(&left, None);
-        if left.is_empty() || started.elapsed() > KILL_ORPHANS_TIMEOUT {
-            return;
         }
         std::thread::sleep(Duration::from_millis(1));
     }

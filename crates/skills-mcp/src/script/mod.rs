@@ -20,6 +20,8 @@ mod launcher;
 #[cfg(target_os = "linux")]
 mod measure;
 mod order;
+#[cfg(target_os = "linux")]
+mod orphans;
 mod outcome;
 #[cfg(any(test, not(target_os = "linux")))]
 mod portable;
@@ -71,7 +73,7 @@ pub(crate) async fn reap_orphans() {
         use tokio::signal::unix::{SignalKind, signal};
         let Ok(mut child_ended) = signal(SignalKind::child()) else { return };
         while child_ended.recv().await.is_some() {
-            descendants::reap_adopted();
+            orphans::reap_adopted();
         }
     }
 }

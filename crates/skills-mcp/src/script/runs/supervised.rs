@@ -12,9 +12,10 @@ use tokio::{
 
 use super::{Caller, RunError, RunSlot, Runs, send_progress};
 use crate::script::{
-    SUPERVISE, descendants,
+    SUPERVISE,
     header::Header,
     order::{Order, json_line},
+    orphans,
     outcome::RunOutcome,
     workspace::Workspace,
 };
@@ -34,7 +35,7 @@ impl Runs {
         slot: RunSlot,
         workspace: Option<Workspace>,
     ) -> Result<RunOutcome, RunError> {
-        let before = descendants::orphans();
+        let before = orphans::orphans();
         let failed = |error: io::Error| RunError::NotStarted(error.to_string());
         let mut child = Command::new(&self.supervisor)
             .arg(SUPERVISE)
@@ -64,7 +65,7 @@ impl Runs {
                     let _ = child.kill().await;
                 }
                 // This process has adopted what the supervisor left.
-                let kill = move || descendants::kill_orphans(supervisor, &before);
+                let kill = move || orphans::kill_orphans(supervisor, &before);
                 let _ = tokio::task::spawn_blocking(kill).await;
                 return Err(RunError::Lost(error.to_string()));
             }
