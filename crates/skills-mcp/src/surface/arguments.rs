@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 
 use super::Refusal;
 
+/// Longer queries are refused.
+const MAX_QUERY_CHARS: usize = skills_core::route::MAX_REQUEST_CHARS;
+
 /// The schema of an argument type: an object that takes nothing it does not name.
 pub(super) fn schema<T: JsonSchema>() -> Map<String, Value> {
     // `uint` and `double` are formats that only the library knows.
@@ -83,6 +86,17 @@ pub(super) fn check(
     } else {
         Err(Refusal::Params(format!("{tool} needs {}", missing.join(" and "))))
     }
+}
+
+/// Refuses a query over the limit, which the schema does not name: every word there costs every client.
+pub(super) fn refuse_long_query(query: &str) -> Result<(), Refusal> {
+    if query.chars().nth(MAX_QUERY_CHARS).is_none() {
+        return Ok(());
+    }
+    let message = format!(
+        "The query is over {MAX_QUERY_CHARS} characters. Say what is looked for in a sentence."
+    );
+    Err(Refusal::Plain(message))
 }
 
 /// What a value should have been, where it is not what the schema says.

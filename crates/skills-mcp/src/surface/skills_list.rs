@@ -69,18 +69,25 @@ struct ListedSkill {
     body: Option<String>,
 }
 
-/// Only bodies are read from the disk.
-fn blocking(_: &Call, arguments: &Map<String, Value>) -> Blocking {
+/// A query is looked for in so many skills within a millisecond.
+const MAX_SHORT_FILTER_SKILLS: usize = 1_000;
+
+/// Bodies are read from the disk, and a query is looked for in every skill.
+fn blocking(call: &Call, arguments: &Map<String, Value>) -> Blocking {
     let bodies = arguments.get("includeBody") == Some(&Value::Bool(true));
-    if bodies { Blocking::LongRead } else { Blocking::Never }
+    let filtered = arguments.contains_key("query");
+    let is_long = bodies || (filtered && call.snapshot.catalog.len() > MAX_SHORT_FILTER_SKILLS);
+    if is_long { Blocking::LongRead } else { Blocking::Never }
 }
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: SkillsListInput = arguments::read(arguments)?;
+    input.query.as_deref().map_or(Ok(()), arguments::refuse_long_query)?;
+    let query = input.query.map(|query| query.to_lowercase());
     let catalog = &call.snapshot.catalog;
     let after = input.cursor.as_deref().map(|cursor| decode(call, cursor)).transpose()?;
     let mut skills: Vec<&Skill> =
-        catalog.skills().filter(|skill| matches(skill, input.query.as_deref())).collect();
+        catalog.skills().filter(|skill| matches(skill, query.as_deref())).collect();
     skills.sort_by(|a, b| a.identity.cmp(&b.identity));
     let total = skills.len();
     // By name, not by number: what is added or removed meanwhile neither repeats nor hides a skill.
@@ -123,12 +130,13 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     Reply::structured(text, &SkillsListOutput { skills, total, next_cursor })
 }
 
+/// Whether a skill is meant by a query in lower case.
 fn matches(skill: &Skill, query: Option<&str>) -> bool {
-    let Some(query) = query.map(str::to_lowercase) else { return true };
+    let Some(query) = query else { return true };
     let name = skill.fields().name.as_deref().unwrap_or_default();
     [skill.path.as_str(), name, &skill.label, &skill.fields().description]
         .iter()
-        .any(|field| field.to_lowercase().contains(&query))
+        .any(|field| field.to_lowercase().contains(query))
 }
 
 /// The mark of a cursor, so that no other text passes for one.

@@ -105,8 +105,6 @@ const KNOWN_CLIENT_QUERY_CHARS: usize = 60;
 const SIBLING_CHARS: usize = 100;
 /// The answer to a longer query is not kept: no second client writes the same.
 const MAX_KEPT_QUERY_BYTES: usize = 1_000;
-/// Longer queries are refused.
-const MAX_QUERY_CHARS: usize = skills_core::route::MAX_REQUEST_CHARS;
 
 fn ten() -> usize {
     10
@@ -177,12 +175,7 @@ fn blocking(call: &Call, arguments: &Map<String, Value>) -> Blocking {
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: SkillsSearchInput = arguments::read(arguments)?;
-    if input.query.chars().nth(MAX_QUERY_CHARS).is_some() {
-        let message = format!(
-            "The query is over {MAX_QUERY_CHARS} characters. Say what is looked for in a sentence."
-        );
-        return Err(Refusal::Plain(message));
-    }
+    arguments::refuse_long_query(&input.query)?;
     let answer = match input.matching.unwrap_or(call.profile.matching) {
         Match::Ranked => ranked_answer(call, input)?,
         Match::All => Arc::new(answer(call, input, all)?),

@@ -612,8 +612,11 @@ fn flat_7_the_text_alone_is_enough_to_act_on() {
     assert!(lines[1].starts_with("- git") && lines[1].contains("Run `bd ready`"), "{found}");
     let none = text(&search(&mut client, "zzz"));
     assert!(none.starts_with("0 of 0 ") && none.contains("try fewer words"), "{none}");
-    let long = client.call("skills.search", &json!({"query": "e ".repeat(20_000)}));
-    assert!(long.is_error && long.text.contains("over 20000 characters"), "{}", long.text);
+    for tool in ["skills.search", "skills.list"] {
+        let long = client.call(tool, &json!({"query": "e ".repeat(20_000)}));
+        let is_refused = long.is_error && long.text.contains("over 20000 characters");
+        assert!(is_refused, "{tool}: {}", long.text);
+    }
     let both = text(&search(&mut client, "table"));
     assert!(both.starts_with("2 of 2 ") && both.lines().count() == 3, "{both}");
 }
