@@ -395,14 +395,25 @@ impl Dispatcher {
 }
 
 #[cfg(test)]
+impl Dispatcher {
+    /// A dispatcher for tests that need no skill.
+    pub(crate) fn without_sources() -> Self {
+        use crate::config::{ConfigLayers, Environment};
+
+        let store = Arc::new(Store::new(Vec::new(), ConfigLayers::default()));
+        store.refresh(Cause::Start);
+        let runs = Runs::new(&Environment::default());
+        let profile = ServerProfile::skills_mcp(true, Arc::default());
+        Self::new(store, profile, runs, Sink::silent(), Telemetry::default())
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::{
-        config::{ConfigLayers, Environment},
-        surface::{Tool, ToolSet},
-    };
+    use crate::surface::{Tool, ToolSet};
 
     type Arguments = Map<String, Value>;
     type Run = fn(&Call, Arguments) -> Result<Reply, Refusal>;
@@ -433,12 +444,8 @@ mod tests {
     // ANSWER-8
     #[tokio::test(flavor = "multi_thread")]
     async fn c06_a_panic_in_one_call_is_answered_and_the_server_lives() {
-        let store = Arc::new(Store::new(Vec::new(), ConfigLayers::default()));
-        let snapshot = store.refresh(Cause::Start).snapshot;
-        let runs = Runs::new(&Environment::default());
-        let profile = ServerProfile::skills_mcp(true, Arc::default());
-        let dispatcher =
-            Dispatcher::new(store, profile, runs, Sink::silent(), Telemetry::default());
+        let dispatcher = Dispatcher::without_sources();
+        let snapshot = dispatcher.snapshot(&Access::All).await;
         for (number, tool) in TOOLS.iter().enumerate() {
             let advertised = Arc::new(AdvertisedTool {
                 tool,
@@ -464,13 +471,7 @@ mod tests {
     // HTTP-5
     #[tokio::test(flavor = "multi_thread")]
     async fn calls_that_wait_to_read_much_keep_out_no_short_ones() {
-        let store = Arc::new(Store::new(Vec::new(), ConfigLayers::default()));
-        store.refresh(Cause::Start);
-        let runs = Runs::new(&Environment::default());
-        let profile = ServerProfile::skills_mcp(true, Arc::default());
-        let telemetry = Telemetry::default();
-        let dispatcher = Dispatcher::new(store, profile, runs, Sink::silent(), telemetry);
-        let dispatcher = Arc::new(dispatcher);
+        let dispatcher = Arc::new(Dispatcher::without_sources());
         let many = u32::try_from(MAX_LONG_READS).unwrap();
         let reading = dispatcher.long_reads.acquire_many(many).await.unwrap();
         let (mut waiting, started) = (tokio::task::JoinSet::new(), Arc::new(AtomicUsize::new(0)));

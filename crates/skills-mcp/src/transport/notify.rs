@@ -123,8 +123,10 @@ impl Notifier {
         }))
     }
 
-    /// Adds a client whose handshake is over. Only now may it be notified.
+    /// Adds a client whose handshake is over. Only now may it be notified. Those that have gone are forgotten, so that clients that
+    /// come and go take no memory while nothing changes.
     pub(super) fn initialized(&self, peer: Peer<RoleServer>, access: Access) {
+        self.0.subscriptions.forget_closed();
         // A stray notification from a client without a handshake, which listens on streams or not at all.
         let Some(info) = peer.peer_info() else { return };
         let mut peers = self.peers();
@@ -132,7 +134,7 @@ impl Notifier {
         let is_same = |other: &Peer<RoleServer>| {
             other.peer_info().is_some_and(|known| Arc::ptr_eq(&known, &info))
         };
-        peers.retain(|other| !is_same(&other.peer));
+        peers.retain(|other| !other.peer.is_transport_closed() && !is_same(&other.peer));
         peers.push(InitializedPeer { access, peer });
     }
 
@@ -390,7 +392,39 @@ fn reason(delta: &Delta, files: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rmcp::ServiceExt as _;
+    use tokio::io::AsyncWriteExt as _;
+
     use super::*;
+    use crate::transport::{Handler, Lines};
+
+    const HELLO: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"skill://a/SKILL.md"}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+"#;
+
+    // HTTP-5
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_client_that_has_gone_is_forgotten_when_another_comes() {
+        let handler = Handler::new(Dispatcher::without_sources());
+        let notifier = handler.notifier.clone();
+        let subscribed = || notifier.subscriptions().watched().len();
+        for _ in 0..3 {
+            let (mut client, server) = tokio::io::duplex(64 * 1024);
+            let (input, output) = tokio::io::split(server);
+            client.write_all(HELLO).await.unwrap();
+            let serving = handler.clone().serve(Lines::new(input, output)).await.unwrap();
+            let is_open = |one: &InitializedPeer| !one.peer.is_transport_closed();
+            while !notifier.peers().iter().any(is_open) || subscribed() == 0 {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(notifier.peers().len(), 1);
+            drop(client);
+            serving.waiting().await.unwrap();
+        }
+        notifier.subscriptions().forget_closed();
+        assert_eq!(subscribed(), 0);
+    }
 
     #[test]
     fn a_reason_counts_and_names_no_skill() {

@@ -93,10 +93,15 @@ impl Subscriptions {
             .collect()
     }
 
+    /// Ends the subscriptions of clients that have gone.
+    pub(super) fn forget_closed(&self) {
+        open(&self.clients).retain(|client| !client.peer.is_transport_closed());
+    }
+
     fn subscribe(&self, peer: &Peer<RoleServer>, uri: &str) -> Result<(), ErrorData> {
         let handshake = peer.peer_info().ok_or_else(|| not_offered("resources/subscribe"))?;
+        self.forget_closed();
         let mut clients = open(&self.clients);
-        clients.retain(|client| !client.peer.is_transport_closed());
         let own = clients.iter().position(|client| Arc::ptr_eq(&client.handshake, &handshake));
         let own = own.unwrap_or_else(|| {
             clients.push(Subscriber { handshake, peer: peer.clone(), resources: Vec::new() });

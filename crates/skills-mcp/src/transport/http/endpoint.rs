@@ -10,7 +10,7 @@ use axum::{
 };
 use rmcp::{
     ErrorData,
-    model::{RequestId, ServerJsonRpcMessage},
+    model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage},
     transport::streamable_http_server::{
         StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
     },
@@ -121,20 +121,26 @@ impl McpEndpoint {
             let meta = self.meta_of_server.as_deref();
             return Ok(direct::answer(&self.handler, call, by.access, meta).await);
         }
-        let (opening, body) = prepared(body, &weight).map_err(|refused| *refused)?;
-        if opening == Some(Opening::Session)
-            && !self.sessions.have_room(&self.manager, by.principal.as_ref()).await
-        {
-            return Err(unavailable("too many sessions are open"));
-        }
+        let message = prepared(body, &weight).map_err(|refused| *refused)?;
         self.check_session(&parts.headers, &by).await?;
+        if message.opening == Some(Opening::Session) {
+            if parts.headers.contains_key(&SESSION_HEADER) {
+                // The SDK would take it, and what one session may subscribe to would be counted anew.
+                let reason = "this session is initialized already; without its id a new one opens";
+                let error = ErrorData::invalid_request(reason, None);
+                return Err(json_rpc_error(StatusCode::BAD_REQUEST, error, message.id));
+            }
+            if !self.sessions.have_room(&self.manager, by.principal.as_ref()).await {
+                return Err(unavailable("too many sessions are open"));
+            }
+        }
         by.attach_to(&mut parts.extensions);
-        let response = self.sdk(parts, Body::from(body)).await;
+        let response = self.sdk(parts, Body::from(message.body)).await;
         if let Some(id) = response.headers().get(&SESSION_HEADER).and_then(|id| id.to_str().ok()) {
             self.sessions.opened(id, by.principal).await;
         }
         // The answer to a request that opens nothing may be under way while the request is still in memory.
-        if opening.is_none() && is_event_stream(&response) {
+        if message.opening.is_none() && is_event_stream(&response) {
             return Ok(until_sent(response, (share, parsed)));
         }
         Ok(response)
@@ -186,11 +192,17 @@ fn is_event_stream(response: &Response) -> bool {
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
 }
 
-/// What a request opens, and the body that the SDK gets of it. The message itself is dropped here: the SDK parses the body again.
-fn prepared(
+/// A message for the SDK, which parses it again.
+struct PreparedMessage {
+    /// What it opens.
+    opening: Option<Opening>,
+    /// Its id, where it is a request.
+    id: Option<RequestId>,
     body: Vec<u8>,
-    weight: &JsonWeight,
-) -> Result<(Option<Opening>, Vec<u8>), Box<Response>> {
+}
+
+/// The message in a body, without what is not used of it while what it opens is open.
+fn prepared(body: Vec<u8>, weight: &JsonWeight) -> Result<PreparedMessage, Box<Response>> {
     let mut message = match lines::read(&body) {
         Ok(Some(message)) => message,
         Ok(None) if body.trim_ascii().is_empty() => {
@@ -203,7 +215,14 @@ fn prepared(
             return Err(json_rpc_error(StatusCode::BAD_REQUEST, error, id).into());
         }
     };
-    let Some(opening) = Opening::strip(&mut message) else { return Ok((None, body)) };
+    let id = if let ClientJsonRpcMessage::Request(request) = &message {
+        Some(request.id.clone())
+    } else {
+        None
+    };
+    let Some(opening) = Opening::strip(&mut message) else {
+        return Ok(PreparedMessage { opening: None, id, body });
+    };
     if body.len() > MAX_KEPT_BODY_BYTES {
         let reason = format!("{} is over {MAX_KEPT_BODY_BYTES} bytes", opening.request());
         return Err(error(StatusCode::PAYLOAD_TOO_LARGE, &reason).into());
@@ -211,10 +230,10 @@ fn prepared(
     if weight.values() > MAX_KEPT_BODY_VALUES {
         return Err(too_many_values(opening.request(), MAX_KEPT_BODY_VALUES).into());
     }
-    let stripped = serde_json::to_vec(&message).map_err(|_| {
+    let body = serde_json::to_vec(&message).map_err(|_| {
         error(StatusCode::INTERNAL_SERVER_ERROR, "the request cannot be written as JSON")
     })?;
-    Ok((Some(opening), stripped))
+    Ok(PreparedMessage { opening: Some(opening), id, body })
 }
 
 fn too_many_values(what: &str, most: usize) -> Response {

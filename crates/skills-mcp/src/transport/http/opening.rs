@@ -14,6 +14,9 @@ use crate::transport::handler::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSI
 /// The metadata that are used.
 const KEPT_META: [&str; 3] = [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO];
 
+/// So much of a client's name and of its version is kept. Events keep as much, and no client of the table has a longer name.
+const MAX_KEPT_CLIENT_CHARS: usize = 64;
+
 /// What a request opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opening {
@@ -39,7 +42,11 @@ impl Opening {
             capabilities.clear();
         }
         if let Some(Value::Object(client)) = meta.get_mut(CLIENT_INFO) {
-            client.retain(|key, _| key == "name" || key == "version");
+            client.retain(|key, value| {
+                let Value::String(text) = value else { return false };
+                *text = kept(text);
+                key == "name" || key == "version"
+            });
         }
         Some(opening)
     }
@@ -56,9 +63,14 @@ impl Opening {
 /// What is used of a handshake: who the client is, and not all that it may say of itself.
 fn used(hello: &InitializeRequestParams) -> InitializeRequestParams {
     let client = &hello.client_info;
-    let client = Implementation::new(client.name.clone(), client.version.clone());
+    let client = Implementation::new(kept(&client.name), kept(&client.version));
     InitializeRequestParams::new(ClientCapabilities::default(), client)
         .with_protocol_version(hello.protocol_version.clone())
+}
+
+/// What is kept of a name or a version.
+fn kept(text: &str) -> String {
+    text.chars().take(MAX_KEPT_CLIENT_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -128,6 +140,23 @@ mod tests {
                 },
             })
         );
+    }
+
+    #[test]
+    fn h07_a_long_name_and_a_long_version_are_kept_as_their_beginnings() {
+        let (long, kept) = ("é".repeat(20_000), "é".repeat(MAX_KEPT_CLIENT_CHARS));
+        let client = json!({"name": long, "version": long});
+        let hello = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "initialize",
+            "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client},
+        });
+        let listen = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen",
+            "params": {"notifications": {}, "_meta": {CLIENT_INFO: client}},
+        });
+        let kept = json!({"name": kept, "version": kept});
+        assert_eq!(stripped(hello).1["params"]["clientInfo"], kept);
+        assert_eq!(stripped(listen).1["params"]["_meta"][CLIENT_INFO], kept);
     }
 
     #[test]

@@ -188,6 +188,25 @@ fn a_session_belongs_to_the_principal_that_opened_it() {
     wait_until("the session is over", || in_session(&server, EVERYTHING, &id, &list).status == 404);
 }
 
+// HTTP-5, HTTP-6
+#[test]
+fn a_session_is_initialized_once() {
+    let home = Home::with(ROOT_TREE);
+    let server = with_tokens(&home, &[]);
+    let id = session(&server, EVERYTHING);
+    let hello = json!({"jsonrpc": "2.0", "id": "again", "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }});
+    let refused = in_session(&server, EVERYTHING, &id, &hello);
+    let json = json_of(&refused);
+    assert_eq!((refused.status, &json["error"]["code"]), (400, &json!(-32600)), "{refused:?}");
+    assert_eq!(json["id"], "again");
+    assert_eq!(in_session(&server, UI_ONLY, &id, &hello).status, 404, "another's does not exist");
+    let ping = json!({"jsonrpc": "2.0", "id": 3, "method": "ping"});
+    assert_eq!(in_session(&server, EVERYTHING, &id, &ping).status, 200, "it is still open");
+}
+
 const SLOW_SCRIPT: &str = "\
 //- jobs.md
 ---
