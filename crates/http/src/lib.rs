@@ -44,3 +44,6 @@ pub mod serving;
 
 #[cfg(feature = "server")]
 pub mod bodies;
+
+#[cfg(feature = "server")]
+pub mod places;

@@ -21,13 +21,14 @@ use axum::{
 };
 use serde::Deserialize;
 use skills_core::catalog::{NameMatch, Skill};
+use skills_http::places::{UnfinishedWork, WorkPlaces};
 use skills_page::{
     PageError,
     catalog::{CatalogView, ListFilter, ListOrder},
     format::skill_address,
     frame::{Frame, ICON, ICON_ADDRESS, NoticePage, PageGroup, STYLE, STYLE_ADDRESS},
 };
-use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
+use tokio::task::spawn_blocking;
 
 use crate::store::{Snapshot, Store};
 
@@ -90,8 +91,8 @@ pub struct Browser {
 /// The pages below `/skills`, without any guard; with the stylesheet, unless the statistics' pages bring it.
 pub fn routes(browser: Browser) -> Router {
     let frame = Frame { statistics: browser.counter.is_some(), skills: true, here: None };
-    let maker =
-        Arc::new(BrowsePageMaker { browser, frame, slots: Semaphore::new(MAX_PAGES_AT_ONCE) });
+    let places = WorkPlaces::new(MAX_PAGES_AT_ONCE, PAGE_SLOT_TIMEOUT);
+    let maker = Arc::new(BrowsePageMaker { browser, frame, places });
     let pages = Router::new()
         .route(PageGroup::Skills.address(), get(catalog))
         .route(PageGroup::Search.address(), get(search))
@@ -207,7 +208,7 @@ async fn skill(
 struct BrowsePageMaker {
     browser: Browser,
     frame: Frame,
-    slots: Semaphore,
+    places: WorkPlaces,
 }
 
 /// What one page is made from.
@@ -224,19 +225,24 @@ impl BrowsePageMaker {
         request: &Parts,
         make: impl FnOnce(&PageSource) -> Response + Send + 'static,
     ) -> Response {
-        let Ok(Ok(_slot)) = timeout(PAGE_SLOT_TIMEOUT, self.slots.acquire()).await else {
-            return self.busy();
-        };
-        let counts = match &self.browser.counter {
-            Some(counter) => counter.counts().await,
-            None => None,
-        };
-        let snapshot = self.browser.snapshots.snapshot(request).await;
-        let source = PageSource { snapshot, counts, frame: self.frame };
-        spawn_blocking(move || make(&source)).await.unwrap_or_else(|error| {
-            tracing::error!(%error, "a page could not be made");
-            StatusCode::INTERNAL_SERVER_ERROR.into_response()
-        })
+        let counts = self.browser.counter.as_ref().map(|counter| counter.counts());
+        let (snapshot, frame) = (self.browser.snapshots.snapshot(request), self.frame);
+        let answer = self.places.run(async move {
+            let counts = match counts {
+                Some(counts) => counts.await,
+                None => None,
+            };
+            let source = PageSource { snapshot: snapshot.await, counts, frame };
+            spawn_blocking(move || make(&source)).await
+        });
+        match answer.await {
+            Ok(Ok(response)) => response,
+            Err(UnfinishedWork::NoPlace) => self.busy(),
+            Ok(Err(_)) | Err(UnfinishedWork::Panicked) => {
+                tracing::error!("a page could not be made");
+                StatusCode::INTERNAL_SERVER_ERROR.into_response()
+            }
+        }
     }
 
     fn busy(&self) -> Response {

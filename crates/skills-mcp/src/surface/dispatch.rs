@@ -16,7 +16,7 @@ use arc_swap::ArcSwapOption;
 use serde_json::{Map, Value};
 use skills_core::{catalog::Access, diagnostic::escaped};
 use tokio::{
-    sync::{Semaphore, SemaphorePermit},
+    sync::{AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit},
     task::spawn_blocking,
 };
 
@@ -137,7 +137,7 @@ pub struct Dispatcher {
     others: OnceLock<Registry>,
     runs: Arc<Runs>,
     running: Semaphore,
-    long_reads: Semaphore,
+    long_reads: Arc<Semaphore>,
     /// The snapshot that clients have seen: the first one a call was answered from, until a notifier puts a later one here.
     seen: ArcSwapOption<Snapshot>,
     counts: CallCounts,
@@ -163,7 +163,7 @@ impl Dispatcher {
             profile,
             runs: Arc::new(runs),
             running: Semaphore::new(MAX_RUNNING_CALLS),
-            long_reads: Semaphore::new(MAX_LONG_READS),
+            long_reads: Arc::new(Semaphore::new(MAX_LONG_READS)),
             seen: ArcSwapOption::empty(),
             counts: CallCounts::default(),
         }
@@ -211,7 +211,7 @@ impl Dispatcher {
         cancelled: &CancellationToken,
         answer: impl Fn(&Publication) -> Result<T, Refusal> + Send + Sync + 'static,
     ) -> Result<T, Refusal> {
-        let closed = |error: tokio::sync::AcquireError| Refusal::Internal(error.to_string());
+        let closed = |error: AcquireError| Refusal::Internal(error.to_string());
         let answer = Arc::new(answer);
         let mut tries = StaleTries::new();
         loop {
@@ -220,11 +220,15 @@ impl Dispatcher {
             // Short calls need not wait for those that wait to read.
             drop(turn);
             let is_last = tries.is_last();
-            let _reading = self.long_reads.acquire().await.map_err(closed)?;
+            let reading = self.turn_to_read().await.map_err(closed)?;
             let (published, answer) = (Arc::clone(&self.published), Arc::clone(&answer));
             let cancelled = cancelled.clone();
-            let work =
-                telemetry::in_span(move || answer(&published.over(snapshot, is_last, cancelled)));
+            let work = telemetry::in_span(move || {
+                let _reading = reading;
+                let publication = published.over(snapshot, is_last, cancelled);
+                publication.check_cancelled()?;
+                answer(&publication)
+            });
             let panicked = |_| Err(Refusal::Internal("the answer failed: a panic".to_owned()));
             let answered = spawn_blocking(work).await.unwrap_or_else(panicked);
             if !matches!(answered, Err(Refusal::Stale(_))) || is_last {
@@ -233,6 +237,14 @@ impl Dispatcher {
             tries.count += 1;
             self.wait_for_writer().await;
         }
+    }
+
+    /// Waits until one more may read much. The turn goes with the work and not with the request: where a client hangs up, its work
+    /// goes on.
+    fn turn_to_read(
+        &self,
+    ) -> impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + use<> {
+        Arc::clone(&self.long_reads).acquire_owned()
     }
 
     /// The tool lists over a snapshot of all clients that asked for something. A digest of them is the same for two snapshots
@@ -288,7 +300,7 @@ impl Dispatcher {
 
     async fn answer(&self, request: ToolRequest<'_>) -> Result<Reply, Refusal> {
         let registry = self.registry(request.client_name.as_deref());
-        let closed = |error: tokio::sync::AcquireError| Refusal::Internal(error.to_string());
+        let closed = |error: AcquireError| Refusal::Internal(error.to_string());
         let mut tries = StaleTries::new();
         loop {
             let turn = self.running.acquire().await.map_err(closed)?;
@@ -376,7 +388,7 @@ impl Dispatcher {
         turn: SemaphorePermit<'_>,
     ) -> Result<Reply, Refusal> {
         let panicked = || Err(Refusal::Internal(format!("{} failed: a panic", tool.name)));
-        let _turn = match tool.blocking(&call, &arguments) {
+        let (_turn, reading) = match tool.blocking(&call, &arguments) {
             Blocking::Never | Blocking::ShortRead => {
                 let run = || tool.call(&call, arguments);
                 return catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| panicked());
@@ -384,27 +396,20 @@ impl Dispatcher {
             Blocking::LongRead => {
                 // Short calls need not wait for those that wait to read.
                 drop(turn);
-                self.long_reads.acquire().await.ok()
+                let reading = self.turn_to_read().await;
+                if call.caller.cancelled.is_cancelled() {
+                    return Err(Refusal::cancelled());
+                }
+                (None, reading.ok())
             }
-            Blocking::Script => Some(turn),
+            Blocking::Script => (Some(turn), None),
         };
         let running = Arc::clone(tool);
-        let work = telemetry::in_span(move || running.call(&call, arguments));
+        let work = telemetry::in_span(move || {
+            let _reading = reading;
+            running.call(&call, arguments)
+        });
         spawn_blocking(work).await.unwrap_or_else(|_| panicked())
-    }
-}
-
-#[cfg(test)]
-impl Dispatcher {
-    /// A dispatcher for tests that need no skill.
-    pub(crate) fn without_sources() -> Self {
-        use crate::config::{ConfigLayers, Environment};
-
-        let store = Arc::new(Store::new(Vec::new(), ConfigLayers::default()));
-        store.refresh(Cause::Start);
-        let runs = Runs::new(&Environment::default());
-        let profile = ServerProfile::skills_mcp(true, Arc::default());
-        Self::new(store, profile, runs, Sink::silent(), Telemetry::default())
     }
 }
 
@@ -412,8 +417,24 @@ impl Dispatcher {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use tokio::sync::Mutex;
+
     use super::*;
-    use crate::surface::{Tool, ToolSet};
+    use crate::{
+        config::{ConfigLayers, Environment},
+        surface::{Tool, ToolSet},
+    };
+
+    impl Dispatcher {
+        /// A dispatcher for tests that need no skill.
+        pub(crate) fn without_sources() -> Self {
+            let store = Arc::new(Store::new(Vec::new(), ConfigLayers::default()));
+            store.refresh(Cause::Start);
+            let runs = Runs::new(&Environment::default());
+            let profile = ServerProfile::skills_mcp(true, Arc::default());
+            Self::new(store, profile, runs, Sink::silent(), Telemetry::default())
+        }
+    }
 
     type Arguments = Map<String, Value>;
     type Run = fn(&Call, Arguments) -> Result<Reply, Refusal>;
@@ -434,6 +455,17 @@ mod tests {
         }
     }
 
+    fn advertised(tool: &'static Tool) -> Arc<AdvertisedTool> {
+        Arc::new(AdvertisedTool {
+            tool,
+            name: tool.name.into(),
+            description: "".into(),
+            input: Arguments::new(),
+            output: None,
+            meta: Arguments::new(),
+        })
+    }
+
     static TOOLS: [Tool; 4] = [
         tool(|_, _| Blocking::LongRead, |_, _| panic!("on purpose")),
         tool(|_, _| Blocking::Never, |_, _| panic!("on purpose")),
@@ -447,14 +479,7 @@ mod tests {
         let dispatcher = Dispatcher::without_sources();
         let snapshot = dispatcher.snapshot(&Access::All).await;
         for (number, tool) in TOOLS.iter().enumerate() {
-            let advertised = Arc::new(AdvertisedTool {
-                tool,
-                name: tool.name.into(),
-                description: "".into(),
-                input: Arguments::new(),
-                output: None,
-                meta: Arguments::new(),
-            });
+            let advertised = advertised(tool);
             let request = ToolRequest::new("planted", Arguments::new());
             let registry = dispatcher.registry(None);
             let call =
@@ -465,6 +490,59 @@ mod tests {
                 0 | 1 => assert!(matches!(ran, Err(Refusal::Internal(_))), "{ran:?}"),
                 _ => assert_eq!(ran.map(|reply| reply.text), Ok("still here".into())),
             }
+        }
+    }
+
+    /// Held while what reads much is not to end.
+    static READING: Mutex<()> = Mutex::const_new(());
+
+    fn read_much() {
+        drop(READING.blocking_lock());
+    }
+
+    // HTTP-5
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_reads_much_keeps_its_turn_though_its_client_hangs_up() {
+        static READER: Tool = tool(
+            |_, _| Blocking::LongRead,
+            |_, _| {
+                read_much();
+                Ok(Reply::text("read"))
+            },
+        );
+
+        let dispatcher = Arc::new(Dispatcher::without_sources());
+        let snapshot = dispatcher.snapshot(&Access::All).await;
+        let turns = Arc::clone(&dispatcher.long_reads);
+        let reading = READING.lock().await;
+        let mut clients = tokio::task::JoinSet::new();
+        for number in 0..MAX_LONG_READS {
+            let (dispatcher, snapshot) = (Arc::clone(&dispatcher), Arc::clone(&snapshot));
+            clients.spawn(async move {
+                if number % 2 == 0 {
+                    let read = |_: &Publication| {
+                        read_much();
+                        Ok(())
+                    };
+                    let never = CancellationToken::new();
+                    return dispatcher.publication(&Access::All, &never, read).await;
+                }
+                let reader = advertised(&READER);
+                let request = ToolRequest::new("planted", Arguments::new());
+                let registry = dispatcher.registry(None);
+                let call = dispatcher.context(&request, registry, &reader, snapshot, false);
+                let turn = dispatcher.running.acquire().await.unwrap();
+                dispatcher.run(&reader, call, Arguments::new(), turn).await.map(drop)
+            });
+        }
+        while turns.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        clients.shutdown().await;
+        assert_eq!(turns.available_permits(), 0, "their work goes on");
+        drop(reading);
+        while turns.available_permits() < MAX_LONG_READS {
+            tokio::task::yield_now().await;
         }
     }
 

@@ -25,6 +25,11 @@ impl Refusal {
         Self::Tool(message.into())
     }
 
+    /// The client waits no longer.
+    pub(super) fn cancelled() -> Self {
+        Self::Plain("the request was cancelled".to_owned())
+    }
+
     /// The text block of a tool error.
     pub fn text(message: &str) -> String {
         json!({"error": true, "message": message}).to_string()

@@ -43,6 +43,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "answers",
             "serving",
             "bodies",
+            "places",
         ],
     ),
     ("memory", &["linux"]),

@@ -128,8 +128,7 @@ impl Publication {
 
     /// A refusal, if the client waits no longer.
     pub(super) fn check_cancelled(&self) -> Result<(), Refusal> {
-        let cancelled = || Err(Refusal::Plain("the request was cancelled".to_owned()));
-        if self.cancelled.is_cancelled() { cancelled() } else { Ok(()) }
+        if self.cancelled.is_cancelled() { Err(Refusal::cancelled()) } else { Ok(()) }
     }
 
     /// The file at an address: bytes that hash to what a manifest over this snapshot says.

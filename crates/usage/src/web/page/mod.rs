@@ -29,10 +29,11 @@ use scope::PageScope;
 use serde::{Deserialize, Serialize};
 use skills_http::{
     guard::{GuardRefusal, HttpGuard},
+    places::{UnfinishedWork, WorkPlaces},
     serving::{error, json, refused, unavailable},
 };
 use skills_page::frame::{Frame, ICON, ICON_ADDRESS, PageGroup, STYLE, STYLE_ADDRESS};
-use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
+use tokio::task::spawn_blocking;
 
 use crate::{
     archive::{Archive, ArchiveError, Evidence, Period, Story},
@@ -100,6 +101,7 @@ struct PageQuery {
 
 /// The pages under `/`, behind this guard.
 pub fn pages(pages: Pages, guard: Arc<HttpGuard>) -> Router {
+    let places = WorkPlaces::new(MAX_REPORTS, REPORT_SLOT_TIMEOUT);
     let routes = Router::new()
         .route("/", get(first))
         .route("/all", get(all))
@@ -108,7 +110,7 @@ pub fn pages(pages: Pages, guard: Arc<HttpGuard>) -> Router {
         .route("/v1/stats", get(stats))
         .route(STYLE_ADDRESS, get(async || typed("text/css; charset=utf-8", STYLE)))
         .route(ICON_ADDRESS, get(async || typed("image/svg+xml", ICON)))
-        .with_state(Arc::new(PageMaker { pages, places: Semaphore::new(MAX_REPORTS) }));
+        .with_state(Arc::new(PageMaker { pages, places }));
     behind_login(routes, guard)
 }
 
@@ -276,7 +278,7 @@ struct PageData {
 /// Where pages are made, few at once.
 struct PageMaker {
     pages: Pages,
-    places: Semaphore,
+    places: WorkPlaces,
 }
 
 impl PageMaker {
@@ -307,33 +309,47 @@ impl PageMaker {
         skill: Option<String>,
         make: impl FnOnce(&mut PageData, &PageScope) -> Response + Send + 'static,
     ) -> Result<Response, PageUnavailable> {
-        let place = timeout(REPORT_SLOT_TIMEOUT, self.places.acquire()).await;
-        let _place =
-            place.map_err(|_| PageUnavailable::Busy)?.map_err(|_| PageUnavailable::Busy)?;
-        let Pages { archive, catalog, .. } = &self.pages;
-        let today = clock::today();
-        let period = Period::last(scope.days, today);
-        let client = scope.client.as_deref();
-        let evidence = archive.evidence(period, client).await?;
-        let story = match skill {
-            // Only its days: requests and answers are among the evidence.
-            Some(skill) => archive.story(&skill, period, client, 0).await?,
-            None => Story::default(),
-        };
-        let snapshot = match catalog {
-            Some(catalog) => Some(Arc::clone(catalog).fresh().await),
-            None => None,
-        };
-        let work = move || {
-            let known = snapshot.as_deref().map(|snapshot| CatalogSummary::of(snapshot.catalog()));
-            let report = UsageReport::of(&evidence, known.as_ref(), period, today);
-            make(&mut PageData { evidence, story, snapshot, report }, &scope)
-        };
-        Ok(spawn_blocking(work).await.unwrap_or_else(|error| {
-            tracing::error!(%error, "a page could not be made");
-            StatusCode::INTERNAL_SERVER_ERROR.into_response()
-        }))
+        let (archive, catalog) = (Arc::clone(&self.pages.archive), self.pages.catalog.clone());
+        match self.places.run(read_and_made(archive, catalog, scope, skill, make)).await {
+            Ok(answer) => answer,
+            Err(UnfinishedWork::NoPlace) => Err(PageUnavailable::Busy),
+            Err(UnfinishedWork::Panicked) => Ok(not_made()),
+        }
     }
+}
+
+/// The same, once it has a place.
+async fn read_and_made(
+    archive: Arc<Archive>,
+    catalog: Option<Arc<dyn ServedCatalog>>,
+    scope: PageScope,
+    skill: Option<String>,
+    make: impl FnOnce(&mut PageData, &PageScope) -> Response + Send + 'static,
+) -> Result<Response, PageUnavailable> {
+    let today = clock::today();
+    let period = Period::last(scope.days, today);
+    let client = scope.client.as_deref();
+    let evidence = archive.evidence(period, client).await?;
+    let story = match skill {
+        // Only its days: requests and answers are among the evidence.
+        Some(skill) => archive.story(&skill, period, client, 0).await?,
+        None => Story::default(),
+    };
+    let snapshot = match catalog {
+        Some(catalog) => Some(catalog.fresh().await),
+        None => None,
+    };
+    let work = move || {
+        let known = snapshot.as_deref().map(|snapshot| CatalogSummary::of(snapshot.catalog()));
+        let report = UsageReport::of(&evidence, known.as_ref(), period, today);
+        make(&mut PageData { evidence, story, snapshot, report }, &scope)
+    };
+    Ok(spawn_blocking(work).await.unwrap_or_else(|_| not_made()))
+}
+
+fn not_made() -> Response {
+    tracing::error!("a page could not be made");
+    StatusCode::INTERNAL_SERVER_ERROR.into_response()
 }
 
 /// Why there is no answer now. The log says more: where the events are is not for every visitor to know.
