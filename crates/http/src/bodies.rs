@@ -3,28 +3,18 @@
 //! A request takes its share as its bytes come, so that those who announce much and send little keep out no others, and one
 //! sender has a quarter of all at most. Small bodies take none: the number of connections bounds these. Not here: what a body says.
 
-use std::{
-    collections::HashMap,
-    future::poll_fn,
-    net::IpAddr,
-    pin::Pin,
-    sync::{Arc, Mutex, PoisonError, Weak},
-    time::Duration,
-};
+use std::{future::poll_fn, pin::Pin, time::Duration};
 
 use axum::{
     body::{Body, HttpBody as _},
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::timeout,
-};
+use tokio::time::timeout;
 
 use crate::{
-    connections::network,
-    serving::{PeerAddress, error, unavailable},
+    serving::{error, unavailable},
+    shares::{MemoryShare, RequestSender, SharedMemory},
 };
 
 /// What takes at most so many bytes is small.
@@ -39,42 +29,14 @@ const BODY_TURN_TIMEOUT: Duration = Duration::from_secs(5);
 /// The memory that large bodies share.
 #[derive(Debug)]
 pub struct BodyBudget {
-    units: Arc<Semaphore>,
-    /// How many there are in all.
-    total: usize,
-    /// What each sender has of its quarter, for as long as it holds something of it.
-    quarters: Mutex<HashMap<BodySender, Weak<Semaphore>>>,
+    memory: SharedMemory,
     /// How long a request waits for its share.
     patience: Duration,
 }
 
-/// Whose body it is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum BodySender {
-    /// A principal's.
-    Named(Arc<str>),
-    /// Sent from this network, by whatever name.
-    At(IpAddr),
-    /// Any client's: all have the same rights, and may have all the memory.
-    Any,
-}
-
-impl From<PeerAddress> for BodySender {
-    fn from(from: PeerAddress) -> Self {
-        Self::At(network(from.0))
-    }
-}
-
 /// The share of one body, until it is dropped.
 #[derive(Debug)]
-pub struct BodyShare(Option<HeldUnits>);
-
-/// What a share holds, of all units and of its sender's.
-#[derive(Debug)]
-struct HeldUnits {
-    of_all: OwnedSemaphorePermit,
-    of_quarter: Option<OwnedSemaphorePermit>,
-}
+pub struct BodyShare(Option<MemoryShare>);
 
 /// Why a body was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,8 +71,7 @@ impl BodyBudget {
     }
 
     fn of(total: usize, patience: Duration) -> Self {
-        let units = Arc::new(Semaphore::new(total));
-        Self { units, total, quarters: Mutex::default(), patience }
+        Self { memory: SharedMemory::new(total), patience }
     }
 
     /// Reads a whole body, and gives it with its share.
@@ -118,7 +79,7 @@ impl BodyBudget {
         &self,
         body: Body,
         max_bytes: usize,
-        sender: &BodySender,
+        sender: &RequestSender,
     ) -> Result<(Vec<u8>, BodyShare), BodyRefusal> {
         let read = timeout(BODY_TIMEOUT, self.read_all(body, max_bytes, sender)).await;
         read.unwrap_or(Err(BodyRefusal::TooSlow))
@@ -128,7 +89,7 @@ impl BodyBudget {
         &self,
         mut body: Body,
         max_bytes: usize,
-        sender: &BodySender,
+        sender: &RequestSender,
     ) -> Result<(Vec<u8>, BodyShare), BodyRefusal> {
         let is_too_large = |bytes: u64| usize::try_from(bytes).is_ok_and(|bytes| bytes > max_bytes);
         if is_too_large(body.size_hint().lower()) {
@@ -148,7 +109,11 @@ impl BodyBudget {
     }
 
     /// Waits for the memory of so many bytes.
-    pub async fn take(&self, bytes: usize, sender: &BodySender) -> Result<BodyShare, BodyRefusal> {
+    pub async fn take(
+        &self,
+        bytes: usize,
+        sender: &RequestSender,
+    ) -> Result<BodyShare, BodyRefusal> {
         let mut share = BodyShare(None);
         self.extend(&mut share, bytes, sender).await?;
         Ok(share)
@@ -159,57 +124,22 @@ impl BodyBudget {
         &self,
         share: &mut BodyShare,
         bytes: usize,
-        sender: &BodySender,
+        sender: &RequestSender,
     ) -> Result<(), BodyRefusal> {
         let units = bytes.saturating_sub(SMALL_BODY_BYTES).div_ceil(BODY_UNIT_BYTES);
-        let most = if *sender == BodySender::Any { self.total } else { self.total / 4 };
-        let held = share.0.as_ref().map_or(0, |held| held.of_all.num_permits());
-        let missing = u32::try_from(units.min(most).saturating_sub(held));
+        let held = share.0.as_ref().map_or(0, MemoryShare::units);
+        let missing = u32::try_from(units.min(self.memory.most(sender)).saturating_sub(held));
         let missing = missing.map_err(|_| BodyRefusal::Crowded)?;
         if missing == 0 {
             return Ok(());
         }
-        let more = timeout(self.patience, self.units(missing, sender)).await;
+        let more = timeout(self.patience, self.memory.take(missing, sender)).await;
         let more = more.ok().flatten().ok_or(BodyRefusal::Crowded)?;
         match &mut share.0 {
             Some(held) => held.merge(more),
             None => share.0 = Some(more),
         }
         Ok(())
-    }
-
-    /// So many units: of the sender's first, so that one who waits for those keeps none of the others'.
-    async fn units(&self, count: u32, sender: &BodySender) -> Option<HeldUnits> {
-        let of_quarter = match self.quarter(sender) {
-            Some(quarter) => Some(quarter.acquire_many_owned(count).await.ok()?),
-            None => None,
-        };
-        let of_all = Arc::clone(&self.units).acquire_many_owned(count).await.ok()?;
-        Some(HeldUnits { of_all, of_quarter })
-    }
-
-    /// A sender's quarter; none where it may have all.
-    fn quarter(&self, sender: &BodySender) -> Option<Arc<Semaphore>> {
-        if *sender == BodySender::Any {
-            return None;
-        }
-        let mut quarters = self.quarters.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = quarters.get(sender).and_then(Weak::upgrade);
-        Some(known.unwrap_or_else(|| {
-            quarters.retain(|_, quarter| quarter.strong_count() > 0);
-            let quarter = Arc::new(Semaphore::new(self.total / 4));
-            quarters.insert(sender.clone(), Arc::downgrade(&quarter));
-            quarter
-        }))
-    }
-}
-
-impl HeldUnits {
-    fn merge(&mut self, more: Self) {
-        self.of_all.merge(more.of_all);
-        if let (Some(held), Some(more)) = (&mut self.of_quarter, more.of_quarter) {
-            held.merge(more);
-        }
     }
 }
 
@@ -224,43 +154,38 @@ mod tests {
     async fn h05_large_bodies_share_memory_and_small_ones_need_none() {
         let budget = BodyBudget::of(2, Duration::from_millis(1));
         let body = |bytes: usize| Body::from(vec![b'x'; bytes]);
-        let (read, held) = budget.read(body(100_000), 200_000, &BodySender::Any).await.unwrap();
-        assert_eq!((read.len(), budget.units.available_permits()), (100_000, 0));
-        let crowded = budget.read(body(20_000), 200_000, &BodySender::Any).await.err();
+        let (read, held) = budget.read(body(100_000), 200_000, &RequestSender::Any).await.unwrap();
+        assert_eq!((read.len(), budget.memory.free()), (100_000, 0));
+        let crowded = budget.read(body(20_000), 200_000, &RequestSender::Any).await.err();
         assert_eq!(crowded, Some(BodyRefusal::Crowded));
-        assert!(budget.read(body(SMALL_BODY_BYTES), 200_000, &BodySender::Any).await.is_ok());
+        assert!(budget.read(body(SMALL_BODY_BYTES), 200_000, &RequestSender::Any).await.is_ok());
         drop(held);
-        assert_eq!(budget.units.available_permits(), 2);
+        assert_eq!(budget.memory.free(), 2);
         // More than there is takes what there is.
-        let all = budget.take(1 << 30, &BodySender::Any).await.unwrap();
-        assert_eq!(budget.units.available_permits(), 0);
+        let all = budget.take(1 << 30, &RequestSender::Any).await.unwrap();
+        assert_eq!(budget.memory.free(), 0);
         drop(all);
-        let refused = budget.read(body(1_001), 1_000, &BodySender::Any).await.err();
+        let refused = budget.read(body(1_001), 1_000, &RequestSender::Any).await.err();
         assert_eq!(refused, Some(BodyRefusal::TooLarge(1_000)));
     }
 
     #[tokio::test]
     async fn h05_one_sender_has_a_quarter_and_keeps_out_no_others() {
         let budget = BodyBudget::of(8, Duration::from_millis(1));
-        let ada = BodySender::Named("ada".into());
-        let near = BodySender::from(PeerAddress("192.0.2.7".parse().unwrap()));
-        let held = budget.take(100_000, &ada).await.unwrap();
+        let ada = RequestSender::Named("ada".into());
+        let near = RequestSender::at("192.0.2.7".parse().unwrap());
+        let _held = budget.take(100_000, &ada).await.unwrap();
         assert_eq!(budget.take(20_000, &ada).await.err(), Some(BodyRefusal::Crowded));
         let body = Body::from(vec![b'x'; 100_000]);
-        let (_, also_held) = budget.read(body, 200_000, &near).await.unwrap();
-        assert_eq!(budget.units.available_permits(), 4, "what was refused holds nothing");
-        drop((held, also_held));
-        assert!(budget.take(100_000, &ada).await.is_ok());
-        assert_eq!(budget.units.available_permits(), 8);
-        let kept = budget.quarters.lock().unwrap().len();
-        assert!(kept <= 2, "{kept}");
+        let (_, _also_held) = budget.read(body, 200_000, &near).await.unwrap();
+        assert_eq!(budget.memory.free(), 4, "what was refused holds nothing");
     }
 
     #[tokio::test]
     async fn h05_a_body_waits_until_others_are_done_with() {
         let budget = BodyBudget::of(1, LONG);
-        let held = budget.take(20_000, &BodySender::Any).await.unwrap();
-        let mut waiting = Box::pin(budget.take(20_000, &BodySender::Any));
+        let held = budget.take(20_000, &RequestSender::Any).await.unwrap();
+        let mut waiting = Box::pin(budget.take(20_000, &RequestSender::Any));
         let is_pending =
             poll_fn(|cx| std::task::Poll::Ready(waiting.as_mut().poll(cx).is_pending()));
         assert!(is_pending.await);

@@ -37,6 +37,9 @@ pub mod rate;
 mod slow;
 
 #[cfg(feature = "server")]
+pub mod shares;
+
+#[cfg(feature = "server")]
 mod answers;
 
 #[cfg(feature = "server")]

@@ -34,7 +34,8 @@ use crate::{
     answers::AnswerBudget,
     connections::{ConnectionSlot, Connections},
     guard::{GuardRefusal, HttpGuard},
-    slow::TimedStream,
+    shares::RequestSender,
+    slow::{SlowestReader, TimedStream},
 };
 
 /// Requests answered at once, besides those of [`ReservedRoute`]s; one more is refused with 503.
@@ -154,8 +155,9 @@ pub struct ServingLimits<'a> {
     pub max_connection_age: Duration,
 }
 
-/// A client that takes nothing of an answer for so long is cut off.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// A client that is slower with what is ready for it is cut off: 8 MiB take half an hour at most.
+const SLOWEST_READER: SlowestReader =
+    SlowestReader { bytes: 128 * 1024, within: Duration::from_secs(30) };
 
 /// Where a request comes from, among its extensions.
 #[derive(Debug, Clone, Copy)]
@@ -234,7 +236,7 @@ struct ServedRoutes {
 
 impl ServedRoutes {
     /// Answers one request. No layer around the routes: each would be cloned and boxed for every request.
-    async fn answer(&self, request: hyper::Request<Incoming>) -> Response {
+    async fn answer(&self, request: hyper::Request<Incoming>, from: IpAddr) -> Response {
         let response = match self.limits.of(request.uri().path()).try_acquire() {
             Ok(_permit) => match self.routes.call(request).await {
                 Ok(response) => response,
@@ -242,9 +244,11 @@ impl ServedRoutes {
             },
             Err(_) => unavailable("too many requests at once"),
         };
-        let admitted = self.answers.admit(response).await;
-        let mut response = admitted
-            .unwrap_or_else(|_| unavailable("too many large answers are being sent; try again"));
+        // The routes know more of the sender than its address, where they ask for a name.
+        let sender = response.extensions().get::<RequestSender>().cloned();
+        let sender = sender.unwrap_or_else(|| RequestSender::at(from));
+        let admitted = self.answers.admit(response, sender).await;
+        let mut response = admitted.unwrap_or_else(|unread| unavailable(&unread.to_string()));
         add_headers(&mut response);
         response
     }
@@ -261,7 +265,7 @@ async fn serve_connection(
     let _ = stream.set_nodelay(true);
     let service = service_fn(|mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(PeerAddress(from));
-        let (in_progress, answer) = (slot.start_request(), served.answer(request));
+        let (in_progress, answer) = (slot.start_request(), served.answer(request, from));
         async move {
             let _in_progress = in_progress;
             Ok::<_, Infallible>(answer.await)
@@ -271,7 +275,7 @@ async fn serve_connection(
         .timer(TokioTimer::new())
         .header_read_timeout(times.head)
         .max_header_size(MAX_HEAD_BYTES)
-        .serve_connection(TokioIo::new(TimedStream::new(stream, WRITE_TIMEOUT)), service);
+        .serve_connection(TokioIo::new(TimedStream::new(stream, SLOWEST_READER)), service);
     tokio::pin!(connection);
     tokio::select! {
         // A client that broke it off knows that it did.

@@ -40,6 +40,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "connections",
             "rate",
             "slow",
+            "shares",
             "answers",
             "serving",
             "bodies",

@@ -19,9 +19,10 @@ use axum::{
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use skills_http::{
-    bodies::{BodyBudget, BodyRefusal, BodySender},
+    bodies::{BodyBudget, BodyRefusal},
     guard::HttpGuard,
     serving::{MAX_REQUESTS, PeerAddress, error, guarded, json, refused, unavailable},
+    shares::RequestSender,
 };
 use tokio::{
     sync::Semaphore,
@@ -131,7 +132,7 @@ async fn take(State(collector): State<Collector>, request: Request) -> Response 
         return error(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send JSON as application/json");
     }
     let from = request.extensions().get::<PeerAddress>().copied();
-    let sender = from.map_or(BodySender::Any, BodySender::from);
+    let sender = from.map_or(RequestSender::Any, |from| RequestSender::at(from.0));
     let body = request.into_body();
     let (body, _share) = match collector.bodies.read(body, MAX_BODY_BYTES, &sender).await {
         Ok(read) => read,

@@ -18,7 +18,7 @@ use rmcp::{
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use skills_http::{
-    bodies::{BodyBudget, BodyRefusal, BodySender},
+    bodies::{BodyBudget, BodyRefusal},
     serving::{error, unavailable},
 };
 use tokio_util::sync::CancellationToken;
@@ -105,10 +105,7 @@ impl McpEndpoint {
         body: Body,
         by: AdmittedCaller,
     ) -> Result<Response, Response> {
-        let sender = by
-            .principal
-            .as_ref()
-            .map_or(BodySender::Any, |principal| BodySender::Named(Arc::clone(&principal.name)));
+        let sender = by.sender();
         let read = self.bodies.read(body, MAX_BODY_BYTES, &sender).await;
         let (body, share) = read.map_err(BodyRefusal::into_response)?;
         let weight = JsonWeight::of(&body);
@@ -174,8 +171,9 @@ pub(super) async fn answer(State(endpoint): State<Arc<McpEndpoint>>, request: Re
     };
     if parts.method == Method::POST {
         let one = endpoint.in_progress.begin();
-        let principal = by.principal.clone();
-        let answered = endpoint.post(parts, body, by).await.unwrap_or_else(|refused| refused);
+        let (principal, sender) = (by.principal.clone(), by.sender());
+        let mut answered = endpoint.post(parts, body, by).await.unwrap_or_else(|refused| refused);
+        answered.extensions_mut().insert(sender);
         let answered = until_revoked(&endpoint.gate, principal.as_ref(), answered);
         return until_sent(answered, one);
     }
@@ -183,7 +181,8 @@ pub(super) async fn answer(State(endpoint): State<Arc<McpEndpoint>>, request: Re
         return refused;
     }
     by.attach_to(&mut parts.extensions);
-    let answered = endpoint.sdk(parts, body).await;
+    let mut answered = endpoint.sdk(parts, body).await;
+    answered.extensions_mut().insert(by.sender());
     until_revoked(&endpoint.gate, by.principal.as_ref(), answered)
 }
 

@@ -16,6 +16,7 @@ use skills_http::{
     issuer::{Issuer, TokenRefusal},
     rate::{RateLimit, RatedClient},
     serving::{PeerAddress, error, refused, unavailable},
+    shares::RequestSender,
 };
 
 use tokio::sync::watch;
@@ -59,6 +60,14 @@ pub(super) struct AdmittedCaller {
 }
 
 impl AdmittedCaller {
+    /// Whose memory its request and its answer take.
+    pub(super) fn sender(&self) -> RequestSender {
+        let principal = self.principal.as_ref();
+        principal.map_or(RequestSender::Any, |principal| {
+            RequestSender::Named(Arc::clone(&principal.name))
+        })
+    }
+
     /// Puts what the handler needs to know of the caller among the extensions of its request.
     pub(super) fn attach_to(&self, extensions: &mut Extensions) {
         extensions.insert(self.access.clone());

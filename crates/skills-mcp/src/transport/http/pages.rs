@@ -81,10 +81,14 @@ async fn check(State(pages): State<Arc<PageGate>>, request: Request, next: Next)
         Err(refused) => refused,
         Ok(None) if !looks => ask(false),
         Ok(admitted) => {
-            if let Some(admitted) = admitted {
-                parts.extensions.insert(admitted.access);
-            }
-            next.run(Request::from_parts(parts, body)).await
+            let Some(admitted) = admitted else {
+                return next.run(Request::from_parts(parts, body)).await;
+            };
+            let sender = admitted.sender();
+            parts.extensions.insert(admitted.access);
+            let mut response = next.run(Request::from_parts(parts, body)).await;
+            response.extensions_mut().insert(sender);
+            response
         }
     }
 }

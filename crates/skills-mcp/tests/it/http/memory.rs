@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 use skills_testkit::{Home, Listening, TEST_TIMEOUT};
 
-use super::{call, send, send_raw, serving, text};
+use super::{EVERYTHING, call, secret_file, send, send_raw, serving, text};
 use crate::support::{ROOT_TREE, bundle};
 
 // HTTP-5
@@ -82,21 +82,28 @@ fn h05_a_body_of_many_small_values_is_refused_before_it_is_parsed() {
     assert!(refused.body.contains("the body has over 50000 JSON values"), "{refused:?}");
 }
 
-// HTTP-5
-#[test]
-fn h07_large_answers_that_no_client_reads_take_a_limited_amount_of_memory() {
+const MAP_URI: &str = "skill://atlas/map.txt";
+const MAP_BYTES: usize = 12 << 20;
+
+/// A home with a file of 12 MiB.
+fn atlas() -> Home {
     let home = Home::with(ROOT_TREE);
     home.write("skills/atlas/SKILL.md", bundle("atlas", "Maps of everything", "See map.txt."));
-    home.write("skills/atlas/map.txt", "x".repeat(12 << 20));
-    let server = Listening::start(serving(&home, &["--rate-limit", "0"]));
+    home.write("skills/atlas/map.txt", "x".repeat(MAP_BYTES));
+    home
+}
+
+/// Connections that asked for that file and do not read it, with the status of each answer.
+fn unread(server: &Listening, token: &str, count: usize) -> Vec<(TcpStream, String)> {
     let host = server.address().to_string();
-    let uri = "skill://atlas/map.txt";
-    let body = super::message("resources/read", &json!({"uri": uri})).to_string();
+    let body = super::message("resources/read", &json!({"uri": MAP_URI})).to_string();
+    let bearer =
+        if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
     let request = format!(
-        "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: resources/read\r\nMcp-Name: {uri}\r\nContent-Length: {}\r\n\r\n{body}",
+        "POST /mcp HTTP/1.1\r\nHost: {host}\r\n{bearer}Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: resources/read\r\nMcp-Name: {MAP_URI}\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
-    let mut unread: Vec<TcpStream> = (0..24)
+    let asked: Vec<TcpStream> = (0..count)
         .map(|_| {
             let mut stream = TcpStream::connect(server.address()).unwrap();
             stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
@@ -104,24 +111,50 @@ fn h07_large_answers_that_no_client_reads_take_a_limited_amount_of_memory() {
             stream
         })
         .collect();
-    let statuses: Vec<String> = unread
-        .iter_mut()
-        .map(|stream| {
-            let mut head = [0; 12];
-            stream.read_exact(&mut head).unwrap();
-            String::from_utf8_lossy(&head[9..]).into_owned()
-        })
-        .collect();
+    let with_status = |mut stream: TcpStream| {
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).unwrap();
+        (stream, String::from_utf8_lossy(&head[9..]).into_owned())
+    };
+    asked.into_iter().map(with_status).collect()
+}
+
+/// Reads the file.
+fn assert_map_is_read(server: &Listening, token: &str) {
+    let read = send(server, token, "resources/read", &json!({"uri": MAP_URI}));
+    assert_eq!(read.status, 200, "{:.200}", read.body);
+    let json: Value = serde_json::from_str(&read.body).unwrap();
+    let text = json.pointer("/result/contents/0/text").and_then(Value::as_str).unwrap();
+    assert_eq!(text.len(), MAP_BYTES);
+}
+
+// HTTP-5
+#[test]
+fn h07_large_answers_that_no_client_reads_take_a_limited_amount_of_memory() {
+    let home = atlas();
+    let server = Listening::start(serving(&home, &["--rate-limit", "0"]));
+    let unread = unread(&server, "", 24);
+    let statuses: Vec<&str> = unread.iter().map(|(_, status)| status.as_str()).collect();
     // 128 MiB hold ten of them.
-    assert!(statuses.iter().any(|status| status == "503"), "{statuses:?}");
-    assert!(statuses.iter().all(|status| status == "200" || status == "503"), "{statuses:?}");
+    assert!(statuses.contains(&"503"), "{statuses:?}");
+    assert!(statuses.iter().all(|status| ["200", "503"].contains(status)), "{statuses:?}");
     // Small answers are not kept waiting, and what is not read any more makes room.
     let found = call(&server, "", "get_skill", &json!({"skill_path": "ui/react/auth"}));
     assert!(text(&found).contains("Cookies, not tokens."), "{found}");
     drop(unread);
-    let read = send(&server, "", "resources/read", &json!({"uri": uri}));
-    assert_eq!(read.status, 200);
-    let json: Value = serde_json::from_str(&read.body).unwrap();
-    let text = json.pointer("/result/contents/0/text").and_then(Value::as_str).unwrap();
-    assert_eq!(text.len(), 12 << 20);
+    assert_map_is_read(&server, "");
+}
+
+// HTTP-5
+#[test]
+fn h07_one_name_that_reads_no_answer_keeps_out_no_other() {
+    let home = atlas();
+    let tokens = format!("ada = {EVERYTHING}\neve = token-of-eve-0123456789\n");
+    let file = secret_file(&home, "tokens", &tokens);
+    let server = Listening::start(serving(&home, &["--rate-limit", "0", "--token-file", &file]));
+    let unread = unread(&server, "token-of-eve-0123456789", 12);
+    // A quarter of 128 MiB holds two of them.
+    assert!(unread.iter().any(|(_, status)| status == "503"), "{unread:?}");
+    assert_map_is_read(&server, EVERYTHING);
+    drop(unread);
 }
