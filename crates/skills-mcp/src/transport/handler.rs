@@ -94,10 +94,7 @@ impl Handler {
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, Refusal> {
         let received = Instant::now();
-        let client = || {
-            let info = context.client_info().filter(|_| is_reported(context));
-            info.map(|client| (client.name, client.version))
-        };
+        let client = || reported_client(context);
         let progressing = Progressing::new(context);
         let caller = progressing.caller.clone();
         let client_name = client_name(context);
@@ -318,6 +315,12 @@ pub(super) fn not_offered(method: &'static str) -> ErrorData {
 /// has the name of the SDK.
 fn is_reported(context: &RequestContext<RoleServer>) -> bool {
     context.meta.get(CLIENT_INFO).is_some() || context.meta.get(PROTOCOL_VERSION).is_none()
+}
+
+/// Name and version of the client, as it reported them.
+pub(super) fn reported_client(context: &RequestContext<RoleServer>) -> Option<(String, String)> {
+    let info = context.client_info().filter(|_| is_reported(context));
+    info.map(|client| (client.name, client.version))
 }
 
 /// What the client calls itself: in the request of the stateless era, else in its handshake.

@@ -13,7 +13,7 @@ use rmcp::{
 
 use super::{
     encode,
-    handler::{Handler, LISTS_TTL_MS, access, not_offered},
+    handler::{Handler, LISTS_TTL_MS, access, not_offered, reported_client},
     list::List,
 };
 use crate::surface::{Completions, ListedPrompt, PROMPT_ARGUMENT, Publication};
@@ -60,7 +60,7 @@ impl Handler {
             })?;
             given = Some(text.to_owned());
         }
-        let client = context.client_info().map(|client| (client.name, client.version));
+        let client = reported_client(context);
         let (sinks, name) = (self.dispatcher.sinks(), request.name);
         let prompt = move |skills: &Publication| {
             let client = || client.clone();

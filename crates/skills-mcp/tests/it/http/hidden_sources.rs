@@ -92,7 +92,8 @@ fn a_client_that_does_not_say_its_name_is_recorded_without_one() {
     send(&server, EVERYTHING, "tools/call", &followed);
     let history = home.path().join(".skills-mcp/analytics.jsonl");
     let events = || fs::read_to_string(&history).unwrap_or_default();
-    wait_until("two events are written", || events().lines().count() >= 2);
+    send(&server, EVERYTHING, "prompts/get", &json!({"name": "pdf"}));
+    wait_until("three events are written", || events().lines().count() >= 3);
     assert!(!events().contains("rmcp"), "{}", events());
 }
 
