@@ -205,6 +205,8 @@ impl ServerHandler for Handler {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let request = context.request_context();
+        // The tools as this client sees them: lists that no client has seen are not compared.
+        self.dispatcher.registry(client_name(request).as_deref());
         let (access, owner) = (access(request), owner_in(&request.extensions));
         self.notifier.stream(context, access, owner).await
     }

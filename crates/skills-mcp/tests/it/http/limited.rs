@@ -321,9 +321,7 @@ fn a_limited_client_is_notified_of_what_it_sees_and_of_nothing_else() {
         let lines = listen(&server, token);
         move |what: &str| next_message(&lines).expect(what)
     };
-    for token in [EVERYTHING, UI_ONLY] {
-        send(&server, token, "tools/list", &json!({}));
-    }
+    // No client has asked for the list before.
     let (all, limited) = (listen(EVERYTHING), listen(UI_ONLY));
     home.write("skills/vault/SKILL.md", bundle("vault", "Another hidden thing", "Zanzibar."));
     assert!(all("changed").contains("list_changed"));
@@ -351,7 +349,6 @@ fn the_streams_of_a_token_that_is_taken_away_or_limited_otherwise_end() {
     let limited = listen(&server, UI_ONLY);
     tokens("");
     assert_eq!(next_message(&limited), None, "it was taken away");
-    send(&server, EVERYTHING, "tools/list", &json!({}));
     home.write("skills/vault/SKILL.md", bundle("vault", "Another hidden thing", "Zanzibar."));
     assert!(next_message(&all).expect("its token stays").contains("list_changed"));
 }
