@@ -18,6 +18,18 @@ pub struct Principal {
     pub name: Arc<str>,
     /// What it is limited to, in the operator's or the issuer's words; none is not limited.
     pub limited_to: Option<Arc<[String]>>,
+    /// Which of the operator's tokens it sent; none for one of an issuer, which come and go.
+    pub token: Option<TokenMark>,
+}
+
+/// Tells one token from another, and is never shown.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TokenMark(TokenDigest);
+
+impl fmt::Debug for TokenMark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenMark")
+    }
 }
 
 /// The tokens that are let in.
@@ -67,7 +79,7 @@ impl NamedTokens {
         self.0.extend(others.0);
     }
 
-    /// Whether one of them is this principal's, with the same limits.
+    /// Whether one of them is the one that this principal sent, with the same limits.
     pub fn has(&self, principal: &Principal) -> bool {
         self.0.iter().any(|(_, known)| known == principal)
     }
@@ -119,7 +131,8 @@ fn token(entry: &str) -> Result<(TokenDigest, Principal), String> {
     }
     let limits: Vec<String> = words.map(|word| word.trim_matches(',').to_owned()).collect();
     let limited_to = (!limits.is_empty()).then(|| limits.into());
-    Ok((digest(token), Principal { name: name.into(), limited_to }))
+    let digest = digest(token);
+    Ok((digest, Principal { name: name.into(), limited_to, token: Some(TokenMark(digest)) }))
 }
 
 /// The token of a request: in its one `Authorization` header, and nowhere else.
@@ -146,6 +159,16 @@ mod tests {
             assert_eq!(tokens.find(wrong), None, "{wrong}");
         }
         assert_eq!(format!("{tokens:?}"), "NamedTokens(4)");
+    }
+
+    // HTTP-4
+    #[test]
+    fn a_token_that_was_replaced_under_its_name_is_there_no_more_and_is_never_shown() {
+        let tokens = |token: &str| NamedTokens::parse(&format!("ada = {token} ui")).unwrap();
+        let (before, after) = (tokens("0123456789abcdef"), tokens("fedcba9876543210"));
+        let ada = before.find("0123456789abcdef").unwrap();
+        assert!(before.has(ada) && tokens("0123456789abcdef").has(ada) && !after.has(ada));
+        assert!(format!("{ada:?}").ends_with("token: Some(TokenMark) }"), "{ada:?}");
     }
 
     #[test]

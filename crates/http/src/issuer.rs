@@ -216,7 +216,7 @@ impl Issuer {
             return Err(TokenRefusal::Invalid("the token names no subject".to_owned()));
         };
         let name: String = subject.chars().take(MAX_SUBJECT_CHARS).collect();
-        Ok(Principal { name: format!("{name}@issuer").into(), limited_to })
+        Ok(Principal { name: format!("{name}@issuer").into(), limited_to, token: None })
     }
 }
 

@@ -95,11 +95,10 @@ impl Gate {
         self.tokens.send_replace(Arc::new(tokens));
     }
 
-    /// Ends when no token is this principal's any more. Tokens of an issuer are not in the list, and are not taken away.
+    /// Ends when the token of this principal is none any more. Tokens of an issuer are not in the list, and are not taken away.
     pub(super) fn revoked(&self, principal: Principal) -> impl Future<Output = ()> + Send + use<> {
         let mut tokens = self.tokens.subscribe();
-        // Without an issuer all are listed, also one that was taken away since it was let in.
-        let is_listed = self.issuer.is_none() || tokens.borrow().has(&principal);
+        let is_listed = principal.token.is_some();
         async move {
             let is_gone = |tokens: &Arc<NamedTokens>| is_listed && !tokens.has(&principal);
             if tokens.wait_for(is_gone).await.map(drop).is_err() {

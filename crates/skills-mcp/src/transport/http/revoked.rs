@@ -1,4 +1,4 @@
-//! [`until_revoked`]: a stream ends when the token of its client is taken away or limited otherwise.
+//! [`until_revoked`]: a stream ends when the token of its client is taken away, replaced or limited otherwise.
 
 use std::{
     pin::Pin,

@@ -337,7 +337,7 @@ fn a_limited_client_is_notified_of_what_it_sees_and_of_nothing_else() {
 
 // HTTP-4
 #[test]
-fn the_streams_of_a_token_that_is_taken_away_or_limited_otherwise_end() {
+fn the_streams_of_a_token_that_is_taken_away_replaced_or_limited_otherwise_end() {
     let home = home();
     let server = all_tools(&home);
     let tokens = |ui: &str| {
@@ -347,6 +347,10 @@ fn the_streams_of_a_token_that_is_taken_away_or_limited_otherwise_end() {
     tokens(&format!("ui-team = {UI_ONLY} vault\n"));
     assert_eq!(next_message(&limited), None, "it was limited to other skills");
     let limited = listen(&server, UI_ONLY);
+    let replaced = "another-token-of-ui-team-0123456789";
+    tokens(&format!("ui-team = {replaced} vault\n"));
+    assert_eq!(next_message(&limited), None, "another token has its name");
+    let limited = listen(&server, replaced);
     tokens("");
     assert_eq!(next_message(&limited), None, "it was taken away");
     home.write("skills/vault/SKILL.md", bundle("vault", "Another hidden thing", "Zanzibar."));
