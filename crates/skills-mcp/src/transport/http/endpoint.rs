@@ -30,7 +30,7 @@ use super::{
     json_weight::JsonWeight,
     opening::Opening,
     revoked::until_revoked,
-    sessions::{self, Sessions},
+    sessions::{self, SessionRequest, Sessions},
 };
 use crate::transport::{Handler, lines};
 
@@ -120,16 +120,17 @@ impl McpEndpoint {
         }
         let message = prepared(body, &weight).map_err(|refused| *refused)?;
         self.check_session(&parts.headers, &by).await?;
-        if message.opening == Some(Opening::Session) {
-            if parts.headers.contains_key(&SESSION_HEADER) {
-                // The SDK would take it, and what one session may subscribe to would be counted anew.
-                let reason = "this session is initialized already; without its id a new one opens";
+        if let Some(session) = session_in(&parts.headers) {
+            let request = self.begin_in(session, &message).await.map_err(|reason| {
                 let error = ErrorData::invalid_request(reason, None);
-                return Err(json_rpc_error(StatusCode::BAD_REQUEST, error, message.id));
-            }
-            if !self.sessions.have_room(&self.manager, by.principal.as_ref()).await {
-                return Err(unavailable("too many sessions are open"));
-            }
+                json_rpc_error(StatusCode::BAD_REQUEST, error, message.id.clone())
+            })?;
+            // The SDK keeps this until its handler is done, also where the client has hung up.
+            request.map(|request| parts.extensions.insert(request));
+        } else if message.opening == Some(Opening::Session)
+            && !self.sessions.have_room(&self.manager, by.principal.as_ref()).await
+        {
+            return Err(unavailable("too many sessions are open"));
         }
         by.attach_to(&mut parts.extensions);
         let response = self.sdk(parts, Body::from(message.body)).await;
@@ -149,12 +150,26 @@ impl McpEndpoint {
         headers: &HeaderMap,
         by: &AdmittedCaller,
     ) -> Result<(), Response> {
-        let Some(id) = headers.get(&SESSION_HEADER) else { return Ok(()) };
-        let id = id.to_str().unwrap_or_default();
+        let Some(id) = session_in(headers) else { return Ok(()) };
         if self.sessions.is_of(id, by.principal.as_ref()).await {
             return Ok(());
         }
         Err(error(StatusCode::NOT_FOUND, "there is no such session; send initialize again"))
+    }
+
+    /// Begins to answer a message in its session; none where it is no request.
+    async fn begin_in(
+        &self,
+        session: &str,
+        message: &PreparedMessage,
+    ) -> Result<Option<SessionRequest>, &'static str> {
+        if message.opening == Some(Opening::Session) {
+            // The SDK would take it, and what one session may subscribe to would be counted anew.
+            return Err("this session is initialized already; without its id a new one opens");
+        }
+        let Some(id) = &message.id else { return Ok(None) };
+        let begun = self.sessions.begin(session, id).await;
+        begun.map(Some).ok_or("another request of this session with this id is being answered")
     }
 
     async fn sdk(&self, parts: Parts, body: Body) -> Response {
@@ -184,6 +199,11 @@ pub(super) async fn answer(State(endpoint): State<Arc<McpEndpoint>>, request: Re
     let mut answered = endpoint.sdk(parts, body).await;
     answered.extensions_mut().insert(by.sender());
     until_revoked(&endpoint.gate, by.principal.as_ref(), answered)
+}
+
+/// The session that a request names.
+fn session_in(headers: &HeaderMap) -> Option<&str> {
+    headers.get(&SESSION_HEADER).map(|id| id.to_str().unwrap_or_default())
 }
 
 fn is_event_stream(response: &Response) -> bool {

@@ -226,6 +226,44 @@ sleep 3
 echo finished
 ";
 
+// HTTP-6
+#[test]
+fn two_requests_of_a_session_with_one_id_are_not_answered_at_once() {
+    let home = Home::with(&SLOW_SCRIPT.replace("sleep 3", "sleep 60"));
+    let server = Listening::start(serving(&home, &["--allow-scripts"]));
+    let id = session(&server, "");
+    let call = |id: &str, tool: &str, arguments: Value| {
+        let params = json!({"name": tool, "arguments": arguments});
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+    };
+    let list = |id: &str| call(id, "list_skills", json!({}));
+    let script = json!({"skill_path": "jobs", "file": "scripts/slow.sh", "args": {}});
+    let (host, body) = (server.address().to_string(), call("same", "run_script", script));
+    let body = body.to_string();
+    let mut running = TcpStream::connect(server.address()).unwrap();
+    write!(
+        running,
+        "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMcp-Session-Id: {id}\r\nMCP-Protocol-Version: 2025-11-25\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let pid = server.pid().to_string();
+    wait_until("the script runs", || run(Command::new("pgrep").args(["-P", &pid])).0 == 0);
+    // Also when its client has hung up: it may come back for the answer.
+    drop(running);
+    let refused = in_session(&server, "", &id, &list("same"));
+    let json = json_of(&refused);
+    assert_eq!((refused.status, &json["error"]["code"]), (400, &json!(-32600)), "{refused:?}");
+    assert_eq!(json["id"], "same");
+    for _ in 0..50 {
+        assert_eq!(in_session(&server, "", &id, &list("other")).status, 200, "one at a time");
+    }
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "same"}});
+    assert_eq!(in_session(&server, "", &id, &cancel).status, 202);
+    let is_free = || in_session(&server, "", &id, &list("same")).status == 200;
+    wait_until("the id is free again", is_free);
+}
+
 // HTTP-7
 #[test]
 fn scripts_run_only_where_the_operator_allows_it_and_never_where_the_client_says() {
