@@ -12,9 +12,9 @@ use std::{
     ffi::OsString,
     fmt::Write as _,
     fs::File,
-    io::{self, BufRead as _, BufReader, PipeReader, Read, Write as _},
+    io::{self, Read, Write as _},
     path::Path,
-    process::{Child, ChildStderr, Command, ExitStatus, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::{
         Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -29,6 +29,7 @@ use skills_core::diagnostic::escaped;
 use super::{
     error::GitError,
     failure::classify,
+    messages::{UntilExit, read_stderr},
     settings::{EXEC_PATH, INHERITED, SETTINGS, VARIABLES},
     storage::{self, PACK_FOLDER},
     token::GithubToken,
@@ -74,8 +75,6 @@ const OLDEST_GIT_VERSION: (u32, u32) = (2, 32);
 const MAX_RECEIVED_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 /// How often that is checked.
 const RECEIVED_CHECK_INTERVAL: Duration = Duration::from_millis(500);
-/// How much of git's messages is read.
-const MAX_STDERR_BYTES: usize = 64 * 1024;
 
 /// The git that is installed on this machine.
 #[derive(Debug, Default)]
@@ -202,7 +201,7 @@ impl InstalledGit {
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (exited, running) = io::pipe().map_err(GitError::Start)?;
-        let stderr = stderr.map(|stderr| UntilExit { stderr, exited, left: MAX_STDERR_BYTES });
+        let stderr = stderr.map(|stderr| UntilExit::new(stderr, exited));
         let (result, enough, stderr, status, overrun) = thread::scope(|scope| {
             let guard = scope
                 .spawn(move || wait_for_overrun(call, &waiting).inspect(|_| kill_group(group)));
@@ -346,67 +345,6 @@ fn protocols(remote: Option<&Remote>) -> OsString {
         Some(Scheme::Https | Scheme::Ssh) => "https:ssh",
     }
     .into()
-}
-
-/// Git's messages until git exits: a program that it leaves behind, such as a master connection of ssh, may keep them open.
-struct UntilExit {
-    stderr: ChildStderr,
-    /// At its end once git has exited.
-    exited: PipeReader,
-    /// How much is read after that.
-    left: usize,
-}
-
-#[cfg(unix)]
-impl Read for UntilExit {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        use rustix::event::{PollFd, PollFlags, poll};
-        let mut ready =
-            [PollFd::new(&self.stderr, PollFlags::IN), PollFd::new(&self.exited, PollFlags::IN)];
-        // An interrupted call is repeated by the reader.
-        poll(&mut ready, None)?;
-        let [has_messages, has_exited] = ready.map(|one| !one.revents().is_empty());
-        if !has_messages {
-            return Ok(0);
-        }
-        let most = if has_exited { self.left.min(buffer.len()) } else { buffer.len() };
-        let read = self.stderr.read(buffer.get_mut(..most).unwrap_or_default())?;
-        if has_exited {
-            self.left = self.left.saturating_sub(read);
-        }
-        Ok(read)
-    }
-}
-
-#[cfg(not(unix))]
-impl Read for UntilExit {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stderr.read(buffer)
-    }
-}
-
-/// Reads git's messages; its progress goes to `progress` instead.
-fn read_stderr(stderr: impl Read, progress: Option<&(dyn Fn(&str) + Sync)>) -> String {
-    let mut reader = BufReader::new(stderr);
-    let mut messages = String::new();
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        // Progress overwrites its line.
-        let mut bounded = (&mut reader).take(MAX_STDERR_BYTES as u64);
-        let Ok(1..) = bounded.read_until(b'\n', &mut line) else { return messages };
-        for part in line.split(|byte| matches!(byte, b'\r' | b'\n')).filter(|part| !part.is_empty())
-        {
-            let part = String::from_utf8_lossy(part);
-            if let Some(progress) = progress {
-                progress(&part);
-            }
-            if messages.len() + part.len() < MAX_STDERR_BYTES && !part.contains("% (") {
-                messages.push_str(&part);
-                messages.push('\n');
-            }
-        }
-    }
 }
 
 /// Kills a process group.
