@@ -188,8 +188,8 @@ mod tests {
     fn a_home_folder_that_is_a_repository_is_no_project_around_others() {
         let home = Home::new();
         home.write("user/.git/HEAD", "");
-        home.write("user/work/.git/HEAD", "");
-        home.write("user/work/below/x", "");
+        home.write("user/repo/.git/HEAD", "");
+        home.write("user/repo/below/x", "");
         home.write("user/unpacked/x", "");
         let user = home.path().join("user");
         let linked = home.path().join("linked");
@@ -197,7 +197,7 @@ mod tests {
         for named in [&user, &linked] {
             let levels = |start: &str| project_levels(&user.join(start), Some(named));
             assert_eq!(levels("unpacked"), [user.join("unpacked")]);
-            assert_eq!(levels("work/below"), [user.join("work/below"), user.join("work")]);
+            assert_eq!(levels("repo/below"), [user.join("repo/below"), user.join("repo")]);
             assert_eq!(levels(""), [user.join("")]);
         }
     }
