@@ -13,6 +13,7 @@ pub(crate) mod headings;
 mod keywords;
 mod repair;
 mod split;
+mod unusual;
 
 use std::{ops::Range, sync::Arc};
 
@@ -30,6 +31,7 @@ pub use field_table::{
 pub use fields::{Dialect, Fields, MAX_PRIORITY};
 pub use fix::fixed;
 pub use split::MAX_FRONT_MATTER_BYTES;
+use unusual::unusual_characters;
 
 use crate::{
     diagnostic::{Code, Finding, Position, is_invisible},
@@ -188,18 +190,11 @@ pub fn front_matter(text: &str, dialect: Dialect) -> Option<YamlNode> {
 /// finding.
 fn hidden_characters(text: &str) -> Option<Finding> {
     let text = text.trim_start_matches('\u{feff}');
-    // Nearly every text is plain: letters, digits, marks, white space.
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')) {
-        return None;
-    }
-    // The same again: most characters of the others are plain too, and asking more of each takes longer than parsing.
-    let is_plain = |c: &char| matches!(c, ' '..='~' | '\n' | '\r' | '\t');
-    let is_hidden = |c: &char| c.is_control() || (is_invisible(*c) && *c != '\u{200d}');
-    let mut found = text.chars().filter(|c| !is_plain(c) && is_hidden(c));
-    let first = found.next()?;
+    let is_hidden = |c: char| c.is_control() || (is_invisible(c) && c != '\u{200d}');
+    let mut found = unusual_characters(text).filter(|(_, c)| is_hidden(*c));
+    let (at, first) = found.next()?;
     let count = 1 + found.count();
-    let before = text.split(first).next().unwrap_or_default();
-    let line = u32::try_from(before.split('\n').count()).unwrap_or(u32::MAX);
+    let line = u32::try_from(text.get(..at)?.split('\n').count()).unwrap_or(u32::MAX);
     let message = format!("{count} invisible characters, the first U+{:04X}", u32::from(first));
     let at = Position { line, column: 1 };
     Some(
