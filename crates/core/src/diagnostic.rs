@@ -261,6 +261,11 @@ pub fn escaped(text: &str) -> String {
 
 /// The text as one line that a reader sees whole: control and invisible characters out, white space single.
 pub fn one_line(text: &str) -> String {
+    // Most names and descriptions are such a line already.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain && text.trim().len() == text.len() && !text.contains("  ") {
+        return text.to_owned();
+    }
     let visible: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })

@@ -197,13 +197,12 @@ impl Catalog {
         files: &BTreeSet<RelPath>,
         skills: &BTreeSet<SkillId>,
     ) -> Vec<Diagnostic> {
-        let (new, old) =
-            (self.findings_of(number, files, skills), before.findings_of(number, files, skills));
-        let old: HashSet<&Diagnostic> = old.iter().collect();
-        let mut added: Vec<Diagnostic> =
-            new.iter().filter(|diagnostic| !old.contains(diagnostic)).cloned().collect();
-        added.sort_by(|a, b| a.order().cmp(&b.order()));
-        added
+        let mut found = self.findings_of(number, files, skills);
+        let known = before.findings_of(number, files, skills);
+        let known: HashSet<&Diagnostic> = known.iter().collect();
+        found.retain(|diagnostic| !known.contains(diagnostic));
+        found.sort_by(|a, b| a.order().cmp(&b.order()));
+        found
     }
 
     /// The diagnostics of these files and skills, and of the scan of their source.

@@ -21,30 +21,34 @@ pub(super) fn bundle_name(
         Origin::Plugin(plugin) => plugin,
         Origin::Named | Origin::Project | Origin::User => &source.name,
     };
-    let unseen = one_line(folder.name()).is_empty();
-    let by_place = if folder.is_root() || unseen { by_source } else { folder.name() };
     let is_plugin = matches!(source.origin, Origin::Plugin(_));
-    // Or a folder could have the name of a plugin's skill.
-    let by_place = &if is_plugin { by_place.to_owned() } else { by_place.replace(COLONS, "-") };
+    let by_place = || {
+        let unseen = one_line(folder.name()).is_empty();
+        let by_place = if folder.is_root() || unseen { by_source } else { folder.name() };
+        // Or a folder could have the name of a plugin's skill.
+        if is_plugin { by_place.to_owned() } else { by_place.replace(COLONS, "-") }
+    };
     let Some(name) = &content.fields.name else {
+        let by_place = by_place();
         let finding = content.document.name_at().is_none().then(|| {
             let message = format!("no `name`; called `{by_place}` by its folder");
             let hint = format!("add `name: {by_place}` to the front matter");
             Finding::new(Code::NameMissing, Position { line: 1, column: 1 }, message).hint(hint)
         });
-        return (by_place.clone(), finding);
+        return (by_place, finding);
     };
     let at = content.document.name_at().unwrap_or_default();
     if !is_plugin && name.contains(COLONS) {
+        let by_place = by_place();
         let message = format!(
             "`{name}` holds a colon, which only stands between a plugin and its skill; called `{by_place}` by its folder"
         );
         let hint = format!("write `name: {by_place}`");
-        return (by_place.clone(), Some(Finding::new(Code::NameInvalid, at, message).hint(hint)));
+        return (by_place, Some(Finding::new(Code::NameInvalid, at, message).hint(hint)));
     }
     let odd = !is_conventional(name) || (!folder.is_root() && name != folder.name());
     let finding = odd.then(|| {
-        let message = format!("`{name}` in a folder called `{by_place}`");
+        let message = format!("`{name}` in a folder called `{}`", by_place());
         Finding::new(Code::NameUnconventional, at, message)
             .hint("use the folder's name, in lower-case words with hyphens")
     });

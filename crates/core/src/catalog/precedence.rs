@@ -139,8 +139,9 @@ impl Catalog {
         let path = skill.path.as_str();
         let mut first: Option<(&Arc<Skill>, SkillId)> = None;
         for other in self.sharing(&folded(path)) {
-            let earlier = other.place() < first.map_or(skill.place(), |(first, _)| first.place());
-            if let Some(served) = self.served_at(other, path, holders).filter(|_| earlier) {
+            let is_earlier =
+                other.place() < first.map_or(skill.place(), |(first, _)| first.place());
+            if is_earlier && let Some(served) = self.served_at(other, path, holders) {
                 first = Some((other, served));
             }
         }
