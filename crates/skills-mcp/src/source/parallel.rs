@@ -4,7 +4,7 @@ use std::{
     num::NonZero,
     panic::resume_unwind,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        LazyLock, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -49,8 +49,7 @@ pub fn map_prepared<T: Sync, U: Send, S: Send>(
     prepare: impl Fn() -> S + Sync,
     make: impl Fn(&mut S, &T) -> U + Sync,
 ) -> Vec<U> {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
-    let threads = if items.len() < MIN_PARALLEL_ITEMS { 1 } else { cores };
+    let threads = if items.len() < MIN_PARALLEL_ITEMS { 1 } else { max_threads() };
     let next = AtomicUsize::new(0);
     let work = || {
         let idle = prepared.idle().pop();
@@ -79,6 +78,13 @@ pub fn map_prepared<T: Sync, U: Send, S: Send>(
     });
     parts.sort_unstable_by_key(|(first, _)| *first);
     parts.into_iter().flat_map(|(_, chunk)| chunk).collect()
+}
+
+/// How many threads there may be. The system is asked once, since that takes longer than reading a skill.
+fn max_threads() -> usize {
+    static MAX: LazyLock<usize> =
+        LazyLock::new(|| thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS));
+    *MAX
 }
 
 /// Does both, the first on a thread of its own. If no thread can be started, one after the other.
