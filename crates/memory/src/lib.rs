@@ -8,7 +8,7 @@
 #[cfg(target_os = "linux")]
 mod linux;
 
-/// Has the allocator keep little: two pools, so that two threads that read skills at the start do not wait for each other,
+/// Has the allocator keep little: four pools, so that threads that read skills at the start seldom wait for each other,
 /// and no more than 64 KiB of free memory at the end of a pool. Call it before threads are started.
 pub fn limit_pools() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

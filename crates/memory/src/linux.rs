@@ -9,7 +9,7 @@
 use std::{fs, ops::Range, ptr::with_exposed_provenance_mut, sync::LazyLock};
 
 #[cfg(target_env = "gnu")]
-const MAX_POOLS: libc::c_int = 2;
+const MAX_POOLS: libc::c_int = 4;
 #[cfg(target_env = "gnu")]
 const MAX_FREE_BYTES: libc::c_int = 64 * 1024;
 
