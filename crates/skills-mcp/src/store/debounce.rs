@@ -58,7 +58,7 @@ mod tests {
             waited = waited => assert!(waited.is_ok(), "the storm is waited out"),
             () = storm => {}
         }
-        assert!(*generations.borrow() > 1, "there was a storm");
+        assert!(*generations.borrow() > 0, "there were changes");
     }
 
     #[tokio::test]

@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skills_testkit::{Client, Home, PROMPT_TIMEOUT, TEST_TIMEOUT, wait_until};
+use skills_testkit::{Client, Home, PROMPT_TIMEOUT, wait_until};
 
 use crate::{
     support::{after, run as finished},
@@ -21,8 +21,20 @@ fn plain(text: &str) -> Workshop {
     Workshop::new().script("scripts/x.sh", "", text)
 }
 
-/// A script begins within this time also beside other work.
-const BUSY_MACHINE: &str = "scripts.timeout_seconds=5";
+/// The answer to a script that writes this and then runs until its timeout, and the timeout in seconds. Beside other work a
+/// script may not come so far in a second: then it is run again with a longer timeout.
+fn timed_out(shop: Workshop, stdout: &str) -> (Value, u64) {
+    let mut shop = shop;
+    let mut seconds = 1;
+    loop {
+        shop = shop.set(&format!("scripts.timeout_seconds={seconds}"));
+        let answer = shop.run("scripts/x.sh");
+        if answer["stdout"] == stdout || seconds > 60 {
+            return (answer, seconds);
+        }
+        seconds *= 4;
+    }
+}
 
 fn request(file: &str, args: &Value) -> Value {
     json!({"skill_path": "tool", "file": file, "args": args})
@@ -32,9 +44,11 @@ fn request(file: &str, args: &Value) -> Value {
 
 #[test]
 fn script_7_a_server_script_runs_and_its_result_has_these_fields() {
-    let answer = plain("echo Auth config is valid\n").run("scripts/x.sh");
+    let started = Instant::now();
+    let answer = plain("sleep 0.1; echo Auth config is valid\n").run("scripts/x.sh");
     let mut answer = answer.as_object().unwrap().clone();
-    assert!(answer.remove("duration_ms").unwrap().as_u64().unwrap() < 10_000);
+    let took = Duration::from_millis(answer.remove("duration_ms").unwrap().as_u64().unwrap());
+    assert!(took >= Duration::from_millis(100) && took <= started.elapsed(), "{took:?}");
     assert!(!answer.remove("sandbox").unwrap().as_str().unwrap().is_empty());
     assert_eq!(
         Value::Object(answer),
@@ -73,16 +87,12 @@ fn script_5_arguments_are_passed_as_variables_and_both_streams_captured() {
 
 #[test]
 fn script_8_the_timeout_is_respected_and_said() {
-    let shop = plain("echo partial; echo half >&2; sleep 300\n")
-        .set(BUSY_MACHINE)
-        .set("scripts.grace_seconds=1");
-    let started = Instant::now();
-    let answer = shop.run("scripts/x.sh");
-    assert!(started.elapsed() < TEST_TIMEOUT, "{:?}", started.elapsed());
+    let shop = plain("echo half >&2; echo partial; sleep 300\n").set("scripts.grace_seconds=1");
+    let (answer, seconds) = timed_out(shop, "partial\n");
     assert_eq!((&answer["success"], &answer["exit_code"]), (&json!(false), &json!(137)));
     assert_eq!(answer["stdout"], "partial\n");
     assert_eq!(answer["stderr"], "half\n[skills-mcp] Script killed: timeout exceeded.");
-    assert!(answer["duration_ms"].as_u64().unwrap() >= 5000);
+    assert!(answer["duration_ms"].as_u64().unwrap() >= seconds * 1000, "{answer}");
 }
 
 #[test]
@@ -105,10 +115,8 @@ fn script_3_required_arguments_are_checked_before_a_run() {
 
 #[test]
 fn script_8_a_script_that_times_out_is_killed_and_what_it_said_is_returned() {
-    let shop = plain("echo first; echo second; sleep 300\n")
-        .set(BUSY_MACHINE)
-        .set("scripts.grace_seconds=0");
-    let answer = shop.run("scripts/x.sh");
+    let shop = plain("echo first; echo second; sleep 300\n").set("scripts.grace_seconds=0");
+    let (answer, _) = timed_out(shop, "first\nsecond\n");
     assert_eq!((&answer["stdout"], &answer["success"]), (&json!("first\nsecond\n"), &json!(false)));
     assert_eq!(answer["stderr"], "[skills-mcp] Script killed: timeout exceeded.");
 }
@@ -504,9 +512,8 @@ fn x07_a_script_that_leaves_a_daemon_on_its_pipe_is_answered_at_once_and_the_dae
         "(setsid sleep $SKILL_ARG_MARK &)\necho left\n",
     );
     let mark = mark();
-    let started = Instant::now();
     let answer = run(&mut shop.client(), "scripts/d.sh", &json!({"mark": mark}));
-    assert!(started.elapsed() < PROMPT_TIMEOUT, "{:?}", started.elapsed());
+    // A run that waits for the daemon ends by its timeout, with another code.
     assert_eq!((&answer["exit_code"], &answer["stdout"]), (&json!(0), &json!("left\n")));
     assert_eq!(marked(&mark), Vec::<String>::new());
 }

@@ -151,7 +151,9 @@ impl fmt::Debug for Config {
 
 #[cfg(test)]
 mod tests {
-    use std::{net::TcpListener, time::Instant};
+    use std::net::TcpListener;
+
+    use skills_testkit::TEST_TIMEOUT;
 
     use super::*;
 
@@ -163,12 +165,10 @@ mod tests {
         for mode in ["prefer", "disable"] {
             let url = format!("postgres://ann@127.0.0.1:{port}/x?connect_timeout=1&sslmode={mode}");
             let config = Config::parse(&url).unwrap();
-            let started = Instant::now();
-            let connected = runtime
-                .block_on(async { timeout(Duration::from_secs(20), config.connect()).await });
+            let connected =
+                runtime.block_on(async { timeout(TEST_TIMEOUT, config.connect()).await });
             let said = connected.expect("it is given up").unwrap_err().to_string();
             assert!(said.contains("does not answer in time"), "{mode}: {said}");
-            assert!(started.elapsed() < Duration::from_secs(10), "{mode}: {:?}", started.elapsed());
         }
     }
 }
