@@ -148,6 +148,8 @@ impl<K: Eq + Hash, A: KeptAnswer> KeptAnswers<K, A> {
 
 #[cfg(test)]
 mod tests {
+    use skills_testkit::wait_until;
+
     use super::*;
     use crate::{
         config::ConfigLayers,
@@ -191,7 +193,10 @@ mod tests {
         }
         recent.keep(&first, key(None, 99), &answer(&"x".repeat(MAX_KEPT_BYTES + 1)));
         assert!(recent.find(&first, &key(None, 99)).is_none());
+        let replaced = Arc::downgrade(&first);
         drop(first);
+        // A thread of its store may still have it.
+        wait_until("the snapshot is gone", || replaced.strong_count() == 0);
         recent.keep(&snapshot(), key(None, 1), &answer("a"));
         let kept = recent.lock();
         assert_eq!((kept.over.len(), kept.bytes), (1, 1));
