@@ -11,6 +11,20 @@ pub(super) fn home_folders() -> Vec<PathBuf> {
     parse_homes(&std::fs::read_to_string("/etc/passwd").unwrap_or_default())
 }
 
+/// The home folder of this user, as the system knows it.
+#[cfg(unix)]
+pub(crate) fn own_home() -> Option<PathBuf> {
+    let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
+    let user = rustix::process::geteuid().as_raw().to_string();
+    let own = passwd.lines().find(|line| line.split(':').nth(2) == Some(&user))?;
+    own.split(':').nth(5).map(PathBuf::from).filter(|path| is_folder_path(path))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn own_home() -> Option<PathBuf> {
+    None
+}
+
 fn parse_homes(passwd: &str) -> Vec<PathBuf> {
     let home = |line: &str| line.split(':').nth(5).map(PathBuf::from);
     let homes = passwd.lines().filter_map(home).filter(|path| is_folder_path(path));

@@ -15,6 +15,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+pub(crate) use homes::own_home;
 pub(crate) use system::SYSTEM_PROGRAMS;
 pub(crate) use writable::WritableFolders;
 

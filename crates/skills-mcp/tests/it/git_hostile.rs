@@ -694,6 +694,48 @@ fn tree_bomb(remote: &Remote, levels: usize, bottom: &[(&str, &[u8], &str)]) -> 
     tree
 }
 
+/// Writes a repository with one pack of a few kilobytes, in which an object of 320 MB is a list of twenty copies of another.
+const PACK_BOMB: &str = r"
+import hashlib, struct, subprocess, sys, zlib
+repository, base, copies = sys.argv[1], bytes(2**24 - 1), 20
+def digest(kind, parts, size):
+    found = hashlib.sha1(b'%s %d\0' % (kind, size))
+    for part in parts: found.update(part)
+    return found.digest()
+def name(kind, data): return digest(kind, [data], len(data))
+def number(n):
+    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + number(n >> 7)
+def head(kind, n):
+    first = kind << 4 | n & 15
+    return bytes([first]) if n < 16 else bytes([first | 128]) + number(n >> 4)
+target = digest(b'blob', [base] * copies, len(base) * copies)
+delta = number(len(base)) + number(len(base) * copies) + bytes([0xf0, 255, 255, 255]) * copies
+tree = b'100644 base\0' + name(b'blob', base) + b'100644 bomb\0' + target
+commit = b'tree %s\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\nx\n' % name(b'tree', tree).hex().encode()
+objects = [(1, commit, b''), (2, tree, b''), (3, base, b''), (7, delta, name(b'blob', base))]
+pack = b'PACK' + struct.pack('>II', 2, len(objects))
+for kind, data, on in objects: pack += head(kind, len(data)) + on + zlib.compress(data, 9)
+pack += hashlib.sha1(pack).digest()
+subprocess.run(['git', 'init', '-q', '--bare', '-b', 'main', repository], check=True)
+path = repository + '/objects/pack/pack-x.pack'
+open(path, 'wb').write(pack)
+subprocess.run(['git', 'index-pack', path], check=True, stdout=subprocess.DEVNULL)
+open(repository + '/refs/heads/main', 'w').write(name(b'commit', commit).hex() + '\n')
+";
+
+#[test]
+fn e11_an_object_that_needs_hundreds_of_times_its_size_in_memory_is_refused() {
+    let home = Home::new();
+    let repository = home.path().join("bomb.git");
+    let (code, _, err) = run(Command::new("python3").args(["-c", PACK_BOMB]).arg(&repository));
+    assert_eq!(code, 0, "{err}");
+    let url = format!("file://{}", repository.display());
+    let (code, _, err) = run(follower(&home, &url).arg("sync"));
+    assert_eq!(code, 3, "{err}");
+    assert!(err.contains("sends an object that takes too much memory"), "{err}");
+    assert!(err.contains("remove it from the repository"), "{err}");
+}
+
 #[test]
 fn e11_a_commit_of_few_objects_and_paths_without_end_is_refused_at_once_and_git_ends() {
     let home = Home::new();

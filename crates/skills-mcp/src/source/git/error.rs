@@ -25,6 +25,9 @@ pub enum GitError {
     Slow { host: String, seconds: u64 },
     #[error("{host} sends more than {bytes} bytes")]
     Large { host: String, bytes: u64 },
+    /// An object that takes more memory than git may use.
+    #[error("{host} sends an object that takes too much memory: {message}")]
+    TooMuchMemory { host: String, message: String },
     /// This process ends.
     #[error("it was stopped before it was done")]
     Stopped,
@@ -82,6 +85,10 @@ impl GitError {
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::OldProgram { .. } => "install a newer git".to_owned(),
+            Self::TooMuchMemory { .. } => {
+                "remove it from the repository, or keep skills in a repository of their own"
+                    .to_owned()
+            }
             Self::Large { .. } => {
                 "set git.sparse_checkout to true, or keep skills in a repository of their own"
                     .to_owned()
@@ -157,6 +164,7 @@ impl GitError {
             }
             Self::OldProgram { .. }
             | Self::Large { .. }
+            | Self::TooMuchMemory { .. }
             | Self::NoProgram { .. }
             | Self::NoCommit(_)
             | Self::OverQuota { .. }

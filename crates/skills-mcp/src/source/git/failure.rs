@@ -9,15 +9,15 @@ use super::{error::GitError, url::Remote};
 /// The error that git's messages mean. The last line says most.
 pub(super) fn classify(stderr: &str, remote: Option<&Remote>, with_token: bool) -> GitError {
     let lower = stderr.to_ascii_lowercase();
-    let is_error =
-        |line: &&str| ["fatal:", "error:", "remote:"].iter().any(|start| line.starts_with(start));
-    let last = stderr.lines().rev().find(is_error).or_else(|| stderr.lines().next_back());
-    let line: String = escaped(last.unwrap_or("nothing")).chars().take(300).collect();
+    let line = last_message(stderr);
     let any = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     let Some(remote) = remote else { return GitError::Broken(line) };
     let host = remote.host().to_owned();
     if any(&["no space left", "disk quota exceeded", "read-only file system"]) {
         return GitError::Disk { path: "git".into(), error: io::Error::other(line) };
+    }
+    if any(&["over limit"]) {
+        return GitError::TooMuchMemory { host, message: line };
     }
     if any(UNAUTHORIZED) {
         return GitError::Unauthorized { host, with_token };
@@ -34,6 +34,14 @@ pub(super) fn classify(stderr: &str, remote: Option<&Remote>, with_token: bool) 
         return GitError::Unreachable { host, message: line };
     }
     GitError::Other(line)
+}
+
+/// The line that says why git failed.
+pub(super) fn last_message(stderr: &str) -> String {
+    let is_error =
+        |line: &&str| ["fatal:", "error:", "remote:"].iter().any(|start| line.starts_with(start));
+    let last = stderr.lines().rev().find(is_error).or_else(|| stderr.lines().next_back());
+    escaped(last.unwrap_or("nothing")).chars().take(300).collect()
 }
 
 const UNAUTHORIZED: &[&str] = &[

@@ -16,6 +16,7 @@ mod program;
 mod quota;
 mod retention;
 mod settings;
+mod ssh_config;
 mod state;
 mod storage;
 mod sync;

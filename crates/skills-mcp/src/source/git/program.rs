@@ -28,12 +28,12 @@ use skills_core::diagnostic::escaped;
 
 use super::{
     error::GitError,
-    failure::classify,
+    failure::{classify, last_message},
     messages::{UntilExit, read_stderr},
-    settings::{EXEC_PATH, INHERITED, SETTINGS, VARIABLES},
+    settings::{EXEC_PATH, INHERITED, NO_TRACES, SETTINGS, VARIABLES},
     storage::{self, PACK_FOLDER},
     token::GithubToken,
-    tools::{GitToolFinder, GitTools},
+    tools::{GitToolFinder, GitTools, NO_SSH},
     url::{Remote, Scheme},
 };
 use crate::config::{Environment, inherited};
@@ -73,6 +73,10 @@ impl<'a> GitCommand<'a> {
 const OLDEST_GIT_VERSION: (u32, u32) = (2, 32);
 /// How much a remote may send at once.
 const MAX_RECEIVED_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+/// How long git may take to answer a question about itself or its settings.
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(10);
+/// How much of such an answer is read.
+const MAX_ANSWER_BYTES: u64 = 1024 * 1024;
 /// How often that is checked.
 const RECEIVED_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -84,11 +88,11 @@ pub(crate) struct InstalledGit {
     /// The process groups that run.
     running: Mutex<Vec<u32>>,
     /// Its version, if that is known.
-    version: OnceLock<Option<(u32, u32)>>,
+    version: OnceLock<(u32, u32)>,
     /// All settings of the user, as git lists them. Which of them count is asked anew for every command.
     user_settings: OnceLock<String>,
     /// What the log has said of settings that do not count.
-    refused_settings: Mutex<HashSet<String>>,
+    warned: Mutex<HashSet<String>>,
     /// Set once the log has said that another git was passed over.
     passed_over: OnceLock<()>,
 }
@@ -126,10 +130,11 @@ impl InstalledGit {
         let token = call.remote.and_then(GithubToken::for_remote);
         let mut command = plain_git(&tools);
         command.arg("--git-dir").arg(call.repository).args(call.arguments);
-        command.current_dir("/").envs(VARIABLES.iter().copied());
+        command.envs(VARIABLES.iter().copied());
         command.env("GIT_ALLOW_PROTOCOL", protocols(call.remote));
         // Whatever the environment or a configuration says.
-        command.env("GIT_SSH_COMMAND", tools.ssh_command());
+        let ssh = call.remote.map(|_| tools.ssh_command(|why| self.warn_once(why)));
+        command.env("GIT_SSH_COMMAND", ssh.unwrap_or_else(|| NO_SSH.into()));
         let mut settings: Vec<(String, String)> = Vec::new();
         if call.remote.is_some() {
             settings.extend(self.user_settings(&tools));
@@ -267,28 +272,51 @@ impl InstalledGit {
     /// The user's settings about hosts. They are read once and judged by what scripts may write at this moment: a script of
     /// another server may have replaced a credential helper since the last command.
     fn user_settings(&self, tools: &GitTools<'_>) -> Vec<(String, String)> {
-        let listed = self.user_settings.get_or_init(|| {
-            let listing = ["config", "--list", "-z", "--show-origin", "--includes"];
-            let listed = plain_git(tools).current_dir("/").args(listing).output();
-            let listed = listed.map(|listed| listed.stdout).unwrap_or_default();
-            String::from_utf8_lossy(&listed).into_owned()
-        });
-        let mut refused = self.refused_settings.lock().unwrap_or_else(PoisonError::into_inner);
-        tools.settings_about_hosts(listed, |why| {
-            if refused.insert(why.clone()) {
-                tracing::warn!("git: {why}");
+        if self.user_settings.get().is_none() {
+            let question = ["config", "--list", "-z", "--show-origin", "--includes"];
+            match self.answer(plain_git(tools), &question) {
+                Ok(listed) => drop(self.user_settings.set(listed)),
+                Err(error) => self.warn_once(format!("your settings are not used: {error}")),
             }
-        })
+        }
+        let listed = self.user_settings.get().map(String::as_str).unwrap_or_default();
+        tools.settings_about_hosts(listed, |why| self.warn_once(why))
+    }
+
+    fn warn_once(&self, why: String) {
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        if !warned.contains(&why) {
+            tracing::warn!("git: {}", escaped(&why));
+            warned.insert(why);
+        }
     }
 
     fn version(&self, tools: &GitTools<'_>) -> Option<(u32, u32)> {
-        *self.version.get_or_init(|| {
-            let output = plain_git(tools).current_dir("/").arg("--version").output().ok()?;
-            let output = String::from_utf8_lossy(&output.stdout).into_owned();
-            let numbers = output.strip_prefix("git version ")?;
-            let mut numbers = numbers.split('.').map(|part| part.parse().ok());
-            Some((numbers.next()??, numbers.next()??))
-        })
+        if let Some(known) = self.version.get() {
+            return Some(*known);
+        }
+        let mut command = plain_git(tools);
+        command.envs(VARIABLES.iter().copied());
+        let output = self.answer(command, &["--version"]).ok()?;
+        let numbers = output.strip_prefix("git version ")?;
+        let mut numbers = numbers.split('.').map(|part| part.parse().ok());
+        let version = (numbers.next()??, numbers.next()??);
+        Some(*self.version.get_or_init(|| version))
+    }
+
+    /// What git prints when it is asked about itself or its settings.
+    fn answer(&self, mut command: Command, question: &[&str]) -> Result<String, GitError> {
+        let call = GitCommand::local(Path::new("/"), question, QUESTION_TIMEOUT);
+        let mut answer = Vec::new();
+        let mut read = |output: &mut dyn Read| {
+            output.take(MAX_ANSWER_BYTES).read_to_end(&mut answer).map(drop)
+        };
+        command.args(question);
+        let result = self.run_with_limits(command, &call, &mut read)?;
+        if !result.succeeded {
+            return Err(GitError::Other(last_message(&result.stderr)));
+        }
+        Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 }
 
@@ -316,14 +344,16 @@ fn received_bytes(repository: &Path) -> u64 {
     storage::sizes(&repository.join(PACK_FOLDER)).iter().sum()
 }
 
-/// Git, with only the variables that it needs.
+/// Git, with only the variables that it needs. Some settings that it obeys before any other are overridden: with them, a
+/// configuration file of the user's that a script may write could have git write to any file.
 fn plain_git(tools: &GitTools<'_>) -> Command {
     let mut command = Command::new(&tools.git.path);
     let inherited = inherited(INHERITED).into_iter();
     command
         .env_clear()
         .envs(inherited.filter(|(name, value)| *name != EXEC_PATH || tools.is_safe_folder(value)));
-    command.env("PATH", &tools.path);
+    command.env("PATH", &tools.path).current_dir("/");
+    command.envs(NO_TRACES.iter().map(|name| (name, "0")));
     command
 }
 

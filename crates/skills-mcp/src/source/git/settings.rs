@@ -16,6 +16,9 @@ pub(super) const SETTINGS: &[(&str, &str)] = &[
     ("http.followRedirects", "initial"),
     ("http.lowSpeedLimit", "1000"),
     ("http.lowSpeedTime", "20"),
+    // A few bytes of a pack may stand for an object of gigabytes, which git holds in memory once for each thread.
+    ("core.bigFileThreshold", "64m"),
+    ("pack.threads", "1"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     ("safe.bareRepository", "all"),
@@ -33,7 +36,11 @@ pub(super) const VARIABLES: &[(&str, &str)] = &[
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_ALLOC_LIMIT", "256m"),
 ];
+/// Variables that are 0 for every command, questions about the user's settings included: they override `trace2.*Target`, which
+/// names files that git appends to.
+pub(super) const NO_TRACES: &[&str] = &["GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE2_PERF"];
 /// Variables that a connection may need, besides the `PATH`. Neither tokens nor other variables of git are inherited.
 pub(super) const INHERITED: &[&str] = &[
     "HOME",

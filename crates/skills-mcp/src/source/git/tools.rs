@@ -8,12 +8,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::error::GitError;
+use super::{
+    error::GitError,
+    ssh_config::{self, ScriptWrites},
+};
 use crate::{
     config::Environment,
     paths::{is_link, real_path},
-    programs::{Program, ProgramError, SafeSearchPath, SearchPath, UnsafeFolders, WritableFolders},
+    programs::{
+        Program, ProgramError, SafeSearchPath, SearchPath, UnsafeFolders, WritableFolders, own_home,
+    },
 };
+
+/// A command that fails in place of `ssh`.
+pub(super) const NO_SSH: &str = "false";
 
 /// The `PATH`, and the folders that scripts may write.
 #[derive(Debug, Default)]
@@ -65,12 +73,18 @@ pub(super) struct GitTools<'a> {
 }
 
 impl GitTools<'_> {
-    /// `GIT_SSH_COMMAND`, which a shell reads: the user's `ssh`, without prompts. Where there is none that may be started, a
-    /// command that fails.
-    pub(super) fn ssh_command(&self) -> OsString {
-        let Ok(ssh) = &self.ssh else { return "false".into() };
+    /// `GIT_SSH_COMMAND`, which a shell reads: the user's `ssh`, without prompts, and without a configuration that a script may
+    /// write, of which `refused` receives why. Where there is no `ssh` that may be started, a command that fails.
+    pub(super) fn ssh_command(&self, mut refused: impl FnMut(String)) -> OsString {
+        let Ok(ssh) = &self.ssh else { return NO_SSH.into() };
         let mut command = quoted(ssh.path.as_os_str());
         command.push(" -oBatchMode=yes");
+        // `ssh` takes the home folder from the system, its tests and wrappers from the environment.
+        let homes = self.home.map(Path::to_path_buf).into_iter().chain(own_home());
+        if let Some(why) = homes.into_iter().find_map(|home| ssh_config::refusal(&home, self)) {
+            refused(format!("your ssh configuration is not used: {why}"));
+            command.push(" -F none");
+        }
         command
     }
 
@@ -149,6 +163,16 @@ impl GitTools<'_> {
         };
         safe.leads_to_writable(&program)
             || words.map(at).any(|path| path.is_absolute() && safe.is_writable(&path))
+    }
+}
+
+impl ScriptWrites for GitTools<'_> {
+    fn is_writable(&self, path: &Path) -> bool {
+        self.safe().is_writable(path)
+    }
+
+    fn is_writable_command(&self, command: &str) -> bool {
+        self.is_writable_helper(&format!("!{command}"))
     }
 }
 
@@ -296,10 +320,27 @@ mod tests {
     }
 
     #[test]
+    fn e01_ssh_reads_no_configuration_that_a_script_may_write() {
+        let (home, finder) = finder(&["bin/git", "bin/ssh"]);
+        let ssh = || {
+            let mut why = Vec::new();
+            let command = finder.find().unwrap().ssh_command(|refused| why.push(refused));
+            (command.into_string().unwrap(), why)
+        };
+        home.write(".ssh/config", "Include ~/.ssh/work\n");
+        let (command, why) = ssh();
+        assert!(command.ends_with("/bin/ssh' -oBatchMode=yes") && why.is_empty(), "{why:?}");
+        home.write(".ssh/config", "Include ~/project/ssh_config\n");
+        let (command, why) = ssh();
+        assert!(command.ends_with(" -F none"), "{command}");
+        assert!(why[0].starts_with("your ssh configuration is not used: scripts may write"));
+    }
+
+    #[test]
     fn e01_ssh_is_one_word_and_none_is_a_command_that_fails() {
         let (_home, finder) = finder(&["bin/git", "project/bin/ssh"]);
         let tools = finder.find().unwrap();
-        assert_eq!(tools.ssh_command(), "false");
+        assert_eq!(tools.ssh_command(drop), NO_SSH);
         let absent = tools.need_ssh().unwrap_err().to_string();
         assert!(absent.contains("`ssh`") && absent.contains("project/bin/ssh"), "{absent}");
         assert_eq!(quoted(OsStr::new("/a b/it's")), "'/a b/it'\\''s'");
