@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::paths::is_roots_own;
 
 /// Programs and libraries, as distributions lay them out. Parts of `/usr` that hold settings or projects are not among them:
-/// `/usr/local/etc`, `/usr/src`.
+/// `/usr/local/etc`, `/usr/src`; likewise the `etc` and `var` of Homebrew.
 pub(crate) const SYSTEM_PROGRAMS: &[&str] = &[
     "/bin",
     "/sbin",
@@ -41,7 +41,14 @@ pub(crate) const SYSTEM_PROGRAMS: &[&str] = &[
     "/nix/store",
     "/gnu/store",
     "/snap",
-    "/home/linuxbrew/.linuxbrew",
+    "/home/linuxbrew/.linuxbrew/bin",
+    "/home/linuxbrew/.linuxbrew/sbin",
+    "/home/linuxbrew/.linuxbrew/lib",
+    "/home/linuxbrew/.linuxbrew/libexec",
+    "/home/linuxbrew/.linuxbrew/share",
+    "/home/linuxbrew/.linuxbrew/include",
+    "/home/linuxbrew/.linuxbrew/opt",
+    "/home/linuxbrew/.linuxbrew/Cellar",
 ];
 
 /// Folders of links to programs.

@@ -9,7 +9,7 @@ use std::{
     sync::OnceLock,
 };
 
-use super::{UnsafeFolders, homes, is_reached_through};
+use super::{SYSTEM_PROGRAMS, UnsafeFolders, homes, is_reached_through};
 use crate::{
     config::{Environment, WrittenFolders},
     paths::{expand_home, real_path, real_path_or_same, temporary_folder},
@@ -54,8 +54,8 @@ const SYSTEM_FOLDERS: &[&str] = &[
     "/var/lib",
     "/var/tmp",
 ];
-/// Those that hold no projects either.
-const SYSTEM_TREES: &[&str] = &["/boot", "/etc"];
+/// Those that hold no projects either, like the folders of the system's programs.
+const SYSTEM_TREES: &[&str] = &["/boot", "/dev", "/etc", "/proc", "/sys"];
 
 impl WritableFolders {
     pub(crate) fn new(environment: &Environment) -> Self {
@@ -119,7 +119,7 @@ impl WritableFolders {
     /// Why a folder is no project: it belongs to the system or to another user.
     pub(crate) fn why_no_project(&self, folder: &Path) -> Option<String> {
         let listed = SYSTEM_FOLDERS.iter().any(|system| folder == Path::new(system))
-            || SYSTEM_TREES.iter().any(|tree| folder.starts_with(tree));
+            || SYSTEM_TREES.iter().chain(SYSTEM_PROGRAMS).any(|tree| folder.starts_with(tree));
         if listed {
             return Some("is a folder of the system".to_owned());
         }

@@ -215,8 +215,10 @@ pub(crate) fn authorize<'a>(
     Ok(Plan {
         owner: found.owner,
         file,
+        // Where a script may write the runner, it may lead to any folder when its libraries are looked for.
+        opens_toolchain: !snapshot.config.named_by_content.contains(&extension)
+            && !writable.lead_to(&runner.program),
         runner,
-        opens_toolchain: !snapshot.config.named_by_content.contains(&extension),
         variables: passed.into_iter().chain(arguments).collect(),
         withheld,
         working_directory,
@@ -362,9 +364,11 @@ fn project_tools<'a>(
     ProjectTools { folder, refused, unconfined }
 }
 
-/// The folders of all sources, whether they hold skills now or not.
+/// The folders of all sources, whether they hold skills now or not, and those of repositories on this machine that they are
+/// fetched from.
 fn source_folders(snapshot: &Snapshot) -> Vec<PathBuf> {
-    (0..snapshot.catalog.sources().len()).map(|number| snapshot.source_path(number)).collect()
+    let sources = (0..snapshot.catalog.sources().len()).map(|number| snapshot.source_path(number));
+    sources.chain(snapshot.local_repositories()).collect()
 }
 
 /// The variables that the script declares, the operator allows and the environment has; and the names of the others.

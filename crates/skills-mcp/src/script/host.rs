@@ -237,9 +237,21 @@ mod tests {
             let roots: Vec<String> = roots.iter().map(|root| (*root).to_owned()).collect();
             host(&home, start).working_directory(None, &roots, &[]).unwrap()
         };
-        for start in
-            ["/etc", "/home", "/var", "/usr", "/opt", "/boot", "/run", "/root", "/srv", "/etc/ssl"]
-        {
+        for start in [
+            "/etc",
+            "/home",
+            "/var",
+            "/usr",
+            "/opt",
+            "/boot",
+            "/run",
+            "/root",
+            "/srv",
+            "/etc/ssl",
+            "/usr/local/bin",
+            "/usr/lib",
+            "/proc",
+        ] {
             if Path::new(start).is_dir() {
                 let asked = ask(start, &[]);
                 assert!(matches!(asked, WorkingDirectory::Private(_)), "{start}: {asked:?}");

@@ -74,6 +74,18 @@ pub(super) struct ProjectTools<'a> {
     pub(super) unconfined: bool,
 }
 
+impl ProjectTools<'_> {
+    /// Why a program that a script may have written does not run this one.
+    fn refusal(&self, program: &Path) -> Option<&'static str> {
+        if self.unconfined {
+            return None;
+        }
+        let is_inside = self.folder.is_some_and(|folder| program.starts_with(folder));
+        let outside = (!is_inside).then_some("it is not in this script's working directory");
+        self.refused.or(outside)
+    }
+}
+
 impl RunnerPrograms {
     pub(super) fn new(search: &[PathBuf]) -> Self {
         Self { search: SearchPath::new(search), node_versions: Mutex::default() }
@@ -110,7 +122,16 @@ impl SafePrograms<'_> {
         let mut words = command.split_whitespace();
         let name = words.next().unwrap_or_default();
         let program = self.find(name).map_err(|absent| absence(extension, name, &absent))?;
-        Ok(Runner::plain(program, words.map(str::to_owned).collect()))
+        // Only one that is named by its path can be.
+        let from_project = self.search.is_writable(&program);
+        if let Some(why) = project.refusal(&program).filter(|_| from_project) {
+            return Err(format!(
+                "the runner of {extension} scripts, {name}, is in a folder that scripts may write, and {why}. Ask the \
+                 operator to set scripts.runners to a program elsewhere"
+            ));
+        }
+        let runner = Runner::plain(program, words.map(str::to_owned).collect());
+        Ok(Runner { from_project, ..runner })
     }
 
     fn find(&self, name: &str) -> Result<PathBuf, ProgramError> {
@@ -439,6 +460,28 @@ mod tests {
         for odd in ["./ruby", "bin/lua", "/nowhere/lua", "lua;ls", "$(lua)"] {
             assert!(refused(odd).contains("is not installed"), "{odd}");
         }
+    }
+
+    #[test]
+    fn e01_a_runner_that_scripts_may_write_runs_only_scripts_of_its_folder_in_a_sandbox() {
+        let home = Home::new();
+        let programs = programs(&home, &[("ruby", "", 0o755)]);
+        let real = home.path().canonicalize().unwrap();
+        let writable = UnsafeFolders::known(&[real.join("bin")]);
+        let ruby = real.join("bin/ruby").display().to_string();
+        let ask = |project| programs.outside(&writable).runner(".rb", &ruby, project);
+        let inside = real.join("bin");
+        let own = ProjectTools { folder: Some(&inside), ..ProjectTools::default() };
+        assert!(ask(own).unwrap().from_project);
+        assert!(ask(ProjectTools { unconfined: true, ..ProjectTools::default() }).is_ok());
+        let online = ProjectTools { refused: Some("it has a network"), ..own };
+        assert!(ask(online).unwrap_err().contains("may write, and it has a network"));
+        let elsewhere = ask(ProjectTools::default()).unwrap_err();
+        assert!(elsewhere.contains("is not in this script's working directory"), "{elsewhere}");
+        assert!(elsewhere.contains("set scripts.runners to a program elsewhere"), "{elsewhere}");
+        let elsewhere = UnsafeFolders::known(&[real.join("other")]);
+        let safe = programs.outside(&elsewhere).runner(".rb", &ruby, ProjectTools::default());
+        assert!(!safe.unwrap().from_project);
     }
 
     #[test]

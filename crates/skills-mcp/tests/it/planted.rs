@@ -5,6 +5,7 @@ use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use serde_json::{Value, json};
@@ -237,6 +238,62 @@ fn e01_an_ssh_that_a_script_left_is_not_started_by_git_and_a_safe_one_is() {
     let (code, _, err) = sync(format!("{}:{}", planted.display(), alone.display()));
     assert_eq!((code, marker.exists()), (3, false), "{err}");
     assert!(err.contains("no `ssh` program on the PATH but for"), "{err}");
+}
+
+#[test]
+fn e01_settings_that_a_script_wrote_have_git_write_to_no_file() {
+    let (shop, remote) = planting("git", Path::new("/nowhere"));
+    let target = shop.home.path().join("appended");
+    for variable in ["normal", "event", "perf"] {
+        let text = format!("[trace2]\n  {variable}Target = {}\n", target.display());
+        shop.home.write(".gitconfig", text);
+        for arguments in [&["sync"][..], &["doctor"], &["status"]] {
+            run(shop.command(&["--repo", &remote.url()]).args(arguments));
+            assert!(!target.exists(), "{variable} {arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn e01_settings_that_never_end_hold_up_no_sync() {
+    let (shop, remote) = planting("git", Path::new("/nowhere"));
+    let fifo = shop.home.path().join(".gitconfig");
+    assert_eq!(run(Command::new("mkfifo").arg(&fifo)).0, 0);
+    let (code, out, err) =
+        run(shop.command(&["--log", "warn", "--repo", &remote.url()]).arg("sync"));
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(err.contains("your settings are not used: git did not finish answering"), "{err}");
+    let left = run(Command::new("pgrep").args(["-f", "git config --list -z --show-origin"])).1;
+    let of_here = |pid: &&str| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        String::from_utf8_lossy(&environment).contains(&*shop.home.path().to_string_lossy())
+    };
+    assert_eq!(left.lines().find(of_here), None, "git still waits");
+}
+
+#[test]
+fn e01_a_script_does_not_commit_to_the_repository_that_is_served() {
+    let shop = Workshop::new().script("scripts/x.sh", "", "pwd\n");
+    let project = shop.project();
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.current_dir(&project).args(["-c", "user.name=a", "-c", "user.email=a@example.org"]);
+        let (code, out, err) = run(git.args(arguments));
+        assert_eq!(code, 0, "{out}{err}");
+    };
+    git(&["init", "-q", "-b", "main"]);
+    git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+    let real = project.canonicalize().unwrap().display().to_string();
+    for (url, works_there) in [
+        (format!("file://{}", project.display()), false),
+        (format!("file://{}/.git", project.display()), false),
+        (format!("file://{}/elsewhere", shop.home.path().display()), true),
+    ] {
+        let mut client = Client::legacy(shop.command(&["--repo", &url]), "2025-11-25");
+        let answer = run_script(&mut client, "scripts/x.sh", &json!({}));
+        let there = answer["stdout"].as_str().unwrap().trim() == real;
+        assert_eq!(there, works_there, "{url}: {answer}");
+    }
 }
 
 #[test]

@@ -82,7 +82,9 @@ pub(in crate::script) fn toolchain(program: &Path, host: &ScriptHost) -> Vec<Pat
     let mut opened: Vec<PathBuf> = Vec::new();
     let Some(real) = real_path(program) else { return opened };
     let folders = [program.parent(), real.parent()].into_iter().flatten();
-    for folder in folders.filter_map(real_path) {
+    // Their libraries are the system's too, and settings may be beside those.
+    let is_own = |folder: &PathBuf| !is_the_systems(folder);
+    for folder in folders.filter_map(real_path).filter(is_own) {
         let programs = ["bin", "sbin", "shims"].iter().any(|name| folder.ends_with(name));
         let around = folder.parent().filter(|_| programs).unwrap_or(&folder);
         let is_safe = |path: &Path| {
@@ -95,8 +97,12 @@ pub(in crate::script) fn toolchain(program: &Path, host: &ScriptHost) -> Vec<Pat
         opened.extend(path.map(Path::to_path_buf));
     }
     opened.dedup();
-    opened.retain(|folder| !SYSTEM_PROGRAMS.iter().any(|system| folder.starts_with(system)));
+    opened.retain(|folder| !is_the_systems(folder));
     opened
+}
+
+fn is_the_systems(folder: &Path) -> bool {
+    SYSTEM_PROGRAMS.iter().any(|system| folder.starts_with(system))
 }
 
 #[cfg(test)]
@@ -157,6 +163,8 @@ mod tests {
             "/usr/local/etc/npmrc",
             "/usr/local/cargo/credentials.toml",
             "/usr/local/src/x",
+            "/home/linuxbrew/.linuxbrew/etc/npmrc",
+            "/home/linuxbrew/.linuxbrew/var/postgres/x",
             "/usr/etc/npmrc",
             "/usr/src/app/.env",
             "/etc/npmrc",
@@ -174,6 +182,7 @@ mod tests {
             "/usr/local/lib/python3.13",
             "/usr/local/go/bin/go",
             "/usr/etc/nsswitch.conf",
+            "/home/linuxbrew/.linuxbrew/Cellar/node/22/bin/node",
         ] {
             assert!(may_read(file), "{file}");
         }

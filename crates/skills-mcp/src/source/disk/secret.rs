@@ -18,6 +18,7 @@ const CREDENTIAL_NAMES: &[&str] = &[
     "_netrc",
     ".git-credentials",
     ".npmrc",
+    "etc/npmrc",
     ".pypirc",
     ".pgpass",
     ".vault-token",
