@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::Write as _,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
 };
@@ -267,6 +268,26 @@ fn directories_of_agents_that_appear_are_in_the_next_answer() {
             prompt.misses(&format!("s-{number}"));
         }
     }
+    prompt.close();
+}
+
+#[test]
+fn a_file_that_thousands_of_links_lead_to_costs_one_walk_of_their_folder() {
+    const LINKS: usize = 3_000;
+    let home = Home::with("");
+    home.write("skills/a/SKILL.md", bundle("a", "first", "first"));
+    home.write("skills/a/target", "one\n");
+    for number in 0..LINKS {
+        lead(&home.skills().join(format!("a/link-{number}")), "target");
+    }
+    let mut prompt = Prompt::new(server(&home));
+    prompt.reads("a", "first");
+    let mut target = fs::OpenOptions::new().append(true).open(home.skills().join("a/target"));
+    target.as_mut().unwrap().write_all(b"two\n").unwrap();
+    home.write("skills/b/SKILL.md", bundle("b", "second", "second"));
+    prompt.reads("b", "second");
+    fs::remove_dir_all(home.skills().join("a")).unwrap();
+    prompt.misses("a");
     prompt.close();
 }
 

@@ -56,7 +56,7 @@ pub struct Watch {
     places: HashMap<Descriptor, WatchedPath>,
     by_place: BTreeMap<WatchedPath, Descriptor>,
     /// Links may lead to one folder from several places; the further ones are here.
-    further: HashMap<Descriptor, Vec<WatchedPath>>,
+    further: HashMap<Descriptor, BTreeSet<WatchedPath>>,
 }
 
 /// What the queue held.
@@ -125,24 +125,27 @@ impl Watch {
         }
         match self.places.entry(watch) {
             Entry::Vacant(free) => drop(free.insert(place)),
-            Entry::Occupied(_) => self.further.entry(watch).or_default().push(place),
+            Entry::Occupied(_) => drop(self.further.entry(watch).or_default().insert(place)),
         }
     }
 
     /// A watch is not for this place any more; where it was for no other, there is none.
     fn release(&mut self, watch: Descriptor, place: &WatchedPath) {
-        let mut further = self.further.remove(&watch).unwrap_or_default();
-        further.retain(|other| other != place);
-        if self.places.get(&watch) == Some(place) {
-            if let Some(heir) = further.pop() {
-                self.places.insert(watch, heir);
-            } else {
+        let is_first = self.places.get(&watch) == Some(place);
+        let Entry::Occupied(mut further) = self.further.entry(watch) else {
+            if is_first {
                 self.places.remove(&watch);
                 self.queue.remove(watch);
             }
+            return;
+        };
+        if !is_first {
+            further.get_mut().remove(place);
+        } else if let Some(heir) = further.get_mut().pop_first() {
+            self.places.insert(watch, heir);
         }
-        if !further.is_empty() {
-            self.further.insert(watch, further);
+        if further.get().is_empty() {
+            further.remove();
         }
     }
 
