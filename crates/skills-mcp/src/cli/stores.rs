@@ -113,7 +113,8 @@ impl Context {
         let native = self.native();
         let directories = default_directories(&self.environment, native)
             .into_iter()
-            .map(|directory| Directory::agents(directory).with_policy(policy))
+            .filter_map(Directory::agents)
+            .map(|directory| directory.with_policy(policy))
             .collect();
         let has_plugins = native.is_some_and(|client| client.claude_plugins);
         let records = (!has_plugins).then(|| PluginRecords::new(&self.environment));
@@ -135,7 +136,7 @@ impl Context {
                 "the skills about skills-mcp are not served: ~/.skills-mcp/own-skills: {error}"
             );
         };
-        unpacked.inspect_err(warn).ok().map(Directory::agents)
+        unpacked.inspect_err(warn).ok().and_then(Directory::agents)
     }
 
     /// A store that has read its sources.

@@ -282,6 +282,7 @@ impl NamedSources {
     ) {
         let (directory, url) = (candidate.directory(environment), candidate.url());
         let SourceCandidate { name, origin, mut project, .. } = candidate;
+        let of_projects_file = project.is_some();
         if let Some(path) = directory {
             let real = real_path_or_same(&path);
             if self.directories().any(|known| real_path_or_same(&known.path) == real) {
@@ -301,8 +302,8 @@ impl NamedSources {
                 return;
             }
             let name = self.chosen(name, &name_of(&path), reserved);
-            // What was found inside of the project is opened there, wherever links lead later.
-            let path = if project.is_some() { real } else { path };
+            // What a project's file names is opened where it was found, wherever links of the project lead later.
+            let path = if of_projects_file { real } else { path };
             let origin = origin.into();
             let directory = NamedDirectory { name, path, origin, project };
             self.sources.push(NamedSource::Directory(directory));

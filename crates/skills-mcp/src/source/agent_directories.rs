@@ -352,7 +352,7 @@ mod tests {
         symlink("/nowhere/at/all", home.path().join("user/.agents/skills")).unwrap();
         let broken: Vec<String> = default_directories(&environment, None)
             .into_iter()
-            .map(Directory::agents)
+            .filter_map(Directory::agents)
             .filter(|directory| directory.missed().is_some())
             .map(|directory| directory.name().to_string())
             .collect();

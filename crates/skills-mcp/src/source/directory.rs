@@ -8,7 +8,7 @@ use std::{
 
 use skills_core::{
     catalog::{Origin, Scope, Stamp},
-    diagnostic::{Code, Finding},
+    diagnostic::{Code, Finding, escaped},
     document::{Dialect, Parsed, SkillText},
     relpath::RelPath,
 };
@@ -125,10 +125,7 @@ impl Directory {
         let Some(project) = self.project.clone() else {
             return Some(Self { boundary: path.clone(), path, inside: RelPath::root(), ..self });
         };
-        let inside = match path.strip_prefix(&project).ok()?.to_str()? {
-            "" => RelPath::root(),
-            inside => RelPath::parse(inside).ok()?,
-        };
+        let inside = path_below(&path, &project)?;
         Some(Self { path, boundary: project, inside, ..self })
     }
 
@@ -188,24 +185,25 @@ impl Directory {
         Self { scope: Scope::Bundles, optional: true, ..Self::named(name, path, Links::Follow) }
     }
 
-    /// A directory that agents keep skills in. It may come and go.
-    pub fn agents(directory: AgentDirectory) -> Self {
+    /// A directory that agents keep skills in. It may come and go. None where its path below its boundary cannot be written:
+    /// opened by its whole path, a link in it could leave the boundary.
+    pub fn agents(directory: AgentDirectory) -> Option<Self> {
         let AgentDirectory { name, path, boundary, origin, links } = directory;
-        let inside = path
-            .strip_prefix(&boundary)
-            .ok()
-            .and_then(Path::to_str)
-            .and_then(|inside| RelPath::parse(inside).ok());
-        let (boundary, inside) =
-            inside.map_or_else(|| (path.clone(), RelPath::root()), |inside| (boundary, inside));
-        Self {
+        let Some(inside) = path_below(&path, &boundary) else {
+            let shown = escaped(&path.to_string_lossy());
+            tracing::warn!(
+                "{shown} is not served: a folder above it has a name that no path can have"
+            );
+            return None;
+        };
+        Some(Self {
             boundary,
             inside,
             origin,
             scope: Scope::Bundles,
             optional: true,
             ..Self::named(&name, path, links)
-        }
+        })
     }
 
     /// The same, with what the operator says of links.
@@ -403,4 +401,11 @@ pub fn read_skill(root: &Root, file: &RelPath, dialect: Dialect) -> (Parsed, Opt
         }
     };
     (Parsed::unread(finding), None)
+}
+
+/// The path of a folder below another one, by the names on disk, which are freer than those in requests; none where it is not
+/// below it, or where a name cannot be part of a path.
+fn path_below(folder: &Path, above: &Path) -> Option<RelPath> {
+    let mut names = folder.strip_prefix(above).ok()?.components();
+    names.try_fold(RelPath::root(), |path, name| path.child(name.as_os_str().to_str()?).ok())
 }

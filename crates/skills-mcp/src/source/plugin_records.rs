@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use skills_core::catalog::Stamp;
 
 use super::{Plugins, agent_directories::real, disk::stamp_of};
-use crate::config::Environment;
+use crate::{config::Environment, paths::project_levels};
 
 /// The settings of the machine's administrator.
 const MANAGED_SETTINGS: &str = if cfg!(target_os = "macos") {
@@ -29,13 +29,21 @@ pub struct PluginRecords {
     /// The list of installed plugins.
     record: Option<PathBuf>,
     /// The settings that enable plugins, highest first.
-    settings: Vec<PathBuf>,
+    settings: Vec<PluginSettings>,
     /// The start directory, links resolved.
     here: PathBuf,
     /// What each record looked like before it was read.
     stamps: RecordStamps,
     /// What each file said when it could be read.
     last: HashMap<PathBuf, Map<String, Value>>,
+}
+
+/// A file of settings that enables plugins.
+#[derive(Debug)]
+pub(super) struct PluginSettings {
+    pub(super) path: PathBuf,
+    /// The project that brought the file, links resolved: it is read only there. None for the user's and the administrator's.
+    pub(super) project: Option<PathBuf>,
 }
 
 /// The records, and what each looked like when it was last read.
@@ -64,16 +72,15 @@ impl PluginRecords {
         let claude = claude.or_else(|| Some(environment.home.as_ref()?.join(".claude")));
         let own = claude.as_ref().map(|claude| claude.join("plugins"));
         let folder = environment.plugin_dir.clone().or(own);
-        let project = environment.directory.join(".claude");
-        let layers = [
-            Some(managed.to_path_buf()),
-            Some(project.join("settings.local.json")),
-            Some(project.join("settings.json")),
-            claude.map(|claude| claude.join("settings.json")),
-        ];
+        let mut settings = vec![PluginSettings { path: managed.to_path_buf(), project: None }];
+        settings.extend(project_settings(environment, claude.as_deref()));
+        settings.extend(
+            claude
+                .map(|claude| PluginSettings { path: claude.join("settings.json"), project: None }),
+        );
         Self {
             record: folder.map(|folder| folder.join("installed_plugins.json")),
-            settings: layers.into_iter().flatten().collect(),
+            settings,
             here: real(&environment.directory),
             stamps: RecordStamps::default(),
             last: HashMap::new(),
@@ -82,7 +89,7 @@ impl PluginRecords {
 
     /// Every file of the records, whether it exists or not.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.record.iter().chain(&self.settings)
+        self.record.iter().chain(self.settings.iter().map(|settings| &settings.path))
     }
 
     /// What each record looked like when it was last read.
@@ -102,4 +109,21 @@ impl PluginRecords {
         self.last = std::mem::take(&mut plugins.last);
         plugins
     }
+}
+
+/// The settings of the start directory: none where another user can make files in it. Where it is the home folder, they are
+/// the user's.
+fn project_settings(
+    environment: &Environment,
+    users: Option<&Path>,
+) -> impl Iterator<Item = PluginSettings> {
+    let levels = project_levels(&environment.directory, environment.home.as_deref());
+    let folder = levels.first().map(|start| start.join(".claude"));
+    let is_users = |folder: &Path| users.is_some_and(|users| real(users) == real(folder));
+    let root = levels.last().map(|root| real(root));
+    let project = root.filter(|_| !folder.as_deref().is_some_and(is_users));
+    folder.into_iter().flat_map(move |folder| {
+        ["settings.local.json", "settings.json"]
+            .map(|name| PluginSettings { path: folder.join(name), project: project.clone() })
+    })
 }

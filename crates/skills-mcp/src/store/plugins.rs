@@ -68,7 +68,7 @@ impl LivePlugins {
         self.diagnostics = plugins.diagnostics.into_iter().map(diagnostic).collect();
         self.folders = plugins.watched;
         let plugins = plugins.enabled.into_iter().flat_map(Plugin::directories);
-        sources.iter().cloned().chain(plugins.map(Directory::agents)).collect()
+        sources.iter().cloned().chain(plugins.filter_map(Directory::agents)).collect()
     }
 
     /// The same, with everything that was read being watched since before it was read.

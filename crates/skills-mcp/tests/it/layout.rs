@@ -122,6 +122,28 @@ fn a14_links_of_a_projects_directories_stay_in_the_repository() {
 }
 
 #[test]
+fn e06_links_stay_in_the_repository_however_its_folders_are_called() {
+    let home = Home::new();
+    home.write("repo/.git/HEAD", "ref: refs/heads/main");
+    home.write("private/diary/SKILL.md", bundle("diary", "d", "canary"));
+    for folder in ["~pkg", "a\\b", "file:x", "c:d", "line\nend"] {
+        let start = format!("repo/{folder}");
+        home.write(&format!("{start}/.claude/skills/own/SKILL.md"), bundle("own", "d", "Own."));
+        home.write(&format!("{start}/.agents/x"), "");
+        let link = home.path().join(&start).join(".agents/skills");
+        symlink(home.path().join("private"), link).unwrap();
+        let mut client = Client::legacy(inside(&home, &start), "2025-11-25");
+        let reply = client.call("skill", &json!({"name": "diary"}));
+        assert!(reply.is_error && !reply.text.contains("canary"), "{folder}: {}", reply.text);
+        let own = client.call("skill", &json!({"name": "own"}));
+        let (_, _, log) = client.close();
+        let unusable = folder.contains('\n');
+        assert_eq!(own.text.contains("Own."), !unusable, "{folder}: {}", own.text);
+        assert_eq!(log.contains("has a name that no path can have"), unusable, "{log}");
+    }
+}
+
+#[test]
 fn e06_a_home_that_is_a_repository_is_opened_to_no_project_in_it() {
     let home = Home::new();
     home.write(".git/HEAD", "ref: refs/heads/main");

@@ -1,6 +1,10 @@
 //! Plugins that are enabled, disabled, installed, changed and removed while the server runs (finding A2).
 
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use skills_testkit::{Client, Home};
@@ -61,6 +65,30 @@ fn a02_a_plugin_that_is_enabled_or_disabled_is_in_the_next_answer() {
     prompt.misses("pdf:fill");
     prompt.reads("art:draw", "charts");
     prompt.close();
+}
+
+#[test]
+fn e05_settings_of_a_project_count_only_in_a_folder_and_a_file_of_its_own() {
+    let home = home();
+    enable(&home, SETTINGS, &[("pdf", false), ("art", true)]);
+    enable(&home, "elsewhere.json", &[("pdf", true)]);
+    home.write("project/.claude/x", "");
+    let file = home.path().join("project/.claude/settings.json");
+    symlink(home.path().join("elsewhere.json"), &file).unwrap();
+    let has = |name: &str| {
+        let reply = agents_client(&home, &[]).call("skill", &json!({"name": name}));
+        !reply.is_error
+    };
+    assert!(!has("pdf:fill") && has("art:draw"), "a link out of the project");
+    let (_, found) = doctored(&mut agents(&home, &[]));
+    assert!(found.iter().any(|found| found.contains("link-refused")), "{found:?}");
+    fs::remove_file(&file).unwrap();
+    enable(&home, "project/.claude/settings.json", &[("pdf", true)]);
+    assert!(has("pdf:fill"));
+    // In a folder like `/tmp` any user could have written the file.
+    let shared = fs::Permissions::from_mode(0o1777);
+    fs::set_permissions(home.path().join("project"), shared).unwrap();
+    assert!(!has("pdf:fill") && has("art:draw"), "a folder of all users");
 }
 
 // FRESH-4

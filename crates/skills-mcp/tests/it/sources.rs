@@ -383,6 +383,28 @@ fn a_projects_file_leads_to_nothing_outside_and_sets_nothing() {
     assert_eq!(names(&home), ["secret"], "what the user names too is the user's");
 }
 
+// SOURCE-12
+#[test]
+fn e06_a_projects_link_to_a_folder_of_the_users_is_not_trusted_where_it_leads_later() {
+    let home = home();
+    home.write("private/diary.md", skill("diary, private", "Draws a diary", "hunter2"));
+    home.write("project/evil/fox.md", skill("fox, red", "Draws a fox", "Use red."));
+    symlink(home.path().join("private"), home.path().join("project/evil/out")).unwrap();
+    symlink(home.path().join("team/skills"), home.path().join("project/vendor")).unwrap();
+    home.write(PROJECT_FILE, "sources:\n  - dir: vendor\n");
+    home.write(USER_FILE, "sources:\n  - dir: ~/team/skills\n");
+    done(&home, &["trust", "--yes"]);
+    let mut client = Client::legacy(command(&home, &[]), "2025-11-25");
+    assert!(client.call("list_skills", &json!({})).text.contains("heron"));
+    fs::remove_file(home.path().join("project/vendor")).unwrap();
+    symlink("evil", home.path().join("project/vendor")).unwrap();
+    for tool in ["list_skills", "refresh_skills", "list_skills"] {
+        let reply = client.call(tool, &json!({}));
+        assert!(!reply.text.contains("diary") && !reply.text.contains("fox"), "{}", reply.text);
+    }
+    assert!(client.call("list_skills", &json!({})).text.contains("heron"));
+}
+
 // SOURCE-12, CONFIG-5
 #[test]
 fn what_a_projects_source_asks_for_waits_though_it_is_served_for_the_first_time() {

@@ -20,7 +20,8 @@ use skills_core::{
 use super::{
     Links,
     agent_directories::{AgentDirectory, real},
-    plugin_records::PluginRecords,
+    hint::LINK_REFUSED,
+    plugin_records::{PluginRecords, PluginSettings},
 };
 use crate::{
     config::{Environment, read_optional},
@@ -83,7 +84,7 @@ impl Plugin {
 
 impl Plugins {
     /// Reads these records for a start directory.
-    pub(super) fn read_records(&mut self, record: &Path, settings: &[PathBuf], here: &Path) {
+    pub(super) fn read_records(&mut self, record: &Path, settings: &[PluginSettings], here: &Path) {
         let Some(written) = self.object(record) else { return };
         let Some(entries) = self.part(record, &written, "plugins") else { return };
         let enabled = self.enabled_in(settings);
@@ -102,10 +103,18 @@ impl Plugins {
     }
 
     /// Which plugins the settings enable; files come highest first, and the first that mentions a plugin decides.
-    fn enabled_in(&mut self, files: &[PathBuf]) -> HashMap<String, bool> {
+    fn enabled_in(&mut self, files: &[PluginSettings]) -> HashMap<String, bool> {
         let mut enabled = HashMap::new();
         let mut seen = Vec::new();
-        for file in files {
+        for PluginSettings { path: file, project } in files {
+            let leads_out = |project: &PathBuf| {
+                real_path(file).is_some_and(|target| !target.starts_with(project))
+            };
+            if project.as_ref().is_some_and(leads_out) {
+                let message = "is a symbolic link that leads out of the project";
+                self.found(file, Finding::whole(Code::LinkRefused, message).hint(LINK_REFUSED));
+                continue;
+            }
             // Started in the home folder, the project's settings are the user's.
             let path = real(file);
             if seen.contains(&path) {
