@@ -9,6 +9,9 @@
 
 pub mod public;
 
+#[cfg(feature = "server")]
+pub mod log_limit;
+
 #[cfg(feature = "client")]
 pub mod client;
 

@@ -4,10 +4,7 @@
 //! in the answer. Whatever was accepted is in the archive; where that could not be done nothing is acknowledged, and the
 //! sender sends it again. `GET /healthz` says whether the archive answers.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -21,6 +18,7 @@ use serde_json::value::RawValue;
 use skills_http::{
     bodies::{BodyBudget, BodyRefusal},
     guard::HttpGuard,
+    log_limit::LogLimit,
     serving::{MAX_REQUESTS, PeerAddress, error, guarded, json, refused, unavailable},
     shares::RequestSender,
 };
@@ -49,31 +47,10 @@ const PRUNE_INTERVAL: Duration = Duration::from_hours(1);
 pub struct Collector {
     archive: Arc<Archive>,
     guard: Arc<HttpGuard>,
-    late: Arc<Mutex<LateEvents>>,
+    late: Arc<LogLimit>,
     bodies: Arc<BodyBudget>,
     /// Batches that have come whole and are written at once.
     writing: Arc<Semaphore>,
-}
-
-/// Events that were older than any that are kept, and not logged yet.
-#[derive(Debug, Default)]
-struct LateEvents {
-    events: u64,
-    said: Option<Instant>,
-}
-
-impl LateEvents {
-    /// Counts some more: how many there are to log, if it is time.
-    fn more(&mut self, events: u64, now: Instant) -> Option<u64> {
-        self.events += events;
-        if self.events == 0
-            || self.said.is_some_and(|said| now.duration_since(said) < LATE_WARNING_INTERVAL)
-        {
-            return None;
-        }
-        self.said = Some(now);
-        Some(std::mem::take(&mut self.events))
-    }
 }
 
 /// What became of a batch.
@@ -103,7 +80,8 @@ impl Collector {
     pub fn new(archive: Arc<Archive>, guard: Arc<HttpGuard>) -> Self {
         let bodies = Arc::new(BodyBudget::new(BATCH_MEMORY_BYTES));
         let writing = Arc::new(Semaphore::new(MAX_REQUESTS));
-        Self { archive, guard, late: Arc::default(), bodies, writing }
+        let late = Arc::new(LogLimit::every(LATE_WARNING_INTERVAL));
+        Self { archive, guard, late, bodies, writing }
     }
 
     /// Its routes. Whether it is well may be asked without a token.
@@ -117,8 +95,7 @@ impl Collector {
 impl Collector {
     /// Says now and then how many events came too late: a clock far behind looks the same as an old event.
     fn note_late(&self, events: u64) {
-        let mut late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(events) = late.more(events, Instant::now()) {
+        if let Some(events) = self.late.count(events) {
             tracing::warn!(
                 events,
                 "events came that are older than any that are kept, and were not kept: they waited too long, or a clock is far behind"
@@ -220,22 +197,5 @@ pub async fn keep_pruned(archive: Arc<Archive>) {
             tracing::warn!("old events were not forgotten: {failed}");
         }
         sleep(PRUNE_INTERVAL).await;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn that_events_came_too_late_is_said_at_once_and_then_once_an_hour_with_all_of_them() {
-        let (mut late, start) = (LateEvents::default(), Instant::now());
-        let minutes = |n| start + Duration::from_mins(n);
-        assert_eq!(late.more(0, start), None);
-        assert_eq!(late.more(2, minutes(1)), Some(2));
-        assert_eq!(late.more(3, minutes(2)), None);
-        assert_eq!(late.more(4, minutes(60)), None);
-        assert_eq!(late.more(0, minutes(61)), Some(7));
-        assert_eq!(late.more(0, minutes(200)), None);
     }
 }

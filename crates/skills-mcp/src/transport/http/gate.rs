@@ -3,6 +3,7 @@
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::Arc,
+    time::Duration,
 };
 
 use axum::{
@@ -14,6 +15,7 @@ use skills_http::{
     bearer::{NamedTokens, Principal, bearer},
     guard::{GuardRefusal, HttpGuard},
     issuer::{Issuer, TokenRefusal},
+    log_limit::LogLimit,
     rate::{RateLimit, RatedClient},
     serving::{PeerAddress, error, refused, unavailable},
     shares::RequestSender,
@@ -23,6 +25,9 @@ use tokio::sync::watch;
 
 use super::sign_in;
 use crate::transport::streams::StreamOwner;
+
+/// Between two lines of the log about requests of the same kind that were refused.
+pub(super) const REFUSALS_LOG_INTERVAL: Duration = Duration::from_mins(1);
 
 /// What a gate is made of.
 #[derive(Debug)]
@@ -49,6 +54,8 @@ pub struct Gate {
     issuer: Option<Issuer>,
     asks: bool,
     rates: RateLimit,
+    refused_tokens: LogLimit,
+    unchecked_tokens: LogLimit,
 }
 
 /// Who sent a request, and what they may see.
@@ -87,6 +94,8 @@ impl Gate {
             issuer,
             asks,
             rates: RateLimit::new(rate_limit),
+            refused_tokens: LogLimit::every(REFUSALS_LOG_INTERVAL),
+            unchecked_tokens: LogLimit::every(REFUSALS_LOG_INTERVAL),
         }
     }
 
@@ -195,7 +204,9 @@ impl Gate {
                 (StatusCode::UNAUTHORIZED, None, "send a token: Authorization: Bearer TOKEN".into())
             }
             Some(TokenRefusal::Invalid(why)) => {
-                tracing::info!("a token was refused: {}", escaped(why));
+                if let Some(times) = self.refused_tokens.count(1) {
+                    tracing::info!(times, "a token was refused: {}", escaped(why));
+                }
                 let reason = "the token is not valid here, or not any more".to_owned();
                 (StatusCode::UNAUTHORIZED, Some("invalid_token"), reason)
             }
@@ -203,7 +214,9 @@ impl Gate {
                 (StatusCode::FORBIDDEN, Some("insufficient_scope"), why.clone())
             }
             Some(TokenRefusal::Unavailable(why)) => {
-                tracing::warn!("a token could not be checked: {}", escaped(why));
+                if let Some(times) = self.unchecked_tokens.count(1) {
+                    tracing::warn!(times, "a token could not be checked: {}", escaped(why));
+                }
                 return unavailable("the keys of the issuer cannot be had now; try again");
             }
         };

@@ -12,13 +12,14 @@ use axum::{
 };
 use serde_json::json;
 use skills_http::{
+    log_limit::LogLimit,
     rate::RatedClient,
     serving::{error, json},
     webhook::{BodySignature, WebhookSecret},
 };
 use tokio::{sync::Notify, task::spawn_blocking, time::sleep, time::timeout};
 
-use super::gate::{Gate, address};
+use super::gate::{Gate, REFUSALS_LOG_INTERVAL, address};
 use crate::store::{Cause, Store, Urgency};
 
 /// Reports of large pushes are long; a longer one is refused.
@@ -35,6 +36,7 @@ pub(super) struct HookRequests {
     secret: Option<WebhookSecret>,
     gate: Arc<Gate>,
     reported: Notify,
+    refused: LogLimit,
 }
 
 impl HookRequests {
@@ -43,7 +45,8 @@ impl HookRequests {
         secret: Option<WebhookSecret>,
         gate: Arc<Gate>,
     ) -> Arc<Self> {
-        Arc::new(Self { store, secret, gate, reported: Notify::new() })
+        let refused = LogLimit::every(REFUSALS_LOG_INTERVAL);
+        Arc::new(Self { store, secret, gate, reported: Notify::new(), refused })
     }
 
     /// Whether there is a secret to know a git host by.
@@ -116,7 +119,12 @@ pub(super) async fn receive(State(hooks): State<Arc<HookRequests>>, request: Req
         (Some(_), None, None) | (None, _, _) => false,
     };
     if !known {
-        tracing::warn!("a report to the webhook was refused: it does not know the secret");
+        if let Some(times) = hooks.refused.count(1) {
+            tracing::warn!(
+                times,
+                "a report to the webhook was refused: it does not know the secret"
+            );
+        }
         let reason = "the report is not signed with the secret of this webhook";
         return error(StatusCode::UNAUTHORIZED, reason);
     }
