@@ -10,11 +10,11 @@ use std::{
 #[derive(Debug)]
 pub struct LogLimit {
     interval: Duration,
-    state: Mutex<Counted>,
+    state: Mutex<LogCount>,
 }
 
 #[derive(Debug, Default)]
-struct Counted {
+struct LogCount {
     /// What happened since the last line.
     count: u64,
     logged: Option<Instant>,

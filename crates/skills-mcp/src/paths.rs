@@ -48,6 +48,11 @@ pub(crate) fn listing_error(path: &Path) -> Option<io::Error> {
     path.read_dir().err()
 }
 
+/// The paths of what is in a folder; none where it cannot be listed.
+pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
+    folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
 /// Whether a path is a symbolic link.
 pub(crate) fn is_link(path: &Path) -> bool {
     path.is_symlink()

@@ -587,7 +587,7 @@ mod tests {
         let after = named(&environment, &[], &[]);
         assert_eq!(
             places(&home, &after),
-            ["own project/../own", "team project/skills", "team-2 https://a.org/team.git"]
+            ["own own", "team project/skills", "team-2 https://a.org/team.git"]
         );
         let own = after.directories().map(|one| one.project.is_some()).collect::<Vec<_>>();
         assert_eq!(own, [false, true], "what the user names too is the user's");

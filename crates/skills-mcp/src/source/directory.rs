@@ -19,7 +19,7 @@ use super::{
     disk::{DiskError, FileIdentity, LinkPolicy, Links, Root, folder_identity, stamp_of},
     git::Repository,
     hint::LINK_REFUSED,
-    layout::content_folder,
+    layout::{content_folder, has_content_folder},
 };
 use crate::{
     config::{ContentConfig, NamedDirectory, ServedContent, Trust},
@@ -136,6 +136,12 @@ impl Directory {
             return self.clone();
         }
         self.clone().at(content_folder(&self.consented, self.links)).unwrap_or_else(|| self.clone())
+    }
+
+    /// Whether it is a named folder that is served whole, and has a `skills/` that could be meant instead.
+    pub fn may_mean_its_content(&self) -> bool {
+        let is_whole = self.path == self.consented && self.scope == Scope::All;
+        is_whole && self.repository.is_none() && has_content_folder(&self.path)
     }
 
     fn named(name: &str, path: PathBuf, links: Links) -> Self {

@@ -61,11 +61,16 @@ fn hold_skill(paths: &[&str], texts: impl Fn(&[&str]) -> Vec<Vec<u8>>) -> bool {
     read.chunks(READ_BATCH).any(|paths| texts(paths).into_iter().any(is_skill))
 }
 
+/// Whether a named folder has one in it that may be meant.
+pub(super) fn has_content_folder(path: &Path) -> bool {
+    is_folder(&path.join(CONTENT))
+}
+
 /// The folder that a named one stands for. Links lead no further than they will when it is served.
 pub(super) fn content_folder(path: &Path, links: Links) -> PathBuf {
     let content = path.join(CONTENT.trim_end_matches('/'));
     let whole = || path.to_path_buf();
-    if !is_folder(&content) {
+    if !has_content_folder(path) {
         return whole();
     }
     let Ok(root) = Root::open(path, links) else { return whole() };

@@ -67,9 +67,9 @@ impl Refresher {
         !self.scanned_at.is_some_and(recent) && !self.is_all_watched()
     }
 
-    /// Reads the plugins' records again, if they or the plugins' folders may have changed. If everything is refreshed, also
-    /// decides again which folder of a named directory is meant. The number of the first source that was replaced; none if
-    /// nothing was read.
+    /// Reads the plugins' records again, if they or the plugins' folders may have changed. If everything is refreshed, or files
+    /// came or went, also decides again which folder of a named directory is meant. The number of the first source that was
+    /// replaced; none if nothing was read.
     pub(super) fn update_sources(
         &mut self,
         changes: &QueuedChanges,
@@ -78,22 +78,25 @@ impl Refresher {
     ) -> Option<usize> {
         let outdated = self.is_outdated();
         let before = Arc::clone(&self.sources);
-        let named = before.iter().take(self.fixed);
-        let fixed: Vec<Directory> = if all && !first {
-            named.map(Directory::renewed).collect()
-        } else {
-            named.cloned().collect()
+        let decided = |(number, source): (usize, &Directory)| {
+            let is_open = (all && !first)
+                || source.may_mean_its_content() && self.has_other_files(number, changes);
+            if is_open { source.renewed() } else { source.clone() }
         };
+        let fixed: Vec<Directory> =
+            before.iter().take(self.fixed).enumerate().map(decided).collect();
+        let moved = fixed.iter().zip(&*before).any(|(now, before)| !now.is_same(before));
         let now = match &mut self.plugins {
             Some(plugins)
                 if all
+                    || moved
                     || outdated
                     || LivePlugins::are_among(changes)
                     || !plugins.stamps().are_same() =>
             {
                 plugins.renew(&fixed, self.watch.as_mut())
             }
-            None if fixed.iter().zip(&*before).any(|(now, before)| !now.is_same(before)) => fixed,
+            None if moved => fixed,
             Some(_) | None => return None,
         };
         let same = before.iter().zip(&now).take_while(|(a, b)| a.is_same(b)).count();
@@ -107,6 +110,13 @@ impl Refresher {
         self.failures.truncate(same);
         self.sources = Arc::new(now);
         Some(same)
+    }
+
+    /// Whether files of a source came or went, and were not only written.
+    fn has_other_files(&self, number: usize, changes: &QueuedChanges) -> bool {
+        let Some(scanned) = self.scanned.get(number) else { return false };
+        let mut paths = changes.paths.iter().filter(|(other, _)| *other == number);
+        paths.any(|(_, path)| !scanned.is_edit_of(path))
     }
 
     /// Scans the sources that may have changed; their numbers. `replaced` is the first source that is another one now.

@@ -31,6 +31,7 @@ const MODULES: &[(&str, &[&str])] = &[
         "http",
         &[
             "public",
+            "log_limit",
             "client",
             "guard",
             "bearer",

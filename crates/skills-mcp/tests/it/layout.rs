@@ -62,6 +62,26 @@ fn a12_a_directory_and_a_repository_mean_the_same_folder_with_or_without_a_confi
     }
 }
 
+// SOURCE-7
+#[test]
+fn a12_the_first_skill_of_a_running_server_has_the_path_that_it_has_after_a_restart() {
+    let home = Home::new();
+    home.write("named/skills/.keep", "");
+    let named = || {
+        let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+        command.args(["--dir", &home.path().join("named").display().to_string()]);
+        command
+    };
+    let mut client = Client::legacy(named(), "2025-11-25");
+    let mut loads = |path: &str| !client.call("get_skill", &json!({"skill_path": path})).is_error;
+    assert!(!loads("api/orders"));
+    home.write("named/skills/api/orders.md", skill("orders", "Orders", "Text."));
+    assert!(loads("api/orders") && !loads("skills/api/orders"));
+    home.write("named/skills/api/invoices.md", skill("invoices", "Invoices", "Text."));
+    assert!(loads("api/invoices"));
+    assert_eq!(paths(named()), ["api/invoices", "api/orders"]);
+}
+
 /// The server in a folder of a repository, with no source named.
 fn inside(home: &Home, folder: &str) -> Command {
     home.write(&format!("{folder}/.keep"), "");

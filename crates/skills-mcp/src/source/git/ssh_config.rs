@@ -3,19 +3,11 @@
 //! `~/.ssh` is closed to scripts, but the configuration in it may be a link into a project, include a file of one, or name a
 //! program of one. What cannot be decided counts as writable. Not here: the system's configuration, which is root's.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "this file lists the folders that the configuration includes; no request or skill names them"
-)]
-
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
 use crate::{
     config::read_optional,
-    paths::{expand_home, is_link, real_path},
+    paths::{entries, expand_home, is_link, real_path},
 };
 
 /// Files that include each other are followed so far, as by `ssh`.
@@ -95,9 +87,7 @@ impl SshConfigCheck<'_> {
         if !self.is_in_closed_folder(&path) && self.writes.is_writable(folder) {
             return Some(format!("scripts may write {}", folder.display()));
         }
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        files.iter().find_map(|file| self.file(file, depth))
+        entries(folder).iter().find_map(|file| self.file(file, depth))
     }
 
     /// Whether a path is right in `~/.ssh`, in which no script works, not even where `scripts.roots` names the home folder.
@@ -133,7 +123,7 @@ fn words(value: &str) -> impl Iterator<Item = String> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::{os::unix::fs::symlink, path::PathBuf};
 
     use skills_testkit::Home;
 
