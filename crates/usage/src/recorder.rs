@@ -20,7 +20,7 @@ use std::{
 use crate::{
     event::{Event, RecordedEvent, USELESS_STREAK},
     journal::{JournalFolder, JournalWriter, Losses, Streaks},
-    sender::{ReadToken, Round, Sender},
+    sender::{Endpoint, ReadToken, Round, Sender},
     settings::Analytics,
 };
 
@@ -308,6 +308,7 @@ struct SenderThread {
 impl SenderThread {
     fn start(folder: JournalFolder, token: ReadToken, settings: &Analytics) -> Self {
         let (end, ended) = mpsc::channel();
+        log_destination(settings);
         let settings = Arc::new(Mutex::new(settings.clone()));
         let shared = Arc::clone(&settings);
         let run = move || run_sender(Sender::new(folder.clone(), token), &folder, &shared, &ended);
@@ -319,6 +320,9 @@ impl SenderThread {
 
     fn update(&self, settings: &Analytics) {
         let mut known = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.endpoint != settings.endpoint {
+            log_destination(settings);
+        }
         if *known != *settings {
             *known = settings.clone();
         }
@@ -330,6 +334,13 @@ impl SenderThread {
             // What is not sent by then is sent by the next server.
             let _ = is_over.recv_timeout(until.saturating_duration_since(Instant::now()));
         }
+    }
+}
+
+/// Says in the log where events go, before the first one does.
+fn log_destination(settings: &Analytics) {
+    if let Some(Ok(endpoint)) = settings.endpoint.as_deref().map(|url| Endpoint::new(url, None)) {
+        tracing::info!("analytics: events are sent to {}", endpoint.host());
     }
 }
 

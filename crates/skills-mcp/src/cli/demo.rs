@@ -155,7 +155,7 @@ fn next(out: &mut Output, typed: &str) {
     for (command, about) in [
         (
             "add PATH",
-            "names a folder or a git repository of skills; agents' directories are served anyway",
+            "names a folder or a git repository of skills; agents' directories that hold some stay served",
         ),
         (
             "connect",

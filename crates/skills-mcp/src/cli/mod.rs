@@ -318,6 +318,17 @@ impl Context {
         Ok(warnings)
     }
 
+    /// What a person types to start this program with the sources that flags name now.
+    fn typed_with_sources(&self) -> String {
+        let directories = self.shared.directories.iter();
+        let directories = directories.map(|path| ("--dir", path.to_string_lossy().into_owned()));
+        let repositories = self.shared.repositories.iter().map(|url| ("--repo", url.clone()));
+        let typed = version::typed_command(self.program, &self.environment);
+        directories.chain(repositories).fold(typed, |command, (flag, value)| {
+            format!("{command} {flag} {}", authoring::shell_word(&value))
+        })
+    }
+
     /// The client of `--native`, whose values are the table's.
     fn native(&self) -> Option<&'static KnownClient> {
         self.shared.native.as_deref().and_then(KnownClient::of_id)

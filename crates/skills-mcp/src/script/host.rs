@@ -86,7 +86,9 @@ impl ScriptHost {
         }
         match self.objection(&path, &named, sources) {
             Some(objection) => {
-                Err(format!("cwd '{cwd:.200}' {objection}. Choose a folder below it or elsewhere"))
+                let below =
+                    if is_secret(&path, Path::new("/nowhere")) { "" } else { "below it or " };
+                Err(format!("cwd '{cwd:.200}' {objection}. Choose a folder {below}elsewhere"))
             }
             None => Ok(WorkingDirectory::Allowed(path)),
         }

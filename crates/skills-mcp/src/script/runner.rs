@@ -164,7 +164,7 @@ impl SafePrograms<'_> {
                 Ok(Runner::plain(npx, ["--yes", "tsx"].map(str::to_owned).to_vec()))
             }
             _ => Err(format!(
-                "TypeScript needs tsx or Node 22.18 and newer: tsx is not installed, and {}. Ask the operator for a newer \
+                "TypeScript needs tsx or Node 22.6 and newer: tsx is not installed, and {}. Ask the operator for a newer \
                  Node or for `npm install -g tsx`{}",
                 node.shortcoming(),
                 project_hint(own.as_deref(), project)

@@ -80,7 +80,13 @@ pub(super) fn check(
         .into_iter()
         .flatten()
         .filter_map(Value::as_str);
-    let missing: Vec<&str> = required.filter(|name| !arguments.contains_key(*name)).collect();
+    let described = |name: &str| {
+        let kind = properties.get(name).and_then(|property| property.get("type"));
+        let note = if kind.is_some_and(is_object) { " (an object; {} for none)" } else { "" };
+        format!("{name}{note}")
+    };
+    let missing: Vec<String> =
+        required.filter(|name| !arguments.contains_key(*name)).map(described).collect();
     if missing.is_empty() {
         Ok(())
     } else {

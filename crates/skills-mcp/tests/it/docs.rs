@@ -240,7 +240,8 @@ directories and plugins set nothing.
   `trust` show it. The server asks no question while a client waits.
 - **`skills-mcp trust [SOURCE]`** shows what each source asks for, what applies and what waits (exit code 1 while something waits;
   `--json` for programs). `--yes` agrees to what is asked for now; on a terminal the command asks you. `--revoke` takes consent back: nothing
-  beyond the defaults applies then. SOURCE is a name, a folder or a URL. Running servers apply a decision with their next call or scan.
+  beyond the defaults applies then. SOURCE is a name, a folder or a URL. Running servers apply a decision about a source with their next call or scan, one about a project's file at
+  their next start.
 - **From content** an endpoint is a public https address: no loopback, private or link-local address, however it is written, and
   no name that resolves to one when events are sent. It gets no token. A runner is the name of a program on your `PATH`. A history
   file is in `~/.skills-mcp`.
@@ -400,8 +401,15 @@ fn every_command_that_documents_show_runs() {
                 printed(&home, &command, &["connect", "claude-code", "--dry-run"]);
                 ran += 1;
             }
+            // What changes settings changes them for no other command.
+            ["skills-mcp", rest @ ..] if rest.starts_with(&["config", "set"]) => {
+                printed(&Home::new(), &command, rest);
+                ran += 1;
+            }
             // What makes files makes them in a folder of this test, in the order of the pages.
-            ["skills-mcp", rest @ ..] if rest.iter().any(|word| ["init", "new"].contains(word)) => {
+            ["skills-mcp", rest @ ..]
+                if rest.iter().any(|word| ["init", "new", "first-skills"].contains(word)) =>
+            {
                 let (code, out, err) =
                     run(server(&home).env_remove("SKILLS_DIR").current_dir(home.path()).args(rest));
                 assert_eq!((code, err.as_str()), (0, ""), "{command}: {out}");

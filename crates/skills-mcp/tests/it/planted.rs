@@ -130,6 +130,9 @@ fn e01_while_the_record_of_folders_cannot_be_read_only_the_systems_programs_are_
         run(command.env("PATH", path(std::slice::from_ref(&planted))).current_dir(&elsewhere));
     assert_eq!((code, marker.exists()), (0, false), "{out}{err}");
     assert!(err.contains("written-folders.json") && err.contains("or remove it"), "{err}");
+    let (_, shown, _) = run(shop.command(&["doctor"]).env("COLUMNS", "80"));
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("or remove it if you trust every program on your PATH"), "{shown}");
     // No run changes a folder that no other process would know of.
     fs::remove_dir_all(&planted).unwrap();
     let answer = run_script(&mut client, "scripts/plant.sh", &json!({}));

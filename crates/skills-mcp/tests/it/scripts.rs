@@ -799,7 +799,7 @@ fn x14_a_runner_that_is_missing_or_cannot_start_is_said_and_npx_is_not_tried_wit
     for (file, said) in [
         (
             "scripts/x.ts",
-            "TypeScript needs tsx or Node 22.18 and newer: tsx is not installed, and Node 18.1",
+            "TypeScript needs tsx or Node 22.6 and newer: tsx is not installed, and Node 18.1",
         ),
         ("scripts/x.py", "the runner of .py scripts, /etc/passwd, is not executable"),
         ("scripts/x.js", "the runner of .js scripts, /usr/bin, is not installed"),

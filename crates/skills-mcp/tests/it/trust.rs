@@ -67,6 +67,39 @@ fn is_shown_to_wait(home: &Home, url: &str) {
     assert!(shown.contains("asks for true, now false  waits for your consent"), "{shown}");
 }
 
+#[test]
+fn e05_the_command_that_trust_and_doctor_name_works_as_it_is_typed() {
+    let home = Home::new();
+    home.write("na med/skills/a.md", "---\nkeywords: [a]\ndescription: a\n---\nText.\n");
+    let folder = home.path().join("na med").display().to_string();
+    let program = || home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+    let mut first = program();
+    first.args(["--dir", &folder]);
+    Client::legacy(first, "2025-11-25").call("list_skills", &json!({}));
+    home.write("na med/config.yaml", "analytics: {enabled: true}\n");
+    let (_, shown, _) = run(program().args(["--dir", &folder, "doctor"]));
+    assert!(
+        shown.split_whitespace().collect::<Vec<_>>().join(" ").contains("na med' trust"),
+        "{shown}"
+    );
+    for arguments in [&["--dir", &folder, "trust"][..], &["trust", &folder]] {
+        let (code, shown, err) = run(program().args(arguments));
+        assert_eq!(code, 1, "{shown}{err}");
+        let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (_, named) = words.split_once("`skills-mcp ").unwrap_or_else(|| panic!("{shown}"));
+        let (named, _) = named.split_once("` agrees").unwrap();
+        let typed = format!("{} {named}", env!("CARGO_BIN_EXE_skills-mcp"));
+        let (code, out, err) = run(home.command("/bin/sh").args(["-c", &typed]));
+        assert_eq!(code, 0, "{typed}: {out}{err}");
+        let (code, ..) = run(program().args(["trust", &folder, "--revoke"]));
+        assert_eq!(code, 1, "it waits again");
+    }
+    home.write(".skills-mcp/trust.json", "{bad");
+    let (code, _, err) = run(program().args(["trust", &folder, "--yes"]));
+    assert_eq!(code, 3, "{err}");
+    assert!(err.contains("trust.json") && err.contains("or delete it"), "{err}");
+}
+
 /// Whether analytics are on.
 fn is_on(home: &Home, url: &str) -> bool {
     let (_, config) = answer(&mut follower(home, url), &["config", "--json"]);

@@ -14,7 +14,7 @@ use super::{
     screen,
 };
 use crate::{
-    cli::{Context, Failure, authoring::shell_word, trust, version::typed_command},
+    cli::{Context, Failure, trust, version::typed_command},
     source::Directory,
     store::{Snapshot, Store},
 };
@@ -76,6 +76,7 @@ impl SetupState {
     ) -> Self {
         let home = context.environment.home.as_deref();
         let typed = typed_command(context.program, &context.environment);
+        let command = context.typed_with_sources();
         let sources = store.sources();
         let is_there = sources.iter().any(Directory::is_there);
         let all = snapshot.diagnostics();
@@ -89,7 +90,7 @@ impl SetupState {
         let waiting = trust::all(store, None).iter().filter(|asking| asking.waits()).count();
         Self {
             program: context.program,
-            command: command(context, &typed),
+            command: command.clone(),
             typed,
             skills: snapshot.catalog.len(),
             places: places(&sources, snapshot, home),
@@ -103,7 +104,7 @@ impl SetupState {
             notes: all.len() - worth_a_line(&all).count(),
             broken: broken.len(),
             problems: problems(&all, snapshot, home),
-            remarks: asks(waiting)
+            remarks: asks(waiting, &command)
                 .into_iter()
                 .chain(clients.iter().flat_map(|client| client.unread.clone()))
                 .collect(),
@@ -137,20 +138,10 @@ fn unsynced(store: &Store) -> Option<(String, Option<String>)> {
     })
 }
 
-/// What to type to start the program as it was called, as far as flags name sources.
-fn command(context: &Context, typed: &str) -> String {
-    let directories = context.shared.directories.iter();
-    let directories = directories.map(|path| ("--dir", path.to_string_lossy().into_owned()));
-    let repositories = context.shared.repositories.iter().map(|url| ("--repo", url.clone()));
-    directories.chain(repositories).fold(typed.to_owned(), |command, (flag, value)| {
-        format!("{command} {flag} {}", shell_word(&value))
-    })
-}
-
 /// What is to be said where sources wait for consent.
-fn asks(waiting: usize) -> Option<String> {
+fn asks(waiting: usize, command: &str) -> Option<String> {
     let (whose, verb) = if waiting == 1 { ("a source", "asks") } else { ("sources", "ask") };
-    let asks = || format!("{whose} {verb} for settings that need your consent: skills-mcp trust");
+    let asks = || format!("{whose} {verb} for settings that need your consent; {command} trust");
     (waiting > 0).then(asks)
 }
 

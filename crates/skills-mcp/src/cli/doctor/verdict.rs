@@ -36,7 +36,7 @@ fn served(setup: &SetupState) -> String {
             (Some(_), _) => "the repository was not fetched",
             (None, 0) if setup.places.is_empty() => "none of the places above can be read",
             (None, 0) => "the places above have none",
-            (None, _) => "every file is broken",
+            (None, _) => "the problems above are why",
         };
         return format!("No skills: {why}.");
     }

@@ -11,6 +11,7 @@ use skills_core::diagnostic::escaped;
 use super::{
     Context, Failure, Output,
     ask::confirmed,
+    authoring::shell_word,
     config::plain,
     output::{bold, dim},
 };
@@ -134,7 +135,9 @@ pub(super) fn run(context: &Context, options: &TrustOptions) -> Result<ExitCode,
         out.sentence("", &format!("correct {file}; then `skills-mcp trust` shows what it names"));
     }
     if !options.revoke && (waits || project_waits) {
-        out.sentence("", "`skills-mcp trust --yes` agrees to what waits");
+        let source = wanted.map(|wanted| format!(" {}", shell_word(wanted))).unwrap_or_default();
+        let command = format!("{} trust{source} --yes", context.typed_with_sources());
+        out.sentence("", &format!("`{command}` agrees to what waits"));
     }
     Ok(ExitCode::from(code))
 }
@@ -209,12 +212,15 @@ fn answer(store: &Store, asking: &[Asking], revoke: bool) -> Result<(), Failure>
             Failure::usage(message, "`skills-mcp doctor` says what is wrong with it")
         })?;
         let pins = if revoke { asked.narrowing() } else { asked.clone() };
-        store
-            .consent()
-            .agree(&source.identities, &pins)
-            .map_err(|why| Failure::environment(format!("consent was not recorded: {why}")))?;
+        store.consent().agree(&source.identities, &pins).map_err(|why| not_recorded(&why))?;
     }
     Ok(())
+}
+
+fn not_recorded(why: &str) -> Failure {
+    Failure::environment(format!("consent was not recorded: {why}")).with_hint(
+        "fix that file, or delete it: then every source counts as served for the first time",
+    )
 }
 
 impl Asking {

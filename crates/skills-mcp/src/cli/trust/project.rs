@@ -36,9 +36,7 @@ pub(super) fn answer(context: &Context, project: &ProjectFile, agree: bool) -> R
     if agree {
         check(project)?;
     }
-    project
-        .decide(&context.environment, agree)
-        .map_err(|why| Failure::environment(format!("consent was not recorded: {why}")))
+    project.decide(&context.environment, agree).map_err(|why| super::not_recorded(&why))
 }
 
 /// Whether all that the file says can be used.
@@ -98,7 +96,13 @@ pub(super) fn print(out: &mut Output, project: &ProjectFile) {
 /// What an entry names, in words.
 fn words(project: &ProjectFile, entry: &ListedSource) -> String {
     match &entry.place {
-        ListedPlace::Directory(path) => format!("folder {path}"),
+        ListedPlace::Directory(path) => {
+            let real = real_path_or_same(&project.folder().join(path));
+            let is_inside = real.starts_with(&project.root);
+            let left_out =
+                if is_inside { "" } else { " (outside of the project, so it is left out)" };
+            format!("folder {path}{left_out}")
+        }
         ListedPlace::Repository(url) => {
             let url = github_url(url, project.folder()).unwrap_or_else(|| url.clone());
             format!("repository {url}")
