@@ -16,7 +16,7 @@ use std::{
 };
 
 pub(crate) use homes::own_home;
-pub(crate) use system::SYSTEM_PROGRAMS;
+pub(crate) use system::{SYSTEM_PROGRAMS, is_in_system_programs};
 pub(crate) use writable::WritableFolders;
 
 use crate::paths::{is_executable, is_file, link_target, real_path};
@@ -150,10 +150,15 @@ impl SafeSearchPath<'_> {
         self.folders.iter().filter(|folder| !self.is_writable(folder))
     }
 
+    /// Whether a script is known to be allowed to change what this path leads to.
+    pub(crate) fn is_known_writable(&self, path: &Path) -> bool {
+        is_reached_through(path, self.writable)
+    }
+
     /// Whether a script may change what this path leads to: the file, or a link on the way to it.
     pub(crate) fn is_writable(&self, path: &Path) -> bool {
         let is_not_the_systems = |path: &Path| !system::is_the_systems(path);
-        is_reached_through(path, self.writable)
+        self.is_known_writable(path)
             || (self.has_unknown && passes_through(path, &is_not_the_systems))
     }
 }

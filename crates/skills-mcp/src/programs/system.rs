@@ -51,6 +51,11 @@ pub(crate) const SYSTEM_PROGRAMS: &[&str] = &[
     "/home/linuxbrew/.linuxbrew/Cellar",
 ];
 
+/// Whether a path without links is in one of those folders.
+pub(crate) fn is_in_system_programs(path: &Path) -> bool {
+    SYSTEM_PROGRAMS.iter().any(|folder| path.starts_with(folder))
+}
+
 /// Folders of links to programs.
 const LINKS_TO_PROGRAMS: &[&str] = &["/etc/alternatives", "/run/current-system"];
 

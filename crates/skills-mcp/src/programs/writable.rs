@@ -9,7 +9,7 @@ use std::{
     sync::OnceLock,
 };
 
-use super::{SYSTEM_PROGRAMS, UnsafeFolders, homes, is_reached_through};
+use super::{UnsafeFolders, homes, is_in_system_programs, is_reached_through};
 use crate::{
     config::{Environment, WrittenFolders},
     paths::{expand_home, real_path, real_path_or_same, temporary_folder},
@@ -119,7 +119,8 @@ impl WritableFolders {
     /// Why a folder is no project: it belongs to the system or to another user.
     pub(crate) fn why_no_project(&self, folder: &Path) -> Option<String> {
         let listed = SYSTEM_FOLDERS.iter().any(|system| folder == Path::new(system))
-            || SYSTEM_TREES.iter().chain(SYSTEM_PROGRAMS).any(|tree| folder.starts_with(tree));
+            || SYSTEM_TREES.iter().any(|tree| folder.starts_with(tree))
+            || is_in_system_programs(folder);
         if listed {
             return Some("is a folder of the system".to_owned());
         }

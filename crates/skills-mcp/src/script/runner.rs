@@ -17,7 +17,7 @@ use std::{
 
 use crate::{
     paths::{is_file, real_path},
-    programs::{ProgramError, SafeSearchPath, SearchPath, UnsafeFolders},
+    programs::{ProgramError, SafeSearchPath, SearchPath, UnsafeFolders, is_in_system_programs},
 };
 
 /// A program and what it is given before the script's path.
@@ -76,13 +76,21 @@ pub(super) struct ProjectTools<'a> {
 
 impl ProjectTools<'_> {
     /// Why a program that a script may have written does not run this one.
-    fn refusal(&self, program: &Path) -> Option<&'static str> {
+    fn refusal(&self, program: &Path) -> Option<String> {
         if self.unconfined {
             return None;
         }
-        let is_inside = self.folder.is_some_and(|folder| program.starts_with(folder));
-        let outside = (!is_inside).then_some("it is not in this script's working directory");
-        self.refused.or(outside)
+        if let Some(refused) = self.refused {
+            return Some(refused.to_owned());
+        }
+        let is_inside = |path: &Path| self.folder.is_some_and(|folder| path.starts_with(folder));
+        if !program.parent().and_then(real_path).is_some_and(|folder| is_inside(&folder)) {
+            return Some("it is not in this script's working directory".to_owned());
+        }
+        // The sandbox opens no other folder for a program that a script may lead elsewhere.
+        let target = real_path(program)?;
+        let is_readable = is_inside(&target) || is_in_system_programs(&target);
+        (!is_readable).then(|| format!("it leads out of that folder, to {}", target.display()))
     }
 }
 
@@ -122,8 +130,8 @@ impl SafePrograms<'_> {
         let mut words = command.split_whitespace();
         let name = words.next().unwrap_or_default();
         let program = self.find(name).map_err(|absent| absence(extension, name, &absent))?;
-        // Only one that is named by its path can be.
-        let from_project = self.search.is_writable(&program);
+        // Programs that are found by their names are in no such folder.
+        let from_project = self.search.is_known_writable(&program);
         if let Some(why) = project.refusal(&program).filter(|_| from_project) {
             return Err(format!(
                 "the runner of {extension} scripts, {name}, is in a folder that scripts may write, and {why}. Ask the \
@@ -479,6 +487,9 @@ mod tests {
         let elsewhere = ask(ProjectTools::default()).unwrap_err();
         assert!(elsewhere.contains("is not in this script's working directory"), "{elsewhere}");
         assert!(elsewhere.contains("set scripts.runners to a program elsewhere"), "{elsewhere}");
+        std::fs::rename(real.join("bin/ruby"), real.join("ruby")).unwrap();
+        std::os::unix::fs::symlink(real.join("ruby"), real.join("bin/ruby")).unwrap();
+        assert!(ask(own).unwrap_err().contains("it leads out of that folder, to"));
         let elsewhere = UnsafeFolders::known(&[real.join("other")]);
         let safe = programs.outside(&elsewhere).runner(".rb", &ruby, ProjectTools::default());
         assert!(!safe.unwrap().from_project);

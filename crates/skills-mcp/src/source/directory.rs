@@ -198,7 +198,7 @@ impl Directory {
         let Some(inside) = path_below(&path, &boundary) else {
             let shown = escaped(&path.to_string_lossy());
             tracing::warn!(
-                "{shown} is not served: a folder above it has a name that no path can have"
+                "{shown} is not served: the name of a folder above it has a line break or is not UTF-8"
             );
             return None;
         };

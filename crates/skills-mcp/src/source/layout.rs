@@ -66,6 +66,11 @@ pub(super) fn has_content_folder(path: &Path) -> bool {
     is_folder(&path.join(CONTENT))
 }
 
+/// Whether a path of a named folder is in that one.
+pub(crate) fn is_in_content_folder(path: &str) -> bool {
+    path.split('/').next() == Some(CONTENT.trim_end_matches('/'))
+}
+
 /// The folder that a named one stands for. Links lead no further than they will when it is served.
 pub(super) fn content_folder(path: &Path, links: Links) -> PathBuf {
     let content = path.join(CONTENT.trim_end_matches('/'));

@@ -25,6 +25,7 @@ pub use bodies::{Bodies, Slab};
 pub use directory::{Directory, MAX_SKILL_BYTES, SourceError, read_skill};
 pub use disk::{DiskError, FileIdentity, LinkPolicy, Links, Root};
 pub(crate) use disk::{held_secrets, is_secret};
+pub(crate) use layout::is_in_content_folder;
 pub use link_targets::LinkTargets;
 pub use own_skills::own_skills;
 pub use parallel::{PreparedThreads, both, map, map_prepared};

@@ -135,7 +135,7 @@ impl Refresher {
         let before = self.publisher.load();
         let before = before.as_ref().map(|before| &before.snapshot);
         let all = scope == RefreshScope::All || unfinished || changes.lost || before.is_none();
-        let replaced = self.update_sources(&changes, all, before.is_none());
+        let replaced = self.update_sources(&changes, all, before);
         // The refresh that panicked may have replaced them already, without a catalog to show for it.
         let replaced =
             if unfinished { replaced.map(|first| first.min(self.fixed)) } else { replaced };

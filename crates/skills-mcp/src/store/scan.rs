@@ -7,9 +7,10 @@ use skills_core::{
     relpath::RelPath,
 };
 
-use super::{LivePlugins, publisher::UNWATCHED_SCAN_INTERVAL, refresher::Refresher};
+use super::{LivePlugins, Snapshot, publisher::UNWATCHED_SCAN_INTERVAL, refresher::Refresher};
 use crate::source::{
     Directory, Queue, QueuedChanges, ScanScope, ScannedSource, SourceError, Watch,
+    is_in_content_folder,
 };
 
 impl Refresher {
@@ -67,20 +68,22 @@ impl Refresher {
         !self.scanned_at.is_some_and(recent) && !self.is_all_watched()
     }
 
-    /// Reads the plugins' records again, if they or the plugins' folders may have changed. If everything is refreshed, or files
-    /// came or went, also decides again which folder of a named directory is meant. The number of the first source that was
+    /// Reads the plugins' records again, if they or the plugins' folders may have changed. If everything is refreshed, or a change
+    /// may have decided it, also decides again which folder of a named directory is meant. The number of the first source that was
     /// replaced; none if nothing was read.
     pub(super) fn update_sources(
         &mut self,
         changes: &QueuedChanges,
         all: bool,
-        first: bool,
+        published: Option<&Arc<Snapshot>>,
     ) -> Option<usize> {
         let outdated = self.is_outdated();
         let before = Arc::clone(&self.sources);
         let decided = |(number, source): (usize, &Directory)| {
-            let is_open = (all && !first)
-                || source.may_mean_its_content() && self.has_other_files(number, changes);
+            let is_open = published.is_some_and(|published| {
+                all || source.may_mean_its_content()
+                    && self.may_have_decided(number, changes, published)
+            });
             if is_open { source.renewed() } else { source.clone() }
         };
         let fixed: Vec<Directory> =
@@ -112,11 +115,20 @@ impl Refresher {
         Some(same)
     }
 
-    /// Whether files of a source came or went, and were not only written.
-    fn has_other_files(&self, number: usize, changes: &QueuedChanges) -> bool {
+    /// Whether a change may have decided that a source, which is served whole, means its `skills/`: any change while it has no
+    /// skill beside that folder, and afterwards one that removes something.
+    fn may_have_decided(
+        &self,
+        number: usize,
+        changes: &QueuedChanges,
+        published: &Snapshot,
+    ) -> bool {
         let Some(scanned) = self.scanned.get(number) else { return false };
-        let mut paths = changes.paths.iter().filter(|(other, _)| *other == number);
-        paths.any(|(_, path)| !scanned.is_edit_of(path))
+        let mut paths = changes.paths.iter().filter(|(other, _)| *other == number).peekable();
+        let mut skills = published.catalog.skills().filter(|skill| skill.source == number);
+        paths.peek().is_some()
+            && (!skills.any(|skill| !is_in_content_folder(skill.path.as_str()))
+                || paths.any(|(_, path)| scanned.is_gone(path)))
     }
 
     /// Scans the sources that may have changed; their numbers. `replaced` is the first source that is another one now.

@@ -75,11 +75,21 @@ fn a12_the_first_skill_of_a_running_server_has_the_path_that_it_has_after_a_rest
     let mut client = Client::legacy(named(), "2025-11-25");
     let mut loads = |path: &str| !client.call("get_skill", &json!({"skill_path": path})).is_error;
     assert!(!loads("api/orders"));
+    // As an editor makes a file.
+    home.write("named/skills/api/orders.md", "");
+    assert!(!loads("api/orders"));
     home.write("named/skills/api/orders.md", skill("orders", "Orders", "Text."));
     assert!(loads("api/orders") && !loads("skills/api/orders"));
     home.write("named/skills/api/invoices.md", skill("invoices", "Invoices", "Text."));
     assert!(loads("api/invoices"));
     assert_eq!(paths(named()), ["api/invoices", "api/orders"]);
+    // With a skill beside it the whole folder is meant, until that skill goes.
+    home.write("named/billing/late.md", skill("late", "Late", "Text."));
+    client.call("refresh_skills", &json!({}));
+    let mut loads = |path: &str| !client.call("get_skill", &json!({"skill_path": path})).is_error;
+    assert!(loads("skills/api/orders") && loads("billing/late"));
+    fs::remove_file(home.path().join("named/billing/late.md")).unwrap();
+    assert!(loads("api/orders") && !loads("skills/api/orders"));
 }
 
 /// The server in a folder of a repository, with no source named.
@@ -159,7 +169,7 @@ fn e06_links_stay_in_the_repository_however_its_folders_are_called() {
         let (_, _, log) = client.close();
         let unusable = folder.contains('\n');
         assert_eq!(own.text.contains("Own."), !unusable, "{folder}: {}", own.text);
-        assert_eq!(log.contains("has a name that no path can have"), unusable, "{log}");
+        assert_eq!(log.contains("has a line break or is not UTF-8"), unusable, "{log}");
     }
 }
 

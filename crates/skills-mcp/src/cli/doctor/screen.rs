@@ -126,13 +126,11 @@ fn problems(setup: &SetupState, width: usize, room: usize) -> Vec<String> {
         .iter()
         .map(|(why, hint)| described(&error("error"), 5, "", why, hint.as_deref(), width));
     let content = setup.problems.iter().map(|problem| of_content(problem, width));
-    let remarks = setup.remarks.iter().map(|remark| {
-        // The last part of a warning is the way out.
-        let parts = remark.rsplit_once("; ");
-        let (message, hint) =
-            parts.map_or((&**remark, None), |(message, hint)| (message, Some(hint)));
-        described(&warning("warning"), 7, "", message, hint, width)
-    });
+    // Whole, because the way out is at their end.
+    let remarks = setup
+        .remarks
+        .iter()
+        .map(|remark| entry(&format!("  {}", warning("warning")), 9, remark, width));
     let mut lines = Vec::new();
     let mut shown = 0;
     // An empty line, the heading and the number of what is left out.

@@ -141,7 +141,7 @@ fn unsynced(store: &Store) -> Option<(String, Option<String>)> {
 /// What is to be said where sources wait for consent.
 fn asks(waiting: usize, command: &str) -> Option<String> {
     let (whose, verb) = if waiting == 1 { ("a source", "asks") } else { ("sources", "ask") };
-    let asks = || format!("{whose} {verb} for settings that need your consent; {command} trust");
+    let asks = || format!("{whose} {verb} for settings that need your consent: {command} trust");
     (waiting > 0).then(asks)
 }
 

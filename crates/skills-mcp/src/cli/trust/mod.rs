@@ -96,7 +96,7 @@ pub(super) fn run(context: &Context, options: &TrustOptions) -> Result<ExitCode,
         // After a yes it is shown as it is then.
         let will_agree = options.yes && project.waits();
         if !options.json && !will_agree {
-            project::print(&mut out, project);
+            project::print(&mut out, project, &context.named()?.notices);
         }
         if agreed_to_project(context, options, project)? {
             // Its sources are known from now on, and what they ask for is not agreed to unseen.

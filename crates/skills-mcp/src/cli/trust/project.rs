@@ -62,7 +62,8 @@ fn check(project: &ProjectFile) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) fn print(out: &mut Output, project: &ProjectFile) {
+/// Prints what the file names, and of `notices` those that are about it.
+pub(super) fn print(out: &mut Output, project: &ProjectFile, notices: &[String]) {
     let file = project.path.display().to_string();
     out.line(format!("{}  {}", bold("project's file"), escaped(&file)));
     let standing = match &project.consent {
@@ -91,18 +92,15 @@ pub(super) fn print(out: &mut Output, project: &ProjectFile) {
     for (line, message) in list.unread_in_project() {
         out.sentence("  ", &format!("line {line}: {message}"));
     }
+    for notice in notices.iter().filter_map(|notice| notice.strip_prefix(&format!("{file}:"))) {
+        out.sentence("  ", &format!("line {notice}"));
+    }
 }
 
 /// What an entry names, in words.
 fn words(project: &ProjectFile, entry: &ListedSource) -> String {
     match &entry.place {
-        ListedPlace::Directory(path) => {
-            let real = real_path_or_same(&project.folder().join(path));
-            let is_inside = real.starts_with(&project.root);
-            let left_out =
-                if is_inside { "" } else { " (outside of the project, so it is left out)" };
-            format!("folder {path}{left_out}")
-        }
+        ListedPlace::Directory(path) => format!("folder {path}"),
         ListedPlace::Repository(url) => {
             let url = github_url(url, project.folder()).unwrap_or_else(|| url.clone());
             format!("repository {url}")

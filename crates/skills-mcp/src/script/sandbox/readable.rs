@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     paths::real_path,
-    programs::SYSTEM_PROGRAMS,
+    programs::{SYSTEM_PROGRAMS, is_in_system_programs},
     script::host::ScriptHost,
     source::{held_secrets, is_secret},
 };
@@ -66,13 +66,18 @@ const SYSTEM_SETTINGS: &[&str] = &[
     "java",
 ];
 
+/// What programs of Homebrew need of its own settings: certificates.
+const HOMEBREW_SETTINGS: &[&str] =
+    &["/home/linuxbrew/.linuxbrew/etc/ca-certificates", "/home/linuxbrew/.linuxbrew/etc/openssl@3"];
+
 /// Everything that may be read besides the script's own folders.
 pub(in crate::script) fn readable(toolchain: &[PathBuf]) -> Vec<PathBuf> {
     let system = SYSTEM_PROGRAMS.iter().map(PathBuf::from);
     let settings = SETTINGS_FOLDERS
         .iter()
         .flat_map(|folder| SYSTEM_SETTINGS.iter().map(|name| Path::new(folder).join(name)));
-    system.chain(settings).chain(toolchain.iter().cloned()).collect()
+    let homebrew = HOMEBREW_SETTINGS.iter().map(PathBuf::from);
+    system.chain(settings).chain(homebrew).chain(toolchain.iter().cloned()).collect()
 }
 
 /// The folders of a runner's own libraries: the one around its `bin`, both of the path and of its target. Where that folder
@@ -83,7 +88,7 @@ pub(in crate::script) fn toolchain(program: &Path, host: &ScriptHost) -> Vec<Pat
     let Some(real) = real_path(program) else { return opened };
     let folders = [program.parent(), real.parent()].into_iter().flatten();
     // Their libraries are the system's too, and settings may be beside those.
-    let is_own = |folder: &PathBuf| !is_the_systems(folder);
+    let is_own = |folder: &PathBuf| !is_in_system_programs(folder);
     for folder in folders.filter_map(real_path).filter(is_own) {
         let programs = ["bin", "sbin", "shims"].iter().any(|name| folder.ends_with(name));
         let around = folder.parent().filter(|_| programs).unwrap_or(&folder);
@@ -97,12 +102,8 @@ pub(in crate::script) fn toolchain(program: &Path, host: &ScriptHost) -> Vec<Pat
         opened.extend(path.map(Path::to_path_buf));
     }
     opened.dedup();
-    opened.retain(|folder| !is_the_systems(folder));
+    opened.retain(|folder| !is_in_system_programs(folder));
     opened
-}
-
-fn is_the_systems(folder: &Path) -> bool {
-    SYSTEM_PROGRAMS.iter().any(|system| folder.starts_with(system))
 }
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ pub(super) fn classify(stderr: &str, remote: Option<&Remote>, with_token: bool) 
     if any(&["no space left", "disk quota exceeded", "read-only file system"]) {
         return GitError::Disk { path: "git".into(), error: io::Error::other(line) };
     }
-    if any(&["over limit"]) {
-        return GitError::TooMuchMemory { host, message: line };
+    if let Some(line) = stderr.lines().find(|line| line.contains(OVER_MEMORY_LIMIT)) {
+        return GitError::TooMuchMemory { host, message: escaped(line) };
     }
     if any(UNAUTHORIZED) {
         return GitError::Unauthorized { host, with_token };
@@ -44,6 +44,8 @@ pub(super) fn last_message(stderr: &str) -> String {
     escaped(last.unwrap_or("nothing")).chars().take(300).collect()
 }
 
+/// Of a line that names both sizes; git's last line names neither.
+const OVER_MEMORY_LIMIT: &str = "over limit";
 const UNAUTHORIZED: &[&str] = &[
     "authentication failed",
     "could not read username",
@@ -84,6 +86,10 @@ mod tests {
         };
         for (stderr, expected) in [
             ("fatal: Authentication failed for 'https://h.example/x/'\n", "Unauthorized"),
+            (
+                "fatal: attempting to allocate 3221225281 over limit 268435456\nfatal: index-pack failed\n",
+                "TooMuchMemory",
+            ),
             (
                 "fatal: could not read Username for 'https://h.example': terminal prompts disabled\n",
                 "Unauthorized",

@@ -75,6 +75,8 @@ const OLDEST_GIT_VERSION: (u32, u32) = (2, 32);
 const MAX_RECEIVED_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 /// How long git may take to answer a question about itself or its settings.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(10);
+/// After a question without an answer, how long it is not asked again.
+const QUESTION_INTERVAL: Duration = Duration::from_mins(1);
 /// How much of such an answer is read.
 const MAX_ANSWER_BYTES: u64 = 1024 * 1024;
 /// How often that is checked.
@@ -91,6 +93,8 @@ pub(crate) struct InstalledGit {
     version: OnceLock<(u32, u32)>,
     /// All settings of the user, as git lists them. Which of them count is asked anew for every command.
     user_settings: OnceLock<String>,
+    /// When git could not list them.
+    unanswered: Mutex<Option<Instant>>,
     /// What the log has said of settings that do not count.
     warned: Mutex<HashSet<String>>,
     /// Set once the log has said that another git was passed over.
@@ -133,7 +137,9 @@ impl InstalledGit {
         command.envs(VARIABLES.iter().copied());
         command.env("GIT_ALLOW_PROTOCOL", protocols(call.remote));
         // Whatever the environment or a configuration says.
-        let ssh = call.remote.map(|_| tools.ssh_command(|why| self.warn_once(why)));
+        let may_use_ssh = |remote: &&Remote| matches!(remote.scheme(), Scheme::Https | Scheme::Ssh);
+        let ssh = call.remote.filter(may_use_ssh);
+        let ssh = ssh.map(|_| tools.ssh_command(|why| self.warn_once(why)));
         command.env("GIT_SSH_COMMAND", ssh.unwrap_or_else(|| NO_SSH.into()));
         let mut settings: Vec<(String, String)> = Vec::new();
         if call.remote.is_some() {
@@ -272,13 +278,19 @@ impl InstalledGit {
     /// The user's settings about hosts. They are read once and judged by what scripts may write at this moment: a script of
     /// another server may have replaced a credential helper since the last command.
     fn user_settings(&self, tools: &GitTools<'_>) -> Vec<(String, String)> {
-        if self.user_settings.get().is_none() {
+        let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_recent = unanswered.is_some_and(|asked| asked.elapsed() < QUESTION_INTERVAL);
+        if self.user_settings.get().is_none() && !is_recent {
             let question = ["config", "--list", "-z", "--show-origin", "--includes"];
             match self.answer(plain_git(tools), &question) {
                 Ok(listed) => drop(self.user_settings.set(listed)),
-                Err(error) => self.warn_once(format!("your settings are not used: {error}")),
+                Err(error) => {
+                    self.warn_once(format!("your settings are not used: {error}"));
+                    *unanswered = Some(Instant::now());
+                }
             }
         }
+        drop(unanswered);
         let listed = self.user_settings.get().map(String::as_str).unwrap_or_default();
         tools.settings_about_hosts(listed, |why| self.warn_once(why))
     }

@@ -3,24 +3,22 @@
 //! `~/.ssh` is closed to scripts, but the configuration in it may be a link into a project, include a file of one, or name a
 //! program of one. What cannot be decided counts as writable. Not here: the system's configuration, which is root's.
 
-use std::path::Path;
+use std::{collections::HashSet, path::Path, path::PathBuf};
 
 use crate::{
     config::read_optional,
-    paths::{entries, expand_home, is_link, real_path},
+    paths::{entries, expand_home, is_link, real_path, real_path_or_same},
 };
 
 /// Files that include each other are followed so far, as by `ssh`.
 const MAX_INCLUDE_DEPTH: usize = 16;
-/// A configuration of more files is not decided.
-const MAX_FILES: usize = 1_000;
 /// The settings whose values are commands, or programs and libraries that `ssh` starts.
 const COMMANDS: &[&str] = &[
     "proxycommand",
     "localcommand",
     "knownhostscommand",
-    "match",
     "pkcs11provider",
+    "smartcarddevice",
     "securitykeyprovider",
     "xauthlocation",
 ];
@@ -34,7 +32,7 @@ pub(super) trait ScriptWrites {
 /// Why the configuration in this home folder is not used; none where no script may write any part of it.
 pub(super) fn refusal(home: &Path, writes: &dyn ScriptWrites) -> Option<String> {
     let folder = home.join(".ssh");
-    let mut check = SshConfigCheck { home, folder: &folder, writes, files: 0 };
+    let mut check = SshConfigCheck { home, folder: &folder, writes, checked: HashSet::new() };
     check.file(&folder.join("config"), 0)
 }
 
@@ -43,7 +41,8 @@ struct SshConfigCheck<'a> {
     /// `~/.ssh`.
     folder: &'a Path,
     writes: &'a dyn ScriptWrites,
-    files: usize,
+    /// Files that were checked already, links resolved.
+    checked: HashSet<PathBuf>,
 }
 
 impl SshConfigCheck<'_> {
@@ -52,42 +51,70 @@ impl SshConfigCheck<'_> {
         if !self.is_in_closed_folder(file) && self.writes.is_writable(file) {
             return Some(format!("scripts may write {shown}"));
         }
-        self.files += 1;
-        if self.files > MAX_FILES {
-            return Some("it has too many files".to_owned());
+        if depth > MAX_INCLUDE_DEPTH || !self.checked.insert(real_path_or_same(file)) {
+            return None;
         }
         let text = match read_optional(file) {
-            Ok(text) => text.filter(|_| depth <= MAX_INCLUDE_DEPTH)?,
+            Ok(text) => text?,
             Err(error) => return Some(format!("{shown} cannot be read: {error}")),
         };
         text.lines().find_map(|line| {
             let (keyword, value) = setting(line)?;
-            if keyword == "include" {
-                return words(value).find_map(|word| self.included(&word, depth + 1));
+            match self.setting(&keyword, value, depth) {
+                Ok(()) => None,
+                Err(why) => Some(format!("{shown}: {why}")),
             }
-            let is_writable =
-                COMMANDS.contains(&&*keyword) && self.writes.is_writable_command(value);
-            is_writable.then(|| format!("{shown}: scripts may write what `{keyword}` starts"))
         })
     }
 
-    /// The files that one word of an `Include` names.
+    /// An error says why what a line sets is not used.
+    fn setting(&mut self, keyword: &str, value: &str, depth: usize) -> Result<(), String> {
+        let undecided = || format!("what `{keyword} {value}` means is not known");
+        let is_writable =
+            |command: &str| has_unknown_parts(command) || self.writes.is_writable_command(command);
+        let starts = || format!("scripts may write what `{keyword}` starts");
+        match keyword {
+            "include" => {
+                let words = words(value).ok_or_else(undecided)?;
+                let refused = words.iter().find_map(|word| self.included(word, depth + 1));
+                refused.map_or(Ok(()), Err)
+            }
+            "match" => {
+                let words = words(value).ok_or_else(undecided)?;
+                let commands = words
+                    .windows(2)
+                    .filter(|pair| matches!(pair, [exec, _] if exec.eq_ignore_ascii_case("exec")));
+                let mut commands = commands.filter_map(|pair| pair.last());
+                if commands.any(|command| is_writable(command)) { Err(starts()) } else { Ok(()) }
+            }
+            command if COMMANDS.contains(&command) && is_writable(value) => Err(starts()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Why the files that one word of an `Include` names are not used.
     fn included(&mut self, word: &str, depth: usize) -> Option<String> {
         let undecided = || Some(format!("which files `Include {word}` names is not known"));
-        if word.contains(['%', '$']) || word.starts_with('~') && !word.starts_with("~/") {
+        if has_unknown_parts(word) || word.starts_with('~') && !word.starts_with("~/") {
             return undecided();
         }
         let path = self.folder.join(expand_home(word, Some(self.home)));
-        if !word.contains(['*', '?', '[']) {
+        if !has_wildcard(word) {
             return self.file(&path, depth);
         }
-        let Some(folder) = path.parent().filter(|folder| !has_wildcard(folder)) else {
+        let (folder, name) = (path.parent()?, path.file_name()?.to_string_lossy().into_owned());
+        if has_wildcard(&folder.to_string_lossy()) || name.contains('[') {
             return undecided();
-        };
+        }
         if !self.is_in_closed_folder(&path) && self.writes.is_writable(folder) {
             return Some(format!("scripts may write {}", folder.display()));
         }
-        entries(folder).iter().find_map(|file| self.file(file, depth))
+        let fits = |file: &&PathBuf| {
+            let file = file.file_name().unwrap_or_default().to_string_lossy();
+            // As for a shell, a hidden file has to be meant.
+            fits(&name, &file) && (name.starts_with('.') || !file.starts_with('.'))
+        };
+        entries(folder).iter().filter(fits).find_map(|file| self.file(file, depth))
     }
 
     /// Whether a path is right in `~/.ssh`, in which no script works, not even where `scripts.roots` names the home folder.
@@ -97,8 +124,37 @@ impl SshConfigCheck<'_> {
     }
 }
 
-fn has_wildcard(path: &Path) -> bool {
-    path.to_string_lossy().contains(['*', '?', '['])
+fn has_wildcard(text: &str) -> bool {
+    text.contains(['*', '?', '['])
+}
+
+/// Whether `ssh` or a shell replaces a part by something that is not known here. Host, port and user are known to be no path.
+fn has_unknown_parts(text: &str) -> bool {
+    let text = text.replace("$HOME/", "").replace("${HOME}/", "");
+    let tokens = ["%%", "%h", "%n", "%p", "%r", "%C", "%k", "%t", "%H", "%I", "%K"];
+    let text = tokens.iter().fold(text, |text, token| text.replace(token, ""));
+    text.contains(['%', '$', '`'])
+}
+
+/// Whether a name fits a pattern of `*` and `?`.
+fn fits(pattern: &str, name: &str) -> bool {
+    match (pattern.chars().next(), name.chars().next()) {
+        (None, None) => true,
+        (Some('*'), _) => {
+            let rest = pattern.get(1..).unwrap_or_default();
+            name.char_indices()
+                .map(|(at, _)| at)
+                .chain([name.len()])
+                .any(|at| fits(rest, name.get(at..).unwrap_or_default()))
+        }
+        (Some(wanted), Some(found)) if wanted == '?' || wanted == found => {
+            let after = |text: &str, first: char| {
+                text.get(first.len_utf8()..).unwrap_or_default().to_owned()
+            };
+            fits(&after(pattern, wanted), &after(name, found))
+        }
+        _ => false,
+    }
 }
 
 /// The keyword of a line, in lower case, and its value.
@@ -109,16 +165,29 @@ fn setting(line: &str) -> Option<(String, &str)> {
     Some((keyword.trim_matches('"').to_ascii_lowercase(), value))
 }
 
-/// The words of a value; quotes hold blanks together.
-fn words(value: &str) -> impl Iterator<Item = String> {
-    let parts = value.split('"').enumerate();
-    let words = parts.flat_map(|(number, part)| {
-        let is_quoted = number % 2 == 1;
-        let whole = is_quoted.then(|| part.to_owned());
-        let split = part.split_whitespace().filter(move |_| !is_quoted).map(str::to_owned);
-        whole.into_iter().chain(split.collect::<Vec<_>>())
-    });
-    words.collect::<Vec<_>>().into_iter()
+/// The words of a value as `ssh` splits them: quotes hold blanks together, a backslash takes their meaning from quotes and
+/// blanks, and a `#` at the start of a word ends the line. None where a quote has no end.
+fn words(value: &str) -> Option<Vec<String>> {
+    let (mut words, mut word) = (Vec::new(), None::<String>);
+    let mut quote = None;
+    let mut chars = value.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, quote) {
+            ('\\', _) if chars.peek().is_some_and(|next| "\"'\\ ".contains(*next)) => {
+                word.get_or_insert_default().extend(chars.next());
+            }
+            ('"' | '\'', None) => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (c, Some(open)) if c == open => quote = None,
+            ('#', None) if word.is_none() => break,
+            (c, None) if c.is_whitespace() => words.extend(word.take()),
+            (c, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
 }
 
 #[cfg(test)]
@@ -153,9 +222,12 @@ mod tests {
         assert_eq!(refused(&home), None, "there is none");
         home.write(".ssh/config.d/work", "Host w\n  ProxyCommand nc %h %p\n");
         home.write(".ssh/more", "Host m\n  User git\n");
+        home.write(".ssh/config.d/.work.swp", [0xff, 0xfe]);
+        home.write(".ssh/known_hosts", [0xff]);
         home.write(
             ".ssh/config",
-            "Include config.d/* more\nInclude \"~/.ssh/not there\"\nHost *\n  IdentityFile ~/project/key\n",
+            "Include config.d/* more # 100%\nInclude \"~/.ssh/not there\"\nInclude ~/.ssh/conf*\nInclude config\n\
+             Host *\n  IdentityFile ~/project/key\n  ProxyCommand ssh -W %h:%p jump\n",
         );
         assert_eq!(refused(&home), None);
     }
@@ -168,13 +240,21 @@ mod tests {
             ("Host a\nInclude config.d/*", "scripts may write"),
             ("Include ~/project/*.conf", "scripts may write"),
             ("Include other", "scripts may write"),
+            ("Include '~/project/ssh'", "scripts may write"),
+            ("Include more \"~/pro\"ject/ssh", "scripts may write"),
+            ("Include ~/my\\ project/ssh", "scripts may write"),
+            ("Include \"~/project/ssh", "is not known"),
             ("Include ~/*/ssh", "is not known"),
             ("Include ${WORK}/ssh", "is not known"),
             ("Host *\n\tProxyCommand = ~/project/proxy %h", "what `proxycommand` starts"),
             ("Match host x exec \"~/project/at-work\"", "what `match` starts"),
+            ("Match exec %d/project/x", "what `match` starts"),
+            ("SmartcardDevice ~/project/lib.so", "what `smartcarddevice` starts"),
+            ("ProxyCommand `cat ~/proxy`", "what `proxycommand` starts"),
         ] {
             let home = Home::new();
             home.write("project/ssh", "");
+            symlink("project", home.path().join("my project")).unwrap();
             home.write(".ssh/other", "Include ~/project/deep\n");
             home.write(".ssh/config.d/a", "");
             symlink(home.path().join("project/ssh"), home.path().join(".ssh/config.d/b")).unwrap();
@@ -190,9 +270,16 @@ mod tests {
     }
 
     #[test]
-    fn files_that_include_each_other_end() {
-        let home = Home::new();
-        home.write(".ssh/config", "Include config\nInclude config\n");
-        assert!(refused(&home).is_some_and(|why| why.contains("too many files")));
+    fn a_name_fits_a_pattern_as_in_a_shell() {
+        for (pattern, name, fits_it) in [
+            ("*", "a", true),
+            ("*.conf", "a.conf", true),
+            ("*.conf", "a.conf~", false),
+            ("a?c*", "abcd", true),
+            ("a?c", "ac", false),
+            ("é*", "éa", true),
+        ] {
+            assert_eq!(fits(pattern, name), fits_it, "{pattern} {name}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     config::Environment,
-    paths::{is_link, real_path},
+    paths::{is_file, is_link, real_path},
     programs::{
         Program, ProgramError, SafeSearchPath, SearchPath, UnsafeFolders, WritableFolders, own_home,
     },
@@ -22,6 +22,9 @@ use crate::{
 
 /// A command that fails in place of `ssh`.
 pub(super) const NO_SSH: &str = "false";
+
+/// What `ssh` reads without the user's configuration.
+const SYSTEM_SSH_CONFIG: &[&str] = &["/etc/ssh/ssh_config"];
 
 /// The `PATH`, and the folders that scripts may write.
 #[derive(Debug, Default)]
@@ -79,11 +82,14 @@ impl GitTools<'_> {
         let Ok(ssh) = &self.ssh else { return NO_SSH.into() };
         let mut command = quoted(ssh.path.as_os_str());
         command.push(" -oBatchMode=yes");
-        // `ssh` takes the home folder from the system, its tests and wrappers from the environment.
+        // `ssh` itself asks the system where the home folder is; a program in its place may use `HOME`.
         let homes = self.home.map(Path::to_path_buf).into_iter().chain(own_home());
         if let Some(why) = homes.into_iter().find_map(|home| ssh_config::refusal(&home, self)) {
             refused(format!("your ssh configuration is not used: {why}"));
-            command.push(" -F none");
+            command.push(" -F ");
+            command.push(
+                SYSTEM_SSH_CONFIG.iter().find(|file| is_file(Path::new(file))).unwrap_or(&"none"),
+            );
         }
         command
     }
@@ -332,8 +338,9 @@ mod tests {
         assert!(command.ends_with("/bin/ssh' -oBatchMode=yes") && why.is_empty(), "{why:?}");
         home.write(".ssh/config", "Include ~/project/ssh_config\n");
         let (command, why) = ssh();
-        assert!(command.ends_with(" -F none"), "{command}");
-        assert!(why[0].starts_with("your ssh configuration is not used: scripts may write"));
+        assert!(command.ends_with(" -F none") || command.ends_with(" -F /etc/ssh/ssh_config"));
+        assert!(why[0].starts_with("your ssh configuration is not used: "), "{why:?}");
+        assert!(why[0].contains("scripts may write"), "{why:?}");
     }
 
     #[test]

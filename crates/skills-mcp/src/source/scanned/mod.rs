@@ -20,7 +20,7 @@ use skills_core::{
 use super::{
     bodies::{Bodies, BodyWriter},
     directory::{Directory, SourceError, read_skill},
-    disk::{DiskError, FileIdentity, Links, ListedEntry, Root, folder_identity},
+    disk::{DiskError, FileIdentity, Links, Root, folder_identity},
     git::Repository,
     link_targets::LinkTargets,
     parallel::map,
@@ -246,10 +246,10 @@ impl ScannedSource {
         Ok(None)
     }
 
-    /// Whether a file that was found at this path is still there.
-    pub fn is_edit_of(&self, path: &RelPath) -> bool {
-        let listed = self.root.as_ref().and_then(|root| root.entry_at(path));
-        self.folder.file(path).is_some() && matches!(listed, Some(ListedEntry::File { .. }))
+    /// Whether what was found at this path is not there any more.
+    pub fn is_gone(&self, path: &RelPath) -> bool {
+        let was_there = self.folder.file(path).is_some() || self.folder.folder(path).is_some();
+        was_there && self.root.as_ref().is_some_and(|root| root.entry_at(path).is_none())
     }
 
     /// Walks one folder and what is below it, and puts it in its place.

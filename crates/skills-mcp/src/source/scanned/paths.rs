@@ -53,8 +53,8 @@ impl ScannedSource {
             match found {
                 ScannedPath::Gone => self.put(path, None),
                 ScannedPath::File(entry) => self.put(path, Some(FolderItem::File(entry))),
-                ScannedPath::Unusual => unusual.push(path),
-                ScannedPath::Folder => {
+                ScannedPath::Unusual if self.has_folder_of(path) => unusual.push(path),
+                ScannedPath::Folder if self.has_folder_of(path) => {
                     match self.rewalk(&root, number, path, watch.as_deref_mut()) {
                         Ok(unwatched) => trouble = trouble.or(unwatched),
                         // Removed meanwhile: the next event reports it.
@@ -63,6 +63,8 @@ impl ScannedSource {
                         Err(_) => unusual.push(path),
                     }
                 }
+                // The folder that it was in is gone; what is there now is reported by the next events.
+                ScannedPath::Unusual | ScannedPath::Folder => {}
             }
         }
         // Each folder is walked once, though any number of links in it may lead to the one file that was written.
@@ -81,9 +83,13 @@ impl ScannedSource {
 
     /// Puts what was found at a path in its place, unless the folder that it is in is gone.
     fn put(&mut self, path: &RelPath, item: Option<FolderItem>) {
-        if self.folder.folder(&path.folder()).is_some() {
+        if self.has_folder_of(path) {
             Arc::make_mut(&mut self.folder).put(path, item);
         }
+    }
+
+    fn has_folder_of(&self, path: &RelPath) -> bool {
+        self.folder.folder(&path.folder()).is_some()
     }
 
     /// Forgets the findings and links of these paths and of everything below them.
