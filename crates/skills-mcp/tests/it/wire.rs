@@ -444,7 +444,7 @@ fn p01_a_line_that_does_not_end_costs_no_memory() {
     let home = Home::with(ROOT_TREE);
     let mut client = client(&home);
     client.call("list_skills", &json!({}));
-    let before = crate::hostile::memory_kib(client.pid(), "VmRSS");
+    let before = crate::hostile::memory_kib(client.pid(), "VmHWM");
     let answer = answer_to(&mut client, &vec![b'x'; 64 << 20]).unwrap();
     assert_eq!(code(&answer), Some(-32600), "{answer}");
     // The kernel sums up the peak now and then, so that it may be a little below what was resident before.

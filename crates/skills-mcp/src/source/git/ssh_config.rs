@@ -81,9 +81,9 @@ impl SshConfigCheck<'_> {
             }
             "match" => {
                 let words = words(value).ok_or_else(undecided)?;
-                let commands = words
-                    .windows(2)
-                    .filter(|pair| matches!(pair, [exec, _] if exec.eq_ignore_ascii_case("exec")));
+                let is_exec =
+                    |word: &String| word.trim_start_matches('!').eq_ignore_ascii_case("exec");
+                let commands = words.windows(2).filter(|pair| pair.first().is_some_and(is_exec));
                 let mut commands = commands.filter_map(|pair| pair.last());
                 if commands.any(|command| is_writable(command)) { Err(starts()) } else { Ok(()) }
             }
@@ -249,6 +249,7 @@ mod tests {
             ("Host *\n\tProxyCommand = ~/project/proxy %h", "what `proxycommand` starts"),
             ("Match host x exec \"~/project/at-work\"", "what `match` starts"),
             ("Match exec %d/project/x", "what `match` starts"),
+            ("Match !exec '~/project/x'", "what `match` starts"),
             ("SmartcardDevice ~/project/lib.so", "what `smartcarddevice` starts"),
             ("ProxyCommand `cat ~/proxy`", "what `proxycommand` starts"),
         ] {
