@@ -44,7 +44,7 @@ pub(super) fn last_message(stderr: &str) -> String {
     escaped(last.unwrap_or("nothing")).chars().take(300).collect()
 }
 
-/// Of a line that names both sizes; git's last line names neither.
+/// In the line of git that names the size of the object; git's last line does not.
 const OVER_MEMORY_LIMIT: &str = "over limit";
 const UNAUTHORIZED: &[&str] = &[
     "authentication failed",

@@ -3,7 +3,10 @@
 //! `~/.ssh` is closed to scripts, but the configuration in it may be a link into a project, include a file of one, or name a
 //! program of one. What cannot be decided counts as writable. Not here: the system's configuration, which is root's.
 
-use std::{collections::HashSet, path::Path, path::PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     config::read_optional,

@@ -20,7 +20,6 @@ use skills_core::{
 use super::{
     Links,
     agent_directories::{AgentDirectory, real},
-    hint::LINK_REFUSED,
     plugin_records::{PluginRecords, PluginSettings},
 };
 use crate::{
@@ -112,7 +111,8 @@ impl Plugins {
             };
             if project.as_ref().is_some_and(leads_out) {
                 let message = "is a symbolic link that leads out of the project";
-                self.found(file, Finding::whole(Code::LinkRefused, message).hint(LINK_REFUSED));
+                let hint = "put the file itself there, or set enabledPlugins in your own settings";
+                self.found(file, Finding::whole(Code::LinkRefused, message).hint(hint));
                 continue;
             }
             // Started in the home folder, the project's settings are the user's.
