@@ -3,6 +3,7 @@
 use std::{
     cmp::Ordering,
     hash::{DefaultHasher, Hash as _, Hasher as _},
+    iter,
     sync::Arc,
 };
 
@@ -288,7 +289,8 @@ impl Catalog {
         NameMatch::NotFound
     }
 
-    /// Identities similar to the requested name, best first, at most five.
+    /// Identities similar to the requested name, best first, at most five. A bundle has two names, its own and its
+    /// folder's, which may differ; either may be the one that was meant.
     pub fn near(&self, requested: &str) -> Vec<&str> {
         self.near_by(requested, |skill| &skill.identity)
     }
@@ -300,31 +302,57 @@ impl Catalog {
 
     fn near_by<'a>(&'a self, requested: &str, called: fn(&'a Skill) -> &'a str) -> Vec<&'a str> {
         let requested: String = requested.to_lowercase().chars().take(MAX_COMPARED_CHARS).collect();
-        let last = requested.rsplit(['/', ':']).next().unwrap_or_default();
-        let letters = [LetterCounts::of(&requested), LetterCounts::of(last)];
+        let requested = MisspelledName::new(&requested);
         let mut scored: Vec<(f64, &str)> = self
             .skills()
             .filter_map(|skill| {
-                let name = folded(called(skill));
-                let whole = name.strip_suffix("/_index").unwrap_or(&name);
-                let tail = whole.rsplit(['/', ':']).next().unwrap_or_default();
-                let [by_whole, by_tail] = &letters;
-                // Most names differ so much that counting letters excludes them.
-                if !by_whole.may_be_near(whole) && !by_tail.may_be_near(tail) {
-                    return None;
-                }
-                // A right name in the wrong folder is nearer than a wrong name in the right one.
-                let by_tail = strsim::jaro_winkler(last, tail) * 0.98;
-                // One typing mistake is near, however short the name.
-                let slip =
-                    if strsim::osa_distance(last, tail) <= 1 && tail.len() > 2 { 0.9 } else { 0.0 };
-                let score = strsim::jaro_winkler(&requested, whole).max(by_tail).max(slip);
-                (score >= NEAR_NAME_SIMILARITY).then_some((score, called(skill)))
+                let name = called(skill);
+                let further = [&*skill.label, skill.path.name()].into_iter().filter(|further| {
+                    skill.kind == SkillKind::Bundle && tail(name) != tail(further)
+                });
+                let names = iter::once(name).chain(further);
+                let similarity = names.filter_map(|name| requested.similarity(name));
+                similarity.max_by(f64::total_cmp).map(|similarity| (similarity, name))
             })
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
         scored.into_iter().take(MAX_NEAR_NAMES).map(|(_, name)| name).collect()
     }
+}
+
+/// A requested name that no skill has, in lower case, whole and from its last `/` or `:` on.
+struct MisspelledName<'a> {
+    whole: LetterCounts<'a>,
+    tail: LetterCounts<'a>,
+}
+
+impl<'a> MisspelledName<'a> {
+    fn new(requested: &'a str) -> Self {
+        Self { whole: LetterCounts::of(requested), tail: LetterCounts::of(tail(requested)) }
+    }
+
+    /// How similar a name is; none where it is not near.
+    fn similarity(&self, name: &str) -> Option<f64> {
+        let name = folded(name);
+        let whole = name.strip_suffix("/_index").unwrap_or(&name);
+        let tail = tail(whole);
+        // Most names differ so much that counting letters excludes them.
+        if !self.whole.may_be_near(whole) && !self.tail.may_be_near(tail) {
+            return None;
+        }
+        // A right name in the wrong folder is nearer than a wrong name in the right one.
+        let by_tail = strsim::jaro_winkler(self.tail.name, tail) * 0.98;
+        // One typing mistake is near, however short the name.
+        let is_slip = strsim::osa_distance(self.tail.name, tail) <= 1 && tail.len() > 2;
+        let slip = if is_slip { 0.9 } else { 0.0 };
+        let similarity = strsim::jaro_winkler(self.whole.name, whole).max(by_tail).max(slip);
+        (similarity >= NEAR_NAME_SIMILARITY).then_some(similarity)
+    }
+}
+
+/// A name from its last `/` or `:` on.
+fn tail(name: &str) -> &str {
+    name.rsplit(['/', ':']).next().unwrap_or_default()
 }
 
 /// How many similar names are offered.

@@ -338,3 +338,22 @@ fn a_bundle_with_keywords_is_scored_and_one_without_is_not() {
         matches!(verdict, skills_core::route::RouteVerdict::Match(hit) if hit.matched == ["alpha", "beta"])
     );
 }
+
+// ANSWER-3
+#[test]
+fn a11_a_misspelled_folder_or_name_leads_to_its_bundle() {
+    let catalog = catalog_from_sources(vec![
+        scan_from(
+            "team",
+            Origin::Named,
+            &vec![bundle("tools/functions/SKILL.md", "browserbase-functions", "d")],
+        ),
+        scan_from("user", Origin::User, &vec![bundle("pdf/SKILL.md", "pdf", "d")]),
+    ]);
+    for asked in ["functionz", "tools/functonis", "browserbase-functionz"] {
+        assert_eq!(catalog.near(asked), ["tools/functions"], "{asked}");
+        assert_eq!(catalog.near_labels(asked), ["browserbase-functions"], "{asked}");
+    }
+    assert_eq!(catalog.near("pfd"), ["pdf"]);
+    assert_eq!(catalog.near("zzz"), [""; 0]);
+}
