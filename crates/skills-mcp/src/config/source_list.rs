@@ -139,7 +139,11 @@ fn entry(node: &YamlNode) -> Result<ListedSource, Misread> {
         .ok_or_else(|| (line, format!("{} instead of `dir: PATH` or `repo: URL`", node.kind())))?;
     let is_known = |field: &&YamlEntry| SOURCE_FIELDS.iter().any(|(name, _)| *name == field.key);
     if let Some(unknown) = fields.iter().find(|field| !is_known(field)) {
-        let near = near(&unknown.key, SOURCE_FIELDS.iter().map(|(name, _)| *name));
+        let known: Vec<&str> = SOURCE_FIELDS.iter().map(|(name, _)| *name).collect();
+        let near = match near(&unknown.key, known.iter().copied()) {
+            near if near.is_empty() => format!("; the keys are {}", known.join(", ")),
+            near => near,
+        };
         return Err((unknown.at.line, format!("unknown key `{}`{near}", unknown.key)));
     }
     let text = |key: &str| match node.get(key) {

@@ -312,7 +312,8 @@ fn a_yes_is_for_one_place_and_a_file_with_a_mistake_gets_none() {
     let (_, out, err) = run(other.current_dir(home.path().join("copy")));
     assert!(err.contains("you have not agreed") && !out.contains("otter"), "{out}{err}");
     for (entry, expected) in [
-        ("- dri: x", "yaml:2: unknown key `dri`"),
+        ("- dri: x", "yaml:2: unknown key `dri`; did you mean `dir`?"),
+        ("- path: x", "yaml:2: unknown key `path`; the keys are dir, repo, agents, name, branch"),
         ("- repo: ext::sh -c id", "yaml:2: the URL holds white space"),
         ("- repo: https://user:secret@h.org/x.git", "yaml:2: the URL holds a user name"),
     ] {
@@ -332,6 +333,21 @@ fn a_projects_file_with_a_mistake_is_to_be_corrected_and_not_agreed_to() {
     assert!(out.contains(".skills-mcp.yaml:2; then `skills-mcp trust`"), "{out}");
     assert!(out.contains("correct ") && !out.contains("trust --yes"), "{out}");
     failed(&home, &["trust", "--yes"], 2);
+}
+
+// SOURCE-11
+#[test]
+fn trust_says_which_entries_of_a_projects_file_are_left_out() {
+    let home = home();
+    let out = home.path().join("out");
+    home.write("out/pdf/SKILL.md", "---\nname: pdf\ndescription: d\n---\n");
+    home.write(PROJECT_FILE, "sources:\n  - dir: skills\n  - dir: ../out\n  - dir: gone\n");
+    let shown = done(&home, &["trust", "--yes"]);
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let outside = format!("line 3: {} is outside of the project, so it is left out", out.display());
+    assert!(shown.contains(&outside), "{shown}");
+    assert!(shown.contains("line 4: there is no directory"), "{shown}");
+    assert!(!shown.contains("line 2:"), "{shown}");
 }
 
 // SOURCE-11
