@@ -342,7 +342,7 @@ fn e05_a_record_that_cannot_be_used_keeps_content_from_switching_on_and_stops_no
     let (_, out, _) = run(server(&home).args(["doctor", "--all"]));
     assert!(out.contains("trust.json cannot be read"), "{out}");
     let (code, _, err) = run(server(&home).args(["trust", "--yes"]));
-    assert!(code == 3 && err.contains("trust.json"), "{code} {err}");
+    assert!(code == 3 && err.contains("trust.json") && err.contains("delete it"), "{code} {err}");
     let path = home.path().join(".skills-mcp/trust.json");
     assert_eq!(fs::read_to_string(path).unwrap(), "{torn", "it is not overwritten");
     // A home that takes nothing, and no home at all.
@@ -355,6 +355,8 @@ fn e05_a_record_that_cannot_be_used_keeps_content_from_switching_on_and_stops_no
     let mut command = server(&home);
     command.env_remove("HOME");
     assert!(served(&home, command).contains("there is no home folder to record consent in"));
+    let (code, _, err) = run(server(&home).env_remove("HOME").args(["trust", "--yes"]));
+    assert!(code == 3 && err.contains("; set HOME") && !err.contains("delete it"), "{code} {err}");
 }
 
 #[test]

@@ -106,7 +106,7 @@ pub(super) fn run(context: &Context, options: &TrustOptions) -> Result<ExitCode,
     let (store, mut asking) = asked_for(context, wanted, project.is_some())?;
     let decided = options.yes || options.revoke;
     if decided {
-        answer(&store, &asking, options.revoke)?;
+        answer(context, &store, &asking, options.revoke)?;
         asking = all(&store, wanted);
     }
     let waits = asking.iter().any(Asking::waits);
@@ -126,7 +126,7 @@ pub(super) fn run(context: &Context, options: &TrustOptions) -> Result<ExitCode,
         return Ok(ExitCode::SUCCESS);
     }
     if waits && confirmed("Agree to what waits?") {
-        answer(&store, &asking, false)?;
+        answer(context, &store, &asking, false)?;
         out.line("recorded; servers apply it with their next call or scan");
         return Ok(ExitCode::SUCCESS);
     }
@@ -205,20 +205,30 @@ pub(super) fn all(store: &Store, wanted: Option<&str>) -> Vec<Asking> {
     asking.filter(|asking| wanted.is_none_or(|wanted| asking.is_called(wanted))).collect()
 }
 
-fn answer(store: &Store, asking: &[Asking], revoke: bool) -> Result<(), Failure> {
+fn answer(
+    context: &Context,
+    store: &Store,
+    asking: &[Asking],
+    revoke: bool,
+) -> Result<(), Failure> {
     for source in asking {
         let asked = source.asked.as_ref().ok_or_else(|| {
             let message = format!("the config.yaml of {} cannot be read", source.name);
             Failure::usage(message, "`skills-mcp doctor` says what is wrong with it")
         })?;
         let pins = if revoke { asked.narrowing() } else { asked.clone() };
-        store.consent().agree(&source.identities, &pins).map_err(|why| not_recorded(&why))?;
+        let recorded = store.consent().agree(&source.identities, &pins);
+        recorded.map_err(|why| not_recorded(context, &why))?;
     }
     Ok(())
 }
 
-fn not_recorded(why: &str) -> Failure {
-    Failure::environment(format!("consent was not recorded: {why}")).with_hint(
+fn not_recorded(context: &Context, why: &str) -> Failure {
+    let failure = Failure::environment(format!("consent was not recorded: {why}"));
+    if context.environment.home.is_none() {
+        return failure;
+    }
+    failure.with_hint(
         "fix that file, or delete it: then every source counts as served for the first time",
     )
 }

@@ -36,7 +36,7 @@ pub(super) fn answer(context: &Context, project: &ProjectFile, agree: bool) -> R
     if agree {
         check(project)?;
     }
-    project.decide(&context.environment, agree).map_err(|why| super::not_recorded(&why))
+    project.decide(&context.environment, agree).map_err(|why| super::not_recorded(context, &why))
 }
 
 /// Whether all that the file says can be used.
