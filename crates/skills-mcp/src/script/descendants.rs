@@ -1,6 +1,9 @@
 //! Finds and kills the descendants of this process. As their subreaper it is the parent of every orphan, so that no process
 //! can leave the tree: not by a second fork, not by a session of its own.
 //!
+//! A PID names another process as soon as its own was reaped and the kernel has given out all others, which a fork bomb makes it do
+//! within seconds. So a process is listed, and gets a signal, only where its ancestors lead to this process.
+//!
 //! An empty list may mean that `/proc` could not be read. So where its files do not open, children are found by asking the
 //! kernel about each PID, and only the kernel's answer that there is no child left counts as the end.
 
@@ -15,9 +18,9 @@ use rustix::{
     fs::{AtFlags, Dir, Mode, OFlags, open, openat, statat},
     io::Errno,
     process::{
-        DumpableBehavior, Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp, getpid,
-        kill_process, kill_process_group, set_child_subreaper, set_dumpable_behavior, waitid,
-        waitpid,
+        DumpableBehavior, Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp,
+        getpid, kill_process, kill_process_group, pidfd_open, pidfd_send_signal,
+        set_child_subreaper, set_dumpable_behavior, waitid, waitpid,
     },
 };
 
@@ -79,11 +82,14 @@ impl ProcessTree {
 
     fn list_by_children_files(&self, limit: usize) -> Result<Descendants, ListError> {
         let mut found = Descendants::default();
-        let mut known: HashSet<Pid> = HashSet::new();
+        let (mut seen, mut verified) = (HashSet::new(), HashSet::new());
         let (mut next, _) = self.children(getpid())?;
         while let Some(pid) = next.pop().filter(|_| found.pids.len() < limit) {
-            if known.insert(pid) {
-                let (below, threads) = self.children(pid)?;
+            if !seen.insert(pid) {
+                continue;
+            }
+            let (below, threads) = self.children(pid)?;
+            if self.verify(pid, &mut verified).is_some() {
                 found.pids.push(pid);
                 found.threads += threads;
                 next.extend(below);
@@ -139,7 +145,7 @@ impl ProcessTree {
                 Err(Errno::NOENT | Errno::SRCH | Errno::ACCESS | Errno::PERM) => continue,
                 Err(_) => return Err(ListError::Unavailable),
             };
-            if let Some(parent) = stat.split_whitespace().nth(1).and_then(parse_pid) {
+            if let Some(parent) = parent(&stat) {
                 parents.entry(parent).or_default().push((pid, threads(&stat).unwrap_or(1)));
             }
         }
@@ -152,6 +158,41 @@ impl ProcessTree {
         Ok(stat.rsplit(')').next().unwrap_or_default().to_owned())
     }
 
+    /// The same, if the process is a descendant of this one. `verified` holds ancestors of processes that were verified before.
+    fn verify(&self, pid: Pid, verified: &mut HashSet<Pid>) -> Option<String> {
+        let stat = self.stat(pid).ok()?;
+        let mut ancestors = vec![parent(&stat)?];
+        while let Some(last) = ancestors.last()
+            && *last != getpid()
+            && !verified.contains(last)
+        {
+            ancestors.push(parent(&self.stat(*last).ok()?)?);
+        }
+        verified.extend(ancestors);
+        Some(stat)
+    }
+
+    /// Sends a signal to each of these that still is a descendant of this process.
+    pub(super) fn signal(&self, pids: &[Pid], signal: Signal) {
+        let mut verified = HashSet::new();
+        for pid in pids {
+            // A child keeps its PID until this process reaps it.
+            if is_child(*pid) {
+                let _ = kill_process(*pid, signal);
+                continue;
+            }
+            // The handle stays with the process that is verified next.
+            let handle = pidfd_open(*pid, PidfdFlags::empty());
+            if self.verify(*pid, &mut verified).is_some() {
+                let _ = match handle {
+                    Ok(handle) => pidfd_send_signal(handle, signal),
+                    // An old kernel has no such handles.
+                    Err(_) => kill_process(*pid, signal),
+                };
+            }
+        }
+    }
+
     /// Whether more than `limit` of these still run; a process that has ended is listed until its parent reaps it.
     pub(super) fn more_run_than(&self, pids: &[Pid], limit: usize) -> bool {
         let runs = |pid: &&Pid| self.stat(**pid).is_ok_and(|stat| !has_ended(&stat));
@@ -162,7 +203,9 @@ impl ProcessTree {
     /// in few groups; processes in other groups are killed one by one later.
     pub(super) fn kill_groups(&mut self) {
         let found = self.descendants_up_to(MAX_GROUP_SEARCH).pids;
-        let group = |pid: &Pid| parse_pid(self.stat(*pid).ok()?.split_whitespace().nth(2)?);
+        let mut verified = HashSet::new();
+        let group =
+            |pid: &Pid| parse_pid(self.verify(*pid, &mut verified)?.split_whitespace().nth(2)?);
         let groups: HashSet<Pid> = found.iter().filter_map(group).collect();
         for group in groups.into_iter().filter(|group| *group != getpgrp()) {
             let _ = kill_process_group(group, Signal::KILL);
@@ -268,6 +311,11 @@ pub(super) fn hide_and_adopt_orphans() -> Result<(), Errno> {
     set_child_subreaper(Some(getpid()))
 }
 
+/// The parent of a process, from [`ProcessTree::stat`]; the first process has none.
+fn parent(stat: &str) -> Option<Pid> {
+    parse_pid(stat.split_whitespace().nth(1)?)
+}
+
 /// How many threads a process has, from [`ProcessTree::stat`].
 fn threads(stat: &str) -> Option<usize> {
     stat.split_whitespace().nth(17)?.parse().ok()
@@ -307,13 +355,6 @@ fn is_child(pid: Pid) -> bool {
     waitid(WaitId::Pid(pid), peek_options()).is_ok()
 }
 
-/// Sends a signal to each that still exists.
-pub(super) fn signal(pids: &[Pid], signal: Signal) {
-    for pid in pids {
-        let _ = kill_process(*pid, signal);
-    }
-}
-
 /// Reaps the ended ones among these children, except one that other code waits for.
 pub(super) fn reap(pids: &[Pid], except: Option<Pid>) {
     for pid in pids.iter().filter(|pid| Some(**pid) != except) {
@@ -322,12 +363,12 @@ pub(super) fn reap(pids: &[Pid], except: Option<Pid>) {
 }
 
 /// Stops processes until a list of them has no new one; those that were stopped.
-fn stop_all(mut list: impl FnMut() -> Vec<Pid>) -> HashSet<Pid> {
+fn stop_all(tree: &mut ProcessTree, list: impl Fn(&mut ProcessTree) -> Vec<Pid>) -> HashSet<Pid> {
     let started = Instant::now();
     let mut stopped = HashSet::new();
     loop {
-        let new: Vec<Pid> = list().into_iter().filter(|pid| stopped.insert(*pid)).collect();
-        signal(&new, Signal::STOP);
+        let new: Vec<Pid> = list(tree).into_iter().filter(|pid| stopped.insert(*pid)).collect();
+        tree.signal(&new, Signal::STOP);
         if new.is_empty() || started.elapsed() > STOP_ALL_TIMEOUT {
             return stopped;
         }
@@ -336,24 +377,24 @@ fn stop_all(mut list: impl FnMut() -> Vec<Pid>) -> HashSet<Pid> {
 
 /// Stops the processes of a script; the keeper, which must end them all in time, goes on.
 pub(super) fn stop(tree: &mut ProcessTree) -> HashSet<Pid> {
-    stop_all(|| tree.descendants_in_other_sessions())
+    stop_all(tree, ProcessTree::descendants_in_other_sessions)
 }
 
 /// Lets those that [`stop`] stopped go on; the PID of one that has ended meanwhile may be another's by now.
 pub(super) fn continue_stopped(tree: &mut ProcessTree, stopped: &HashSet<Pid>) {
     let mut left = tree.descendants_in_other_sessions();
     left.retain(|pid| stopped.contains(pid));
-    signal(&left, Signal::CONT);
+    tree.signal(&left, Signal::CONT);
 }
 
 /// Kills every descendant of this process: stops them first, so that none can fork while the others die. Returns when the
 /// kernel says that no child is left, or after [`KILL_ALL_TIMEOUT`].
 pub(super) fn kill_all(tree: &mut ProcessTree) {
     let started = Instant::now();
-    stop_all(|| tree.descendants().pids);
+    stop_all(tree, |tree| tree.descendants().pids);
     loop {
         let left = tree.descendants().pids;
-        signal(&left, Signal::KILL);
+        tree.signal(&left, Signal::KILL);
         reap(&left, None);
         // An empty list may be one that could not be read, so the kernel is asked.
         if left.is_empty() && has_no_children() || started.elapsed() > KILL_ALL_TIMEOUT {
@@ -361,7 +402,7 @@ pub(super) fn kill_all(tree: &mut ProcessTree) {
         }
         if left.is_empty() {
             let hidden = search_children();
-            signal(&hidden, Signal::KILL);
+            tree.signal(&hidden, Signal::KILL);
             reap(&hidden, None);
         }
         std::thread::sleep(Duration::from_millis(1));
@@ -430,6 +471,32 @@ ctypes.CDLL(None).syscall(60 if os.uname().machine == 'x86_64' else 93, 0)
         assert!(searched.contains(&pid) && is_found && !has_none && fails_without_proc);
         assert!(!is_child(pid));
     }
+
+    #[test]
+    fn x06_a_pid_that_is_anothers_by_now_is_not_listed_and_gets_no_signal() {
+        let mut tree = ProcessTree::open();
+        // What a list names that is out of date: a process that is no descendant, here this one's parent and its ancestors.
+        let parent = rustix::process::getppid().unwrap();
+        assert!(tree.verify(parent, &mut HashSet::new()).is_none());
+        tree.signal(&[parent], Signal::KILL);
+        tree.signal(&[getpid()], Signal::KILL);
+        assert!(tree.stat(parent).is_ok_and(|stat| !has_ended(&stat)));
+        // A child of a child, which is signalled through its handle.
+        let (mut child, pids, said) = python(PARENT);
+        let grandchild = parse_pid(said.trim()).unwrap();
+        let listed = tree.descendants().pids.contains(&grandchild);
+        tree.signal(&[grandchild], Signal::KILL);
+        let ended = child.wait().unwrap();
+        assert!(listed && ended.success(), "{pids:?} {ended}");
+    }
+
+    /// Ends well once its child was killed.
+    const PARENT: &str = "
+import subprocess, sys
+child = subprocess.Popen(['sleep', '60'])
+print(child.pid, flush=True)
+sys.exit(0 if child.wait() == -9 else 1)
+";
 
     /// Reads a page in each part of a large mapping, which costs the kernel 64 MB of tables and no other memory.
     const MAPS: &str = "

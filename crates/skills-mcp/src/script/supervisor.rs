@@ -89,7 +89,8 @@ async fn supervise() -> io::Result<()> {
     let mut signals = TerminationSignals::listen()?;
     // Before there is a namespace, after which this process can start no thread.
     let must_see_all = order.policy.demand != SandboxDemand::None;
-    let measured = order.workspace.clone().map(|folder| start_measuring(folder, must_see_all));
+    let start_measuring = |folder| start_measuring(folder, must_see_all);
+    let measured = order.workspace.clone().map(start_measuring).transpose()?;
     let mut run = SupervisedRun::start(&order, tree)?;
     // From here on no error may return before every process of the run has ended.
     run.send_order(&line).await;
@@ -247,7 +248,7 @@ impl SupervisedRun {
                     late = true;
                     let mut script = self.tree.descendants().pids;
                     script.retain(|pid| *pid != self.keeper_pid);
-                    descendants::signal(&script, Signal::TERM);
+                    self.tree.signal(&script, Signal::TERM);
                     deadline += Duration::from_millis(order.grace_ms);
                 }
                 RunEvent::CountDue => {
@@ -343,9 +344,13 @@ impl SupervisedRun {
 }
 
 /// Starts a thread that measures the workspace and the files without a name, and sends the limit that the run exceeds.
-fn start_measuring(workspace: PathBuf, must_see_all: bool) -> oneshot::Receiver<Ending> {
+fn start_measuring(
+    workspace: PathBuf,
+    must_see_all: bool,
+) -> io::Result<oneshot::Receiver<Ending>> {
     let (sender, receiver) = oneshot::channel();
-    std::thread::spawn(move || {
+    // Fails where the machine has no PID left, for instance because of a fork bomb elsewhere.
+    std::thread::Builder::new().spawn(move || {
         let mut measure = RunMeasure::new(workspace, must_see_all);
         while !sender.is_closed() {
             std::thread::sleep(MEASURE_INTERVAL);
@@ -354,8 +359,8 @@ fn start_measuring(workspace: PathBuf, must_see_all: bool) -> oneshot::Receiver<
                 return;
             }
         }
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 /// Waits until the measuring thread sends a limit. A thread that ended without one measures nothing any more.

@@ -61,13 +61,18 @@ impl Runs {
             Ok(outcome) => outcome,
             Err(error) => {
                 // The end of its input asks it to end everything. A supervisor that does not is killed.
-                if timeout(SUPERVISOR_EXIT_TIMEOUT, child.wait()).await.is_err() {
-                    let _ = child.kill().await;
-                }
+                let ended = timeout(SUPERVISOR_EXIT_TIMEOUT, child.wait()).await;
+                let why = match ended {
+                    Ok(Ok(status)) => format!("{error} ({status})"),
+                    _ => {
+                        let _ = child.kill().await;
+                        error.to_string()
+                    }
+                };
                 // This process has adopted what the supervisor left.
                 let kill = move || orphans::kill_orphans(supervisor, &before);
                 let _ = tokio::task::spawn_blocking(kill).await;
-                return Err(RunError::Lost(error.to_string()));
+                return Err(RunError::Lost(why));
             }
         };
         await_removal(child, slot, workspace).await;
