@@ -42,6 +42,8 @@ pub struct Directory {
     /// The folder that links may not leave, and the source's path below it.
     boundary: PathBuf,
     inside: RelPath,
+    /// The `skills/` of a named folder that is meant, which is a root of its own; else the root.
+    content: RelPath,
     links: Links,
     policy: Arc<LinkPolicy>,
     origin: Origin,
@@ -123,7 +125,8 @@ impl Directory {
     /// folder is not in the project.
     fn at(self, path: PathBuf) -> Option<Self> {
         let Some(project) = self.project.clone() else {
-            return Some(Self { boundary: path.clone(), path, inside: RelPath::root(), ..self });
+            let content = path_below(&path, &self.consented)?;
+            return Some(Self { boundary: self.consented.clone(), path, content, ..self });
         };
         let inside = path_below(&path, &project)?;
         Some(Self { path, boundary: project, inside, ..self })
@@ -150,6 +153,7 @@ impl Directory {
             boundary: path.clone(),
             consented: path.clone(),
             inside: RelPath::root(),
+            content: RelPath::root(),
             path,
             links,
             policy: Arc::default(),
@@ -302,14 +306,19 @@ impl Directory {
         // Before it is opened: if the folder is replaced meanwhile, the new one has the old one's identity here, and is
         // scanned again.
         let before = self.identity();
-        let opened = Root::within(&self.boundary, self.inside.clone(), self.links)
-            .map(|root| root.with_policy(Arc::clone(&self.policy)))
-            .and_then(|root| root.reached_by(&self.boundary));
-        match (opened, before) {
+        match (self.open_folder(), before) {
             (Ok(root), Some(identity)) => Ok(Some((root, identity))),
             (Ok(_) | Err(DiskError::NotFound), None) => Ok(None),
             (Err(error), _) => Err(self.closed(error)),
         }
+    }
+
+    /// Opens the folder from its boundary on, so that a link that content puts in its place leads no further than other links.
+    fn open_folder(&self) -> Result<Root, DiskError> {
+        let root = Root::within(&self.boundary, self.inside.clone(), self.links)?
+            .with_policy(Arc::clone(&self.policy))
+            .reached_by(&self.boundary)?;
+        if self.content.is_root() { Ok(root) } else { root.descend(&self.content) }
     }
 
     /// The error if it is not there and should be. A link to nowhere is a disk that is not mounted, or a checkout that moved,
@@ -379,13 +388,26 @@ impl Directory {
     /// allows it: any file's text could become part of a message.
     fn config_text(&self, file: &Path) -> Option<Result<String, String>> {
         let name = RelPath::parse("config.yaml").ok()?;
-        let folder = Root::open(file.parent()?, self.links)
-            .map(|folder| folder.with_policy(Arc::clone(&self.policy)));
+        let folder = self.open_config_folder(file.parent()?);
         match folder.and_then(|folder| folder.read(&name, MAX_CONFIG_BYTES)) {
             Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())),
             Err(DiskError::NotFound | DiskError::NotRegular) => None,
             Err(error) => Some(Err(error.to_string())),
         }
+    }
+
+    /// Opens the folder itself, or the one that it is in.
+    fn open_config_folder(&self, folder: &Path) -> Result<Root, DiskError> {
+        if self.repository.is_none() && folder == self.path {
+            return self.open_folder();
+        }
+        let root = match (path_below(folder, &self.boundary), &self.project) {
+            (Some(inside), _) => Root::within(&self.boundary, inside, self.links)?,
+            // A folder above the one that the operator named is the operator's, but not the project's.
+            (None, None) => Root::open(folder, self.links)?,
+            (None, Some(_)) => return Err(DiskError::NotFound),
+        };
+        Ok(root.with_policy(Arc::clone(&self.policy)))
     }
 }
 

@@ -184,6 +184,44 @@ fn e06_a_file_that_is_replaced_by_a_link_after_the_start_is_not_read() {
 }
 
 #[test]
+fn e06_a_link_in_place_of_the_skills_of_a_served_folder_leads_where_it_would_after_a_restart() {
+    let home = Home::new();
+    let diary = skill("diary", "d", CANARY);
+    home.write("private/diary.md", &diary);
+    // No folder of skills: the skill in it is beside other things.
+    home.write("mixed/notes.txt", "plain");
+    home.write("mixed/deep/down/here/diary.md", &diary);
+    let at = |path: &str| home.path().join(path);
+    for (trust, target) in [("strict", "private"), ("strict", "mixed"), ("named", "mixed")] {
+        home.write("team/skills/git.md", skill("brindle", "d", "Text."));
+        let mut command = server(&home);
+        command.env("SKILLS_DIR", at("team")).env("SKILLS_TRUST", trust);
+        let mut client = Client::legacy(command, "2025-11-25");
+        assert!(client.call("list_skills", &json!({})).text.contains("brindle"));
+        fs::remove_dir_all(at("team/skills")).unwrap();
+        symlink(at(target), at("team/skills")).unwrap();
+        for path in ["diary", "deep/down/here/diary", "git"] {
+            let reply = client.call("get_skill", &json!({"skill_path": path}));
+            assert!(!reply.text.contains(CANARY), "{trust}, {target}: {}", reply.text);
+        }
+        for tool in ["list_skills", "refresh_skills", "list_skills"] {
+            let reply = client.call(tool, &json!({}));
+            assert!(!reply.text.contains("diary"), "{trust}, {target}: {}", reply.text);
+        }
+        fs::remove_file(at("team/skills")).unwrap();
+    }
+    // What a person links into place is a folder of skills, and is served at once.
+    home.write("team/skills/git.md", skill("brindle", "d", "Text."));
+    let mut command = server(&home);
+    command.env("SKILLS_DIR", at("team"));
+    let mut client = Client::legacy(command, "2025-11-25");
+    assert!(client.call("list_skills", &json!({})).text.contains("brindle"));
+    fs::remove_dir_all(at("team/skills")).unwrap();
+    symlink(at("private"), at("team/skills")).unwrap();
+    assert!(client.call("list_skills", &json!({})).text.contains("diary"));
+}
+
+#[test]
 fn e06_links_that_are_exchanged_all_the_time_lead_to_no_secret() {
     let home = Home::with("");
     victims(&home, &["x.txt".to_owned(), "pdf/x.txt".to_owned()]);

@@ -423,6 +423,31 @@ fn e06_a_projects_link_to_a_folder_of_the_users_is_not_trusted_where_it_leads_la
 
 // SOURCE-12, CONFIG-5
 #[test]
+fn e06_a_projects_folder_that_becomes_a_link_has_no_settings_of_another_folder() {
+    let home = home();
+    home.write("private/config.yaml", "hunter2: 1\nmatching:\n  min_score: 0.99\n");
+    home.write("private/skills/x.md", "plain");
+    home.write(PROJECT_FILE, "sources:\n  - dir: skills\n");
+    done(&home, &["trust", "--yes"]);
+    let mut client = Client::legacy(command(&home, &["--log", "debug"]), "2025-11-25");
+    assert!(client.call("list_skills", &json!({})).text.contains("otter"));
+    let (at, moved) = (home.path().join("project/skills"), home.path().join("project/was"));
+    fs::rename(&at, moved).unwrap();
+    for target in ["private", "private/skills"] {
+        symlink(home.path().join(target), &at).unwrap();
+        client.call("refresh_skills", &json!({}));
+        let (_, out, err) = run(&mut command(&home, &["doctor"]));
+        assert!(!out.contains("hunter2") && !err.contains("hunter2"), "{out}{err}");
+        let score = done(&home, &["config", "get", "matching.min_score"]);
+        assert!(!score.contains("0.99"), "{score}");
+        fs::remove_file(&at).unwrap();
+    }
+    let (_, _, log) = client.close();
+    assert!(!log.contains("hunter2"), "{log}");
+}
+
+// SOURCE-12, CONFIG-5
+#[test]
 fn what_a_projects_source_asks_for_waits_though_it_is_served_for_the_first_time() {
     let home = home();
     let asks = "analytics:\n  enabled: true\n  endpoint: https://events.example.org/x\nscripts:\n  timeout_seconds: 5\n";

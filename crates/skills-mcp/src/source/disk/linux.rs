@@ -88,6 +88,12 @@ impl Root {
         self
     }
 
+    /// The folder at a path of this root, as a root of its own.
+    pub fn descend(self, path: &RelPath) -> Result<Self, DiskError> {
+        let folder = self.resolve(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        Ok(Self { folder, inside: RelPath::root(), may_hold_skills: Mutex::default(), ..self })
+    }
+
     /// The file's bytes, at most `limit` of them.
     pub fn read(&self, path: &RelPath, limit: usize) -> Result<Vec<u8>, DiskError> {
         let file = self.resolve(path, READ)?;

@@ -405,6 +405,33 @@ mod tests {
     }
 
     #[test]
+    fn e06_a_folder_that_becomes_a_root_of_its_own_is_reached_as_links_allow() {
+        let home = home();
+        home.write("team/skills/a.md", "x");
+        home.write("team/b.md", CANARY);
+        home.write("mixed/notes.txt", CANARY);
+        let at = |path: &str| home.path().join(path);
+        symlink("../b.md", at("team/skills/beside.md")).unwrap();
+        symlink("skills", at("team/within")).unwrap();
+        symlink("../mixed", at("team/out")).unwrap();
+        let names = [("skills", true), ("within", true), ("out", false), ("none", false)];
+        for links in [Links::Inside, Links::Follow] {
+            for (name, may) in names {
+                let name = RelPath::parse(name).unwrap();
+                let linux = Root::open(&at("team"), links).unwrap().descend(&name);
+                let portable = portable::Root::open(&at("team"), links).unwrap().descend(&name);
+                assert_eq!((linux.is_ok(), portable.is_ok()), (may, may), "{links:?} {name}");
+                let (Ok(linux), Ok(portable)) = (linux, portable) else { continue };
+                for (file, want) in [("a.md", "x"), ("beside.md", "<link>")] {
+                    let file = RelPath::parse(file).unwrap();
+                    let read = [said(linux.read(&file, 1000)), said(portable.read(&file, 1000))];
+                    assert!(read.iter().all(|read| read == want), "{links:?} {file}: {read:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn a_root_that_is_not_a_folder_is_refused() {
         let home = Home::with("//- a.md\nx\n");
         assert!(Root::open(&home.skills().join("a.md"), Links::Follow).is_err());

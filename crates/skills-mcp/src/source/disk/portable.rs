@@ -73,6 +73,15 @@ impl Root {
         self
     }
 
+    /// The folder at a path of this root, as a root of its own.
+    pub fn descend(self, path: &RelPath) -> Result<Self, DiskError> {
+        let (above, name) = self.resolve(path)?;
+        let folder = above.open_dir(name).map_err(disk_error)?;
+        let path = self.path.join(self.inside.join(path).as_str());
+        let path = path.canonicalize().map_err(disk_error)?;
+        Ok(Self { folder, path, inside: RelPath::root(), ..self })
+    }
+
     /// The file's bytes, at most `limit` of them.
     pub fn read(&self, path: &RelPath, limit: usize) -> Result<Vec<u8>, DiskError> {
         let (folder, name) = self.resolve(path)?;
