@@ -226,6 +226,34 @@ fn e13_the_buffers_of_sockets_count_as_memory() {
 }
 
 #[test]
+fn e13_no_socket_or_pipe_holds_more_than_it_is_counted_for() {
+    let shop = Workshop::new().script(
+        "scripts/large.py",
+        "",
+        "import fcntl, socket\n\
+         one, other = socket.socketpair()\n\
+         options = [socket.SO_SNDBUF, socket.SO_RCVBUF, 32, 33]\n\
+         before = [one.getsockopt(socket.SOL_SOCKET, option) for option in options[:2]]\n\
+         for option in options: one.setsockopt(socket.SOL_SOCKET, option, 8 << 20)\n\
+         print(before == [one.getsockopt(socket.SOL_SOCKET, option) for option in options[:2]])\n\
+         one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)\n\
+         print(one.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))\n\
+         one.setblocking(False)\n\
+         sent = 0\n\
+         try:\n\
+         \x20   while True: sent += one.send(bytes(4096))\n\
+         except BlockingIOError: print(sent <= 208 << 10)\n\
+         import os\n\
+         try: fcntl.fcntl(os.pipe()[1], 1031, 1 << 20)\n\
+         except PermissionError: print('refused')\n",
+    );
+    for mut client in servers(&shop) {
+        let answer = run(&mut client, "scripts/large.py", &json!({}));
+        assert_eq!(answer["stdout"], "True\n1\nTrue\nrefused\n", "{answer}");
+    }
+}
+
+#[test]
 fn e13_files_in_transit_between_processes_count_as_memory() {
     // They are empty: each counts as full. Without a network none can be sent (x04).
     let shop = Workshop::new().script(

@@ -133,6 +133,11 @@ const UNSUPPORTED: &[i64] = &[libc::SYS_fsetxattr, libc::SYS_fremovexattr];
 /// the file is gone, where no limit counts it. They fail as for a file that cannot be sent so: programs read and write then.
 const WITHOUT_A_COPY: &[i64] = &[libc::SYS_sendfile, libc::SYS_splice, libc::SYS_tee];
 
+/// Options of `setsockopt` that let a socket hold far more than a full one is counted for. Setting them succeeds and changes
+/// nothing, as where the system's own limit is lower.
+const BUFFER_SIZES: [libc::c_int; 4] =
+    [libc::SO_SNDBUF, libc::SO_RCVBUF, libc::SO_SNDBUFFORCE, libc::SO_RCVBUFFORCE];
+
 /// Every kind of namespace except `CLONE_NEWTIME`, which `clone` cannot take: its lowest byte is a signal.
 const NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWNS,
@@ -191,7 +196,7 @@ pub(super) fn confine(network: bool) -> bool {
     programs.iter().all(|program| apply_filter(program).is_ok())
 }
 
-fn programs(network: bool) -> Option<[BpfProgram; 4]> {
+fn programs(network: bool) -> Option<[BpfProgram; 5]> {
     let arch: TargetArch = std::env::consts::ARCH.try_into().ok()?;
     let compiled = |rules: SeccompRules, errno: libc::c_int| -> Option<BpfProgram> {
         let action = SeccompAction::Errno(errno.unsigned_abs());
@@ -202,6 +207,7 @@ fn programs(network: bool) -> Option<[BpfProgram; 4]> {
         compiled(unknown()?, libc::ENOSYS)?,
         compiled(always(UNSUPPORTED), libc::EOPNOTSUPP)?,
         compiled(always(WITHOUT_A_COPY), libc::EINVAL)?,
+        compiled(without_effect()?, 0)?,
     ])
 }
 
@@ -213,6 +219,17 @@ fn unknown() -> Option<SeccompRules> {
     let mut rules = always(UNKNOWN);
     rules.insert(libc::SYS_close_range, vec![flag(2, CLOSE_RANGE_UNSHARE)?]);
     Some(rules)
+}
+
+fn without_effect() -> Option<SeccompRules> {
+    let of_sockets = u64::from(libc::SOL_SOCKET.unsigned_abs());
+    let size = |option: &libc::c_int| {
+        let level = condition(1, SeccompCmpOp::Eq, of_sockets)?;
+        let option = condition(2, SeccompCmpOp::Eq, u64::from(option.unsigned_abs()))?;
+        SeccompRule::new(vec![level, option]).ok()
+    };
+    let sizes = BUFFER_SIZES.iter().map(size).collect::<Option<_>>()?;
+    Some(SeccompRules::from([(libc::SYS_setsockopt, sizes)]))
 }
 
 fn refused(network: bool) -> Option<SeccompRules> {
@@ -243,6 +260,8 @@ fn refused(network: bool) -> Option<SeccompRules> {
     rules.insert(libc::SYS_socketpair, refused_pairs.collect::<Option<_>>()?);
     let commands = REFUSED_COMMANDS.iter().map(|command| one(1, SeccompCmpOp::Eq, *command));
     rules.insert(libc::SYS_ioctl, commands.collect::<Option<_>>()?);
+    let pipe_size = u64::from(libc::F_SETPIPE_SZ.unsigned_abs());
+    rules.insert(libc::SYS_fcntl, vec![one(1, SeccompCmpOp::Eq, pipe_size)?]);
     for (call, pid) in CALLS_ON_A_PROCESS {
         rules.insert(*call, vec![one(*pid, SeccompCmpOp::Ne, 0)?]);
     }

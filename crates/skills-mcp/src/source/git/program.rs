@@ -73,6 +73,9 @@ impl<'a> GitCommand<'a> {
 const OLDEST_GIT_VERSION: (u32, u32) = (2, 32);
 /// How much a remote may send at once.
 const MAX_RECEIVED_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+/// How much memory a process of git may take. A remote decides how many names git holds, and sends them as long as git reads.
+#[cfg(target_os = "linux")]
+const MAX_MEMORY_BYTES: u64 = 1024 * 1024 * 1024;
 /// How long git may take to answer a question about itself or its settings.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(10);
 /// After a question without an answer, how long it is not asked again.
@@ -271,6 +274,7 @@ impl InstalledGit {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(command, 0);
         let child = command.spawn().map_err(GitError::Start)?;
+        limit_memory(&child);
         running.push(child.id());
         Ok(child)
     }
@@ -389,6 +393,19 @@ fn protocols(remote: Option<&Remote>) -> OsString {
     .into()
 }
 
+/// Limits the memory of git, and of each process that it starts from now on.
+#[cfg(target_os = "linux")]
+fn limit_memory(git: &Child) {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    let limit = Rlimit { current: Some(MAX_MEMORY_BYTES), maximum: Some(MAX_MEMORY_BYTES) };
+    // Where that fails git has ended, or the machine allows even less.
+    let _ = prlimit(Some(Pid::from_child(git)), Resource::Data, limit);
+}
+
+/// Elsewhere no process can limit another.
+#[cfg(not(target_os = "linux"))]
+fn limit_memory(_: &Child) {}
+
 /// Kills a process group.
 #[cfg(unix)]
 fn kill_group(group: u32) {
@@ -401,3 +418,37 @@ fn kill_group(group: u32) {
 /// Elsewhere there are no process groups.
 #[cfg(not(unix))]
 fn kill_group(_: u32) {}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use skills_testkit::Home;
+
+    use super::*;
+
+    #[test]
+    fn e11_git_and_what_it_starts_have_limited_memory() {
+        let home = Home::new();
+        // A program in place of git, which says its limit once it has one.
+        home.write(
+            "bin/git",
+            "#!/bin/sh\nwhile [ \"$(ulimit -d)\" = unlimited ]; do :; done\nsh -c 'ulimit -d'\n",
+        );
+        let git = home.path().join("bin/git");
+        std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut search = vec![home.path().join("bin")];
+        search.extend(["/usr/bin", "/bin"].map(Into::into));
+        let environment = Environment {
+            home: Some(home.path().to_path_buf()),
+            directory: home.path().join("project"),
+            search,
+            ..Environment::default()
+        };
+        let installed = InstalledGit::new(&environment, &[]);
+        let tools = installed.tools().unwrap();
+        assert_eq!(tools.git.path, git);
+        let answer = installed.answer(plain_git(&tools), &[]).unwrap();
+        assert_eq!(answer.trim(), (MAX_MEMORY_BYTES / 1024).to_string());
+    }
+}

@@ -84,11 +84,8 @@ impl SshConfigCheck<'_> {
             }
             "match" => {
                 let words = words(value).ok_or_else(undecided)?;
-                let is_exec =
-                    |word: &String| word.trim_start_matches('!').eq_ignore_ascii_case("exec");
-                let commands = words.windows(2).filter(|pair| pair.first().is_some_and(is_exec));
-                let mut commands = commands.filter_map(|pair| pair.last());
-                if commands.any(|command| is_writable(command)) { Err(starts()) } else { Ok(()) }
+                let mut commands = exec_commands(&words);
+                if commands.any(is_writable) { Err(starts()) } else { Ok(()) }
             }
             command if COMMANDS.contains(&command) && is_writable(value) => Err(starts()),
             _ => Ok(()),
@@ -168,6 +165,17 @@ fn setting(line: &str) -> Option<(String, &str)> {
     Some((keyword.trim_matches('"').to_ascii_lowercase(), value))
 }
 
+/// The commands of a `Match`, written `exec COMMAND` or `exec=COMMAND`.
+fn exec_commands(words: &[String]) -> impl Iterator<Item = &str> {
+    let next = words.iter().skip(1).map(String::as_str).chain([""]);
+    words.iter().zip(next).filter_map(|(word, next)| {
+        let word = word.trim_start_matches('!');
+        let (keyword, command) = word.split_once('=').unwrap_or((word, next));
+        let command = if command.is_empty() { next } else { command };
+        keyword.eq_ignore_ascii_case("exec").then_some(command)
+    })
+}
+
 /// The words of a value as `ssh` splits them: quotes hold blanks together, a backslash takes their meaning from quotes and
 /// blanks, and a `#` at the start of a word ends the line. None where a quote has no end.
 fn words(value: &str) -> Option<Vec<String>> {
@@ -230,7 +238,7 @@ mod tests {
         home.write(
             ".ssh/config",
             "Include config.d/* more # 100%\nInclude \"~/.ssh/not there\"\nInclude ~/.ssh/conf*\nInclude config\n\
-             Host *\n  IdentityFile ~/project/key\n  ProxyCommand ssh -W %h:%p jump\n",
+             Host *\n  IdentityFile ~/project/key\n  ProxyCommand ssh -W %h:%p jump\nMatch exec=\"true\" host=x\n",
         );
         assert_eq!(refused(&home), None);
     }
@@ -253,6 +261,9 @@ mod tests {
             ("Match host x exec \"~/project/at-work\"", "what `match` starts"),
             ("Match exec %d/project/x", "what `match` starts"),
             ("Match !exec '~/project/x'", "what `match` starts"),
+            ("Match exec=\"~/project/x\"", "what `match` starts"),
+            ("Match host x !exec=~/project/x", "what `match` starts"),
+            ("Match Exec= ~/project/x", "what `match` starts"),
             ("SmartcardDevice ~/project/lib.so", "what `smartcarddevice` starts"),
             ("ProxyCommand `cat ~/proxy`", "what `proxycommand` starts"),
         ] {

@@ -167,8 +167,11 @@ impl GitTools<'_> {
             (Some(rest), Some(home)) => home.join(rest),
             _ => PathBuf::from(word),
         };
+        // A path with a blank in it is one word of the shell.
+        let whole = shell_words(helper.trim_start_matches('!'));
+        let mut paths = words.chain(whole.iter().map(String::as_str)).map(at);
         safe.leads_to_writable(&program)
-            || words.map(at).any(|path| path.is_absolute() && safe.is_writable(&path))
+            || paths.any(|path| path.is_absolute() && safe.is_writable(&path))
     }
 }
 
@@ -180,6 +183,26 @@ impl ScriptWrites for GitTools<'_> {
     fn is_writable_command(&self, command: &str) -> bool {
         self.is_writable_helper(&format!("!{command}"))
     }
+}
+
+/// The words of a command as a shell splits it: quotes and a backslash hold a word together.
+fn shell_words(command: &str) -> Vec<String> {
+    let (mut words, mut word) = (Vec::new(), String::new());
+    let mut quote = None;
+    let mut chars = command.chars();
+    while let Some(c) = chars.next() {
+        match (c, quote) {
+            ('\\', None | Some('"')) => word.extend(chars.next()),
+            ('"' | '\'', None) => quote = Some(c),
+            (c, Some(open)) if c == open => quote = None,
+            (c, None) if c.is_whitespace() || "`;&|()<>=".contains(c) => {
+                words.push(std::mem::take(&mut word));
+            }
+            (c, _) => word.push(c),
+        }
+    }
+    words.push(word);
+    words
 }
 
 /// Quotes a word for a shell.
@@ -279,6 +302,7 @@ mod tests {
         let real = home.path().canonicalize().unwrap();
         symlink(real.join("project/tool"), real.join("bin/git-credential-linked")).unwrap();
         symlink(real.join("project/tool"), real.join("bin/linked")).unwrap();
+        symlink(real.join("project"), real.join("my project")).unwrap();
         let tools = finder.find().unwrap();
         assert_eq!(tools.git.path, home.path().join("bin/git"));
         let project = real.join("project").display().to_string();
@@ -300,6 +324,10 @@ mod tests {
             &format!("!f() {{ \"{project}/tool\" get; }}; f"),
             "!~/project/tool",
             "!\"${HOME}/project/tool\" get",
+            "!'~/my project/tool'",
+            "!\"$HOME/my project/tool\" get",
+            "!~/my\\ project/tool get",
+            "!x=\"${HOME}\"/my' 'project/tool; $x",
         ] {
             assert!(!kept("/etc/gitconfig", helper), "{helper}");
         }
