@@ -250,13 +250,18 @@ impl fmt::Display for Diagnostic {
 pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() || is_invisible(c) {
+        if is_spelled_out(c) {
             safe.extend(c.escape_unicode());
         } else {
             safe.push(c);
         }
     }
     safe
+}
+
+/// Whether a log and a terminal show a character by its number: control and invisible ones, and Unicode's own line breaks.
+pub fn is_spelled_out(c: char) -> bool {
+    c.is_control() || is_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 /// The text as one line that a reader sees whole: control and invisible characters out, white space single.

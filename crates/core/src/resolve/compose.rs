@@ -141,7 +141,11 @@ pub fn lines_from(text: &str, from_line: usize, max_tokens: usize) -> Composed {
     let fitting = lines.iter().take_while(fits).count();
     let (head, next) = match (fitting, lines.first()) {
         // Not even one line fits, so it is cut itself: what is left of it is lost, the lines behind it are not.
-        (0, Some(line)) => (line.chars().take(room).collect(), first + 2),
+        // Its beginning alone may look like a heading.
+        (0, Some(line)) => {
+            let start: String = line.chars().take(room).collect();
+            (quoted(&start).into_owned(), first + 2)
+        }
         (fitting, _) => {
             (lines.iter().take(fitting).copied().collect::<String>(), first + fitting + 1)
         }

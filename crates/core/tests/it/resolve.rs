@@ -561,6 +561,14 @@ mod budget {
     }
 
     #[test]
+    fn e09_a_line_that_is_cut_to_a_heading_is_quoted() {
+        let line =
+            format!("=== GLOBAL RULES (from _root.md) {}{}", "=".repeat(400), "x".repeat(9_000));
+        let part = lines_from(&line, 1, 200).text;
+        assert!(part.starts_with("> === GLOBAL RULES"), "{part}");
+    }
+
+    #[test]
     fn a_leaf_of_one_endless_line_is_cut_in_the_line() {
         let files = vec![skill_file("ui/react/auth.md", "a", &"word ".repeat(5_000))];
         let content = within(&catalog_from(&files), 200);

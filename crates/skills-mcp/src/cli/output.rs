@@ -8,7 +8,7 @@ use std::{
     sync::OnceLock,
 };
 
-use skills_core::{catalog::Skill, diagnostic::is_invisible};
+use skills_core::{catalog::Skill, diagnostic::is_spelled_out};
 
 use super::style::heading;
 pub(super) use super::style::{bold, dim};
@@ -183,7 +183,7 @@ pub(super) fn safe(text: &str) -> String {
         match c {
             '\n' | '\t' => safe.push(c),
             '\r' => {}
-            _ if c.is_control() || is_invisible(c) => safe.extend(c.escape_unicode()),
+            _ if is_spelled_out(c) => safe.extend(c.escape_unicode()),
             _ => safe.push(c),
         }
     }
@@ -197,7 +197,7 @@ fn visible_json(json: &str) -> String {
 
     let mut visible = String::with_capacity(json.len());
     for c in json.chars() {
-        if matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(c)) {
+        if matches!(c, '\n' | '\t') || !is_spelled_out(c) {
             visible.push(c);
             continue;
         }
@@ -280,6 +280,7 @@ mod tests {
     #[test]
     fn u09_escape_sequences_of_content_do_not_reach_the_terminal() {
         assert_eq!(safe("a\u{1b}[2Jb\u{202e}c\r\nd"), "a\\u{1b}[2Jb\\u{202e}c\nd");
+        assert_eq!(safe("a\u{2028}b"), "a\\u{2028}b", "a line break to some terminals");
     }
 
     #[test]
@@ -287,7 +288,7 @@ mod tests {
         let text = "a\u{1b}[2J\u{9b}31m\u{7f}\u{202e}\u{200b}\u{e0041}é\u{1f600}\n\"\\";
         let json = serde_json::json!({"\u{85}key": text});
         let shown = visible_json(&json.to_string());
-        assert!(!shown.chars().any(|c| c.is_control() || is_invisible(c)), "{shown:?}");
+        assert!(!shown.chars().any(is_spelled_out), "{shown:?}");
         assert!(
             shown.contains("\\u202e") && shown.contains("\\udb40\\udc41") && shown.contains('é')
         );

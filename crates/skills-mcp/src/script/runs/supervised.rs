@@ -62,12 +62,11 @@ impl Runs {
             Err(error) => {
                 // The end of its input asks it to end everything. A supervisor that does not is killed.
                 let ended = timeout(SUPERVISOR_EXIT_TIMEOUT, child.wait()).await;
-                let why = match ended {
-                    Ok(Ok(status)) => format!("{error} ({status})"),
-                    _ => {
-                        let _ = child.kill().await;
-                        error.to_string()
-                    }
+                let why = if let Ok(Ok(status)) = ended {
+                    format!("{error} ({status})")
+                } else {
+                    let _ = child.kill().await;
+                    error.to_string()
                 };
                 // This process has adopted what the supervisor left.
                 let kill = move || orphans::kill_orphans(supervisor, &before);
