@@ -1,41 +1,29 @@
-//! Finds and kills the descendants of this process. As their subreaper it is the parent of every orphan, so that no process
+//! Finds the descendants of this process, and measures them. As their subreaper it is the parent of every orphan, so that no process
 //! can leave the tree: not by a second fork, not by a session of its own.
 //!
-//! A PID names another process as soon as its own was reaped and the kernel has given out all others, which a fork bomb makes it do
-//! within seconds. So a process is listed, and gets a signal, only where its ancestors lead to this process.
+//! A PID in a list may be another process's by the time it is read, so a process counts only where its ancestors lead to this one.
 //!
-//! An empty list may mean that `/proc` could not be read. So where its files do not open, children are found by asking the
-//! kernel about each PID, and only the kernel's answer that there is no child left counts as the end.
+//! Where the files of `/proc` do not open, children are found by asking the kernel about each PID.
 
 use std::{
     collections::{HashMap, HashSet},
     io::Read as _,
     os::fd::{AsFd, OwnedFd},
-    time::{Duration, Instant},
 };
 
 use rustix::{
     fs::{AtFlags, Dir, Mode, OFlags, open, openat, statat},
     io::Errno,
     process::{
-        DumpableBehavior, Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp,
-        getpid, kill_process, kill_process_group, pidfd_open, pidfd_send_signal,
-        set_child_subreaper, set_dumpable_behavior, waitid, waitpid,
+        DumpableBehavior, Pid, WaitId, WaitIdOptions, getpid, set_child_subreaper,
+        set_dumpable_behavior, waitid,
     },
 };
 
-/// The highest PID that the kernel can give.
-const HIGHEST_PID: i32 = 1 << 22;
-/// How long killing all descendants may take, where there are thousands.
-const KILL_ALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long they are stopped, where new ones come all the time.
-const STOP_ALL_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many processes are searched for process groups.
-const MAX_GROUP_SEARCH: usize = 64;
 /// How often the threads of a process are listed anew, where all that were listed ended before they were read.
 const MAX_THREAD_LISTINGS: usize = 10;
 /// Waits for children with any exit signal, which a process chooses that calls `clone`.
-const ANY_CHILD: u32 = libc::__WALL.unsigned_abs();
+pub(super) const ANY_CHILD: u32 = libc::__WALL.unsigned_abs();
 
 /// `/proc`, held open from the start.
 pub(super) struct ProcessTree(Option<Dir>);
@@ -159,7 +147,7 @@ impl ProcessTree {
     }
 
     /// The same, if the process is a descendant of this one. `verified` holds ancestors of processes that were verified before.
-    fn verify(&self, pid: Pid, verified: &mut HashSet<Pid>) -> Option<String> {
+    pub(super) fn verify(&self, pid: Pid, verified: &mut HashSet<Pid>) -> Option<String> {
         let stat = self.stat(pid).ok()?;
         let mut ancestors = vec![parent(&stat)?];
         while let Some(last) = ancestors.last()
@@ -172,44 +160,10 @@ impl ProcessTree {
         Some(stat)
     }
 
-    /// Sends a signal to each of these that still is a descendant of this process.
-    pub(super) fn signal(&self, pids: &[Pid], signal: Signal) {
-        let mut verified = HashSet::new();
-        for pid in pids {
-            // A child keeps its PID until this process reaps it.
-            if is_child(*pid) {
-                let _ = kill_process(*pid, signal);
-                continue;
-            }
-            // The handle stays with the process that is verified next.
-            let handle = pidfd_open(*pid, PidfdFlags::empty());
-            if self.verify(*pid, &mut verified).is_some() {
-                let _ = match handle {
-                    Ok(handle) => pidfd_send_signal(handle, signal),
-                    // An old kernel has no such handles.
-                    Err(_) => kill_process(*pid, signal),
-                };
-            }
-        }
-    }
-
     /// Whether more than `limit` of these still run; a process that has ended is listed until its parent reaps it.
     pub(super) fn more_run_than(&self, pids: &[Pid], limit: usize) -> bool {
         let runs = |pid: &&Pid| self.stat(**pid).is_ok_and(|stat| !has_ended(&stat));
         pids.iter().filter(runs).nth(limit).is_some()
-    }
-
-    /// Kills the process groups of the first descendants, each at once with all that its members fork meanwhile. A fork bomb is
-    /// in few groups; processes in other groups are killed one by one later.
-    pub(super) fn kill_groups(&mut self) {
-        let found = self.descendants_up_to(MAX_GROUP_SEARCH).pids;
-        let mut verified = HashSet::new();
-        let group =
-            |pid: &Pid| parse_pid(self.verify(*pid, &mut verified)?.split_whitespace().nth(2)?);
-        let groups: HashSet<Pid> = found.iter().filter_map(group).collect();
-        for group in groups.into_iter().filter(|group| *group != getpgrp()) {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
     }
 
     /// The memory of these processes, in bytes: their resident pages, and the tables that the kernel keeps of their mappings, which
@@ -316,6 +270,11 @@ fn parent(stat: &str) -> Option<Pid> {
     parse_pid(stat.split_whitespace().nth(1)?)
 }
 
+/// The process group of a process, from the same.
+pub(super) fn group(stat: &str) -> Option<Pid> {
+    parse_pid(stat.split_whitespace().nth(2)?)
+}
+
 /// How many threads a process has, from [`ProcessTree::stat`].
 fn threads(stat: &str) -> Option<usize> {
     stat.split_whitespace().nth(17)?.parse().ok()
@@ -329,84 +288,15 @@ fn has_ended(stat: &str) -> bool {
 }
 
 /// Reads the state of a child without reaping it.
-fn peek_options() -> WaitIdOptions {
+pub(super) fn peek_options() -> WaitIdOptions {
     WaitIdOptions::EXITED
         | WaitIdOptions::NOHANG
         | WaitIdOptions::NOWAIT
         | WaitIdOptions::from_bits_retain(ANY_CHILD)
 }
 
-/// Reaps a child that has ended, without waiting.
-pub(super) fn reap_options() -> WaitOptions {
-    WaitOptions::NOHANG | WaitOptions::from_bits_retain(ANY_CHILD)
-}
-
-/// Whether this process has no child, running or ended.
-fn has_no_children() -> bool {
-    matches!(waitid(WaitId::All, peek_options()), Err(Errno::CHILD))
-}
-
-/// Finds children that no list shows by trying every PID. Takes about a second.
-fn search_children() -> Vec<Pid> {
-    (1..=HIGHEST_PID).filter_map(Pid::from_raw).filter(|pid| is_child(*pid)).collect()
-}
-
-fn is_child(pid: Pid) -> bool {
+pub(super) fn is_child(pid: Pid) -> bool {
     waitid(WaitId::Pid(pid), peek_options()).is_ok()
-}
-
-/// Reaps the ended ones among these children, except one that other code waits for.
-pub(super) fn reap(pids: &[Pid], except: Option<Pid>) {
-    for pid in pids.iter().filter(|pid| Some(**pid) != except) {
-        let _ = waitpid(Some(*pid), reap_options());
-    }
-}
-
-/// Stops processes until a list of them has no new one; those that were stopped.
-fn stop_all(tree: &mut ProcessTree, list: impl Fn(&mut ProcessTree) -> Vec<Pid>) -> HashSet<Pid> {
-    let started = Instant::now();
-    let mut stopped = HashSet::new();
-    loop {
-        let new: Vec<Pid> = list(tree).into_iter().filter(|pid| stopped.insert(*pid)).collect();
-        tree.signal(&new, Signal::STOP);
-        if new.is_empty() || started.elapsed() > STOP_ALL_TIMEOUT {
-            return stopped;
-        }
-    }
-}
-
-/// Stops the processes of a script; the keeper, which must end them all in time, goes on.
-pub(super) fn stop(tree: &mut ProcessTree) -> HashSet<Pid> {
-    stop_all(tree, ProcessTree::descendants_in_other_sessions)
-}
-
-/// Lets those that [`stop`] stopped go on; the PID of one that has ended meanwhile may be another's by now.
-pub(super) fn continue_stopped(tree: &mut ProcessTree, stopped: &HashSet<Pid>) {
-    let mut left = tree.descendants_in_other_sessions();
-    left.retain(|pid| stopped.contains(pid));
-    tree.signal(&left, Signal::CONT);
-}
-
-/// Kills every descendant of this process: stops them first, so that none can fork while the others die. Returns when the
-/// kernel says that no child is left, or after [`KILL_ALL_TIMEOUT`].
-pub(super) fn kill_all(tree: &mut ProcessTree) {
-    let started = Instant::now();
-    stop_all(tree, |tree| tree.descendants().pids);
-    loop {
-        let left = tree.descendants().pids;
-        tree.signal(&left, Signal::KILL);
-        reap(&left, None);
-        // An empty list may be one that could not be read, so the kernel is asked.
-        if left.is_empty() && has_no_children() || started.elapsed() > KILL_ALL_TIMEOUT {
-            return;
-        }
-        if left.is_empty() {
-            let hidden = search_children();
-            tree.signal(&hidden, Signal::KILL);
-            reap(&hidden, None);
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }
 
 /// The names in a folder that are numbers.
@@ -461,42 +351,15 @@ ctypes.CDLL(None).syscall(60 if os.uname().machine == 'x86_64' else 93, 0)
         let by_children = tree.list_by_children_files(usize::MAX).ok().unwrap();
         let by_parents = tree.list_by_parents().ok().unwrap();
         let fails_without_proc = ProcessTree(None).list_by_children_files(1).is_err();
-        let searched = search_children();
-        let (is_found, has_none) = (is_child(pid), has_no_children());
+        let is_found = is_child(pid);
         child.kill().unwrap();
         child.wait().unwrap();
         for found in [by_children, by_parents] {
             assert!(found.pids.contains(&pid) && found.threads >= found.pids.len());
         }
-        assert!(searched.contains(&pid) && is_found && !has_none && fails_without_proc);
+        assert!(is_found && fails_without_proc);
         assert!(!is_child(pid));
     }
-
-    #[test]
-    fn x06_a_pid_that_is_anothers_by_now_is_not_listed_and_gets_no_signal() {
-        let mut tree = ProcessTree::open();
-        // What a list names that is out of date: a process that is no descendant, here this one's parent and its ancestors.
-        let parent = rustix::process::getppid().unwrap();
-        assert!(tree.verify(parent, &mut HashSet::new()).is_none());
-        tree.signal(&[parent], Signal::KILL);
-        tree.signal(&[getpid()], Signal::KILL);
-        assert!(tree.stat(parent).is_ok_and(|stat| !has_ended(&stat)));
-        // A child of a child, which is signalled through its handle.
-        let (mut child, pids, said) = python(PARENT);
-        let grandchild = parse_pid(said.trim()).unwrap();
-        let listed = tree.descendants().pids.contains(&grandchild);
-        tree.signal(&[grandchild], Signal::KILL);
-        let ended = child.wait().unwrap();
-        assert!(listed && ended.success(), "{pids:?} {ended}");
-    }
-
-    /// Ends well once its child was killed.
-    const PARENT: &str = "
-import subprocess, sys
-child = subprocess.Popen(['sleep', '60'])
-print(child.pid, flush=True)
-sys.exit(0 if child.wait() == -9 else 1)
-";
 
     /// Reads a page in each part of a large mapping, which costs the kernel 64 MB of tables and no other memory.
     const MAPS: &str = "

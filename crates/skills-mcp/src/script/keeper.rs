@@ -33,7 +33,8 @@ use tokio::{
 
 use super::{
     LAUNCH, OWN_PROGRAM,
-    descendants::{self, ProcessTree},
+    descendants::ProcessTree,
+    kill,
     launcher::StageReport,
     order::json_line,
     outcome::{MAX_PROCESSES, MAX_THREADS},
@@ -55,7 +56,7 @@ pub(super) fn run() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = runtime.and_then(|runtime| runtime.block_on(run_launcher()));
     if !is_namespace_init() {
-        descendants::kill_all(&mut tree);
+        kill::kill_all(&mut tree);
     }
     ExitCode::from(if result.is_ok() { 0 } else { 3 })
 }
@@ -148,7 +149,7 @@ fn start_launcher() -> io::Result<(Pid, UnixStream)> {
 fn reap(launcher: Pid) -> Option<WaitStatus> {
     let mut status = None;
     for _ in 0..MAX_REAPED_AT_ONCE {
-        let Ok(Some((pid, ended))) = wait(descendants::reap_options()) else { break };
+        let Ok(Some((pid, ended))) = wait(kill::reap_options()) else { break };
         if pid == launcher {
             status = Some(ended);
         }

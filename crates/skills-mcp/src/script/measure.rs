@@ -25,7 +25,8 @@ use rustix::{
 };
 
 use super::{
-    descendants::{self, ProcessTree},
+    descendants::ProcessTree,
+    kill,
     outcome::{Ending, MAX_MEMORY_BYTES, MAX_PRIVATE_BYTES, MAX_PRIVATE_DEPTH, MAX_PRIVATE_FILES},
     sandbox::MAX_FILE_BYTES,
 };
@@ -79,11 +80,11 @@ impl RunMeasure {
         if !moving.has_changed {
             return Some(moving.bytes);
         }
-        let stopped = descendants::stop(&mut self.tree);
+        let stopped = kill::stop(&mut self.tree);
         let is_steady =
             |walk: &Option<FolderMeasure>| !walk.as_ref().is_some_and(|w| w.has_changed);
         let still = repeat_with(measure).take(MAX_STOPPED_WALKS).find(is_steady);
-        descendants::continue_stopped(&mut self.tree, &stopped);
+        kill::continue_stopped(&mut self.tree, &stopped);
         still.unwrap_or(Some(moving)).map(|walk| walk.bytes)
     }
 }

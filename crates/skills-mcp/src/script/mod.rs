@@ -16,6 +16,8 @@ mod host;
 #[cfg(target_os = "linux")]
 mod keeper;
 #[cfg(target_os = "linux")]
+mod kill;
+#[cfg(target_os = "linux")]
 mod launcher;
 #[cfg(target_os = "linux")]
 mod measure;

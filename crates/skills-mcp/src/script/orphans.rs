@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, getpid};
 
-use super::descendants::{ProcessTree, reap};
+use super::{
+    descendants::ProcessTree,
+    kill::{reap, signal},
+};
 
 /// How long orphans are killed. A busy machine takes a while to end the processes of a PID namespace.
 const KILL_ORPHANS_TIMEOUT: Duration = Duration::from_secs(10);
@@ -55,7 +58,7 @@ pub(super) fn kill_orphans(supervisor: Option<u32>, before: &[Pid]) {
         let mut left: Vec<Pid> =
             orphans().into_iter().filter(|pid| !before.contains(pid)).collect();
         left.extend(supervisor.map(left_in_group).unwrap_or_default());
-        ProcessTree::open().signal(&left, Signal::KILL);
+        signal(&ProcessTree::open(), &left, Signal::KILL);
         reap(&left, None);
         if left.is_empty() || started.elapsed() > KILL_ORPHANS_TIMEOUT {
             return;

@@ -39,6 +39,7 @@ use super::{
     KEEP, OWN_PROGRAM,
     descendants::{self, ProcessTree},
     header::{Header, StreamHeader},
+    kill,
     launcher::StageReport,
     measure::RunMeasure,
     order::Order,
@@ -248,7 +249,7 @@ impl SupervisedRun {
                     late = true;
                     let mut script = self.tree.descendants().pids;
                     script.retain(|pid| *pid != self.keeper_pid);
-                    self.tree.signal(&script, Signal::TERM);
+                    kill::signal(&self.tree, &script, Signal::TERM);
                     deadline += Duration::from_millis(order.grace_ms);
                 }
                 RunEvent::CountDue => {
@@ -264,7 +265,7 @@ impl SupervisedRun {
     fn exceeded_limit(&mut self) -> Option<Ending> {
         // A count of a fork bomb that goes on to the last process would never end.
         let found = self.tree.descendants_up_to(MAX_COUNTED_PROCESSES);
-        descendants::reap(&found.pids, Some(self.keeper_pid));
+        kill::reap(&found.pids, Some(self.keeper_pid));
         let count = found.pids.len();
         // Ended processes count too where they come faster than they are reaped: they use up the machine's PIDs.
         if count >= MAX_COUNTED_PROCESSES
@@ -291,12 +292,12 @@ impl SupervisedRun {
     /// Ends every process of the run: through the end of the keeper, and by killing descendants until there are none.
     fn kill_all(&mut self) {
         // Where thousands of processes compete for the processor, the keeper would get it late.
-        self.tree.kill_groups();
+        kill::kill_groups(&mut self.tree);
         self.to_keeper = None;
         if self.namespace && self.status.is_none() {
             let _ = kill_process(self.keeper_pid, Signal::KILL);
         }
-        descendants::kill_all(&mut self.tree);
+        kill::kill_all(&mut self.tree);
     }
 
     /// Writes the answer, where the server still waits for it.

@@ -10,6 +10,7 @@ mod generation;
 mod history;
 mod lock;
 mod manifest;
+mod memory;
 mod messages;
 mod mirror;
 mod program;

@@ -29,6 +29,7 @@ use skills_core::diagnostic::escaped;
 use super::{
     error::GitError,
     failure::{classify, last_message},
+    memory::limit_memory,
     messages::{UntilExit, read_stderr},
     settings::{EXEC_PATH, INHERITED, NO_TRACES, SETTINGS, VARIABLES},
     storage::{self, PACK_FOLDER},
@@ -73,9 +74,6 @@ impl<'a> GitCommand<'a> {
 const OLDEST_GIT_VERSION: (u32, u32) = (2, 32);
 /// How much a remote may send at once.
 const MAX_RECEIVED_BYTES: u64 = 2 * 1024 * 1024 * 1024;
-/// How much memory a process of git may take. A remote decides how many names git holds, and sends them as long as git reads.
-#[cfg(target_os = "linux")]
-const MAX_MEMORY_BYTES: u64 = 1024 * 1024 * 1024;
 /// How long git may take to answer a question about itself or its settings.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(10);
 /// After a question without an answer, how long it is not asked again.
@@ -393,19 +391,6 @@ fn protocols(remote: Option<&Remote>) -> OsString {
     .into()
 }
 
-/// Limits the memory of git, and of each process that it starts from now on.
-#[cfg(target_os = "linux")]
-fn limit_memory(git: &Child) {
-    use rustix::process::{Pid, Resource, Rlimit, prlimit};
-    let limit = Rlimit { current: Some(MAX_MEMORY_BYTES), maximum: Some(MAX_MEMORY_BYTES) };
-    // Where that fails git has ended, or the machine allows even less.
-    let _ = prlimit(Some(Pid::from_child(git)), Resource::Data, limit);
-}
-
-/// Elsewhere no process can limit another.
-#[cfg(not(target_os = "linux"))]
-fn limit_memory(_: &Child) {}
-
 /// Kills a process group.
 #[cfg(unix)]
 fn kill_group(group: u32) {
@@ -419,13 +404,13 @@ fn kill_group(group: u32) {
 #[cfg(not(unix))]
 fn kill_group(_: u32) {}
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use skills_testkit::Home;
 
-    use super::*;
+    use super::{super::memory::MAX_MEMORY_BYTES, *};
 
     #[test]
     fn e11_git_and_what_it_starts_have_limited_memory() {
