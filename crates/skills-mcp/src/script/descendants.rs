@@ -1,7 +1,7 @@
 //! Finds the descendants of this process, and measures them. As their subreaper it is the parent of every orphan, so that no process
 //! can leave the tree: not by a second fork, not by a session of its own.
 //!
-//! A PID in a list may be another process's by the time it is read, so a process counts only where its ancestors lead to this one.
+//! A PID in a list may be another process's by the time it is used, so before a signal is sent the process is verified.
 //!
 //! Where the files of `/proc` do not open, children are found by asking the kernel about each PID.
 
@@ -70,14 +70,11 @@ impl ProcessTree {
 
     fn list_by_children_files(&self, limit: usize) -> Result<Descendants, ListError> {
         let mut found = Descendants::default();
-        let (mut seen, mut verified) = (HashSet::new(), HashSet::new());
+        let mut known: HashSet<Pid> = HashSet::new();
         let (mut next, _) = self.children(getpid())?;
         while let Some(pid) = next.pop().filter(|_| found.pids.len() < limit) {
-            if !seen.insert(pid) {
-                continue;
-            }
-            let (below, threads) = self.children(pid)?;
-            if self.verify(pid, &mut verified).is_some() {
+            if known.insert(pid) {
+                let (below, threads) = self.children(pid)?;
                 found.pids.push(pid);
                 found.threads += threads;
                 next.extend(below);
