@@ -123,7 +123,7 @@ codes! {
     DescriptionLong       Warning "description-long"        "the description is longer than the Agent Skills format allows or a client shows";
     DescriptionDuplicate  Warning "description-duplicate"   "two skills have the same description, so nothing tells an agent which to load";
     DescriptionConfusable Warning "description-confusable"  "two skills have almost the same description";
-    ScriptNotRunnable     Warning "script-not-runnable"     "a script is for the server, which runs no script with this extension";
+    ScriptNotRunnable     Warning "script-not-runnable"     "a script is for the server, which does not run it";
     FileUndeclared        Warning "file-undeclared"         "a file in a resource folder is not declared, so agents cannot read it";
     FileUnreferenced      Info    "file-unreferenced"       "no text of the bundle names this file, so agents do not know of it";
     LinkBroken            Warning "link-broken"             "a link of the text leads to a file that does not exist";

@@ -30,6 +30,8 @@ pub struct Client {
     next_id: u64,
     meta: Option<Value>,
     timeout: Duration,
+    /// The text of the last answer to a `tools/call`.
+    last_text: String,
 }
 
 /// The answer to a `tools/call`.
@@ -90,6 +92,7 @@ impl Client {
             next_id: 1,
             meta: None,
             timeout: TEST_TIMEOUT,
+            last_text: String::new(),
         }
     }
 
@@ -255,7 +258,13 @@ impl Client {
             .unwrap_or_default()
             .to_owned();
         let is_error = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
+        self.last_text.clone_from(&text);
         Reply { is_error, json: serde_json::from_str(&text).unwrap_or_default(), text }
+    }
+
+    /// The text of the last answer to a tool call, for the message of a failed test.
+    pub fn last_text(&self) -> &str {
+        &self.last_text
     }
 
     /// Calls a tool wrongly: the code and message of the protocol error.

@@ -65,6 +65,8 @@ pub struct CheckedSkill<'a> {
     pub text: &'a SkillText,
     /// The text files of its resource folder, those that could be read.
     pub files: &'a [TextFile],
+    /// Its scripts that are links or behind one.
+    pub linked_scripts: &'a [RelPath],
     /// The name of the source's folder on disk: what a bundle at the top of its source should be called.
     pub source_folder: Option<&'a str>,
 }
@@ -110,7 +112,7 @@ pub fn skill(checked: &CheckedSkill<'_>, limits: &CheckLimits) -> SkillLints {
     fields::lint(checked, &front, &mut found);
     keywords::lint(checked.skill, places.keywords, &mut found);
     descriptions::length(checked.skill, places.description, limits, &mut found);
-    scripts::lint(checked.skill, limits, &mut found);
+    scripts::lint(checked, limits, &mut found);
     size::lint(checked, limits, &mut found);
     links::lint(checked, &mut found);
     files::lint(checked, &mut found);

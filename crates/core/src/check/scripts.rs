@@ -1,14 +1,22 @@
 //! Lints of declared scripts: those that the server is to run and cannot.
 
-use super::CheckLimits;
+use super::{CheckLimits, CheckedSkill};
 use crate::{
-    catalog::Skill,
     diagnostic::{Code, Finding},
     document::Execution,
 };
 
-pub(super) fn lint(skill: &Skill, limits: &CheckLimits, found: &mut Vec<Finding>) {
-    for (script, _) in skill.scripts().filter(|(script, _)| script.execution == Execution::Server) {
+pub(super) fn lint(checked: &CheckedSkill<'_>, limits: &CheckLimits, found: &mut Vec<Finding>) {
+    let scripts = checked.skill.scripts().map(|(script, _)| script);
+    for script in scripts.filter(|script| script.execution == Execution::Server) {
+        if checked.linked_scripts.contains(&script.file) {
+            let message = format!(
+                "`{}` has `execution: server`, but is a symbolic link or behind one, and the server runs only files",
+                script.file
+            );
+            let hint = "put the script itself there, or write `execution: claude`";
+            found.push(Finding::new(Code::ScriptNotRunnable, script.at, message).hint(hint));
+        }
         let name = script.file.name();
         let extension =
             name.rsplit_once('.').map(|(_, extension)| format!(".{}", extension.to_lowercase()));

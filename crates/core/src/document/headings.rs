@@ -4,7 +4,7 @@
 //! follow. So a line of a body that looks like one is diagnosed when the file is read and quoted when the text is
 //! composed, by the same rule. Not here: the genuine headings, and how a text is composed.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, iter::repeat_n};
 
 use super::unusual::unusual_characters;
 use crate::diagnostic::is_invisible;
@@ -80,7 +80,8 @@ fn reads_like_ours(line: &str) -> bool {
     if !starts.is_some_and(|c| is_equals_sign(c) || matches!(c, '[' | '［')) {
         return false;
     }
-    let plain: String = line.chars().filter_map(plain).collect();
+    let signs = |c: char| plain(c).into_iter().flat_map(move |plain| repeat_n(plain, strokes(c)));
+    let plain: String = line.chars().flat_map(signs).collect();
     let plain = plain.trim_matches(is_passed_over);
     if let Some(rest) = plain.strip_prefix(MARK) {
         // A link with that text is a link.
@@ -128,6 +129,15 @@ fn is_passed_over(c: char) -> bool {
 
 fn is_equals_sign(c: char) -> bool {
     matches!(c, '=' | '＝' | '﹦' | '꞊' | '゠' | '═' | '᐀' | '⹀' | '〓' | '≡' | '⩵' | '⩶')
+}
+
+/// How many characters of ours one looks like.
+fn strokes(c: char) -> usize {
+    match c {
+        '≡' | '⩶' => 3,
+        '⩵' => 2,
+        _ => 1,
+    }
 }
 
 /// A character as it is compared: lower case, without white space and without what cannot be seen, the usual look-alikes
@@ -194,6 +204,8 @@ mod tests {
             "=== GLOBAL\u{1b}[1;31m RULES\u{9b}0m (from _root.md) ===\u{7}",
             "\u{1}=\u{8}== GLOBAL RULES (from _root.md) ===",
             "=== UI \u{1b}[(from ui.md) ===",
+            "⩶ GLOBAL RULES (from _root.md) ⩶",
+            "≡ UI (from ui.md) ⩵",
             "\u{2800}=== GLO\u{fe0f}BAL RULES (from _root.md) ===\u{2800}",
             "＝＝＝　ＧＬＯＢＡＬ　ＲＵＬＥＳ　（ｆｒｏｍ　_root.md）　＝＝＝",
             "\u{200b}=\u{200b}== GLO\u{200b}BAL RULES (from x) ===",

@@ -35,8 +35,14 @@ fn lints(fixture: &str, path: &str) -> Vec<(String, Finding)> {
         .collect();
     let text = text(skill.document());
     let source_folder = Some("main");
-    let checked =
-        CheckedSkill { catalog: &catalog, skill, text: &text, files: &files, source_folder };
+    let checked = CheckedSkill {
+        catalog: &catalog,
+        skill,
+        text: &text,
+        files: &files,
+        linked_scripts: &[],
+        source_folder,
+    };
     let found = check::skill(&checked, &limits());
     found.findings.into_iter().map(|(file, finding)| (file.to_string(), finding)).collect()
 }

@@ -176,8 +176,12 @@ fn facts(runs: &Runs, plan: &Plan<'_>) -> Vec<(&'static str, Vec<String>)> {
     let command = std::iter::once(shown(&plan.runner.program))
         .chain(plan.runner.arguments.iter().cloned())
         .chain([plan.file.to_string()]);
+    let passed_over = plan.runner.passed_over.iter();
+    let passed_over =
+        passed_over.map(|path| format!("not {}, which scripts may write", shown(path)));
+    let command = command.collect::<Vec<_>>().join(" ");
     vec![
-        ("runner", vec![command.collect::<Vec<_>>().join(" ")]),
+        ("runner", std::iter::once(command).chain(passed_over).collect()),
         ("sha256", vec![plan.digest()]),
         ("works in", vec![folder]),
         ("variables", plan.variables.keys().cloned().collect()),

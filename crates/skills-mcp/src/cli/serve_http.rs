@@ -109,7 +109,7 @@ pub(super) fn run(context: &Context, options: &HttpOptions) -> Result<ExitCode, 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(async {
         // Before anything is answered: a parent may end us as soon as it hears of us.
-        let stop = transport::signal();
+        let stop = transport::logged_signal();
         let listener = bind(listen).await?;
         let address = listener.local_addr()?;
         let issuer = issuer(options, address).await?;
@@ -130,7 +130,6 @@ pub(super) fn run(context: &Context, options: &HttpOptions) -> Result<ExitCode, 
         let (sink, telemetry) = (recording.sink(), recording.telemetry());
         let dispatcher = Dispatcher::new(Arc::clone(&store), profile, runs, sink, telemetry);
         announce(address, asks);
-        let stop = async { tracing::info!("stopping: {}", stop.await) };
         serve_http(Handler::new(dispatcher), listener, gate, webhook, stop).await;
         Ok(ExitCode::SUCCESS)
     });

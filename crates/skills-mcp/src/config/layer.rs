@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 use skills_core::{
     diagnostic::Position,
-    yaml::{self, YamlEntry, YamlError, YamlNode},
+    yaml::{self, YamlEntry, YamlError, YamlNode, YamlValue},
 };
 
 use super::{
@@ -196,5 +196,11 @@ fn is_group(name: &str) -> bool {
 }
 
 fn written(node: &YamlNode) -> String {
-    node.text().map_or_else(|| node.kind().to_owned(), str::to_owned)
+    match &node.value {
+        // Text is what is wrong with it.
+        YamlValue::Scalar { text, plain: false } => format!("\"{text}\""),
+        YamlValue::Scalar { .. } | YamlValue::Sequence(_) | YamlValue::Mapping(_) => {
+            node.text().map_or_else(|| node.kind().to_owned(), str::to_owned)
+        }
+    }
 }

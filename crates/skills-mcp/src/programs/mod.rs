@@ -81,6 +81,8 @@ pub(crate) enum ProgramError {
     },
     /// The file may not be executed.
     NotExecutable(PathBuf),
+    /// The path is not absolute.
+    Relative,
     /// The path has a `..` in it.
     ParentInPath,
 }
@@ -207,7 +209,10 @@ fn find_by_path(path: &Path) -> Result<Program, ProgramError> {
     if path.components().any(|part| part == Component::ParentDir) {
         return Err(ProgramError::ParentInPath);
     }
-    match (path.is_absolute() && is_file(path), is_executable(path)) {
+    if !path.is_absolute() {
+        return Err(ProgramError::Relative);
+    }
+    match (is_file(path), is_executable(path)) {
         (true, true) => Ok(Program { path: path.to_path_buf(), passed_over: Vec::new() }),
         (true, false) => Err(ProgramError::NotExecutable(path.to_path_buf())),
         (false, _) => Err(ProgramError::NotFound { passed_over: Vec::new() }),

@@ -324,6 +324,12 @@ fn script_bytes(
     }
 }
 
+/// Whether a declared script is a link or behind one, so that it is never run.
+pub(crate) fn is_behind_link(snapshot: &Snapshot, owner: &Skill, script: &RelPath) -> bool {
+    let read = read_skill_file(snapshot, owner, script, Links::Refuse, MAX_SCRIPT_BYTES);
+    matches!(read, Err(ContentError::Refused(DiskError::Link(_))))
+}
+
 /// A file of a skill's folder, read as its source allows, and again with `links` applied to the skill's own folder.
 pub(super) fn read_skill_file(
     snapshot: &Snapshot,

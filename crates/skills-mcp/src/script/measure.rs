@@ -1,12 +1,13 @@
 //! Measures what no limit of the kernel counts: the workspace of a run, files without a name, which are shared memory
-//! and deleted files that a process still has open or mapped, and the buffers of sockets and pipes, with the files in transit
-//! through a socket.
+//! and deleted files that a process still has open or mapped, the buffers of sockets and pipes, with the files in transit
+//! through a socket, and what the kernel keeps of each mapping.
 //!
 //! The script may change the workspace meanwhile, so it is walked by handles and never by paths, without recursion, and up to
 //! a number of files and levels. Where folders change on the way, it is walked once more while the script's processes are
 //! stopped, since what is moved behind the walk is not found.
 //!
-//! Not counted: what a script writes to its working directory; files in a file table that a thread does not share, which the
+//! Not counted: what a script writes to its working directory; what TCP connections hold beyond a full socket, for which the
+//! kernel has a limit of its own; locks on parts of files; files in a file table that a thread does not share, which the
 //! filter of system calls (`sandbox/calls`) prevents; and files in transit through a socket that is itself in transit, which it
 //! prevents for scripts without a network.
 
@@ -38,6 +39,8 @@ const STAT_BLOCK_BYTES: u64 = 512;
 /// outside, so each counts as full.
 const FULL_SOCKET_BYTES: u64 = 208 * 1024;
 const FULL_PIPE_BYTES: u64 = 64 * 1024;
+/// What the kernel keeps of a mapping, in the worst case: a record for each process of a chain in which each forked the next.
+const MAPPING_BYTES: u64 = 8 * 1024;
 /// How often a folder is walked while the processes are stopped. A process stops after the system call that it is in, which may
 /// change the folder during the first walk.
 const MAX_STOPPED_WALKS: usize = 3;
@@ -64,7 +67,7 @@ impl RunMeasure {
         let pids = self.tree.descendants_in_other_sessions();
         let (held, is_complete) = HeldBytes::of(&self.tree, &pids);
         let has_missed = std::mem::replace(&mut self.has_missed, !is_complete);
-        if held.buffers > MAX_MEMORY_BYTES {
+        if held.in_kernel > MAX_MEMORY_BYTES {
             return Some(Ending::TooMuchMemory);
         }
         if named.saturating_add(held.unlinked) > MAX_PRIVATE_BYTES {
@@ -209,8 +212,8 @@ fn disk_bytes(found: &Stat) -> u64 {
 struct HeldBytes {
     /// The size of files without a name.
     unlinked: u64,
-    /// What the sockets and pipes may hold, with the files in transit.
-    buffers: u64,
+    /// What the sockets and pipes may hold, with the files in transit, and what the kernel keeps of mappings.
+    in_kernel: u64,
 }
 
 /// What is held, each file, socket and pipe once: its kind and size by device and inode.
@@ -222,7 +225,12 @@ impl HeldBytes {
     fn of(tree: &ProcessTree, pids: &[Pid]) -> (Self, bool) {
         let mut held = HeldFiles::new();
         let mut is_complete = true;
+        let mut mapped: u64 = 0;
         for pid in pids {
+            // Listing millions of mappings would take the time in which the limit is to be noticed.
+            if mapped > MAX_MEMORY_BYTES {
+                break;
+            }
             let mut is_closed = false;
             let read = tree.query(*pid, |folder| {
                 let counted = count_open_files(tree, folder, &mut held);
@@ -233,18 +241,21 @@ impl HeldBytes {
                 let has_ended = maps.as_ref().is_ok_and(String::is_empty);
                 is_closed |= refused.is_some_and(|errno| !is_gone(*errno) && !has_ended);
                 let maps = counted.and(maps).ok()?;
-                for (file, bytes) in maps.lines().filter_map(deleted_mapping) {
-                    count(&mut held, file, FileType::RegularFile, bytes);
+                for line in maps.lines() {
+                    mapped = mapped.saturating_add(MAPPING_BYTES);
+                    if let Some((file, bytes)) = deleted_mapping(line) {
+                        count(&mut held, file, FileType::RegularFile, bytes);
+                    }
                 }
                 // A thread that ends drops its mappings first: if they are there, so were all its files.
                 (!maps.is_empty()).then_some(())
             });
             is_complete &= read.is_some() || !is_closed;
         }
-        let mut sums = Self::default();
+        let mut sums = Self { in_kernel: mapped, ..Self::default() };
         for (kind, bytes) in held.into_values() {
             let is_file = kind == FileType::RegularFile;
-            let sum = if is_file { &mut sums.unlinked } else { &mut sums.buffers };
+            let sum = if is_file { &mut sums.unlinked } else { &mut sums.in_kernel };
             // A script chooses the numbers: the end of a mapping may be any.
             *sum = sum.saturating_add(bytes);
         }
@@ -398,8 +409,15 @@ mod tests {
             (0..50).map(|_| std::os::unix::net::UnixStream::pair().unwrap()).collect();
         let pipes: Vec<_> = (0..50).map(|_| std::io::pipe().unwrap()).collect();
         let least = 100 * FULL_SOCKET_BYTES + 50 * FULL_PIPE_BYTES;
-        assert!(held().buffers >= least, "{:?}", held());
+        assert!(held().in_kernel >= least, "{:?}", held());
         drop((sockets, pipes));
+    }
+
+    #[test]
+    fn e13_what_the_kernel_keeps_of_mappings_counts() {
+        let lines = fs::read_to_string("/proc/self/maps").unwrap().lines().count() as u64;
+        // Other tests map and unmap meanwhile.
+        assert!(held().in_kernel >= lines / 2 * MAPPING_BYTES, "{:?}", held());
     }
 
     #[test]

@@ -38,6 +38,7 @@ use std::{ffi::OsStr, process::ExitCode};
 
 pub(crate) use authorize::{
     Denied, NetworkAccess, Plan, RunRequest, WorkIn, authorize, check_scripts_enabled,
+    is_behind_link,
 };
 pub(crate) use host::WorkingDirectory;
 pub(crate) use outcome::{Ending, RunOutcome};

@@ -31,11 +31,15 @@ pub(crate) struct Runner {
     pub(super) loads: Vec<PathBuf>,
     /// Whether a part of it is where scripts may write: then it runs in a sandbox or not at all.
     pub(super) from_project: bool,
+    /// A program of the same name earlier on the `PATH`, which a script could have put there, such as that of a virtual
+    /// environment in the working directory.
+    pub(crate) passed_over: Option<PathBuf>,
 }
 
 impl Runner {
     fn plain(program: PathBuf, arguments: Vec<String>) -> Self {
-        Self { program, arguments, loads: Vec::new(), from_project: false }
+        let (loads, from_project, passed_over) = (Vec::new(), false, None);
+        Self { program, arguments, loads, from_project, passed_over }
     }
 }
 
@@ -129,7 +133,8 @@ impl SafePrograms<'_> {
         }
         let mut words = command.split_whitespace();
         let name = words.next().unwrap_or_default();
-        let program = self.find(name).map_err(|absent| absence(extension, name, &absent))?;
+        let found = self.search.find(name).map_err(|absent| absence(extension, name, &absent))?;
+        let (program, passed_over) = (found.path, found.passed_over.into_iter().next());
         // Programs that are found by their names are in no such folder.
         let from_project = self.search.is_known_writable(&program);
         if let Some(why) = project.refusal(&program).filter(|_| from_project) {
@@ -139,7 +144,7 @@ impl SafePrograms<'_> {
             ));
         }
         let runner = Runner::plain(program, words.map(str::to_owned).collect());
-        Ok(Runner { from_project, ..runner })
+        Ok(Runner { from_project, passed_over, ..runner })
     }
 
     fn find(&self, name: &str) -> Result<PathBuf, ProgramError> {
@@ -326,6 +331,10 @@ fn absence(extension: &str, name: &str, absent: &ProgramError) -> String {
                 only.unwrap_or_default()
             )
         }
+        ProgramError::Relative => format!(
+            "the runner of {extension} scripts, {name}, is a relative path. Ask the operator to set scripts.runners to an \
+             absolute one, or to a name on the PATH"
+        ),
         ProgramError::ParentInPath => format!(
             "the runner of {extension} scripts, {name}, has `..` in its path. Ask the operator to set scripts.runners to \
              its real path"
@@ -465,9 +474,27 @@ mod tests {
         let planted =
             programs.outside(&writable).runner(".lua", "lua", ProjectTools::default()).unwrap_err();
         assert!(planted.contains("lua, is not installed"), "{planted}");
-        for odd in ["./ruby", "bin/lua", "/nowhere/lua", "lua;ls", "$(lua)"] {
+        for odd in ["/nowhere/lua", "lua;ls", "$(lua)"] {
             assert!(refused(odd).contains("is not installed"), "{odd}");
         }
+        for relative in ["./ruby", "bin/lua"] {
+            assert!(refused(relative).contains("is a relative path"), "{relative}");
+        }
+    }
+
+    #[test]
+    fn e01_a_runner_earlier_on_the_path_that_was_passed_over_is_known() {
+        let home = Home::new();
+        let venv = home.path().join("venv");
+        programs(&home, &[("python3", "", 0o755)]);
+        std::fs::create_dir(&venv).unwrap();
+        std::fs::copy(home.path().join("bin/python3"), venv.join("python3")).unwrap();
+        let programs = RunnerPrograms::new(&[venv.clone(), home.path().join("bin")]);
+        let writable = UnsafeFolders::known(&[venv.canonicalize().unwrap()]);
+        let runner = programs.outside(&writable).runner(".py", "python3", ProjectTools::default());
+        let runner = runner.unwrap();
+        assert_eq!(runner.program, home.path().join("bin/python3"));
+        assert_eq!(runner.passed_over, Some(venv.join("python3")));
     }
 
     #[test]

@@ -39,15 +39,16 @@ pub(super) struct Workspace {
     _lock: WorkspaceLock,
     /// The script in it.
     pub(super) script: PathBuf,
-    /// How many files of the skill's folder were not copied.
-    pub(super) left_out: usize,
+    /// The files of the skill's folder that were not copied.
+    pub(super) left_out: Vec<RelPath>,
 }
 
 impl Workspace {
     /// A workspace with the plan's script and the files beside it, all as they were at one moment.
     pub(super) fn make(snapshot: &Snapshot, plan: &Plan<'_>) -> Result<Self, RunError> {
         let (root, lock) = make_locked_folder().map_err(RunError::Workspace)?;
-        let mut workspace = Self { script: root.join("skill"), root, _lock: lock, left_out: 0 };
+        let (script, left_out) = (root.join("skill"), Vec::new());
+        let mut workspace = Self { root, _lock: lock, script, left_out };
         let copied = workspace.fill(snapshot, plan).map_err(RunError::Workspace)?;
         if let Some(file) = copied.iter().find(|file| !file.is_unchanged(snapshot, plan)) {
             return Err(RunError::Changed(file.path.clone()));
@@ -75,7 +76,7 @@ impl Workspace {
                     write_file(&skill, path, &bytes)?;
                     copied.push(CopiedFile::new(path, &bytes));
                 }
-                _ => self.left_out += 1,
+                _ => self.left_out.push(path.clone()),
             }
         }
         Ok(copied)
@@ -229,10 +230,32 @@ fn is_unlocked(root: &Path) -> bool {
         use std::os::unix::fs::OpenOptionsExt as _;
         options.custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW);
     }
-    match options.open(root.join("lock")) {
+    let lock = root.join("lock");
+    let mut opened = options.open(&lock);
+    let is_closed = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    if opened.as_ref().is_err_and(is_closed) {
+        opened = open_to_owner(root, &lock).and_then(|()| options.open(&lock));
+    }
+    match opened {
         Ok(lock) => lock.metadata().is_ok_and(|found| found.is_file()) && lock.try_lock().is_ok(),
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
+}
+
+/// Gives the owner the rights back that a script took from a private folder and its lock.
+#[cfg(unix)]
+fn open_to_owner(root: &Path, lock: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(root, fs::Permissions::from_mode(0o700))?;
+    if lock.symlink_metadata()?.is_file() {
+        fs::set_permissions(lock, fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn open_to_owner(_: &Path, _: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 fn is_abandoned(found: &fs::Metadata) -> bool {
@@ -264,6 +287,21 @@ mod tests {
         let (root, _lock) = make_locked_folder().unwrap();
         assert_eq!(fs::metadata(&root).unwrap().permissions().mode() & 0o777, 0o700);
         fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn e02_a_workspace_that_its_script_closed_is_found() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let home = Home::new();
+        for (name, closed) in [("folder", ""), ("file", "lock")] {
+            home.write(&format!("{name}/lock"), "");
+            let root = home.path().join(name);
+            fs::set_permissions(root.join(closed), fs::Permissions::from_mode(0o0)).unwrap();
+            open_to_owner(&root, &root.join("lock")).unwrap();
+            assert!(is_unlocked(&root), "{name}");
+            let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o700;
+            assert_eq!((mode(&root), mode(&root.join("lock")) & 0o600), (0o700, 0o600), "{name}");
+        }
     }
 
     #[test]

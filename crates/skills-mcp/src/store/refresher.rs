@@ -5,7 +5,9 @@
 //! and calls).
 
 use std::{
+    collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
     sync::{Arc, mpsc::Receiver},
     thread,
     time::Instant,
@@ -43,6 +45,8 @@ pub(super) struct Refresher {
     pub(super) watch: Option<Watch>,
     /// Why nothing is watched.
     pub(super) unwatched: Option<String>,
+    /// The folders in which those of missing sources will appear, and which are watched for that.
+    pub(super) awaited_in: BTreeSet<PathBuf>,
     /// When everything, or everything that is not watched, was last scanned.
     pub(super) scanned_at: Option<Instant>,
     /// The last refresh panicked, and may have lost events.
@@ -73,6 +77,7 @@ impl Refresher {
             plugins,
             watch: None,
             unwatched: None,
+            awaited_in: BTreeSet::new(),
             scanned_at: None,
             unfinished: false,
         }

@@ -1,6 +1,6 @@
 //! Scans the sources for the refresher: all of them, or those that may have changed; and watches them.
 
-use std::{sync::Arc, time::Instant};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Instant};
 
 use skills_core::{
     diagnostic::{Code, Diagnostic, Finding, escaped},
@@ -12,6 +12,11 @@ use crate::source::{
     Directory, Queue, QueuedChanges, ScanScope, ScannedSource, SourceError, Watch,
     is_in_content_folder,
 };
+
+/// What watches of folders in which sources will appear are numbered with: no source has this number.
+const AWAITED_NUMBER: usize = usize::MAX - 1;
+/// How often it is looked which those are, where folders come and go all the time.
+const MAX_LOOKS: usize = 4;
 
 impl Refresher {
     /// Watches from now on, if the system can.
@@ -38,6 +43,7 @@ impl Refresher {
     fn stop_watching(&mut self, why: String) {
         self.unwatched = Some(why);
         self.watch = None;
+        self.awaited_in.clear();
         self.scanned.iter_mut().for_each(ScannedSource::stop_watching);
         self.plugins.iter_mut().for_each(LivePlugins::stop_watching);
         self.publisher.set_queue(None);
@@ -138,6 +144,7 @@ impl Refresher {
         all: bool,
         replaced: Option<usize>,
     ) -> Vec<usize> {
+        self.await_missing(changes);
         let outdated = self.is_outdated();
         let mut numbers = Vec::new();
         let sources = Arc::clone(&self.sources);
@@ -170,6 +177,29 @@ impl Refresher {
             self.scanned_at = Some(Instant::now());
         }
         numbers
+    }
+
+    /// Watches for the folders of sources that are missing, so that clients are notified of them without a call. Before the
+    /// sources are scanned: a folder that appears meanwhile is scanned or reported.
+    fn await_missing(&mut self, changes: &QueuedChanges) {
+        let Some(watch) = &mut self.watch else { return };
+        // Such a folder may be another one by now, which has to be watched anew.
+        let is_itself = |(number, path): &(usize, RelPath)| {
+            *number == AWAITED_NUMBER && path.folder().is_root()
+        };
+        if changes.paths.iter().any(is_itself) {
+            self.awaited_in.clear();
+        }
+        for _ in 0..MAX_LOOKS {
+            let now: BTreeSet<PathBuf> =
+                self.sources.iter().filter_map(Directory::awaited_in).collect();
+            if now == self.awaited_in {
+                return;
+            }
+            // A folder that cannot be watched is looked at with the next scan.
+            let _ = watch.watch_only(AWAITED_NUMBER, now.iter());
+            self.awaited_in = now;
+        }
     }
 
     fn scan_source(&mut self, number: usize, source: &Directory, scope: ScanScope<'_>) {

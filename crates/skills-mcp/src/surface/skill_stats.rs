@@ -66,7 +66,9 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let catalog = CatalogSummary::of(&call.snapshot.catalog);
     let mut report = UsageReport::of(&evidence, Some(&catalog), period, today);
     if let Some(skill) = &input.skill {
-        report = report.narrowed(skill);
+        // A skill that events are about need not be served any more.
+        let is_known = report.skills.iter().any(|used| used.skill == *skill);
+        report = report.narrowed(if is_known { skill } else { &call.skill(skill)?.identity });
     }
     // Rows go until it fits.
     let fits =

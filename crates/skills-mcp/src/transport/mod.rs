@@ -29,5 +29,5 @@ pub use handler::Handler;
 #[cfg(feature = "http")]
 pub use http::{Gate, GateSettings, MCP_PATH, serve_http};
 pub use lines::Lines;
-pub use shutdown::signal;
+pub use shutdown::{logged_signal, signal};
 pub use stdio::{Ended, serve};

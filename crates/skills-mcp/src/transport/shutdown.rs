@@ -18,6 +18,16 @@ pub fn signal() -> impl Future<Output = &'static str> {
     }
 }
 
+/// The same, and logs which.
+pub fn logged_signal() -> impl Future<Output = ()> {
+    let signal = signal();
+    async {
+        // Not inside of the macro: it does not wait for what it does not log.
+        let name = signal.await;
+        tracing::info!("stopping: {name}");
+    }
+}
+
 /// Waits for Ctrl-C.
 #[cfg(not(unix))]
 pub fn signal() -> impl Future<Output = &'static str> {

@@ -99,6 +99,21 @@ fn a_path_may_be_a_directory_a_skills_folder_or_a_file() {
 }
 
 #[test]
+fn a_script_that_is_a_link_is_found_before_a_call_of_it_is_refused() {
+    let home = Home::with(ROOT_TREE);
+    let declared = "---\nkeywords: [a1, b2, c3]\ndescription: Runs.\nscripts:\n  - {file: scripts/x.sh, description: d, execution: server}\n---\nRun it.\n";
+    home.write("skills/one.md", declared);
+    home.write("skills/one/scripts/x.sh", "echo x\n");
+    home.write("skills/two.md", declared);
+    home.write("skills/two/x", "");
+    std::os::unix::fs::symlink("../one/scripts", home.path().join("skills/two/scripts")).unwrap();
+    let (_, out, _) = check(&home, &[]);
+    let shown = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(shown.matches("is a symbolic link or behind one").count(), 1, "{out}");
+    assert!(shown.contains("skills/two.md:5"), "{out}");
+}
+
+#[test]
 fn check_2_exit_codes_say_what_happened() {
     let home = Home::with(ROOT_TREE);
     assert_eq!(check(&home, &[]).0, 0, "warnings alone pass");

@@ -222,6 +222,37 @@ fn e06_a_link_in_place_of_the_skills_of_a_served_folder_leads_where_it_would_aft
 }
 
 #[test]
+fn e06_no_link_leads_into_the_repository_that_a_source_is_a_checkout_of() {
+    let home = Home::new();
+    let names = ["git", "hg", "svn"];
+    let files: Vec<String> = names.iter().map(|name| format!("{name}/config")).collect();
+    let declared = files.iter().map(|file| format!("{{file: {file}, description: d}}"));
+    let declared = format!("assets: [{}]", declared.collect::<Vec<_>>().join(", "));
+    home.write(
+        "team/declares.md",
+        format!("---\nkeywords: [brindle]\ndescription: d\n{declared}\n---\nText.\n"),
+    );
+    home.write("team/b/SKILL.md", "---\nname: b\ndescription: d\n---\n");
+    home.write("team/declares/x", "");
+    for name in names {
+        home.write(
+            &format!("team/.{name}/config"),
+            format!("url = https://x:{CANARY}@h.example\n"),
+        );
+        for skill in ["declares", "b"] {
+            let link = home.path().join("team").join(skill).join(name);
+            symlink(format!("../.{name}"), link).unwrap();
+        }
+    }
+    for trust in ["named", "strict"] {
+        let mut command = server(&home);
+        command.args(["--tools", "all"]).env("SKILLS_TRUST", trust);
+        command.env("SKILLS_DIR", home.path().join("team"));
+        assert_closed(&mut Client::legacy(command, "2025-11-25"), &files);
+    }
+}
+
+#[test]
 fn e06_links_that_are_exchanged_all_the_time_lead_to_no_secret() {
     let home = Home::with("");
     victims(&home, &["x.txt".to_owned(), "pdf/x.txt".to_owned()]);

@@ -4,6 +4,7 @@
 //! Changes are brought about by a call, and would come to the same if the edit alone were noticed.
 
 use std::{
+    fs,
     process::{Command, ExitStatus},
     time::{Duration, Instant},
 };
@@ -11,7 +12,7 @@ use std::{
 use serde_json::{Value, json};
 use skills_testkit::{Client, Home, PROMPT_TIMEOUT, wait_until};
 
-use crate::support::{bundle, eventually, listed_names, offered, run, server, sk};
+use crate::support::{agents_client, bundle, eventually, listed_names, offered, run, server, sk};
 
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
@@ -167,7 +168,7 @@ fn every_later_change_is_told_too() {
     let changes: [&dyn Fn(); 3] = [
         &|| write(&home, "git", "Commit boldly", "Small steps."),
         &|| write(&home, "new", "Something new", "Do it."),
-        &|| std::fs::remove_dir_all(home.skills().join("pdf")).unwrap(),
+        &|| fs::remove_dir_all(home.skills().join("pdf")).unwrap(),
     ];
     for change in changes {
         change();
@@ -244,6 +245,33 @@ fn what_the_periodic_look_finds_is_told() {
     let mut client = legacy(&home);
     write(&home, "new", "Something new", "Do it.");
     assert_told_once(&mut client);
+}
+
+// FRESH-6
+#[test]
+fn a_folder_that_appears_later_is_told_without_a_call() {
+    let home = Home::new();
+    let seldom = ["--set", "refresh.scan_seconds=3600"];
+    let mut agents = agents_client(&home, &[&["--tools", "skill"][..], &seldom].concat());
+    let mut command = sk(&home, &seldom);
+    command.current_dir(home.path().join("project"));
+    let mut sk = Client::legacy(command, "2025-03-26");
+    offered(&mut agents);
+    offered(&mut sk);
+    let text = bundle("new", "Something new", "Do it.");
+    for place in ["project/.claude/skills", "project/skills"] {
+        home.write(&format!("{place}/new/SKILL.md"), &text);
+    }
+    agents.notification(TOOLS_CHANGED);
+    sk.notification(TOOLS_CHANGED);
+    // The same for a folder that goes, with the one it is in, and comes again.
+    for (folder, client) in [(".claude", &mut agents), ("skills", &mut sk)] {
+        let (at, away) = (home.path().join("project").join(folder), home.path().join("away"));
+        fs::rename(&at, &away).unwrap();
+        client.notification(TOOLS_CHANGED);
+        fs::rename(&away, &at).unwrap();
+        client.notification(TOOLS_CHANGED);
+    }
 }
 
 // Streams.
@@ -420,7 +448,7 @@ fn sk_6_every_change_is_told_with_a_short_reason() {
     assert_silence(&mut client);
     write(&home, "new", "Something new", "Do it.");
     write(&home, "git", "Commit safely", "Even smaller steps.");
-    std::fs::remove_dir_all(home.skills().join("pdf")).unwrap();
+    fs::remove_dir_all(home.skills().join("pdf")).unwrap();
     client.call("skills.list", &json!({}));
     let news = assert_told_once(&mut client);
     let params = json!({"reason": "skills: 1 added, 1 removed, 1 changed"});

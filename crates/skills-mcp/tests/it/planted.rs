@@ -319,6 +319,10 @@ fn e01_a_credential_helper_and_git_commands_that_a_script_left_are_not_started()
         assert_eq!((code, marker.exists()), (3, false), "{helper}: {err}");
         assert!(err.contains("refuses us without credentials"), "{helper}: {err}");
     }
+    let unused = "this may be why: `credential.helper` is not used: scripts may write the program";
+    let (_, _, err) = run(&mut shop.command(&["--repo", &server.url(), "sync"]));
+    let shown = err.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains(unused), "{err}");
 }
 
 #[test]
@@ -348,6 +352,6 @@ fn e01_a_credential_helper_that_a_script_of_another_server_replaces_later_is_not
         assert!(!marker.exists(), "the planted helper ran");
     }
     let (_, _, log) = client.close();
-    let refused = "`credential.helper` is not used: scripts may write the program it names";
+    let refused = "git: `credential.helper` is not used: scripts may write the program it names";
     assert_eq!(log.matches(refused).count(), 1, "{log}");
 }

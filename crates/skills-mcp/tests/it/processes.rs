@@ -226,6 +226,33 @@ fn e13_the_buffers_of_sockets_count_as_memory() {
 }
 
 #[test]
+fn e13_what_the_kernel_keeps_of_mappings_counts_as_memory() {
+    // Every second page of a mapping that no process fills is closed, so that each page is a mapping of its own.
+    let shop = Workshop::new().script(
+        "scripts/maps.py",
+        "",
+        "import ctypes, os, time\n\
+         libc = ctypes.CDLL(None)\n\
+         libc.mmap.restype = ctypes.c_void_p\n\
+         pages = 50000\n\
+         start = libc.mmap(None, ctypes.c_size_t(pages * 4096), 3, 0x22, -1, ctypes.c_long(0))\n\
+         for page in range(0, pages, 2): libc.mprotect(ctypes.c_void_p(start + page * 4096), ctypes.c_size_t(4096), 0)\n\
+         def fork():\n\
+         \x20   try: return os.fork()\n\
+         \x20   except BlockingIOError: time.sleep(0.1)\n\
+         \x20   return fork()\n\
+         for n in range(14):\n\
+         \x20   if fork() == 0: break\n\
+         time.sleep(300)\n",
+    );
+    for mut client in servers(&shop.set("scripts.timeout_seconds=200")) {
+        let answer = run(&mut client, "scripts/maps.py", &json!({}));
+        let said = answer["stderr"].as_str().unwrap();
+        assert!(said.contains("held more than 4 GiB of memory"), "{answer}");
+    }
+}
+
+#[test]
 fn e13_no_socket_or_pipe_holds_more_than_it_is_counted_for() {
     let shop = Workshop::new().script(
         "scripts/large.py",

@@ -935,6 +935,8 @@ fn x17_links_out_of_the_skills_folder_are_neither_run_nor_copied() {
     shop.home.write("skills/tool/assets/own.txt", "own\n");
     let tool = shop.home.skills().join("tool");
     symlink("own.txt", tool.join("assets/alias.txt")).unwrap();
+    shop.home.write("skills/shared/lib.txt", "another skill's\n");
+    symlink("../../shared/lib.txt", tool.join("assets/lib.txt")).unwrap();
     symlink(shop.home.path().join("outside/secret.txt"), tool.join("assets/out.txt")).unwrap();
     symlink(shop.home.path().join("outside"), tool.join("assets/folder")).unwrap();
     fs::remove_dir_all(tool.join("scripts/sub")).unwrap();
@@ -942,6 +944,9 @@ fn x17_links_out_of_the_skills_folder_are_neither_run_nor_copied() {
     let mut client = shop.client();
     let answer = run(&mut client, "scripts/x.sh", &json!({}));
     assert_eq!(answer["stdout"], "own\nown\nalias.txt\nown.txt\n", "{answer}");
+    let note =
+        "Of the skill's folder assets/lib.txt was left out: unreadable, linked from elsewhere";
+    assert!(answer["note"].to_string().contains(note), "{answer}");
     let (_, out, _) = finished(&mut shop.command(&["doctor", "--all"]));
     assert_eq!(out.matches("error[link-refused]").count(), 3, "{out}");
     let message = refused(&mut client, &request("scripts/sub/y.sh", &json!({})));

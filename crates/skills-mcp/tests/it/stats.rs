@@ -488,3 +488,34 @@ fn agents_are_offered_statistics_only_where_the_operator_says_so() {
         with.request("tools/call", json!({"name": "skill_stats", "arguments": {"days": 0}}));
     assert!(refused.to_string().contains("from 1 to 365"), "{refused}");
 }
+
+#[test]
+fn a11_statistics_know_a_skill_by_both_of_its_names() {
+    let home = Home::new();
+    home.write(
+        "skills/functions/SKILL.md",
+        "---\nname: browserbase-functions\ndescription: d\n---\n",
+    );
+    let analytics = ["--set", "analytics.enabled=true", "--set", "analytics.tool=true"];
+    let mut command = server(&home);
+    command.args(analytics);
+    let mut client = Client::legacy(command, "2025-11-25");
+    client.call("report_usage", &json!({"skill_path": "functions", "useful": true}));
+    client.close();
+    let mut command = server(&home);
+    command.args(analytics);
+    let mut client = Client::legacy(command, "2025-11-25");
+    for name in ["functions", "browserbase-functions", "Functions"] {
+        let (code, out, err) = run(server(&home).args(["stats", "--json", "--skill", name]));
+        assert_eq!(code, 0, "{name}: {err}");
+        let report: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(report["skills"][0]["skill"], "functions", "{name}: {out}");
+        let reply = client.call("skill_stats", &json!({"skill": name}));
+        let said: Value = serde_json::from_str(&reply.text).unwrap();
+        assert_eq!(said["skills"][0]["skill"], "functions", "{name}: {said}");
+    }
+    let reply = client.call("skill_stats", &json!({"skill": "functionz"}));
+    assert!(reply.is_error && reply.text.contains("functions"), "{}", reply.text);
+    let (code, _, err) = run(server(&home).args(["stats", "--skill", "FUNCTIONZ"]));
+    assert!(code == 2 && err.contains("did you mean functions?"), "{code} {err}");
+}

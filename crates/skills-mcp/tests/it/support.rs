@@ -234,7 +234,8 @@ pub(crate) fn signal(client: &Client, name: &str) {
 /// An old answer that it does not say so of is one too many.
 pub(crate) struct Prompt {
     pub(crate) client: Client,
-    old: usize,
+    /// What each old answer should have shown, and what it said.
+    old: Vec<String>,
 }
 
 impl Prompt {
@@ -243,14 +244,14 @@ impl Prompt {
         command.args(["--set", "refresh.patience_ms=50"]);
         let mut client = Client::legacy(with_all_tools(command), "2025-11-25");
         offered(&mut client);
-        Self { client, old: 0 }
+        Self { client, old: Vec::new() }
     }
 
     /// Asks until the answer is as it should be, which is the first time.
     pub(crate) fn sees(&mut self, what: &str, mut ask: impl FnMut(&mut Client) -> bool) {
         let started = Instant::now();
         while !ask(&mut self.client) {
-            self.old += 1;
+            self.old.push(format!("{what}: {:.500}", self.client.last_text()));
             assert!(started.elapsed() < TEST_TIMEOUT, "still not seen: {what}");
         }
     }
@@ -284,7 +285,12 @@ impl Prompt {
         let (status, _, log) = self.client.close();
         assert_eq!(status.code(), Some(0), "{log}");
         let late = late(&log);
-        assert!(self.old <= late, "{} old answers, {late} of them late: {log}", self.old);
+        let old = self.old;
+        assert!(
+            old.len() <= late,
+            "{} old answers, {late} of them late: {old:#?} {log}",
+            old.len()
+        );
         (late, log)
     }
 }

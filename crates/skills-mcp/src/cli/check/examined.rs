@@ -10,6 +10,7 @@ use skills_core::{
     catalog::{Folder, Skill, SkillId},
     check::{self, CheckLimits, CheckedSkill, DescriptionLimit, FieldPlaces, SkillLints, TextFile},
     diagnostic::{Code, Diagnostic, Severity, escaped},
+    relpath::RelPath,
 };
 
 use super::{
@@ -20,6 +21,7 @@ use super::{
 use crate::{
     clients::{CLIENTS, OwnListing},
     config::Settings,
+    script::is_behind_link,
     source::map,
     store::Snapshot,
 };
@@ -161,8 +163,17 @@ fn lints(snapshot: &Snapshot, skills: &[&Skill], target: &CheckTarget) -> Vec<Di
             let files = text_files(snapshot, skill);
             let source_folder = folders.get(skill.source).and_then(Option::as_deref);
             let catalog = &snapshot.catalog;
-            let checked =
-                CheckedSkill { catalog, skill, text: &text, files: &files, source_folder };
+            let is_linked = |script: &&RelPath| is_behind_link(snapshot, skill, script);
+            let scripts = skill.scripts().map(|(script, _)| &script.file);
+            let linked_scripts: Vec<RelPath> = scripts.filter(is_linked).cloned().collect();
+            let checked = CheckedSkill {
+                catalog,
+                skill,
+                text: &text,
+                files: &files,
+                linked_scripts: &linked_scripts,
+                source_folder,
+            };
             Some(check::skill(&checked, &limits))
         },
     );
@@ -173,7 +184,7 @@ fn lints(snapshot: &Snapshot, skills: &[&Skill], target: &CheckTarget) -> Vec<Di
         let (Some(lints), Some(source)) = (lints, sources.get(skill.source)) else { continue };
         places.insert(skill.id, lints.places);
         let in_file = |(file, finding): (_, skills_core::diagnostic::Finding)| {
-            let file: skills_core::relpath::RelPath = file;
+            let file: RelPath = file;
             finding.in_file(&source.name, file.as_str())
         };
         diagnostics.extend(lints.findings.into_iter().map(in_file));
@@ -213,7 +224,7 @@ fn limits(settings: &Settings) -> CheckLimits {
 fn text_files(snapshot: &Snapshot, skill: &Skill) -> Vec<TextFile> {
     let paths = snapshot.catalog.files(skill).map(Folder::paths).unwrap_or_default();
     // What lies in a source's top folder beside a bundle there is more often for the repository than for the skill.
-    let is_top = skill.resources.as_ref().is_some_and(skills_core::relpath::RelPath::is_root);
+    let is_top = skill.resources.as_ref().is_some_and(RelPath::is_root);
     let others = paths.into_iter().filter(|path| !is_top && path.as_str() != skill.file.name());
     others
         .take(MAX_READ_FILES)

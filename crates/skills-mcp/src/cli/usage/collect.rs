@@ -65,7 +65,7 @@ pub(super) fn run(context: &Context, options: &CollectOptions) -> Result<ExitCod
     let store = if context.named()?.is_empty() { None } else { Some(Arc::new(context.store()?)) };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(async {
-        let stop = transport::signal();
+        let stop = transport::logged_signal();
         let listener = TcpListener::bind(listen).await.map_err(|error| {
             Failure::environment(format!("{listen}: {error}"))
                 .with_hint("name another with --listen ADDRESS:PORT; port 0 picks a free port")
@@ -98,7 +98,6 @@ pub(super) fn run(context: &Context, options: &CollectOptions) -> Result<ExitCod
             let browser = Browser { snapshots, counter: Some(Arc::new(counter)) };
             routes = routes.merge(behind_login(browse::routes(browser), guard));
         }
-        let stop = async { tracing::info!("stopping: {}", stop.await) };
         serve(listener, routes, &RESERVED, stop).await;
         pruning.abort();
         Ok(ExitCode::SUCCESS)

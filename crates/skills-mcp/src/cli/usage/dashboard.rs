@@ -77,7 +77,7 @@ async fn show(
     let guard = Arc::new(HttpGuard::new(listen, &options.hosts, tokens)?);
     let (archive, is_recorded) = archive(context, options).await?;
     let archive = Arc::new(archive);
-    let stop = transport::signal();
+    let stop = transport::logged_signal();
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         Failure::environment(format!("{listen}: {error}"))
             .with_hint("name another with --listen ADDRESS:PORT; port 0 picks a free port")
@@ -103,7 +103,6 @@ async fn show(
         let browser = Browser { snapshots, counter: Some(Arc::new(counter)) };
         routes = routes.merge(behind_login(browse::routes(browser), guard));
     }
-    let stop = async { tracing::info!("stopping: {}", stop.await) };
     serve(listener, routes, &RESERVED, stop).await;
     Ok(())
 }

@@ -275,10 +275,18 @@ fn notes(plan: &Plan<'_>, directory: &WorkingDirectory, workspace: &Workspace) -
             "{PRIVATE}: the server could not record which folder it may change ({why}). The log tells the operator what to do."
         )),
     }
-    if workspace.left_out > 0 {
+    if let Some(other) = &plan.runner.passed_over {
         notes.push(format!(
-            "{} files of the skill's folder were left out: unreadable, linked from elsewhere, or over the limit of a run.",
-            workspace.left_out
+            "{} ran it, and not {}, which scripts may write. The operator can name another program in scripts.runners.",
+            plan.runner.program.display(),
+            other.display()
+        ));
+    }
+    if let [first, others @ ..] = workspace.left_out.as_slice() {
+        let more =
+            if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+        notes.push(format!(
+            "Of the skill's folder {first}{more} was left out: unreadable, linked from elsewhere, or over the limit of a run."
         ));
     }
     if !plan.withheld.is_empty() {

@@ -57,10 +57,6 @@ const REFUSED: &[i64] = &[
     libc::SYS_lookup_dcookie,
     // One processor is left to the server.
     libc::SYS_sched_setaffinity,
-    libc::SYS_setxattr,
-    libc::SYS_lsetxattr,
-    libc::SYS_removexattr,
-    libc::SYS_lremovexattr,
     // Shared memory, messages and semaphores with a key instead of a path: rules on files do not cover them.
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -126,8 +122,15 @@ const UNKNOWN: &[i64] = &[
 /// without a network every socket is one of a pair, to which `write` and `send` send as well.
 const HANDING_OVER: &[i64] = &[libc::SYS_sendmsg, libc::SYS_sendmmsg];
 
-/// Calls that fail as on a disk without extended attributes: `cp -p` gives up over any other error.
-const UNSUPPORTED: &[i64] = &[libc::SYS_fsetxattr, libc::SYS_fremovexattr];
+/// Calls that fail as on a disk without extended attributes: `cp -p` and `cp -a` give up over any other error.
+const UNSUPPORTED: &[i64] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+];
 
 /// Calls that leave pages of a file in a socket or a pipe without a copy. A byte of a huge page holds the whole page there, after
 /// the file is gone, where no limit counts it. They fail as for a file that cannot be sent so: programs read and write then.

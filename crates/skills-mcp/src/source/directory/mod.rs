@@ -300,6 +300,14 @@ impl Directory {
         }
     }
 
+    /// Where the folder will appear, if it is not there: the nearest folder above it that is.
+    pub fn awaited_in(&self) -> Option<PathBuf> {
+        if self.repository.is_some() || self.identity().is_some() {
+            return None;
+        }
+        self.path.ancestors().skip(1).find(|above| is_folder(above)).map(Path::to_path_buf)
+    }
+
     /// Opens the folder. There is none where an optional folder is not there.
     pub(super) fn root(&self) -> Result<Option<(Root, FileIdentity)>, SourceError> {
         // Before it is opened: if the folder is replaced meanwhile, the new one has the old one's identity here, and is

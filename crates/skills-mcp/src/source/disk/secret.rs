@@ -35,6 +35,10 @@ const CREDENTIAL_NAMES: &[&str] = &[
     ".cargo/credentials.toml",
 ];
 
+/// The folders of version control: the address of a remote may hold a token. A folder that holds one may be a script's all the
+/// same.
+const REPOSITORY_NAMES: &[&str] = &[".git", ".hg", ".svn"];
+
 /// Paths of the system that are no useful files, or hold its secrets.
 const SYSTEM_PATHS: &[&str] = &[
     "/proc",
@@ -56,8 +60,9 @@ pub(crate) fn is_secret(path: &Path, root: &Path) -> bool {
         let wanted: Vec<&OsStr> = secret.split('/').map(OsStr::new).collect();
         parts.windows(wanted.len()).any(|window| window == wanted)
     });
+    let is_repository = parts.iter().any(|part| REPOSITORY_NAMES.iter().any(|name| part == name));
     let is_system = |system: &&str| path.starts_with(system) && !root.starts_with(system);
-    named || SYSTEM_PATHS.iter().any(is_system)
+    named || is_repository || SYSTEM_PATHS.iter().any(is_system)
 }
 
 /// The credentials in a folder, which must not be opened to a script as a whole.

@@ -36,9 +36,15 @@ pub enum GitError {
     /// Another process has just failed.
     #[error("{message}")]
     Earlier { message: String, hint: String },
-    /// HTTP 401 or 403, or no SSH key.
-    #[error("{host} refuses {}", if *with_token { "the token in GITHUB_TOKEN: it has expired, or may not read this repository" } else { "us without credentials, or with the ones that git has" })]
-    Unauthorized { host: String, with_token: bool },
+    /// HTTP 401 or 403, or an SSH key that the host does not know.
+    #[error("{host} refuses {}", credentials.described())]
+    Unauthorized { host: String, credentials: Credentials },
+    /// An unknown host, or one whose key has changed.
+    #[error("ssh does not accept the host key of {host}")]
+    HostKey { host: String },
+    /// The error comes without settings that the user has, and they may be what is missing.
+    #[error("{error}")]
+    WithoutSettings { error: Box<GitError>, unused: Vec<String> },
     /// HTTP 404, or no such folder.
     #[error("{host} has no such repository, or does not show it to us")]
     NoRepository { host: String },
@@ -68,6 +74,47 @@ pub enum GitError {
     Other(String),
 }
 
+/// What git had to offer when a host refused it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credentials {
+    /// The token in `GITHUB_TOKEN`.
+    Token,
+    /// Those of a credential helper, or none.
+    Helper,
+    /// A key of ssh, or none.
+    SshKey,
+}
+
+impl Credentials {
+    fn described(self) -> &'static str {
+        match self {
+            Self::Token => {
+                "the token in GITHUB_TOKEN: it has expired, or may not read this repository"
+            }
+            Self::Helper => "us without credentials, or with the ones that git has",
+            Self::SshKey => "your SSH key, or there is none",
+        }
+    }
+}
+
+/// What the user can do about settings that are not used.
+fn use_settings(unused: &[String], then: &str) -> String {
+    let named: Vec<&str> = unused.iter().take(MAX_NAMED_SETTINGS).map(String::as_str).collect();
+    format!(
+        "this may be why: {}. Move what is named there out of the folders that scripts may write (the start directory, scripts.roots and folders in which a script has run), or, for https, put a token into {}; then {then}",
+        named.join("; "),
+        token::TOKEN_VARIABLE
+    )
+}
+
+/// What to do about an SSH key that a host refuses.
+const ADD_SSH_KEY: &str = "see that `git ls-remote URL` works in a terminal without a question, with a key in an agent or one without a passphrase";
+/// What to do about a host key that ssh does not accept.
+const ACCEPT_HOST_KEY: &str =
+    "run `git ls-remote URL` in a terminal, where ssh shows the key and asks whether you trust it";
+/// How many settings that are not used a hint names.
+const MAX_NAMED_SETTINGS: usize = 2;
+
 fn there_are(others: &[String]) -> String {
     if others.is_empty() {
         return "there is none at all, so the repository is empty".to_owned();
@@ -81,6 +128,18 @@ fn except_for(passed_over: &[PathBuf]) -> String {
 }
 
 impl GitError {
+    /// The same with the user's settings that were not used, where they could have led to the remote.
+    pub(super) fn without(self, unused: Vec<String>) -> Self {
+        let may_be_why = matches!(
+            self,
+            Self::Unauthorized { .. } | Self::NoRepository { .. } | Self::Unreachable { .. }
+        );
+        if unused.is_empty() || !may_be_why {
+            return self;
+        }
+        Self::WithoutSettings { error: Box::new(self), unused }
+    }
+
     /// What to do.
     pub(crate) fn hint(&self) -> String {
         match self {
@@ -99,7 +158,7 @@ impl GitError {
             Self::NoProgram { name, .. } => {
                 format!("install {name}, or name a directory with SKILLS_DIR or --dir")
             }
-            Self::Unauthorized { with_token: true, .. } => format!(
+            Self::Unauthorized { credentials: Credentials::Token, .. } => format!(
                 "make a new token that may read the repository, put it into {} where the client starts skills-mcp (with the GitHub CLI: export {}=$(gh auth token)), then run `skills-mcp sync`",
                 token::TOKEN_VARIABLE,
                 token::TOKEN_VARIABLE
@@ -107,7 +166,12 @@ impl GitError {
             Self::NoRepository { host } if host == THIS_MACHINE => {
                 "check the path; then run `skills-mcp sync`".to_owned()
             }
-            Self::Unauthorized { with_token: false, .. } | Self::NoRepository { .. } => format!(
+            Self::WithoutSettings { unused, .. } => use_settings(unused, "run `skills-mcp sync`"),
+            Self::Unauthorized { credentials: Credentials::SshKey, .. } => {
+                format!("{ADD_SSH_KEY}; then run `skills-mcp sync`")
+            }
+            Self::HostKey { .. } => format!("{ACCEPT_HOST_KEY}; then run `skills-mcp sync`"),
+            Self::Unauthorized { .. } | Self::NoRepository { .. } => format!(
                 "check the URL; for a private repository put a token that may read it into {} where the client starts skills-mcp, or log in so that `git ls-remote URL` works in a terminal, then run `skills-mcp sync`",
                 token::TOKEN_VARIABLE
             ),
@@ -141,13 +205,18 @@ impl GitError {
     pub(crate) fn hint_before_adding(&self) -> String {
         let variable = token::TOKEN_VARIABLE;
         match self {
-            Self::Unauthorized { with_token: true, .. } => format!(
+            Self::Unauthorized { credentials: Credentials::Token, .. } => format!(
                 "make a new token that may read the repository, put it into {variable} (with the GitHub CLI: export {variable}=$(gh auth token)), then run the command again"
             ),
             Self::NoRepository { host } if host == THIS_MACHINE => {
                 "check the path, then run the command again".to_owned()
             }
-            Self::Unauthorized { with_token: false, .. } | Self::NoRepository { .. } => format!(
+            Self::WithoutSettings { unused, .. } => use_settings(unused, "run the command again"),
+            Self::Unauthorized { credentials: Credentials::SshKey, .. } => {
+                format!("{ADD_SSH_KEY}; then run the command again")
+            }
+            Self::HostKey { .. } => format!("{ACCEPT_HOST_KEY}; then run the command again"),
+            Self::Unauthorized { .. } | Self::NoRepository { .. } => format!(
                 "check the URL; for a private repository put a token that may read it into {variable}, or log in so that `git ls-remote URL` works in a terminal; then run the command again"
             ),
             Self::NoBranch { .. } => "name one of them with --branch".to_owned(),

@@ -4,7 +4,10 @@ use std::io;
 
 use skills_core::diagnostic::escaped;
 
-use super::{error::GitError, url::Remote};
+use super::{
+    error::{Credentials, GitError},
+    url::Remote,
+};
 
 /// The error that git's messages mean. The last line says most.
 pub(super) fn classify(stderr: &str, remote: Option<&Remote>, with_token: bool) -> GitError {
@@ -19,8 +22,15 @@ pub(super) fn classify(stderr: &str, remote: Option<&Remote>, with_token: bool) 
     if let Some(line) = stderr.lines().find(|line| line.contains(OVER_MEMORY_LIMIT)) {
         return GitError::TooMuchMemory { host, message: escaped(line) };
     }
+    if any(&["host key verification failed"]) {
+        return GitError::HostKey { host };
+    }
+    if any(&["permission denied ("]) {
+        return GitError::Unauthorized { host, credentials: Credentials::SshKey };
+    }
     if any(UNAUTHORIZED) {
-        return GitError::Unauthorized { host, with_token };
+        let credentials = if with_token { Credentials::Token } else { Credentials::Helper };
+        return GitError::Unauthorized { host, credentials };
     }
     if any(&[
         "does not appear to be a git repository",
@@ -39,10 +49,19 @@ pub(super) fn classify(stderr: &str, remote: Option<&Remote>, with_token: bool) 
 /// The line that says why git failed.
 pub(super) fn last_message(stderr: &str) -> String {
     let is_error =
-        |line: &&str| ["fatal:", "error:", "remote:"].iter().any(|start| line.starts_with(start));
-    let last = stderr.lines().rev().find(is_error).or_else(|| stderr.lines().next_back());
+        |line: &str| ["fatal:", "error:", "remote:"].iter().any(|start| line.starts_with(start));
+    let mut from_last = stderr.lines().rev().skip_while(|line| !is_error(line));
+    let last = from_last.next();
+    let of_ssh = last.filter(|line| *line == SSH_FAILED).and_then(|_| {
+        let mut before = from_last.filter(|line| !line.trim().is_empty());
+        before.next()
+    });
+    let last = of_ssh.or(last).or_else(|| stderr.lines().next_back());
     escaped(last.unwrap_or("nothing")).chars().take(300).collect()
 }
+
+/// What git says when ssh has failed; the line before is ssh's own.
+const SSH_FAILED: &str = "fatal: Could not read from remote repository.";
 
 /// In the line of git that names the size of the object; git's last line does not.
 const OVER_MEMORY_LIMIT: &str = "over limit";
@@ -50,7 +69,6 @@ const UNAUTHORIZED: &[&str] = &[
     "authentication failed",
     "could not read username",
     "could not read password",
-    "permission denied (",
     "error: 403",
     "error: 401",
     "terminal prompts disabled",
@@ -115,5 +133,56 @@ mod tests {
             assert_eq!(kind(stderr), expected, "{stderr}");
         }
         assert!(matches!(classify("fatal: bad object", None, false), GitError::Broken(_)));
+    }
+
+    #[test]
+    fn the_reason_of_ssh_is_shown_with_a_way_out_for_ssh() {
+        let remote = Remote::parse("git@h.example:x/y").unwrap();
+        for (of_ssh, expected, way_out) in [
+            (
+                "ssh: connect to host h.example port 22: Connection refused",
+                "h.example cannot be reached: ssh: connect to host h.example port 22: Connection refused",
+                "tries again",
+            ),
+            (
+                "Bad owner or permissions on /home/x/.ssh/config",
+                "git says: Bad owner or permissions on /home/x/.ssh/config",
+                "--log debug",
+            ),
+            (
+                "git@h.example: Permission denied (publickey).",
+                "h.example refuses your SSH key, or there is none",
+                "`git ls-remote URL`",
+            ),
+            (
+                "Host key verification failed.",
+                "ssh does not accept the host key of h.example",
+                "`git ls-remote URL`",
+            ),
+        ] {
+            let stderr = format!(
+                "{of_ssh}\r\n{SSH_FAILED}\n\nPlease make sure you have the correct access rights\nand the repository exists.\n"
+            );
+            let error = classify(&stderr, Some(&remote), false);
+            assert_eq!(error.to_string(), expected);
+            assert!(error.hint().contains(way_out), "{}", error.hint());
+            assert!(!error.hint().contains("GITHUB_TOKEN"), "{}", error.hint());
+        }
+        assert_eq!(last_message(&format!("{SSH_FAILED}\n")), SSH_FAILED);
+    }
+
+    #[test]
+    fn settings_that_are_not_used_are_named_where_they_may_be_why() {
+        let remote = Remote::parse("https://h.example/x").unwrap();
+        let unused = || vec!["`credential.helper` in file:/x is not used".to_owned()];
+        let refused = classify("fatal: Authentication failed for 'x'", Some(&remote), false);
+        let message = refused.to_string();
+        let refused = refused.without(unused());
+        assert_eq!(refused.to_string(), message);
+        for hint in [refused.hint(), refused.hint_before_adding()] {
+            assert!(hint.contains("`credential.helper` in file:/x is not used"), "{hint}");
+        }
+        let broken = GitError::Other("odd".to_owned()).without(unused());
+        assert!(matches!(broken, GitError::Other(_)));
     }
 }

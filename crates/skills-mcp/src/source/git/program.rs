@@ -140,12 +140,14 @@ impl InstalledGit {
         // Whatever the environment or a configuration says.
         let may_use_ssh = |remote: &&Remote| matches!(remote.scheme(), Scheme::Https | Scheme::Ssh);
         let ssh = call.remote.filter(may_use_ssh);
-        let ssh = ssh.map(|_| tools.ssh_command(|why| self.warn_once(why)));
+        let mut unused = Vec::new();
+        let ssh = ssh.map(|_| tools.ssh_command(|why| unused.push(why)));
         command.env("GIT_SSH_COMMAND", ssh.unwrap_or_else(|| NO_SSH.into()));
         let mut settings: Vec<(String, String)> = Vec::new();
         if call.remote.is_some() {
-            settings.extend(self.user_settings(&tools));
+            settings.extend(self.user_settings(&tools, |why| unused.push(why)));
         }
+        self.warn_once(&unused);
         let fixed = SETTINGS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         settings.extend(fixed);
         if let (Some(token), Some(remote)) = (&token, call.remote) {
@@ -159,7 +161,7 @@ impl InstalledGit {
             return Ok(());
         }
         tracing::debug!(command = call.arguments.first(), "git: {}", escaped(&result.stderr));
-        Err(classify(&result.stderr, call.remote, token.is_some()))
+        Err(classify(&result.stderr, call.remote, token.is_some()).without(unused))
     }
 
     /// Kills every running command, and starts no other.
@@ -279,7 +281,11 @@ impl InstalledGit {
 
     /// The user's settings about hosts. They are read once and judged by what scripts may write at this moment: a script of
     /// another server may have replaced a credential helper since the last command.
-    fn user_settings(&self, tools: &GitTools<'_>) -> Vec<(String, String)> {
+    fn user_settings(
+        &self,
+        tools: &GitTools<'_>,
+        mut unused: impl FnMut(String),
+    ) -> Vec<(String, String)> {
         let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
         let is_recent = unanswered.is_some_and(|asked| asked.elapsed() < QUESTION_INTERVAL);
         if self.user_settings.get().is_none() && !is_recent {
@@ -287,21 +293,23 @@ impl InstalledGit {
             match self.answer(plain_git(tools), &question) {
                 Ok(listed) => drop(self.user_settings.set(listed)),
                 Err(error) => {
-                    self.warn_once(format!("your settings are not used: {error}"));
+                    unused(format!("your settings are not used: {error}"));
                     *unanswered = Some(Instant::now());
                 }
             }
         }
         drop(unanswered);
         let listed = self.user_settings.get().map(String::as_str).unwrap_or_default();
-        tools.settings_about_hosts(listed, |why| self.warn_once(why))
+        tools.settings_about_hosts(listed, unused)
     }
 
-    fn warn_once(&self, why: String) {
+    /// Logs what is not used, each once.
+    fn warn_once(&self, unused: &[String]) {
         let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
-        if !warned.contains(&why) {
-            tracing::warn!("git: {}", escaped(&why));
-            warned.insert(why);
+        for why in unused {
+            if warned.insert(why.clone()) {
+                tracing::warn!("git: {}", escaped(why));
+            }
         }
     }
 

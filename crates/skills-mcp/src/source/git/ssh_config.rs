@@ -73,9 +73,15 @@ impl SshConfigCheck<'_> {
     /// An error says why what a line sets is not used.
     fn setting(&mut self, keyword: &str, value: &str, depth: usize) -> Result<(), String> {
         let undecided = || format!("what `{keyword} {value}` means is not known");
-        let is_writable =
-            |command: &str| has_unknown_parts(command) || self.writes.is_writable_command(command);
-        let starts = || format!("scripts may write what `{keyword}` starts");
+        let check_command = |command: &str| {
+            if has_unknown_parts(command) {
+                return Err(format!("what `{keyword} {value}` starts is not known"));
+            }
+            if self.writes.is_writable_command(command) {
+                return Err(format!("scripts may write what `{keyword}` starts"));
+            }
+            Ok(())
+        };
         match keyword {
             "include" => {
                 let words = words(value).ok_or_else(undecided)?;
@@ -84,10 +90,9 @@ impl SshConfigCheck<'_> {
             }
             "match" => {
                 let words = words(value).ok_or_else(undecided)?;
-                let mut commands = exec_commands(&words);
-                if commands.any(is_writable) { Err(starts()) } else { Ok(()) }
+                exec_commands(&words).try_for_each(check_command)
             }
-            command if COMMANDS.contains(&command) && is_writable(value) => Err(starts()),
+            command if COMMANDS.contains(&command) => check_command(value),
             _ => Ok(()),
         }
     }
@@ -130,7 +135,8 @@ fn has_wildcard(text: &str) -> bool {
 
 /// Whether `ssh` or a shell replaces a part by something that is not known here. Host, port and user are known to be no path.
 fn has_unknown_parts(text: &str) -> bool {
-    let text = text.replace("$HOME/", "").replace("${HOME}/", "");
+    let homes = ["$HOME/", "${HOME}/", "%d/"];
+    let text = homes.iter().fold(text.to_owned(), |text, home| text.replace(home, ""));
     let tokens = ["%%", "%h", "%n", "%p", "%r", "%C", "%k", "%t", "%H", "%I", "%K"];
     let text = tokens.iter().fold(text, |text, token| text.replace(token, ""));
     text.contains(['%', '$', '`'])
@@ -238,7 +244,7 @@ mod tests {
         home.write(
             ".ssh/config",
             "Include config.d/* more # 100%\nInclude \"~/.ssh/not there\"\nInclude ~/.ssh/conf*\nInclude config\n\
-             Host *\n  IdentityFile ~/project/key\n  ProxyCommand ssh -W %h:%p jump\nMatch exec=\"true\" host=x\n",
+             Host *\n  IdentityFile ~/project/key\n  ProxyCommand ssh -W %h:%p jump\n  ProxyCommand %d/bin/proxy %h\nMatch exec=\"true\" host=x\n",
         );
         assert_eq!(refused(&home), None);
     }
@@ -265,7 +271,8 @@ mod tests {
             ("Match host x !exec=~/project/x", "what `match` starts"),
             ("Match Exec= ~/project/x", "what `match` starts"),
             ("SmartcardDevice ~/project/lib.so", "what `smartcarddevice` starts"),
-            ("ProxyCommand `cat ~/proxy`", "what `proxycommand` starts"),
+            ("ProxyCommand `cat ~/proxy`", "what `proxycommand `cat ~/proxy`` starts is not known"),
+            ("ProxyCommand nc $JUMP", "starts is not known"),
         ] {
             let home = Home::new();
             home.write("project/ssh", "");

@@ -59,7 +59,9 @@ impl GitToolFinder {
 fn passed_over(absent: ProgramError) -> Vec<PathBuf> {
     match absent {
         ProgramError::NotFound { passed_over } => passed_over,
-        ProgramError::NotExecutable(_) | ProgramError::ParentInPath => Vec::new(),
+        ProgramError::NotExecutable(_) | ProgramError::Relative | ProgramError::ParentInPath => {
+            Vec::new()
+        }
     }
 }
 
@@ -156,9 +158,9 @@ impl GitTools<'_> {
         } else {
             format!("git-credential-{first}")
         };
-        // How a shell writes the home folder; other expansions are not resolved.
+        // How a shell writes the home folder, and `ssh` in its configuration; other expansions are not resolved.
         let rest = |word: &str| {
-            ["~/", "$HOME/", "${HOME}/"]
+            ["~/", "$HOME/", "${HOME}/", "%d/"]
                 .iter()
                 .find_map(|home| word.strip_prefix(home))
                 .map(PathBuf::from)

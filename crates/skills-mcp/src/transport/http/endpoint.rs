@@ -196,7 +196,12 @@ pub(super) async fn answer(State(endpoint): State<Arc<McpEndpoint>>, request: Re
         return refused;
     }
     by.attach_to(&mut parts.extensions);
+    let ends_session = parts.method == Method::DELETE;
     let mut answered = endpoint.sdk(parts, body).await;
+    if ends_session && answered.status() == StatusCode::ACCEPTED {
+        // The session has ended by now. The Python SDK takes the SDK's 202 for a failure.
+        *answered.status_mut() = StatusCode::NO_CONTENT;
+    }
     answered.extensions_mut().insert(by.sender());
     until_revoked(&endpoint.gate, by.principal.as_ref(), answered)
 }

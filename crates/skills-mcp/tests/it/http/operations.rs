@@ -6,7 +6,10 @@ use serde_json::json;
 use skills_testkit::{Home, Listening, Remote, http_request, wait_until};
 
 use super::{call, secret_file, serving, text};
-use crate::{git::follower, support::ROOT_TREE};
+use crate::{
+    git::follower,
+    support::{ROOT_TREE, server},
+};
 
 // HTTP-11
 #[test]
@@ -32,6 +35,27 @@ fn health_readiness_and_counts_are_there_for_the_operator() {
     }
     assert!(counts.body.ends_with("# EOF\n"));
     assert_eq!(server.post("/hooks/refresh", "{}").status, 404, "no secret, no webhook");
+}
+
+#[test]
+fn servers_that_log_nothing_go_on_until_they_are_stopped() {
+    let home = Home::with(ROOT_TREE);
+    let store = format!("sqlite:{}", home.path().join("events.db").display());
+    let commands = [
+        (&["serve", "--http", "127.0.0.1:0"][..], "/healthz"),
+        (&["dashboard"], "/"),
+        (&["collect", "--listen", "127.0.0.1:0", "--store", &store], "/healthz"),
+    ];
+    for (arguments, path) in commands {
+        let mut command = server(&home);
+        command.args(["--log", "error"]).args(arguments);
+        let listening = Listening::start(command);
+        for _ in 0..50 {
+            assert!(listening.get(path).status < 400, "{arguments:?}");
+        }
+        let (status, log) = listening.stop();
+        assert!(status.success() && log.is_empty(), "{arguments:?}: {status} {log}");
+    }
 }
 
 fn signature(secret: &str, body: &str) -> String {

@@ -184,7 +184,7 @@ fn a_session_belongs_to_the_principal_that_opened_it() {
     let bearer = format!("Bearer {EVERYTHING}");
     let headers = [("Host", &*host), ("Authorization", &*bearer), ("Mcp-Session-Id", &*id)];
     let ended = http_request(server.address(), "DELETE", "/mcp", &headers, b"").unwrap();
-    assert_eq!(ended.status, 202, "{ended:?}");
+    assert_eq!(ended.status, 204, "{ended:?}");
     wait_until("the session is over", || in_session(&server, EVERYTHING, &id, &list).status == 404);
 }
 

@@ -13,6 +13,7 @@ use std::{
     process::ExitCode,
 };
 
+use skills_core::catalog::Catalog;
 use skills_usage::{
     archive::{Archive, Period, Story, lines::LineArchive},
     clock, journal,
@@ -83,7 +84,7 @@ pub(super) fn run(context: &Context, options: &StatsOptions) -> Result<ExitCode,
     let asked = if let Some(url) = &options.from {
         let report = collector::report(url, options.days, options.client.as_deref())?;
         FoundStats {
-            named: in_events(&report),
+            skill: options.skill.as_deref().map(|skill| named_in(skill, &in_events(&report), None)),
             report,
             story: None,
             settings: None,
@@ -92,15 +93,13 @@ pub(super) fn run(context: &Context, options: &StatsOptions) -> Result<ExitCode,
     } else {
         asked(context, options, period, today)?
     };
-    let FoundStats { mut report, named, story, settings, place } = asked;
+    let FoundStats { mut report, skill, story, settings, place } = asked;
     if let Some(client) = options.client.as_deref().filter(|client| !report.has_caller(client)) {
         return Err(unknown_client(client, &report));
     }
+    let skill = skill.transpose()?;
     let nothing = report.totals.events == 0;
-    if let Some(skill) = &options.skill {
-        if !named.contains(skill) {
-            return Err(unknown_skill(skill, &named));
-        }
+    if let Some(skill) = &skill {
         report = report.narrowed(skill);
     }
     let mut out = Output::new();
@@ -114,7 +113,7 @@ pub(super) fn run(context: &Context, options: &StatsOptions) -> Result<ExitCode,
     } else {
         let width = out.width.min(MAX_WIDTH);
         let page = text::StatsText { report: &report, story: story.as_ref(), top: options.top };
-        page.lines(width, options.skill.as_deref()).iter().for_each(|line| out.line(line));
+        page.lines(width, skill.as_deref()).iter().for_each(|line| out.line(line));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -122,8 +121,8 @@ pub(super) fn run(context: &Context, options: &StatsOptions) -> Result<ExitCode,
 /// What an archive answered.
 struct FoundStats {
     report: UsageReport,
-    /// The skills that the catalog or an event names.
-    named: BTreeSet<String>,
+    /// What events call the skill that was asked for.
+    skill: Option<Result<String, Failure>>,
     story: Option<Story>,
     /// Those that say where the history is, where it was asked.
     settings: Option<Analytics>,
@@ -136,7 +135,10 @@ fn asked(
     period: Period,
     today: i64,
 ) -> Result<FoundStats, Failure> {
-    let (catalog, settings) = catalog(context)?;
+    let Opened { store, snapshot, .. } = context.opened()?;
+    let is_there = store.sources().iter().any(Directory::is_there);
+    let settings = snapshot.settings().analytics.clone();
+    let catalog = is_there.then(|| CatalogSummary::of(&snapshot.catalog));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let (archive, place) = match &options.store {
@@ -145,18 +147,34 @@ fn asked(
         };
         let client = options.client.as_deref();
         let evidence = archive.evidence(period, client).await?;
-        let story = match &options.skill {
-            Some(skill) => Some(archive.story(skill, period, client, MAX_SKILL_EVENTS).await?),
-            None => None,
+        let report = UsageReport::of(&evidence, catalog.as_ref(), period, today);
+        let skill = options.skill.as_deref().map(|skill| {
+            let mut named = in_events(&report);
+            let served = catalog.iter().flat_map(|catalog| &catalog.skills);
+            named.extend(served.map(|skill| skill.name.clone()));
+            named_in(skill, &named, Some(&snapshot.catalog))
+        });
+        let story = match &skill {
+            Some(Ok(skill)) => Some(archive.story(skill, period, client, MAX_SKILL_EVENTS).await?),
+            Some(Err(_)) | None => None,
         };
         passed_over(&archive);
-        let report = UsageReport::of(&evidence, catalog.as_ref(), period, today);
         let settings = options.store.is_none().then_some(settings);
-        let mut named = in_events(&report);
-        let served = catalog.iter().flat_map(|catalog| &catalog.skills);
-        named.extend(served.map(|skill| skill.name.clone()));
-        Ok(FoundStats { report, named, story, settings, place })
+        Ok(FoundStats { report, skill, story, settings, place })
     })
+}
+
+/// What events call a skill that a person names, by its identity or by another name that the catalog knows it by.
+fn named_in(
+    skill: &str,
+    named: &BTreeSet<String>,
+    catalog: Option<&Catalog>,
+) -> Result<String, Failure> {
+    if named.contains(skill) {
+        return Ok(skill.to_owned());
+    }
+    let served = catalog.and_then(|catalog| catalog.find(skill));
+    served.map(|served| served.identity.to_string()).ok_or_else(|| unknown_skill(skill, named))
 }
 
 /// The skills that the events of a report are about.
@@ -176,11 +194,14 @@ fn unknown_client(client: &str, report: &UsageReport) -> Failure {
 }
 
 fn unknown_skill(skill: &str, named: &BTreeSet<String>) -> Failure {
-    let mut near: Vec<(usize, &String)> =
-        named.iter().map(|name| (strsim::osa_distance(skill, name), name)).collect();
+    let asked = skill.to_lowercase();
+    let mut near: Vec<(usize, &String)> = named
+        .iter()
+        .map(|name| (strsim::osa_distance(&asked, &name.to_lowercase()), name))
+        .collect();
     near.sort();
     let is_near = |distance: usize, name: &str| {
-        distance * 2 < skill.chars().count().max(4) || name.contains(skill)
+        distance * 2 < asked.chars().count().max(4) || name.to_lowercase().contains(&asked)
     };
     let near: Vec<&str> = near
         .into_iter()
@@ -229,14 +250,6 @@ pub(super) fn history(
     }
     let place = lines.place();
     Ok((Archive::Lines(lines), place))
-}
-
-/// What there is to serve, where a source is named or there; and the settings that go with it.
-fn catalog(context: &Context) -> Result<(Option<CatalogSummary>, Analytics), Failure> {
-    let Opened { store, snapshot, .. } = context.opened()?;
-    let there = store.sources().iter().any(Directory::is_there);
-    let settings = snapshot.settings().analytics.clone();
-    Ok((there.then(|| CatalogSummary::of(&snapshot.catalog)), settings))
 }
 
 impl StatsOptions {
