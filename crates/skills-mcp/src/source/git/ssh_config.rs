@@ -72,10 +72,13 @@ impl SshConfigCheck<'_> {
 
     /// An error says why what a line sets is not used.
     fn setting(&mut self, keyword: &str, value: &str, depth: usize) -> Result<(), String> {
-        let undecided = || format!("what `{keyword} {value}` means is not known");
+        // No message shows a value: it may hold a password.
+        let undecided = || format!("what `{keyword}` says is not known: a quote in it has no end");
         let check_command = |command: &str| {
             if has_unknown_parts(command) {
-                return Err(format!("what `{keyword} {value}` starts is not known"));
+                return Err(format!(
+                    "what `{keyword}` starts is not known, since it has variables"
+                ));
             }
             if self.writes.is_writable_command(command) {
                 return Err(format!("scripts may write what `{keyword}` starts"));
@@ -271,8 +274,8 @@ mod tests {
             ("Match host x !exec=~/project/x", "what `match` starts"),
             ("Match Exec= ~/project/x", "what `match` starts"),
             ("SmartcardDevice ~/project/lib.so", "what `smartcarddevice` starts"),
-            ("ProxyCommand `cat ~/proxy`", "what `proxycommand `cat ~/proxy`` starts is not known"),
-            ("ProxyCommand nc $JUMP", "starts is not known"),
+            ("ProxyCommand `cat ~/proxy`", "`proxycommand` starts is not known"),
+            ("ProxyCommand nc -P $PASSWORD", "`proxycommand` starts is not known"),
         ] {
             let home = Home::new();
             home.write("project/ssh", "");
