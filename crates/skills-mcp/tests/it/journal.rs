@@ -972,6 +972,7 @@ fn b07_damaged_files_cost_the_damaged_lines_and_nothing_else() {
     let wrong = segment();
     fs::write(&wrong, good("cursor")).unwrap();
     fs::write(wrong.with_extension("sent"), "99999999\n").unwrap();
+    fs::write(wrong.with_extension("sent.new"), "12").unwrap();
     fs::write(segment().with_extension("sent"), "12\n").unwrap();
     fs::write(own(&home).join("analytics-sender.json"), "{not json").unwrap();
     let foreign = [

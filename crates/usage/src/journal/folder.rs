@@ -301,7 +301,9 @@ impl Segment {
 
     fn remove(&self) -> io::Result<()> {
         disk::remove(&self.path)?;
-        disk::remove(&self.cursor_path())
+        disk::remove(&self.cursor_path())?;
+        // A sender that was killed while it replaced the cursor has left this.
+        disk::remove(&disk::with_suffix(&self.cursor_path(), ".new"))
     }
 
     fn cursor_path(&self) -> PathBuf {

@@ -26,7 +26,8 @@ const BUNDLE_FILES: &[&str] = &["SKILL.md", "skill.md", "Skill.md"];
 /// Names of folders that hold a skill's files and never skills.
 const RESOURCE_FOLDERS: &[&str] = &["_index", "_root", "assets", "scripts"];
 
-pub(super) const TO_SECRETS: &str = "to credentials or system files";
+pub(super) const TO_SECRETS: &str =
+    "to credentials, into a repository's own folder (.git) or to system files";
 pub(super) const ABOVE: &str =
     "to its source, to the home folder, or to a folder above one of them";
 
@@ -46,7 +47,7 @@ pub(super) enum LinkTarget {
     Inside,
     /// To a folder that the operator allows.
     Allowed,
-    /// To credentials or system files.
+    /// To credentials, into the folder of a repository, or to system files.
     Secret,
     /// To a folder that holds the root or the home folder: following it would walk the whole disk.
     Above,
