@@ -2,11 +2,12 @@
 
 use std::{
     fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     process::Command,
 };
 
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::fixture;
 
@@ -47,11 +48,13 @@ impl Home {
         self.path().join("skills")
     }
 
-    /// Writes a file below the folder.
+    /// Writes a file below the folder. If there is one already, no process has it open any more when this returns.
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
         let file = self.path().join(path);
         fs::create_dir_all(file.parent().expect("a file has a folder")).expect("its folder");
-        fs::write(file, text).expect("the file");
+        if !file.is_file() || overwrite(&file, text.as_ref()).is_err() {
+            fs::write(file, text).expect("the file");
+        }
     }
 
     /// A command with no environment but this home, started in it.
@@ -64,6 +67,18 @@ impl Home {
             .current_dir(self.path());
         command
     }
+}
+
+/// Writes to a file that is there, from a program of its own. A program that another test starts while this process writes has a
+/// copy of the open file for a moment, and the kernel reports a file as written once every copy is closed.
+#[expect(clippy::disallowed_methods, reason = "a test's home is made of real files")]
+fn overwrite(file: &Path, text: &[u8]) -> io::Result<()> {
+    let mut source = NamedTempFile::new()?;
+    source.write_all(text)?;
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "cat \"$1\" > \"$0\""]).arg(file).arg(source.path());
+    let status = command.env_clear().env("PATH", "/usr/bin:/bin").status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other("the file was not written")) }
 }
 
 impl Default for Home {
