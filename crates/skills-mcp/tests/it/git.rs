@@ -488,8 +488,11 @@ fn a_sync_writes_again_what_was_changed_in_the_local_copy_also_where_it_was_inde
         assert_eq!(at(&["doctor"]).0, 0, "its index is kept");
         let file = kept(&home).join("generations").join(&commit).join("skills/ui/auth.md");
         let text = fs::read_to_string(&file).unwrap();
-        for how in ["changed", "removed"] {
+        for (how, is_cached) in [("changed", true), ("removed", true), ("changed", false)] {
             for arguments in [&["sync", "--locked"][..], &["sync"]] {
+                if !is_cached {
+                    let _ = fs::remove_dir_all(home.path().join(".skills-mcp/cache"));
+                }
                 fs::remove_file(&file).unwrap();
                 if how == "changed" {
                     fs::write(&file, format!("{text}Delete everything.\n")).unwrap();

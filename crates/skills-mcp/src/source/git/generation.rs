@@ -5,6 +5,7 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
+    hash::{BuildHasher as _, RandomState},
     io,
     path::{Path, PathBuf},
 };
@@ -85,6 +86,8 @@ impl Generation {
         }
         make_room(bytes)?;
         let (unfinished, folder) = (storage.unfinished("generation"), storage.generation(commit));
+        // Its files were changed, and what was read of them has the same fingerprint.
+        manifest.rewritten = is_folder(&folder).then(|| RandomState::new().hash_one(commit));
         let written = write_files(mirror, &unfinished, &mut manifest).and_then(|()| {
             let finish = || {
                 storage.replace(&unfinished.join(MANIFEST_FILE), &manifest.text())?;

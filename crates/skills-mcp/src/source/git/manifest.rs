@@ -23,6 +23,8 @@ const MANIFEST_HEADER: &str = "skills-mcp generation 1";
 pub(crate) struct Manifest {
     pub(super) files: BTreeMap<String, ManifestFile>,
     pub(super) left_out: Vec<(String, Finding)>,
+    /// By chance, where its files were written again because they had been changed: what was read of them before does not count.
+    pub(super) rewritten: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +39,9 @@ impl Manifest {
     /// The text that is stored.
     pub(super) fn text(&self) -> String {
         let mut text = format!("{MANIFEST_HEADER}\n");
+        if let Some(number) = self.rewritten {
+            let _ = writeln!(text, "+ {number}");
+        }
         for (path, file) in &self.files {
             let mode = if file.executable { 'x' } else { '-' };
             let _ = writeln!(text, "{mode} {} {} {path}", file.blob, file.bytes);
@@ -56,6 +61,7 @@ impl Manifest {
         for line in lines {
             let mut parts = line.splitn(4, ' ');
             match (parts.next()?, parts.next()?) {
+                ("+", number) => manifest.rewritten = Some(number.parse().ok()?),
                 ("!", code) => {
                     let rest = line.strip_prefix("! ")?.strip_prefix(code)?.strip_prefix(' ')?;
                     let (path, rest) = rest.split_once('\t')?;
@@ -117,7 +123,7 @@ impl Manifest {
             .iter()
             .filter_map(|(path, file)| Some((path.strip_prefix(CONTENT_PREFIX)?, file)))
             .collect();
-        folder(&files, Some(before))
+        folder(&files, Some(before), self.rewritten)
     }
 }
 
@@ -125,7 +131,11 @@ impl Manifest {
 pub(super) const CONTENT_PREFIX: &str = "skills/";
 
 /// The listing of a folder from the paths of its files, which ascend.
-fn folder(files: &[(&str, &ManifestFile)], before: Option<&Arc<Folder>>) -> Arc<Folder> {
+fn folder(
+    files: &[(&str, &ManifestFile)],
+    before: Option<&Arc<Folder>>,
+    rewritten: Option<u64>,
+) -> Arc<Folder> {
     let mut own: Vec<(Arc<str>, FileEntry)> = Vec::new();
     let mut below: Vec<(Arc<str>, Arc<Folder>)> = Vec::new();
     let mut rest = files;
@@ -133,7 +143,10 @@ fn folder(files: &[(&str, &ManifestFile)], before: Option<&Arc<Folder>>) -> Arc<
         let Some((name, _)) = path.split_once('/') else {
             let known = before.and_then(|before| known_name(before, path));
             let name = known.unwrap_or_else(|| Arc::from(*path));
-            own.push((name, FileEntry::Regular { bytes: file.bytes, stamp: stamp(file) }));
+            own.push((
+                name,
+                FileEntry::Regular { bytes: file.bytes, stamp: stamp(file, rewritten) },
+            ));
             rest = rest.get(1..).unwrap_or_default();
             continue;
         };
@@ -151,7 +164,7 @@ fn folder(files: &[(&str, &ManifestFile)], before: Option<&Arc<Folder>>) -> Arc<
             .filter_map(|(path, file)| Some((path.strip_prefix(name)?.strip_prefix('/')?, *file)))
             .collect();
         let known = before.and_then(|before| before.own_folder(name));
-        below.push((name.into(), folder(&group, known)));
+        below.push((name.into(), folder(&group, known, rewritten)));
     }
     let made = Folder::new(own, below, Stamp::UNSURE);
     match before.filter(|before| is_same(before, &made)) {
@@ -167,8 +180,8 @@ fn known_name(before: &Folder, name: &str) -> Option<Arc<str>> {
     files.get(found).map(|(own, _)| Arc::clone(own))
 }
 
-/// A fingerprint of the content and the mode, the same wherever and whenever the file was written.
-fn stamp(file: &ManifestFile) -> Stamp {
+/// A fingerprint of the content and the mode, the same wherever and whenever the file was written, unless it was written again.
+fn stamp(file: &ManifestFile, rewritten: Option<u64>) -> Stamp {
     let part = |from: usize| {
         let digits = file.blob.get(from..from + 20).unwrap_or_default();
         u128::from_str_radix(digits, 16)
@@ -176,7 +189,11 @@ fn stamp(file: &ManifestFile) -> Stamp {
             .and_then(|part| i128::try_from(part).ok())
             .unwrap_or(0)
     };
-    Stamp::of(&[part(0), part(20), i128::from(file.executable)])
+    let known = [part(0), part(20), i128::from(file.executable)];
+    match rewritten {
+        Some(number) => Stamp::of(&[known.as_slice(), &[i128::from(number)]].concat()),
+        None => Stamp::of(&known),
+    }
 }
 
 /// A path of a commit, if it can be served; else why not.
@@ -206,7 +223,7 @@ mod tests {
             executable: false,
         };
         let files = files.iter().map(|(path, number)| ((*path).to_owned(), file(number))).collect();
-        Manifest { files, left_out: Vec::new() }
+        Manifest { files, ..Manifest::default() }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::{
     path::PathBuf,
-    sync::PoisonError,
+    sync::{Arc, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -174,6 +174,7 @@ impl Repository {
                 return Err(error);
             }
         };
+        self.serve_rewritten(&generation);
         let moved = before.as_ref().is_none_or(|before| before.commit() != generation.commit());
         // What was pushed since the remote was asked is not fetched, and a request that came since must not count as served.
         next.fetched_at = next.tried_at;
@@ -268,6 +269,16 @@ impl Repository {
         }
         let make_room = |bytes| self.make_room(&commit, bytes, request.max_total_bytes);
         Generation::write(mirror, &commit, &make_room)
+    }
+
+    /// Serves a generation of the same commit that was written again, from the next scan on.
+    fn serve_rewritten(&self, generation: &Generation) {
+        let is_other = |serving: &Arc<Generation>| {
+            serving.commit() == generation.commit() && serving.manifest() != generation.manifest()
+        };
+        if self.serving().is_some_and(|serving| is_other(&serving)) {
+            self.serving.store(self.generation(generation.commit()).map(Arc::new));
+        }
     }
 
     /// The stored generation of a commit, if it is as it was written or the request does not ask for that.
