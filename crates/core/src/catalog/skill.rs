@@ -132,6 +132,11 @@ impl Skill {
         &self.content
     }
 
+    /// Whether models are offered it and may load it; otherwise only its user starts it.
+    pub fn is_for_models(&self) -> bool {
+        self.content.fields.model_invocable
+    }
+
     /// Its file.
     pub fn document(&self) -> &Document {
         &self.content.document

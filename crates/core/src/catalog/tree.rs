@@ -168,6 +168,16 @@ impl TreeNode<'_> {
         self.children.into_iter().find_map(|child| child.find(wanted))
     }
 
+    /// Takes away the skills that only their users start, and the folders that hold nothing else.
+    pub fn for_models(&mut self) {
+        self.skill = self.skill.filter(|skill| skill.is_for_models());
+        self.children.retain_mut(|child| {
+            let before = child.count();
+            child.for_models();
+            before == 0 || child.count() > 0
+        });
+    }
+
     /// How many skills are at or below this node.
     pub fn count(&self) -> usize {
         usize::from(self.skill.is_some()) + self.children.iter().map(Self::count).sum::<usize>()

@@ -27,6 +27,7 @@ pub enum Dialect {
 
 /// The fields of a skill, defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field that authors write")]
 pub struct Fields {
     /// What a bundle calls itself; a tree skill is called by its path.
     pub name: Option<String>,
@@ -48,6 +49,8 @@ pub struct Fields {
     pub conforming: bool,
     /// Whether people may call it by name (`user-invocable`).
     pub user_invocable: bool,
+    /// Whether models may load it; otherwise only its user starts it (`disable-model-invocation: true`).
+    pub model_invocable: bool,
     /// What it takes when it is called by name (`argument-hint`).
     pub argument_hint: Option<Box<str>>,
 }
@@ -116,12 +119,18 @@ fn bundle(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<Fields> {
         scripts: Vec::new(),
         conforming: false,
         user_invocable: user_invocable(front, findings),
+        model_invocable: model_invocable(front, findings),
         argument_hint: argument_hint(front),
     })
 }
 
 fn user_invocable(front: &YamlNode, findings: &mut Vec<Finding>) -> bool {
     or_default(front, "user-invocable", "true or false", YamlNode::boolean, true, findings)
+}
+
+fn model_invocable(front: &YamlNode, findings: &mut Vec<Finding>) -> bool {
+    let key = "disable-model-invocation";
+    !or_default(front, key, "true or false", YamlNode::boolean, false, findings)
 }
 
 /// The hint on one line. Authors write `[file]` without quotes, which is a list.
@@ -210,6 +219,7 @@ fn tree(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<Fields> {
         scripts: declarations::scripts(front, findings),
         conforming: false,
         user_invocable: user_invocable(front, findings),
+        model_invocable: model_invocable(front, findings),
         argument_hint: argument_hint(front),
     })
 }

@@ -85,7 +85,7 @@ impl Router {
         let mut added = NewKeywords::default();
         for number in changed {
             next.remove(*number);
-            if let Some(skill) = catalog.skill(*number) {
+            if let Some(skill) = catalog.skill(*number).filter(|skill| skill.is_for_models()) {
                 added.put(&next, skill);
             }
         }

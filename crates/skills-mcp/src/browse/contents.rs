@@ -62,7 +62,11 @@ pub(super) fn skill_page(source: &PageSource, skill: &Skill) -> BrowsedSkill {
         kind: kind(skill),
         markdown,
         received: resolved.as_ref().map(received).map_err(Clone::clone),
-        call: format!("get_skill {}", json!({"skill_path": &*skill.identity})),
+        call: if skill.is_for_models() {
+            format!("get_skill {}", json!({"skill_path": &*skill.identity}))
+        } else {
+            format!("prompts/get {}", json!({"name": &*skill.label}))
+        },
         front_matter: fitting(front_matter, MAX_FRONT_MATTER_BYTES).0.to_owned(),
         chain: inherited_from(catalog, skill)
             .iter()

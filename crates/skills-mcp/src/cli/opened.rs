@@ -46,7 +46,7 @@ impl Opened<'_> {
         })
     }
 
-    /// Calls a tool as a client would, and gives its answer's JSON text. Every tool is offered, no answer is cut, and no event
+    /// Calls a tool as a client would, and gives its answer's JSON text. Every tool and skill is offered, no answer is cut, and no event
     /// is recorded.
     pub(super) fn call(
         &self,
@@ -57,6 +57,7 @@ impl Opened<'_> {
         let profile = ServerProfile {
             tool_sets: ToolSets::Chosen(every),
             client_choice: ClientChoice::Fixed(None),
+            every_skill: true,
             answer_chars: usize::MAX,
             ..self.context.profile()?
         };

@@ -43,6 +43,9 @@ pub(super) fn run(context: &Context, options: &ShowOptions) -> Result<ExitCode, 
         if keywords.is_empty() { String::new() } else { format!("; keywords: {keywords}") };
     let tokens = counted(estimate::tokens(&answer.content), "token");
     out.dim_sentence("", &format!("about {tokens}{keywords}"));
+    if !skill.is_for_models() {
+        out.dim_sentence("", &format!("only its user starts it: prompt `{}`", safe(&skill.label)));
+    }
     out.line("");
     out.line(safe(&answer.content));
     files(&mut out, "Assets", &answer.assets, &answer.inherited_assets);

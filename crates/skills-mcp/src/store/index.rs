@@ -227,14 +227,14 @@ impl Snapshot {
         growing.grown()
     }
 
-    /// A skill as the index takes it.
+    /// A skill as the index takes it; none where only its user starts it.
     fn entry(
         &self,
         number: SkillId,
         body: &str,
         tokenizer: &mut Tokenizer,
     ) -> Option<Arc<SearchEntry>> {
-        let skill = self.catalog.skill(number)?;
+        let skill = self.catalog.skill(number).filter(|skill| skill.is_for_models())?;
         let clauses = clauses(skill);
         Some(Arc::new(SearchEntry::read(
             &ranked::SearchText { body, ..search_text(skill, &clauses) },

@@ -78,7 +78,7 @@ impl LearnedRequests {
     /// The entries of all skills that are there.
     fn entries<'a>(&'a self, snapshot: &Snapshot) -> Vec<(usize, Option<Arc<SearchEntry>>)> {
         let find = |(identity, requests): (&'a String, &'a Vec<String>)| {
-            let skill = snapshot.catalog.find(identity)?;
+            let skill = snapshot.catalog.find(identity).filter(|skill| skill.is_for_models())?;
             (*skill.identity == *identity.as_str()).then_some((skill, requests))
         };
         let skills: Vec<(&Skill, &Vec<String>)> = self.requests.iter().filter_map(find).collect();

@@ -81,10 +81,29 @@ impl Call {
         })
     }
 
+    /// Why a model may not load a skill, and how its user starts it; none where it may.
+    pub(super) fn only_its_user_starts(&self, skill: &Skill) -> Option<String> {
+        let way = if skill.fields().user_invocable {
+            format!("If the task needs it, ask the user to start it: prompt `{}`.", skill.label)
+        } else {
+            "Its author offers no prompt for it either.".to_owned()
+        };
+        let why = "only its user starts it (`disable-model-invocation` in its front matter)";
+        (!self.profile.offers_skill(skill))
+            .then(|| format!("Skill '{}': {why}. {way}", skill.label))
+    }
+
+    /// Of near names, those of skills that are offered.
+    pub(super) fn offered<'a>(&self, mut near: Vec<&'a str>) -> Vec<&'a str> {
+        let is_offered = |skill| self.profile.offers_skill(skill);
+        near.retain(|name| self.catalog().find(name).is_none_or(is_offered));
+        near
+    }
+
     /// `Skill 'x' not found. Did you mean: a, b? Use list_skills to see what there is.`
     pub(super) fn not_found(&self, what: &str, name: &str) -> String {
         let name: String = name.chars().take(MAX_NAME_CHARS).collect();
-        let near = self.catalog().near(&name);
+        let near = self.offered(self.catalog().near(&name));
         let near = if near.is_empty() {
             String::new()
         } else {

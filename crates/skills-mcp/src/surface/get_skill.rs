@@ -172,6 +172,9 @@ fn serve(
     context: Option<&str>,
     Extent { include_assets, from_line }: Extent,
 ) -> Result<Reply, Refusal> {
+    if let Some(refusal) = call.only_its_user_starts(skill) {
+        return Err(Refusal::Tool(refusal));
+    }
     let hit = how.hit();
     let resolved = call.resolve(skill, from_line)?;
     let matched = hit.map(|hit| hit.matched.as_slice()).unwrap_or_default();

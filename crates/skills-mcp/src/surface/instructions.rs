@@ -62,7 +62,8 @@ impl ServerProfile {
         let Some(handling) = handling else { return self.instructions() };
         let catalog = &snapshot.catalog;
         let native = self.native_sources(snapshot);
-        let is_ours = |skill: &&Skill| native.get(skill.source) != Some(&true);
+        let is_ours =
+            |skill: &&Skill| skill.is_for_models() && native.get(skill.source) != Some(&true);
         let ours = catalog.skills().filter(is_ours).count();
         let mut text = count(catalog, ours);
         text.push('\n');
@@ -159,7 +160,7 @@ enum WayIn {
 /// How many skills there are to ask for.
 fn count(catalog: &Catalog, ours: usize) -> String {
     let what = SKILLS_ARE;
-    match (ours, catalog.skills().count()) {
+    match (ours, catalog.skills().filter(|skill| skill.is_for_models()).count()) {
         (_, 0) => {
             format!("This server has no skills yet; they are {what}, and a search finds new ones.")
         }

@@ -89,6 +89,9 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
             catalog.subtree(path).ok_or_else(|| Refusal::Tool(call.not_found("Path", path)))?
         }
     };
+    if !call.profile.every_skill {
+        tree.for_models();
+    }
     if let Some(after) = &input.after {
         tree.children.retain(|child| child.name > after.as_str());
     }

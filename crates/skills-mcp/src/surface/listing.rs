@@ -40,7 +40,7 @@ pub(super) struct Entries {
 const LEAST_TOKENS: usize = 2;
 
 impl Entries {
-    /// Every skill by precedence: its source, then its name. Bundles before tree skills, which have tools of their own.
+    /// Every skill that models are offered by precedence: its source, then its name. Bundles before tree skills, which have tools of their own.
     /// Those for which `room` tokens cannot be enough are left out: with ten thousand skills, nearly all. So are those of
     /// sources that the client loads itself, which `native` has by their numbers.
     pub(super) fn of(catalog: &Catalog, room: Option<usize>, native: &[bool]) -> Self {
@@ -48,7 +48,8 @@ impl Entries {
             let place = |skill: &Skill| (skill.kind == SkillKind::Tree, skill.source);
             place(a).cmp(&place(b)).then_with(|| a.label.cmp(&b.label))
         };
-        let mut skills: Vec<&Skill> = catalog.skills().collect();
+        let mut skills: Vec<&Skill> =
+            catalog.skills().filter(|skill| skill.is_for_models()).collect();
         let all = skills.len();
         skills.retain(|skill| native.get(skill.source) != Some(&true));
         let total = skills.len();

@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
-use skills_core::catalog::{Origin, Source};
+use skills_core::catalog::{Origin, Skill, Source};
 
 use super::{Tool, get_skill, run_script, skill};
 use crate::{
@@ -155,6 +155,7 @@ pub struct RemoteClients {
 
 /// How the server presents itself to clients.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct ServerProfile {
     /// What the server calls itself.
     pub server: &'static str,
@@ -164,6 +165,8 @@ pub struct ServerProfile {
     pub named: bool,
     /// Whether the flat tools' names have a dot.
     pub dotted: bool,
+    /// Whether skills that only their users start are offered too: to people, and where the contract lists every skill (SK-2).
+    pub every_skill: bool,
     /// How `skill` lists, where the operator said so.
     pub listing: Option<ListingStyle>,
     /// What the list of tools may cost, where the operator said so.
@@ -240,6 +243,7 @@ impl ServerProfile {
             tool_sets: ToolSets::Automatic,
             named,
             dotted: false,
+            every_skill: false,
             listing: None,
             budget: None,
             matching: Match::Ranked,
@@ -263,6 +267,7 @@ impl ServerProfile {
             server: "sk-mcp",
             tool_sets: ToolSets::Chosen(vec![ToolSet::Flat]),
             dotted: true,
+            every_skill: true,
             matching: Match::All,
             page: None,
             surfaces: Surfaces::ToolsAlone,
@@ -352,6 +357,11 @@ impl ServerProfile {
     /// Whether a tool is in the list of those that its tool set has.
     pub(super) fn advertises(&self, tool: &Tool) -> bool {
         tool.name != run_script::NAME || self.remote.is_none_or(|remote| remote.may_run_scripts)
+    }
+
+    /// Whether a skill may be listed, found and loaded by a model.
+    pub(super) fn offers_skill(&self, skill: &Skill) -> bool {
+        self.every_skill || skill.is_for_models()
     }
 
     /// How a skill that a search found is loaded.

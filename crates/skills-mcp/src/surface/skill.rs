@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use skills_core::{
-    catalog::{Catalog, NameMatch, Skill, SkillKind},
+    catalog::{NameMatch, Skill, SkillKind},
     estimate::tokens,
     resolve::lines_from,
 };
@@ -165,7 +165,10 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: SkillInput = arguments::read(arguments)?;
     let catalog = &call.snapshot.catalog;
     match catalog.named(&input.name) {
-        NameMatch::One(skill) => load(call, skill, input.from_line.unwrap_or(1)),
+        NameMatch::One(skill) => match call.only_its_user_starts(skill) {
+            Some(refusal) => Err(Refusal::Plain(refusal)),
+            None => load(call, skill, input.from_line.unwrap_or(1)),
+        },
         NameMatch::Several(skills) => {
             call.sink.record(|| ambiguous(call, &input.name, &skills));
             let names: Vec<&str> = skills.iter().map(|skill| &*skill.label).collect();
@@ -178,7 +181,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
         }
         NameMatch::NotFound => {
             call.sink.record(|| no_match(call, &input.name));
-            Err(Refusal::Plain(not_found(catalog, &input.name)))
+            Err(Refusal::Plain(not_found(call, &input.name)))
         }
     }
 }
@@ -198,7 +201,7 @@ fn ambiguous(call: &Call, asked: &str, skills: &[&Skill]) -> Event {
 fn no_match(call: &Call, asked: &str) -> Event {
     call.session.offered(&[], None);
     let catalog = &call.snapshot.catalog;
-    let nearest = catalog.near_labels(asked).into_iter().next();
+    let nearest = call.offered(catalog.near_labels(asked)).into_iter().next();
     // Events name a skill by its identity, whichever tool was called.
     let identity = nearest.and_then(|label| match catalog.named(label) {
         NameMatch::One(skill) => Some(call.recorded(skill)),
@@ -313,9 +316,10 @@ fn tree<'a>(
 }
 
 /// SKILL-5: what was asked, near names, what there is, and how to ask.
-fn not_found(catalog: &Catalog, asked: &str) -> String {
+fn not_found(call: &Call, asked: &str) -> String {
     let asked = cut(asked);
-    let near = catalog.near_labels(&asked);
+    let catalog = call.catalog();
+    let near = call.offered(catalog.near_labels(&asked));
     let near = if near.is_empty() {
         String::new()
     } else {

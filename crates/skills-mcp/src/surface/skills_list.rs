@@ -87,7 +87,8 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let catalog = &call.snapshot.catalog;
     let after = input.cursor.as_deref().map(|cursor| decode(call, cursor)).transpose()?;
     let mut skills: Vec<&Skill> =
-        catalog.skills().filter(|skill| matches(skill, query.as_deref())).collect();
+        catalog.skills().filter(|skill| call.profile.offers_skill(skill)).collect();
+    skills.retain(|skill| matches(skill, query.as_deref()));
     skills.sort_by(|a, b| a.identity.cmp(&b.identity));
     let total = skills.len();
     // By name, not by number: what is added or removed meanwhile neither repeats nor hides a skill.

@@ -334,7 +334,8 @@ fn all(call: &Call, input: SkillsSearchInput) -> SkillsSearchOutput {
     let mut tokens: Vec<&str> = lowered.split_ascii_whitespace().collect();
     tokens.sort_unstable();
     tokens.dedup();
-    let skills: Vec<&Skill> = call.snapshot.catalog.skills().collect();
+    let offered = call.snapshot.catalog.skills().filter(|skill| call.profile.offers_skill(skill));
+    let skills: Vec<&Skill> = offered.collect();
     // Every text is read, so every core reads. One that cannot be read now is looked for by what is known of it.
     let has = map(
         &skills,

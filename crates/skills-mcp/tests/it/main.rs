@@ -74,5 +74,6 @@ mod traversal;
 mod trust;
 mod tunnel;
 mod usage;
+mod user_started;
 mod wire;
 mod workshop;

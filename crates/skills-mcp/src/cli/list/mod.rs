@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use skills_core::{
-    catalog::TreeNode,
+    catalog::{Skill, TreeNode},
     diagnostic::{Diagnostic, Severity},
 };
 
@@ -27,7 +27,7 @@ pub(super) struct ListOptions {
     /// Show the sources instead, and what names each
     #[arg(long, conflicts_with_all = ["path", "all"])]
     sources: bool,
-    /// Print what the `list_skills` tool answers
+    /// Print JSON, as the `list_skills` tool does
     #[arg(long)]
     json: bool,
 }
@@ -173,6 +173,12 @@ fn drawn(node: &TreeNode<'_>) -> String {
     with_other_name(node.name, node.skill)
 }
 
+/// What a skill is for, and whether models are offered it.
+fn about(skill: &Skill) -> String {
+    let who = if skill.is_for_models() { "" } else { "(only its user starts it) " };
+    format!("{who}{}", skill.fields().description)
+}
+
 struct Drawing {
     /// Where descriptions start.
     column: usize,
@@ -191,10 +197,9 @@ impl Drawing {
             let used = head.chars().count() + name.chars().count();
             let gap = self.column.saturating_sub(used).max(2);
             let room = self.width.saturating_sub(used + gap);
-            let about =
-                child.skill.map(|skill| skill.fields().description.as_str()).unwrap_or_default();
+            let about = child.skill.map(about).unwrap_or_default();
             // A description that would be a stump is left out.
-            let about = if room < 12 { String::new() } else { fitted(about, room) };
+            let about = if room < 12 { String::new() } else { fitted(&about, room) };
             out.line(format!(
                 "{}{name}{}{}",
                 dim(&head),
