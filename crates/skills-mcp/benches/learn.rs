@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench learn -- --corpus DIR --requests FILE`: DIR has a folder with a `SKILL.md` for each skill, a line of FILE
 //! is JSON with `query` and `gold` (names of folders). Each half is the history once, and both runs are added up. The first table
-//! is for the proposals of `skills-mcp learn`, the second for what a server learns by itself.
+//! is for the examples that `skills-mcp learn` proposes, the second for what a server learns by itself.
 
 #![allow(
     clippy::unwrap_used,
@@ -27,10 +27,7 @@ use skills_core::{
     relpath::RelPath,
     route::{
         Matching, Router,
-        authoring::{
-            ExpectedSkill, FrontMatterEdit, PastRequest, PastSkill, ProposalKind, ResolvedTest,
-            Routes, RoutingTest, propose, smallest_edit,
-        },
+        authoring::{PastRequest, PastSkill, ProposedExamples, Routes, propose_examples},
         clauses,
         ranked::{RankedIndex, SearchEntry, SearchText, Tokenizer},
         search_text,
@@ -54,7 +51,6 @@ fn main() {
     let text = fs::read_to_string(requests).unwrap();
     let requests: Vec<Request> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    edits(&corpus, &requests);
     for (title, learn) in [
         ("proposals of `learn`", by_proposals as fn(&Corpus, &[PastRequest]) -> RankedIndex),
         ("learned locally", by_itself),
@@ -120,50 +116,6 @@ impl Corpus {
         let (router, ranked) = (self.router.clone(), self.ranked.clone());
         Routes::new(&self.catalog, router, ranked, Matching::default())
     }
-
-    fn body(&self, skill: &Skill) -> String {
-        self.bodies[&skill.id].clone()
-    }
-}
-
-/// How many failing tests a small edit turns, and how long that takes.
-fn edits(corpus: &Corpus, requests: &[Request]) {
-    let routes = corpus.routes();
-    let started = Instant::now();
-    let tests: Vec<_> = requests
-        .iter()
-        .map(|request| {
-            let test = ResolvedTest::resolve(
-                RoutingTest {
-                    request: request.query.clone(),
-                    expect: Some(ExpectedSkill::Named(request.gold[0].clone())),
-                    not: None,
-                    within: 1,
-                    at: skills_core::diagnostic::Position { line: 1, column: 1 },
-                },
-                &corpus.catalog,
-            )
-            .unwrap();
-            let judged = test.judge(&routes);
-            (test, judged)
-        })
-        .collect();
-    let judged = started.elapsed();
-    let started = Instant::now();
-    let (mut failing, mut turned, mut clean) = (0, 0, 0);
-    for number in 0..tests.len() {
-        if tests[number].1.failure.is_some() {
-            failing += 1;
-            let edit = smallest_edit(number, &tests, &routes, |skill| corpus.body(skill));
-            turned += usize::from(edit.is_some());
-            clean += usize::from(edit.is_some_and(|edit| edit.breaks.is_empty()));
-        }
-    }
-    println!(
-        "{} tests judged in {judged:.0?}; {failing} fail; a small edit turns {turned}, {clean} of them without breaking another test, found in {:.0?}",
-        tests.len(),
-        started.elapsed()
-    );
 }
 
 #[derive(Default)]
@@ -228,38 +180,26 @@ fn simulate(
     }
 }
 
-/// The index after all proposed edits were made.
+/// The index after all proposed examples were added.
 fn by_proposals(corpus: &Corpus, history: &[PastRequest]) -> RankedIndex {
-    let routes = corpus.routes();
     let started = Instant::now();
-    let set = propose(&routes, history, &[], |skill| corpus.body(skill));
-    let edits: Vec<&FrontMatterEdit> = set
-        .proposals
-        .iter()
-        .filter_map(|proposal| match &proposal.kind {
-            ProposalKind::Edit(edit) => Some(edit),
-            ProposalKind::Boundary { .. } | ProposalKind::NewSkill { .. } => None,
-        })
-        .collect();
-    let triggers: usize = edits.iter().map(|edit| edit.triggers.len()).sum();
+    let proposals = propose_examples(&corpus.routes(), history);
+    let examples: usize = proposals.iter().map(|proposal| proposal.requests.len()).sum();
     println!(
-        "<!-- {} past requests, {} edits with {triggers} triggers, {} other proposals, {:.0?}; past first {} then {} -->",
+        "<!-- {} past requests, {examples} examples for {} skills, {:.0?} -->",
         history.len(),
-        edits.len(),
-        set.proposals.len() - edits.len(),
+        proposals.len(),
         started.elapsed(),
-        set.before.shown_first,
-        set.after.shown_first,
     );
     let mut tokenizer = Tokenizer::new();
-    let entry = |edit: &&FrontMatterEdit| {
-        let skill = corpus.catalog.skill(edit.skill).unwrap();
+    let entry = |proposal: &ProposedExamples| {
+        let skill = corpus.catalog.skill(proposal.skill).unwrap();
         let mut words = clauses(skill);
-        words.extend(edit.triggers.iter().cloned());
+        words.extend(proposal.requests.iter().cloned());
         let text = SearchText { body: &corpus.bodies[&skill.id], ..search_text(skill, &words) };
         (skill.id.index(), Some(Arc::new(SearchEntry::read(&text, &mut tokenizer))))
     };
-    let entries: Vec<_> = edits.iter().map(entry).collect();
+    let entries: Vec<_> = proposals.iter().map(entry).collect();
     corpus.ranked.with(entries).merged()
 }
 

@@ -106,17 +106,6 @@ impl Router {
         self.entries.extend(added.entries);
     }
 
-    /// The index as if a skill had these keywords. Answers still spell matched keywords as the catalog has them.
-    #[must_use]
-    pub(super) fn with_keywords(&self, skill: &Skill, keywords: &[String]) -> Self {
-        let mut next = self.clone();
-        next.remove(skill.id);
-        let mut added = NewKeywords::default();
-        added.put_keywords(&next, skill.id, keywords, skill.fields().priority);
-        next.add(added);
-        next
-    }
-
     fn remove(&mut self, number: SkillId) {
         let Some(entry) = self.entries.remove(|entry| entry.skill.cmp(&number)) else { return };
         for keyword in &entry.keywords {
@@ -260,16 +249,12 @@ struct NewKeywords {
 impl NewKeywords {
     fn put(&mut self, router: &Router, skill: &Skill) {
         let fields = skill.fields();
-        self.put_keywords(router, skill.id, &fields.keywords, fields.priority);
-    }
-
-    fn put_keywords(&mut self, router: &Router, skill: SkillId, words: &[String], priority: f64) {
-        if words.is_empty() {
+        if fields.keywords.is_empty() {
             return;
         }
         let keywords: Box<[Arc<str>]> =
-            words.iter().map(|word| self.keyword(router, word.to_lowercase())).collect();
-        let entry = Arc::new(KeywordEntry { skill, keywords, priority });
+            fields.keywords.iter().map(|word| self.keyword(router, word.to_lowercase())).collect();
+        let entry = Arc::new(KeywordEntry { skill: skill.id, keywords, priority: fields.priority });
         let listed = |keyword: &Arc<str>| KeywordPosting {
             keyword: Arc::clone(keyword),
             entry: Arc::clone(&entry),

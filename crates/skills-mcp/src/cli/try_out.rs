@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use serde_json::json;
 use skills_core::{
     diagnostic::Position,
-    route::authoring::{ExpectedSkill, ResolvedTest, RoutingTest, smallest_edit},
+    route::authoring::{ExpectedSkill, ResolvedTest, RoutingTest},
 };
 
 use super::{
     Context, Failure, Output,
     output::{bold, counted, dim, fitted, safe},
-    test::{ExplainedTest, TestPlace, body, explanation},
+    test::{ExplainedTest, TestPlace, explanation},
 };
 use crate::{
     store::Snapshot,
@@ -64,7 +64,6 @@ pub(super) fn run(context: &Context, options: &TryOutOptions) -> Result<ExitCode
                 "skill": test.expected,
                 "passed": test.passed(),
                 "failure": test.failure,
-                "change": test.change,
             });
             shown.insert("expected".to_owned(), expected);
         }
@@ -84,7 +83,7 @@ pub(super) fn run(context: &Context, options: &TryOutOptions) -> Result<ExitCode
     Ok(code)
 }
 
-/// Whether the request finds what was expected, and if not, what would change that.
+/// Whether the request finds what was expected.
 fn expected(
     snapshot: &Snapshot,
     options: &TryOutOptions,
@@ -105,10 +104,7 @@ fn expected(
         .map_err(|error| Failure::usage(format!("--expect: {}", error.message), error.hint))?;
     let routes = snapshot.routes();
     let judged = test.judge(&routes);
-    let tests = [(test, judged)];
-    let edit = smallest_edit(0, &tests, &routes, |skill| body(snapshot, skill));
-    let [(test, judged)] = tests;
-    Ok(ExplainedTest::new(snapshot, place, test, judged, edit))
+    Ok(ExplainedTest::new(snapshot, place, test, judged))
 }
 
 fn ranked(out: &mut Output, search: &ExplainedSearch<'_>) {

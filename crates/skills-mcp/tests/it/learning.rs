@@ -146,18 +146,14 @@ fn git(home: &Home, arguments: &[&str]) -> (i32, String, String) {
 
 // LEARN-2, LEARN-3
 #[test]
-fn proposals_come_with_evidence_and_effect_and_as_a_patch_that_git_applies() {
+fn proposed_examples_come_with_evidence_and_as_a_patch_that_git_applies() {
     let home = home();
     history(&home, LOADS);
     home.write("skills/routing.yaml", "- {request: write notes of a meeting, expect: meeting-notes}\n- {request: summary of the standup, expect: status-report}\n");
+    assert_eq!(run(server(&home).arg("test")).0, 1, "a request finds another skill");
     let (code, out, err) = learn(&home, &[]);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     insta::assert_snapshot!("learned_proposals", out);
-    let (_, markdown, _) = learn(&home, &["--markdown"]);
-    insta::assert_snapshot!(
-        "learned_markdown",
-        markdown.replace(home.path().to_str().unwrap(), "HOME")
-    );
     let before = fs::read_to_string(home.skills().join("status-report/SKILL.md")).unwrap();
     let (code, patch, err) = learn(&home, &["--patch"]);
     assert_eq!((code, err.as_str()), (0, ""));
@@ -166,21 +162,16 @@ fn proposals_come_with_evidence_and_effect_and_as_a_patch_that_git_applies() {
     let (code, _, err) = git(&home, &["apply", "--verbose", "../learn.patch"]);
     assert_eq!(code, 0, "{err}\n{patch}");
     let after = fs::read_to_string(home.skills().join("status-report/SKILL.md")).unwrap();
-    let added: Vec<&str> =
-        after.lines().filter(|line| !before.lines().any(|old| old == *line)).collect();
-    assert!(added.len() >= 2 && added[0] == "triggers:", "{after}");
-    assert_eq!(
-        after.lines().filter(|line| before.lines().any(|old| old == *line)).collect::<Vec<_>>(),
-        before.lines().collect::<Vec<_>>()
-    );
+    let added =
+        "examples:\n  - write the standup summary\n  - \"standup: write what we did yesterday\"\n";
+    assert_eq!(after.replace(added, ""), before, "{after}");
     // What was learned is there for every machine, without a history.
     let (code, out, _) = run(server(&home).arg("test"));
     assert_eq!(code, 0, "{out}");
     // And nothing more is proposed for it.
-    let (_, out, _) = learn(&home, &["--format", "json"]);
+    let (_, out, _) = learn(&home, &["--json"]);
     let left: Value = serde_json::from_str(&out).unwrap();
-    let edits = left["proposals"].as_array().unwrap().iter().filter(|one| one["kind"] == "edit");
-    assert_eq!(edits.count(), 0, "{left}");
+    assert_eq!(left["proposals"], json!([]), "{left}");
 }
 
 // LEARN-2
@@ -202,9 +193,9 @@ fn a_collectors_archive_gives_the_same_proposals() {
             Archive::open(&Address::parse(&archive).unwrap(), Keep::default()).await.unwrap();
         archive.take(events).await.unwrap();
     });
-    let (_, own, _) = learn(&home, &["--format", "json"]);
+    let (_, own, _) = learn(&home, &["--json"]);
     fs::remove_file(file).unwrap();
-    let (code, collected, err) = learn(&home, &["--format", "json", "--store", &archive]);
+    let (code, collected, err) = learn(&home, &["--json", "--store", &archive]);
     assert_eq!((code, collected), (0, own), "{err}");
     let (code, out, _) = learn(&home, &[]);
     assert_eq!(code, 0);
@@ -226,10 +217,10 @@ fn the_page_shows_the_same_proposals() {
     let proposals = page.get("/proposals?days=90");
     assert_eq!(proposals.status, 200);
     assert!(
-        proposals.body.contains("status-report/SKILL.md: add to the front matter"),
+        proposals.body.contains("status-report/SKILL.md: add to <code>examples</code>"),
         "{}",
         proposals.body
     );
-    assert!(proposals.body.contains("trigger: write the standup summary"), "{}", proposals.body);
+    assert!(proposals.body.contains("<q>write the standup summary</q>"), "{}", proposals.body);
     assert!(!proposals.body.contains("<b>summary"), "{}", proposals.body);
 }

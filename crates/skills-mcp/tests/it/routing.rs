@@ -1,4 +1,4 @@
-//! `skills-mcp test` and `try --expect`: whether requests find what they should, and what would change that.
+//! `skills-mcp test` and `try --expect`: whether requests find what they should.
 
 use std::process::Command;
 
@@ -43,67 +43,11 @@ const MIXED: &str = "\
 
 // TEST-2
 #[test]
-fn a_failure_says_what_won_by_which_words_and_what_would_turn_it() {
+fn a_failure_says_what_won_and_by_which_words() {
     let home = home(MIXED);
     let (code, out, _) = tested(&home, &[]);
     assert_eq!(code, 1, "{out}");
     insta::assert_snapshot!("routing_test_failures", out);
-}
-
-// TEST-3
-#[test]
-fn the_smallest_change_makes_the_test_pass_when_it_is_written() {
-    let home = Home::with("");
-    for (name, about) in [
-        ("release-notes", "Write release notes from merged pull requests"),
-        ("blog-post", "Write a blog post for customers about a release"),
-        ("sql-review", "Review SQL migrations for locks"),
-    ] {
-        home.write(&format!("skills/{name}/SKILL.md"), bundle(name, about, "Steps."));
-    }
-    home.write(
-        "skills/routing.yaml",
-        "- request: announce a release to customers\n  expect: release-notes\n",
-    );
-    let (code, out, _) = tested(&home, &["--format", "json"]);
-    let results: Value = serde_json::from_str(&out).unwrap();
-    let change = results["tests"][0]["change"].as_str().unwrap();
-    assert_eq!(code, 1, "{out}");
-    let trigger = change.strip_prefix("add `").and_then(|rest| rest.split('`').next()).unwrap();
-    assert!(change.contains("to `triggers` of release-notes/SKILL.md"), "{change}");
-    let text = format!(
-        "---\nname: release-notes\ndescription: Write release notes from merged pull requests\ntriggers:\n  - {trigger}\n---\n\nSteps.\n"
-    );
-    home.write("skills/release-notes/SKILL.md", text);
-    let (code, out, _) = tested(&home, &[]);
-    assert_eq!(code, 0, "{out}");
-}
-
-// TEST-3
-#[test]
-fn a_keyword_is_proposed_where_keywords_decide_and_works_when_it_is_written() {
-    let home = Home::with("");
-    home.write("skills/react.md", skill("react, component, form, hook", "React components", "x"));
-    home.write(
-        "skills/auth.md",
-        skill("login, session", "Signing in", "A form asks for a password."),
-    );
-    home.write(
-        "skills/routing.yaml",
-        "- request: a react form with a password field\n  expect: auth\n",
-    );
-    let (_, out, _) = tested(&home, &["--format", "json"]);
-    let results: Value = serde_json::from_str(&out).unwrap();
-    let change = results["tests"][0]["change"].as_str().unwrap();
-    assert!(change.starts_with("add `") && change.contains("to `keywords` of auth.md"), "{change}");
-    let words = change.strip_prefix("add ").and_then(|rest| rest.split(" to ").next()).unwrap();
-    let words = words.replace('`', "");
-    home.write(
-        "skills/auth.md",
-        skill(&format!("login, session, {words}"), "Signing in", "A form asks for a password."),
-    );
-    let (code, out, _) = tested(&home, &[]);
-    assert_eq!(code, 0, "{change}\n{out}");
 }
 
 // TEST-1
@@ -206,7 +150,6 @@ fn try_says_whether_one_request_finds_what_is_expected() {
     let (code, out, _) = tried("ui/react/auth");
     assert_eq!(code, 1);
     assert!(out.contains("expected ui/react/auth; api/auth comes first"), "{out}");
-    assert!(out.contains("smallest change: "), "{out}");
     let (code, _, err) = tried("ui/react/aut");
     assert_eq!(code, 2);
     assert!(

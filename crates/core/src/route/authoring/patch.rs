@@ -1,41 +1,27 @@
-//! An edit of front matter → the file's new text, every other byte kept, or nothing where that is not safe.
+//! Items for a list of front matter → the file's new text, every other byte kept, or nothing where that is not safe.
 //!
 //! Lists are written in many ways; those that are found in files are extended in place: one item a line, or all on one line
-//! in brackets. What comes out is parsed again, and given only where it says exactly what it said before and the edit.
+//! in brackets. What comes out is parsed again, and given only where it says exactly what it said before and the items.
 
 use std::ops::Range;
 
-use super::FrontMatterEdit;
 use crate::{
     diagnostic::Position,
     document::{Dialect, Fields, Parsed, front_matter_field},
     yaml::YamlNode,
 };
 
-/// The text of a skill's file after an edit; none where its lists are written in a way that cannot be extended in place.
-pub fn patched(text: &str, dialect: Dialect, edit: &FrontMatterEdit) -> Option<String> {
-    let mut next = text.to_owned();
-    for (key, words) in [("keywords", &edit.keywords), ("triggers", &edit.triggers)] {
-        if !words.is_empty() {
-            next = with_items(&next, key, words)?;
-        }
-    }
+/// The text of a skill's file with these requests behind its `examples`; none where the list is written in a way that cannot be
+/// extended in place.
+pub fn with_examples(text: &str, dialect: Dialect, examples: &[String]) -> Option<String> {
+    let next = with_items(text, "examples", examples)?;
     let fields = |text: &str| {
         let parsed = Parsed::read(text.as_bytes().to_vec(), dialect);
         parsed.skill.map(|skill| skill.fields.clone())
     };
     let mut expected: Fields = fields(text)?;
-    expected.keywords.extend(edit.keywords.iter().cloned());
-    let found = fields(&next)?;
-    // Triggers come before examples, wherever they stand in the file.
-    let mut phrases = found.phrases.clone();
-    for trigger in &edit.triggers {
-        let at = phrases.iter().position(|phrase| phrase == trigger)?;
-        phrases.remove(at);
-    }
-    let same = phrases == expected.phrases && edit.without_keywords.is_empty();
-    expected.phrases.clone_from(&found.phrases);
-    (same && found == expected).then_some(next)
+    expected.phrases.extend(examples.iter().cloned());
+    (fields(&next)? == expected).then_some(next)
 }
 
 /// The text with these items behind those of a list.
@@ -169,15 +155,9 @@ fn scalar(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::SkillId;
 
-    fn edit(triggers: &[&str], keywords: &[&str]) -> FrontMatterEdit {
-        let all = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
-        FrontMatterEdit {
-            triggers: all(triggers),
-            keywords: all(keywords),
-            ..FrontMatterEdit::of(SkillId::at(0))
-        }
+    fn extended(text: &str) -> Option<String> {
+        with_examples(text, Dialect::Tree, &["sign in: now".to_owned(), "new".to_owned()])
     }
 
     // LEARN-3
@@ -185,21 +165,24 @@ mod tests {
     fn lists_are_extended_in_place_and_every_other_byte_stays() {
         let table = [
             (
-                "---\ndescription: d\nkeywords:\n    - a # first\n    - b\npriority: 1\n---\nText\n",
-                "---\ndescription: d\nkeywords:\n    - a # first\n    - b\n    - new\npriority: 1\ntriggers:\n  - \"sign in: now\"\n---\nText\n",
+                "---\ndescription: d\nexamples:\n    - a # first\n    - b\nkeywords: [k]\n---\nText\n",
+                "---\ndescription: d\nexamples:\n    - a # first\n    - b\n    - \"sign in: now\"\n    - new\nkeywords: [k]\n---\nText\n",
             ),
             (
-                "---\r\ndescription: d\r\nkeywords: [a, 'b' ] # c\r\ntriggers: []\r\n---\r\nText",
-                "---\r\ndescription: d\r\nkeywords: [a, 'b', new ] # c\r\ntriggers: [\"sign in: now\"]\r\n---\r\nText",
+                "---\r\ndescription: d\r\nexamples: [a, 'b' ] # c\r\nkeywords: [k]\r\n---\r\nText",
+                "---\r\ndescription: d\r\nexamples: [a, 'b', \"sign in: now\", new ] # c\r\nkeywords: [k]\r\n---\r\nText",
             ),
             (
-                "\u{feff}---\nkeywords: [a]\ndescription: d\nexamples:\n- e\ntriggers:\n- t\n---",
-                "\u{feff}---\nkeywords: [a, new]\ndescription: d\nexamples:\n- e\ntriggers:\n- t\n- \"sign in: now\"\n---",
+                "\u{feff}---\nkeywords: [a]\ndescription: d\ntriggers:\n- t\nexamples: []\n---",
+                "\u{feff}---\nkeywords: [a]\ndescription: d\ntriggers:\n- t\nexamples: [\"sign in: now\", new]\n---",
+            ),
+            (
+                "---\nkeywords: [a]\ndescription: d\n---\nText\n",
+                "---\nkeywords: [a]\ndescription: d\nexamples:\n  - \"sign in: now\"\n  - new\n---\nText\n",
             ),
         ];
         for (before, after) in table {
-            let edit = edit(&["sign in: now"], &["new"]);
-            assert_eq!(patched(before, Dialect::Tree, &edit).as_deref(), Some(after), "{before}");
+            assert_eq!(extended(before).as_deref(), Some(after), "{before}");
         }
     }
 
@@ -207,13 +190,13 @@ mod tests {
     #[test]
     fn what_cannot_be_extended_safely_is_left_alone() {
         for text in [
-            "---\ndescription: d\nkeywords: a\n---\n",
-            "---\ndescription: d\nkeywords: [a,\n  b]\n---\n",
-            "---\ndescription: d\nkeywords:\n  - 'a\n    b'\n---\n",
-            "---\ndescription: d\nkeywords: &x [a]\ntriggers: *x\n---\n",
+            "---\ndescription: d\nkeywords: a\nexamples: e\n---\n",
+            "---\ndescription: d\nkeywords: [k]\nexamples: [a,\n  b]\n---\n",
+            "---\ndescription: d\nkeywords: [k]\nexamples:\n  - 'a\n    b'\n---\n",
+            "---\ndescription: d\nkeywords: &x [a]\nexamples: *x\n---\n",
             "no front matter\n",
         ] {
-            assert_eq!(patched(text, Dialect::Tree, &edit(&["t"], &["new"])), None, "{text}");
+            assert_eq!(extended(text), None, "{text}");
         }
     }
 }

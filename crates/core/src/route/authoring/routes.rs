@@ -1,48 +1,21 @@
-//! [`Routes`]: what requests find over one catalog, also with edits that were not saved.
-
-use std::sync::Arc;
+//! [`Routes`]: what requests find over one catalog.
 
 use crate::{
-    catalog::{Catalog, Skill, SkillId},
+    catalog::{Catalog, SkillId},
     route::{
-        Matching, RouteVerdict, Router, clauses,
-        ranked::{RankedIndex, Ranking, SearchEntry, SearchText, Tokenizer},
-        search, search_text,
+        Matching, RouteVerdict, Router,
+        ranked::{RankedIndex, Ranking},
+        search,
     },
 };
 
-/// A catalog with its indexes. A changed copy shares all that did not change.
+/// A catalog with its indexes.
 #[derive(Debug, Clone)]
 pub struct Routes<'a> {
     pub(super) catalog: &'a Catalog,
     router: Router,
     ranked: RankedIndex,
     matching: Matching,
-}
-
-/// Words that are added to the front matter of a skill, or taken away.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FrontMatterEdit {
-    /// Which skill.
-    pub skill: SkillId,
-    /// Phrases for `triggers`.
-    pub triggers: Vec<String>,
-    /// Words for `keywords`.
-    pub keywords: Vec<String>,
-    /// Words that `keywords` loses.
-    pub without_keywords: Vec<String>,
-}
-
-impl FrontMatterEdit {
-    /// No edit of this skill yet.
-    pub fn of(skill: SkillId) -> Self {
-        Self { skill, triggers: Vec::new(), keywords: Vec::new(), without_keywords: Vec::new() }
-    }
-
-    /// Whether it changes nothing.
-    pub fn is_empty(&self) -> bool {
-        self.triggers.is_empty() && self.keywords.is_empty() && self.without_keywords.is_empty()
-    }
 }
 
 /// What a request finds.
@@ -121,59 +94,5 @@ impl<'a> Routes<'a> {
     /// What the keyword formula makes of a request.
     pub(super) fn verdict(&self, request: &str) -> RouteVerdict {
         self.router.route(self.catalog, request, &self.matching)
-    }
-
-    /// How many skills have a word.
-    pub(super) fn skills_with(&self, word: &str) -> usize {
-        self.ranked.skills_with(word)
-    }
-
-    /// The same routes as if this edit were saved; `body` is what the skill says.
-    #[must_use]
-    pub fn with(&self, edit: &FrontMatterEdit, body: &str) -> Self {
-        let Some(skill) = self.catalog.skill(edit.skill) else { return self.clone() };
-        let mut router = self.router.clone();
-        if !edit.keywords.is_empty() || !edit.without_keywords.is_empty() {
-            router = router.with_keywords(skill, &edit.keywords_of(skill));
-        }
-        let words = edit.clauses_of(skill);
-        let text = SearchText { body, ..search_text(skill, &words) };
-        let entry = SearchEntry::read(&text, &mut Tokenizer::new());
-        let ranked = self.ranked.with([(skill.id.index(), Some(Arc::new(entry)))]);
-        Self { catalog: self.catalog, router, ranked, matching: self.matching }
-    }
-
-    /// The same with many edits, exactly as if all were saved.
-    #[must_use]
-    pub fn with_all<'e>(
-        &self,
-        edits: impl IntoIterator<Item = (&'e FrontMatterEdit, String)>,
-    ) -> Self {
-        let mut routes = self.clone();
-        for (edit, body) in edits {
-            routes = routes.with(edit, &body);
-        }
-        routes.ranked = routes.ranked.merged();
-        routes
-    }
-}
-
-impl FrontMatterEdit {
-    /// The keywords of a skill after the edit.
-    fn keywords_of(&self, skill: &Skill) -> Vec<String> {
-        let kept =
-            skill.fields().keywords.iter().filter(|word| !self.without_keywords.contains(word));
-        kept.chain(&self.keywords).cloned().collect()
-    }
-
-    /// The clauses of a skill after the edit.
-    fn clauses_of(&self, skill: &Skill) -> Vec<String> {
-        let phrases = skill.fields().phrases.iter().chain(&self.triggers).cloned();
-        if self.keywords.is_empty() && self.without_keywords.is_empty() {
-            let mut words = clauses(skill);
-            words.extend(self.triggers.iter().cloned());
-            return words;
-        }
-        phrases.chain(self.keywords_of(skill)).collect()
     }
 }

@@ -11,7 +11,6 @@ use super::{
     base::Base,
     entry::SearchEntry,
     scale::{FieldScale, idf},
-    tokens::Tokenizer,
 };
 
 /// The index over many skills, by number.
@@ -146,12 +145,6 @@ impl RankedIndex {
         let changes: BTreeMap<usize, Option<&SearchEntry>> =
             changes.iter().map(|(number, entry)| (*number, entry.as_deref())).collect();
         Self { base: Arc::new(self.base.merged(changes.into_iter())), changes: BTreeMap::new() }
-    }
-
-    /// How many skills of the base have a word, in whatever form.
-    pub fn skills_with(&self, word: &str) -> usize {
-        let term = self.base.dictionary.find(Tokenizer::new().term([word]));
-        term.map_or(0, |term| self.base.dictionary.list(term).len() as usize)
     }
 
     /// How many skills it has.

@@ -1,10 +1,10 @@
-//! [`ExplainedTest`]: a test in words: what was expected, what came first and by which words, and what would turn it.
+//! [`ExplainedTest`]: a test in words: what was expected, and what came first and by which words.
 
 use skills_core::{
     catalog::SkillId,
     route::{
         KeywordHit, RouteVerdict,
-        authoring::{ExpectedSkill, FoundBy, JudgedTest, ResolvedTest, SmallestEdit, TestFailure},
+        authoring::{ExpectedSkill, FoundBy, JudgedTest, ResolvedTest, TestFailure},
     },
 };
 
@@ -26,8 +26,6 @@ pub(in crate::cli) struct ExplainedTest {
     pub(in crate::cli) ranked: String,
     /// Why it fails, in a sentence.
     pub(in crate::cli) failure: Option<String>,
-    /// The smallest edit that makes it pass, in a sentence.
-    pub(in crate::cli) change: Option<String>,
 }
 
 impl ExplainedTest {
@@ -36,25 +34,15 @@ impl ExplainedTest {
         place: TestPlace,
         test: ResolvedTest,
         judged: JudgedTest,
-        edit: Option<SmallestEdit>,
     ) -> Self {
         let first = judged.routed.shown().first().map(|skill| identity(snapshot, *skill));
         let failure = judged.failure.map(|failure| failed(snapshot, &test, failure));
-        let change = match (&failure, edit) {
-            (None, _) => None,
-            (Some(_), Some(edit)) => Some(change(snapshot, &edit)),
-            (Some(_), None) => Some(match test.expected {
-                Some(_) => "none of a keyword or two, or a trigger of up to eight words: the description has to say what the request asks for",
-                None => "no keyword alone: the skill that comes first has to say less about what the request asks for",
-            }.to_owned()),
-        };
         Self {
             expected: expected(&test),
             first,
             formula: formula(snapshot, &judged),
             ranked: ranked(snapshot, &test, &judged),
             failure,
-            change,
             place,
             test,
             judged,
@@ -161,25 +149,5 @@ fn ranked(snapshot: &Snapshot, test: &ResolvedTest, judged: &JudgedTest) -> Stri
             };
             format!("{sentence}; {} {place}", identity(snapshot, expected))
         }
-    }
-}
-
-fn change(snapshot: &Snapshot, SmallestEdit { edit, breaks }: &SmallestEdit) -> String {
-    let file = snapshot.catalog.skill(edit.skill).map(|skill| skill.file.as_str().to_owned());
-    let file = file.unwrap_or_default();
-    let quoted = |words: &[String]| {
-        words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
-    };
-    let what = if let [_, ..] = edit.triggers.as_slice() {
-        format!("add {} to `triggers` of {file}", quoted(&edit.triggers))
-    } else if let [_, ..] = edit.keywords.as_slice() {
-        format!("add {} to `keywords` of {file}", quoted(&edit.keywords))
-    } else {
-        format!("take {} out of `keywords` of {file}", quoted(&edit.without_keywords))
-    };
-    match breaks.len() {
-        0 => format!("{what}; then it passes, and no other test breaks"),
-        1 => format!("{what}; then it passes, and 1 other test breaks"),
-        count => format!("{what}; then it passes, and {count} other tests break"),
     }
 }

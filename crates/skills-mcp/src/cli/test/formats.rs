@@ -78,7 +78,6 @@ pub(super) fn json(results: &Results) -> Value {
             "keywords": test.formula,
             "ranked": test.ranked,
             "failure": test.failure,
-            "change": test.change,
         })
     };
     let confused: Vec<Value> = results
@@ -103,9 +102,7 @@ pub(super) fn json(results: &Results) -> Value {
 
 /// Why a test fails, in lines.
 fn detail(test: &ExplainedTest) -> String {
-    let change = test.change.as_ref().map(|change| format!("\nsmallest change: {change}"));
-    let change = change.unwrap_or_default();
-    format!("keywords: {}\nranked search: {}{change}", test.formula, test.ranked)
+    format!("keywords: {}\nranked search: {}", test.formula, test.ranked)
 }
 
 pub(super) fn junit(results: &Results) -> String {

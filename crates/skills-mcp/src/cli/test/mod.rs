@@ -1,6 +1,6 @@
-//! `test`: runs the routing tests of the content, and says of each failure what won, by which words, and what would turn it.
+//! `test`: runs the routing tests of the content, and says of each failure what won and by which words.
 //!
-//! Not here: when a test passes, and which edits are tried (core).
+//! Not here: when a test passes (core).
 
 mod collected;
 mod explained;
@@ -13,12 +13,7 @@ use clap::ValueEnum;
 use collected::CollectedTests;
 pub(super) use collected::TestPlace;
 pub(super) use explained::ExplainedTest;
-#[cfg(feature = "usage")]
-use skills_core::route::authoring::{JudgedTest, Routes};
-use skills_core::{
-    document::SkillText,
-    route::authoring::{ResolvedTest, RoutingScores, smallest_edit},
-};
+use skills_core::route::authoring::{ResolvedTest, RoutingScores};
 pub(super) use text::explanation;
 
 use super::{Context, Failure, Output, output::safe};
@@ -113,17 +108,9 @@ impl Results {
                 scores.add(&result.routed, expected);
             }
         }
-        let numbers: Vec<usize> = (0..judged.len()).collect();
-        let edits = map(
-            &numbers,
-            || (),
-            |(), number| smallest_edit(*number, &judged, &routes, |skill| body(snapshot, skill)),
-        );
-        let explained = places.into_iter().zip(judged).zip(edits);
+        let explained = places.into_iter().zip(judged);
         let tests: Vec<ExplainedTest> = explained
-            .map(|((place, (test, result)), edit)| {
-                ExplainedTest::new(snapshot, place, test, result, edit)
-            })
+            .map(|(place, (test, result))| ExplainedTest::new(snapshot, place, test, result))
             .collect();
         let confused = confused(&tests);
         Self { tests, scores, confused, skills: snapshot.catalog.len() }
@@ -132,27 +119,6 @@ impl Results {
     pub(super) fn failed(&self) -> usize {
         self.tests.iter().filter(|test| !test.passed()).count()
     }
-}
-
-/// The tests of the content with their results, and how many mistakes their files have; then there are no tests.
-#[cfg(feature = "usage")]
-pub(super) fn judged_tests(
-    snapshot: &Snapshot,
-    routes: &Routes<'_>,
-    directory: &std::path::Path,
-) -> Result<(Vec<(ResolvedTest, JudgedTest)>, usize), Failure> {
-    let collected = CollectedTests::of(snapshot, directory, None)?;
-    let tests = if collected.errors.is_empty() { collected.tests } else { Vec::new() };
-    let judged = tests.into_iter().map(|(_, test)| {
-        let judged = test.judge(routes);
-        (test, judged)
-    });
-    Ok((judged.collect(), collected.errors.len()))
-}
-
-/// What a skill says, for an edit to be tried.
-pub(super) fn body(snapshot: &Snapshot, skill: &skills_core::catalog::Skill) -> String {
-    snapshot.text(skill).as_ref().map(SkillText::body).unwrap_or_default().to_owned()
 }
 
 fn confused(tests: &[ExplainedTest]) -> Vec<(String, String, usize)> {

@@ -93,13 +93,12 @@ fn failure(out: &mut Output, test: &ExplainedTest) {
     explanation(out, test);
 }
 
-/// Why a test fails, and what would turn it.
+/// Why a test fails.
 pub(in crate::cli) fn explanation(out: &mut Output, test: &ExplainedTest) {
     let lines = [
         ("", test.failure.as_ref()),
         ("keywords: ", Some(&test.formula)),
         ("ranked search: ", Some(&test.ranked)),
-        ("smallest change: ", test.change.as_ref()),
     ];
     for (head, line) in lines {
         if let Some(line) = line {

@@ -15,7 +15,7 @@ use super::{Context, Failure};
 pub(super) enum UsageCommand {
     /// Report which skills were used, which helped and which searches found nothing
     Stats(stats::StatsOptions),
-    /// Propose words for skills' front matter, from what was asked and loaded before
+    /// Propose past requests as `examples` of the skills that were loaded for them
     #[command(display_order = 12)]
     Learn(learn::LearnOptions),
     /// Serve web pages: the skills, what a search finds, and the report of `stats`

@@ -1,14 +1,11 @@
-//! The proposals of `skills-mcp learn` on a page: what past requests say about the words that skills are found by.
+//! The proposals of `skills-mcp learn` on a page: requests that would help to find a skill.
 
 use askama::Template;
-use skills_core::{document, route::authoring::propose};
+use skills_core::route::authoring::{ProposedExamples, propose_examples};
 use skills_page::frame::Frame;
 
 use super::{PERIODS, PageData, PageScope, format};
-use crate::{
-    learning::{ProposalText, past_requests},
-    report::MIN_OBSERVATIONS,
-};
+use crate::{learning::past_requests, report::MIN_OBSERVATIONS};
 
 /// Of so many past requests, the latest: each is searched for, and a reader waits.
 const MAX_PROPOSED_REQUESTS: usize = 200;
@@ -25,7 +22,8 @@ struct ProposalsPage<'a> {
     enough: u64,
     /// How many past requests there are with words.
     requests: u64,
-    proposals: Vec<(ProposalText, Vec<String>)>,
+    /// Each with the skill's file.
+    proposals: Vec<(String, ProposedExamples)>,
 }
 
 pub(super) fn proposals(
@@ -37,15 +35,12 @@ pub(super) fn proposals(
     let mut past = past_requests(data.evidence.recent.iter().rev());
     past.drain(..past.len().saturating_sub(MAX_PROPOSED_REQUESTS));
     let proposals = data.snapshot.as_deref().map(|snapshot| {
-        let body = |skill: &_| {
-            let text = snapshot.text(skill).unwrap_or_default();
-            document::body_of(&text).to_owned()
+        let proposed = propose_examples(&snapshot.routes(), &past);
+        let with_file = |proposal: ProposedExamples| {
+            let file = snapshot.catalog().skill(proposal.skill)?.file.to_string();
+            Some((file, proposal))
         };
-        let set = propose(&snapshot.routes(), &past, &[], body);
-        let shown = set.proposals.into_iter().take(MAX_SHOWN_PROPOSALS);
-        let worded =
-            |proposal| (ProposalText::of(&proposal, snapshot.catalog()), proposal.examples);
-        shown.map(worded).collect()
+        proposed.into_iter().filter_map(with_file).take(MAX_SHOWN_PROPOSALS).collect()
     });
     let page = ProposalsPage {
         frame,

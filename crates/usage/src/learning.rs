@@ -1,4 +1,6 @@
 //! Events → past requests, for what is learned from use.
+//!
+//! Not here: what is proposed of them, and how a search learns (core and the server).
 
 use std::collections::{HashMap, HashSet};
 
