@@ -9,7 +9,7 @@ use crate::{format, frame::Frame};
 pub struct RankedRow {
     /// The skill.
     pub identity: String,
-    /// What it says of itself.
+    /// What a model is shown of its description.
     pub about: String,
     /// The sum of the three that follow.
     pub score: f64,
@@ -39,9 +39,9 @@ pub struct KeywordRow {
 /// What the keyword formula decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KeywordVerdict {
-    /// `get_skill` loads the one.
+    /// One skill stands out.
     Match,
-    /// `get_skill` offers several.
+    /// The scores of several are too close.
     Ambiguous,
     /// None reaches the least score.
     #[default]
@@ -57,8 +57,8 @@ pub struct FoundSkills {
     pub confident: bool,
     /// The best of them.
     pub ranked: Vec<RankedRow>,
-    /// The skill whose path the request is.
-    pub at_path: Option<String>,
+    /// What `get_skill` does, in a sentence.
+    pub decision: String,
     /// What the keyword formula decides.
     pub verdict: KeywordVerdict,
     /// The skills that it decided among.

@@ -15,6 +15,7 @@ use super::{
     layout::{BUNDLE_FILE, Role, RoleAssignment},
     lookup::NameHash,
     name::bundle_name,
+    own_files::evals,
     precedence::NameHolders,
     published::unpublishable,
     skill::{ById, ByPlace, NameStatus},
@@ -337,6 +338,7 @@ fn tree(
         file: file.clone(),
         resources,
         content,
+        evals: Vec::new(),
         asset_presence,
         script_presence,
         conforming: true,
@@ -350,6 +352,7 @@ fn bundle(source: &Source, number: usize, file: &RelPath, content: Arc<SkillDocu
     let (name, note) = bundle_name(source, file, &content);
     let conforms = content.fields.conforming && note.is_none() && file.name() == BUNDLE_FILE;
     let excess = source.root.folder(&folder).filter(|_| conforms).and_then(unpublishable);
+    let evals = source.root.folder(&folder).map(evals).unwrap_or_default();
     let name = one_line(&name);
     let path = SkillPath::of_bundle(&folder, &name);
     let wanted: Arc<str> = match &source.origin {
@@ -370,6 +373,7 @@ fn bundle(source: &Source, number: usize, file: &RelPath, content: Arc<SkillDocu
         file: file.clone(),
         resources: Some(folder),
         content,
+        evals,
         asset_presence: Vec::new(),
         script_presence: Vec::new(),
         conforming: conforms && excess.is_none(),

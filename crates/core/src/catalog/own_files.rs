@@ -5,13 +5,30 @@
 //! mistake in it keeps its files: the mistake must not show them to others. Every list of a skill's files comes from here. Not
 //! here: which of a tree skill's files are served (those that it declares).
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::HashSet,
+    sync::{Arc, LazyLock},
+};
 
-use super::{Catalog, Folder, Skill, SkillKind, layout::Role, path::INDEX, skill::ByPlace};
+use super::{
+    Catalog, FileEntry, Folder, Skill, SkillKind, layout::Role, path::INDEX, skill::ByPlace,
+};
 use crate::{relpath::RelPath, sorted::Sorted};
 
 /// Files at the top of a source that are the source's own, whatever skill is there.
 const SETTINGS_FILES: [&str; 2] = ["config.yaml", "routing.yaml"];
+
+/// Where authors keep the requests that they test a bundle with.
+static EVAL_FILES: LazyLock<Vec<RelPath>> = LazyLock::new(|| {
+    let files = ["evals/evals.json", "trigger-eval.json", "trigger-evals.json"];
+    files.into_iter().filter_map(|file| RelPath::parse(file).ok()).collect()
+});
+
+/// The files of a bundle's folder with the requests that its author tests it with.
+pub(super) fn evals(folder: &Folder) -> Vec<(RelPath, FileEntry)> {
+    let listed = |file: &RelPath| Some((file.clone(), folder.file(file)?));
+    EVAL_FILES.iter().filter_map(listed).collect()
+}
 
 impl Catalog {
     /// The folder of a skill's own files.

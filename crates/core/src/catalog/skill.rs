@@ -4,7 +4,7 @@ use std::{cmp::Ordering, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::SkillPath;
+use super::{FileEntry, SkillPath};
 use crate::{
     diagnostic::Finding,
     document::{AssetDeclaration, Document, Fields, ScriptDeclaration, SkillDocument},
@@ -88,6 +88,8 @@ pub struct Skill {
     /// The name that the skill claims.
     pub(super) wanted: Arc<str>,
     pub(super) content: Arc<SkillDocument>,
+    /// A bundle's files with the requests that its author tests it with, and how they looked when they were listed.
+    pub evals: Vec<(RelPath, FileEntry)>,
     pub(super) asset_presence: Vec<Presence>,
     pub(super) script_presence: Vec<Presence>,
     /// Whether it, or what is rendered of it, conforms to Agent Skills with all its files.
@@ -183,11 +185,18 @@ impl Skill {
         (self.source, self.kind, own)
     }
 
+    /// Whether its evals certainly are these.
+    pub fn has_same_evals(&self, others: &[(RelPath, FileEntry)]) -> bool {
+        self.evals.len() == others.len()
+            && self.evals.iter().zip(others).all(|(a, b)| a.0 == b.0 && a.1.is_same(b.1))
+    }
+
     /// Whether both have the same content and files, whatever their ids.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let same_text = Arc::ptr_eq(&self.content, &other.content)
             || self.document().digest() == other.document().digest();
         same_text
+            && self.has_same_evals(&other.evals)
             && self.asset_presence == other.asset_presence
             && self.script_presence == other.script_presence
     }

@@ -35,7 +35,7 @@ pub struct Fields {
     pub keywords: Vec<String>,
     /// Phrases that ask for this skill (`triggers`, `examples`), which the ranked search knows as clauses.
     pub phrases: Vec<String>,
-    /// One sentence; never empty.
+    /// What the skill is for, with `when_to_use` behind it; never empty.
     pub description: String,
     /// Whether ancestors' text, assets and scripts come along.
     pub inherit: bool,
@@ -107,7 +107,7 @@ fn bundle(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<Fields> {
         };
         findings.push(Finding::new(Code::AllowedToolsForm, tools.at, message).hint(hint));
     }
-    let description = required_text(front, "description", findings)?;
+    let description = description(front, findings)?;
     Some(Fields {
         name: bundle_name(front, findings),
         keywords: keywords::of_bundle(front, findings),
@@ -206,7 +206,7 @@ fn phrases(front: &YamlNode) -> Vec<String> {
 
 fn tree(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<Fields> {
     let keywords = keywords::of_tree(front, findings);
-    let description = required_text(front, "description", findings);
+    let description = description(front, findings);
     let (keywords, description) = (keywords?, description?);
     Some(Fields {
         name: None,
@@ -236,6 +236,21 @@ fn priority(front: &YamlNode, findings: &mut Vec<Finding>) -> f64 {
         );
     }
     priority
+}
+
+/// Reads the description and, as clients show it, `when_to_use` behind it.
+fn description(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<String> {
+    let mut description = required_text(front, "description", findings)?;
+    let when = front.get("when_to_use").map(|node| match node.items() {
+        Some(_) => keywords::words(node).join("; "),
+        None => node.text().unwrap_or_default().trim().to_owned(),
+    });
+    if let Some(when) = when.filter(|when| !when.is_empty()) {
+        let is_sentence = description.ends_with(['.', '!', '?', '。']);
+        description.push_str(if is_sentence { " " } else { ". " });
+        description.push_str(&when);
+    }
+    Some(description)
 }
 
 fn required_text(front: &YamlNode, key: &str, findings: &mut Vec<Finding>) -> Option<String> {

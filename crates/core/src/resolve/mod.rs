@@ -13,7 +13,7 @@ pub use files::{Declared, FoundFile, Inherited, find_file};
 pub use media::{is_binary, mime_type};
 
 use crate::{
-    catalog::{Catalog, Presence, Skill},
+    catalog::{Catalog, Presence, Skill, SkillKind},
     document::{AssetDeclaration, ScriptDeclaration, SkillText},
 };
 
@@ -77,6 +77,16 @@ pub fn files<'a>(catalog: &'a Catalog, skill: &'a Skill) -> Vec<Declared<'a>> {
     let assets = assets.into_iter().map(|found| Declared::Asset(found.declaration));
     let scripts = scripts.into_iter().map(|found| Declared::Script(found.declaration));
     own.chain(assets).chain(scripts).collect()
+}
+
+/// Whether a skill comes with files beside its text.
+pub fn has_files(catalog: &Catalog, skill: &Skill) -> bool {
+    match skill.kind {
+        SkillKind::Bundle => catalog
+            .files(skill)
+            .is_some_and(|folder| folder.files().len() > 1 || !folder.folders().is_empty()),
+        SkillKind::Tree => !files(catalog, skill).is_empty(),
+    }
 }
 
 /// The ancestors whose text and files come along, root first. Only the skill's own `inherit` decides.

@@ -136,49 +136,18 @@ impl Router {
         self.listed.matching(move |listed| (*listed.keyword).cmp(keyword))
     }
 
-    /// Finds the skills that match a request.
+    /// What the formula alone makes of a request.
     pub fn route(&self, catalog: &Catalog, context: &str, matching: &Matching) -> RouteVerdict {
-        let matched = self.matched_keywords(&tokenize(context));
-        let listed = matched.iter().flat_map(|keyword| self.skills_of(keyword));
-        let mut candidates: Vec<&KeywordEntry> = listed.map(|listed| &*listed.entry).collect();
-        candidates.sort_unstable_by_key(|entry| entry.skill);
-        candidates.dedup_by_key(|entry| entry.skill);
-        let hits = candidates.into_iter().map(|entry| entry.scored(&matched)).collect();
-        // Ties go to the earlier.
-        let place =
-            |number| catalog.skill(number).map(|skill| (&*skill.identity, skill.file.as_str()));
-        let hit = |ScoredSkill { skill, base, score }: ScoredSkill| KeywordHit {
-            skill,
-            base,
-            score,
-            matched: self.spelled(catalog, skill, &matched),
-        };
-        match judge(hits, matching, place) {
-            RankedVerdict::NoMatch(closest) => RouteVerdict::NoMatch { closest: closest.map(hit) },
-            RankedVerdict::Match(first) => RouteVerdict::Match(hit(first)),
-            RankedVerdict::Ambiguous(hits) => {
-                RouteVerdict::Ambiguous(hits.into_iter().map(hit).collect())
-            }
-        }
+        self.keywords_in(context).verdict(catalog, matching)
+    }
+
+    /// The keywords that a request matches.
+    pub(super) fn keywords_in(&self, context: &str) -> RequestKeywords<'_> {
+        RequestKeywords { router: self, matched: self.matched_keywords(&tokenize(context)) }
     }
 
     fn entry(&self, skill: SkillId) -> Option<&Arc<KeywordEntry>> {
         self.entries.find(|entry| entry.skill.cmp(&skill))
-    }
-
-    /// The skill's matched keywords as its author wrote them.
-    fn spelled(&self, catalog: &Catalog, skill: SkillId, matched: &HashSet<&str>) -> Vec<String> {
-        let written = catalog
-            .skill(skill)
-            .map(|skill| skill.fields().keywords.as_slice())
-            .unwrap_or_default();
-        let keywords = self.entry(skill).map(|entry| &*entry.keywords).unwrap_or_default();
-        written
-            .iter()
-            .zip(keywords)
-            .filter(|(_, keyword)| matched.contains(&***keyword))
-            .map(|(word, _)| word.clone())
-            .collect()
     }
 
     fn matched_keywords(&self, tokens: &[String]) -> HashSet<&str> {
@@ -225,6 +194,51 @@ impl Router {
         }
         let keywords = rarest.into_iter().flat_map(list).map(|trigram| &*trigram.keyword);
         matched.extend(keywords.filter(|keyword| keyword.contains(token)));
+    }
+}
+
+/// The keywords that a request matches, in lower case.
+pub(super) struct RequestKeywords<'a> {
+    router: &'a Router,
+    matched: HashSet<&'a str>,
+}
+
+impl RequestKeywords<'_> {
+    /// What the formula makes of the request.
+    pub(super) fn verdict(&self, catalog: &Catalog, matching: &Matching) -> RouteVerdict {
+        let listed = self.matched.iter().flat_map(|keyword| self.router.skills_of(keyword));
+        let mut candidates: Vec<&KeywordEntry> = listed.map(|listed| &*listed.entry).collect();
+        candidates.sort_unstable_by_key(|entry| entry.skill);
+        candidates.dedup_by_key(|entry| entry.skill);
+        let hits = candidates.into_iter().map(|entry| entry.scored(&self.matched)).collect();
+        // Ties go to the earlier.
+        let place =
+            |number| catalog.skill(number).map(|skill| (&*skill.identity, skill.file.as_str()));
+        let hit = |scored: ScoredSkill| self.hit(catalog, scored.skill);
+        match judge(hits, matching, place) {
+            RankedVerdict::NoMatch(closest) => RouteVerdict::NoMatch { closest: closest.map(hit) },
+            RankedVerdict::Match(first) => RouteVerdict::Match(hit(first)),
+            RankedVerdict::Ambiguous(hits) => {
+                RouteVerdict::Ambiguous(hits.into_iter().map(hit).collect())
+            }
+        }
+    }
+
+    /// A skill's score and matched keywords, as its author wrote them; 0 and none where no keyword matches.
+    pub(super) fn hit(&self, catalog: &Catalog, skill: SkillId) -> KeywordHit {
+        let Some(entry) = self.router.entry(skill) else { return KeywordHit::unmatched(skill) };
+        let ScoredSkill { skill, base, score } = entry.scored(&self.matched);
+        let written = catalog.skill(skill).map(|skill| skill.fields().keywords.as_slice());
+        let pairs = written.unwrap_or_default().iter().zip(&entry.keywords);
+        let matched: Vec<String> = pairs
+            .filter(|(_, keyword)| self.matched.contains(&***keyword))
+            .map(|(word, _)| word.clone())
+            .collect();
+        if matched.is_empty() {
+            KeywordHit::unmatched(skill)
+        } else {
+            KeywordHit { skill, base, score, matched }
+        }
     }
 }
 

@@ -1,17 +1,21 @@
-//! Words → a verdict: which skill fits a request.
+//! Words → a decision: which skill fits a request.
 //!
-//! Deterministic, free of side effects, bounded. In: a catalog and a request's text. Out: a [`RouteVerdict`]. Not
-//! here: how a verdict is worded for an agent (surface), what the chosen skill says (resolve).
+//! Deterministic, free of side effects, bounded. In: a catalog and a request's text. Out: a [`Decision`], made of the keyword
+//! formula's [`RouteVerdict`] and a ranking. Not here: how a decision is worded for an agent (surface), what the chosen skill
+//! says (resolve).
 
 pub mod authoring;
 mod catalog_search;
+mod decision;
 mod excerpt;
+mod excluded;
 mod index;
 mod keyword;
 pub mod ranked;
 mod verdict;
 
 pub use catalog_search::{clauses, search, search_text};
+pub use decision::{Candidate, DecidedBy, Deciders, Decision, SkillOffer};
 pub use excerpt::excerpt;
 pub use index::Router;
 pub use keyword::matches;

@@ -1,5 +1,6 @@
 //! [`RouteVerdict`]: no match, one match, or candidates to choose from; and the arithmetic behind it.
 
+use super::Deciders;
 use crate::catalog::SkillId;
 
 /// The thresholds, from the configuration.
@@ -7,7 +8,9 @@ use crate::catalog::SkillId;
 pub struct Matching {
     /// Base scores below this do not count.
     pub min_score: f64,
-    /// How many candidates an ambiguous answer lists; at least two, since one is no choice.
+    /// Whether the formula decides alone.
+    pub deciders: Deciders,
+    /// How many candidates are offered; at least two, since one is no choice.
     pub max_results: usize,
     /// A gap between the first two below this is ambiguous.
     pub ambiguity_threshold: f64,
@@ -15,7 +18,14 @@ pub struct Matching {
 
 impl Default for Matching {
     fn default() -> Self {
-        Self { min_score: 0.2, max_results: 3, ambiguity_threshold: 0.1 }
+        Self { deciders: Deciders::Both, min_score: 0.2, max_results: 5, ambiguity_threshold: 0.1 }
+    }
+}
+
+impl Matching {
+    /// How many candidates are offered.
+    pub(super) fn shown(&self) -> usize {
+        self.max_results.max(MIN_CANDIDATES)
     }
 }
 
@@ -76,6 +86,19 @@ pub struct KeywordHit {
     pub matched: Vec<String>,
 }
 
+impl KeywordHit {
+    /// A skill that no keyword led to.
+    pub(super) fn unmatched(skill: SkillId) -> Self {
+        Self { skill, base: Score::default(), score: Score::default(), matched: Vec::new() }
+    }
+
+    /// A skill that was named.
+    pub(super) fn named(skill: SkillId) -> Self {
+        let whole = Score::share(1, 1);
+        Self { skill, base: whole, score: whole, matched: Vec::new() }
+    }
+}
+
 /// The result of matching a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RouteVerdict {
@@ -88,6 +111,35 @@ pub enum RouteVerdict {
     Match(KeywordHit),
     /// Several are too close to call, best first.
     Ambiguous(Vec<KeywordHit>),
+}
+
+impl RouteVerdict {
+    /// The skills that match, best first.
+    pub(super) fn hits(&self) -> &[KeywordHit] {
+        match self {
+            Self::NoMatch { .. } => &[],
+            Self::Match(hit) => std::slice::from_ref(hit),
+            Self::Ambiguous(hits) => hits,
+        }
+    }
+
+    /// Drops the skills for which `is_left` is false.
+    pub(super) fn retain(self, is_left: impl Fn(SkillId) -> bool) -> Self {
+        let is_left = |hit: &KeywordHit| is_left(hit.skill);
+        match self {
+            Self::NoMatch { closest } => Self::NoMatch { closest: closest.filter(is_left) },
+            Self::Match(hit) if is_left(&hit) => Self::Match(hit),
+            Self::Match(_) => Self::NoMatch { closest: None },
+            Self::Ambiguous(mut hits) => {
+                hits.retain(is_left);
+                if hits.is_empty() {
+                    Self::NoMatch { closest: None }
+                } else {
+                    Self::Ambiguous(hits)
+                }
+            }
+        }
+    }
 }
 
 /// An ambiguous answer offers at least a choice of two.
@@ -112,7 +164,7 @@ pub(super) fn judge<P: Ord>(
     let closest = hits.iter().filter(|hit| Some((hit.base, hit.score)) == nearest);
     let closest = closest.copied().min_by_key(|hit| place(hit.skill));
     hits.retain(|hit| hit.base >= min);
-    let shown = matching.max_results.max(MIN_CANDIDATES);
+    let shown = matching.shown();
     // One more than is shown, to see whether the first stands out.
     let most = shown + 1;
     if hits.len() > most {

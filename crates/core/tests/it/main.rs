@@ -11,6 +11,7 @@
 
 mod catalog;
 mod check;
+mod decision;
 mod document;
 mod estimate;
 mod incremental;

@@ -140,29 +140,32 @@ mod finding {
         assert!(named.hits[1].bm25 > plain.hits[1].bm25);
     }
 
+    fn finds_nothing(ranking: &Ranking) -> bool {
+        (ranking.total, ranking.confident, ranking.hits.len()) == (0, false, 0)
+    }
+
     #[test]
     fn unknown_words_change_nothing() {
         let index = ranked(&OFFICE);
         let mut with = index.search("qwertz merge files asdfgh", 10);
         let without = index.search("merge files", 10);
         // But for how much of the request could be found.
-        assert!(with.strength.possible > without.strength.possible);
-        with.strength = without.strength;
+        assert!(with.weights.possible > without.weights.possible);
+        with.weights = without.weights;
         assert_eq!(with, without);
         with = index.search("qwertz asdfgh", 10);
-        assert_eq!(with, Ranking::default());
+        assert!(finds_nothing(&with));
     }
 
     #[test]
     fn nothing_asked_or_nothing_there_is_nothing_found() {
         for query in ["", "  ", "the of à", "?!"] {
-            assert_eq!(ranked(&OFFICE).search(query, 10), Ranking::default(), "{query}");
+            assert!(finds_nothing(&ranked(&OFFICE).search(query, 10)), "{query}");
         }
         let empty = RankedIndex::new([]);
-        assert!(empty.is_empty());
-        assert_eq!(empty.search("merge", 10), Ranking::default());
+        assert!(empty.is_empty() && finds_nothing(&empty.search("merge", 10)));
         let blank = ranked(&[("", "", "")]);
-        assert_eq!((blank.len(), blank.search("merge", 10)), (1, Ranking::default()));
+        assert!(blank.len() == 1 && finds_nothing(&blank.search("merge", 10)));
     }
 
     #[test]

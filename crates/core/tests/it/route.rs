@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use skills_core::{
     catalog::Catalog,
-    route::{KeywordHit, Matching, RouteVerdict, Router, Score},
+    route::{Deciders, KeywordHit, Matching, RouteVerdict, Router, Score},
 };
 
 use crate::support::{catalog_from, catalog_of};
@@ -22,8 +22,13 @@ fn skills(skills: &[(&str, &[&str], i32)]) -> Catalog {
     catalog_from(&skills.iter().map(file).collect())
 }
 
+/// The settings with which the formula decides alone.
+fn formula_alone() -> Matching {
+    Matching { deciders: Deciders::Keywords, max_results: 3, ..Matching::default() }
+}
+
 fn route(catalog: &Catalog, context: &str) -> RouteVerdict {
-    route_with(catalog, context, &Matching::default())
+    route_with(catalog, context, &formula_alone())
 }
 
 fn route_with(catalog: &Catalog, context: &str, matching: &Matching) -> RouteVerdict {
@@ -193,16 +198,16 @@ mod thresholds {
     }
 
     fn default(entries: &[(&str, usize, usize, i32)]) -> String {
-        judged(entries, &Matching::default())
+        judged(entries, &formula_alone())
     }
 
     // ROUTE-5
     #[test]
     fn route_7_defaults() {
-        let Matching { min_score, max_results, ambiguity_threshold } = Matching::default();
+        let Matching { min_score, max_results, ambiguity_threshold, .. } = Matching::default();
         assert!((min_score - 0.2).abs() < f64::EPSILON);
         assert!((ambiguity_threshold - 0.1).abs() < f64::EPSILON);
-        assert_eq!(max_results, 3);
+        assert_eq!(max_results, 5);
     }
 
     #[test]
@@ -221,7 +226,7 @@ mod thresholds {
             for matched in 1..=total {
                 #[expect(clippy::cast_precision_loss, reason = "both are below 41")]
                 let min_score = matched as f64 / total as f64;
-                let matching = Matching { min_score, ..Matching::default() };
+                let matching = Matching { min_score, ..formula_alone() };
                 let verdict = judged(&[("a", matched, total, 0)], &matching);
                 assert!(verdict.starts_with("match"), "{matched} of {total}: {verdict}");
             }
@@ -502,6 +507,7 @@ proptest! {
             min_score: f64::from(thresholds.min_score) / 1_000.0,
             ambiguity_threshold: f64::from(thresholds.ambiguity_threshold) / 1_000.0,
             max_results: thresholds.max_results,
+            deciders: Deciders::Keywords,
         };
         prop_assert_eq!(
             indexed(&catalog, &request, &matching),

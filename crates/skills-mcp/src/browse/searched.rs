@@ -18,6 +18,7 @@ pub(super) fn search_page(source: &PageSource, request: String) -> SearchPage {
 
 fn found(source: &PageSource, request: &str) -> FoundSkills {
     let search = ExplainedSearch::of(&source.snapshot, request, MAX_SHOWN_HITS);
+    let decision = search.get_skill.sentence();
     let keywords = search.get_skill.candidates.into_iter().map(|candidate| KeywordRow {
         identity: candidate.skill_path.to_owned(),
         score: candidate.score,
@@ -27,7 +28,7 @@ fn found(source: &PageSource, request: &str) -> FoundSkills {
         total: search.total,
         confident: search.confident,
         ranked: search.hits.into_iter().map(ranked).collect(),
-        at_path: search.get_skill.path.map(str::to_owned),
+        decision,
         verdict: match search.get_skill.keywords {
             "match" => KeywordVerdict::Match,
             "ambiguous" => KeywordVerdict::Ambiguous,
@@ -40,7 +41,7 @@ fn found(source: &PageSource, request: &str) -> FoundSkills {
 fn ranked(hit: ExplainedHit<'_>) -> RankedRow {
     RankedRow {
         identity: hit.identity.to_owned(),
-        about: hit.description.to_owned(),
+        about: hit.about,
         score: hit.score,
         words: hit.words,
         name: hit.name,

@@ -70,6 +70,8 @@ pub(super) fn run(context: &Context, options: &TryOutOptions) -> Result<ExitCode
         out.json(&shown);
         return Ok(code);
     }
+    out.sentence("", &search.get_skill.sentence());
+    out.line("");
     ranked(&mut out, &search);
     keywords(&mut out, &search.get_skill);
     if let Some(test) = expected {
@@ -123,6 +125,7 @@ fn ranked(out: &mut Output, search: &ExplainedSearch<'_>) {
         out.line(format!("{}. {}  {}", place + 1, bold(&label), dim(&format!("{:.3}", hit.score))));
         let sum =
             format!("words {:.3} + name {:.3} + clauses {:.3}", hit.words, hit.name, hit.clauses);
+        out.sentence("   ", &hit.about);
         out.sentence("   ", &sum);
         out.sentence("   ", &format!("matched: {}", hit.matched_terms.join(", ")));
         if let Some(clause) = &hit.clause {
@@ -145,13 +148,9 @@ fn ranked(out: &mut Output, search: &ExplainedSearch<'_>) {
     }
 }
 
-/// What `get_skill` makes of the request.
+/// What the keyword formula says of the request.
 fn keywords(out: &mut Output, route: &ExplainedRoute<'_>) {
-    out.heading("Keyword formula (get_skill)");
-    if let Some(path) = route.path {
-        let loads = "so get_skill loads it whatever follows";
-        out.sentence("   ", &format!("the request is the path of {path}, {loads}"));
-    }
+    out.heading("Keyword formula");
     match (route.keywords, &*route.candidates) {
         ("no_match", []) => out.line("   no keyword matches"),
         ("no_match", _) => {

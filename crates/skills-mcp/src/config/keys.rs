@@ -38,9 +38,9 @@ pub const KEYS: &[ConfigKey] = &[
     key(
         "matching.max_results",
         ValueKind::Count(1, 50),
-        "3",
+        "5",
         ContentPolicy::Free,
-        "how many candidates an ambiguous answer lists; two at least",
+        "how many candidates are offered, two at least; 3 by default where `matching.decide` is `keywords`",
     ),
     key(
         "matching.ambiguity_threshold",
@@ -50,11 +50,11 @@ pub const KEYS: &[ConfigKey] = &[
         "a smaller gap between the first two is ambiguous",
     ),
     key(
-        "matching.fallback",
-        ValueKind::Word(&["candidates", "none"]),
-        "candidates",
+        "matching.decide",
+        ValueKind::Word(&["both", "keywords"]),
+        "both",
         ContentPolicy::Free,
-        "what `get_skill` offers where no keyword matches: the first five of a search (`candidates`), or nothing (`none`)",
+        "what decides which skill `get_skill` loads: the keyword formula and the ranked search together (`both`), or the formula alone (`keywords`)",
     ),
     key(
         "matching.learn",

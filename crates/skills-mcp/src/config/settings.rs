@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use skills_core::{
     diagnostic::{Code, Severity},
-    route::Matching,
+    route::{Deciders, Matching},
 };
 use skills_usage::{event::KeptContext, settings::Analytics};
 
@@ -13,10 +13,8 @@ use super::{layer::SettingOrigin, layers::ResolvedValue, value::ConfigValue};
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// `matching.*`, but for `matching.fallback` and `matching.learn`
+    /// `matching.*`, but for `matching.learn`
     pub matching: Matching,
-    /// `matching.fallback`: whether `get_skill` offers what a search finds where no keyword matches.
-    pub offers_candidates: bool,
     /// `matching.learn`: whether past requests count in the ranked search.
     pub learns: bool,
     /// `content.*`
@@ -152,16 +150,14 @@ pub struct GitSettings {
     pub max_total_bytes: u64,
 }
 
+/// How many candidates the keyword formula alone offers by default.
+const KEYWORDS_MAX_RESULTS: usize = 3;
+
 impl Settings {
     pub(super) fn of(values: &[ResolvedValue]) -> Self {
         let values = Values(values);
         Self {
-            matching: Matching {
-                min_score: values.share("matching.min_score"),
-                max_results: values.size("matching.max_results"),
-                ambiguity_threshold: values.share("matching.ambiguity_threshold"),
-            },
-            offers_candidates: values.text("matching.fallback") == "candidates",
+            matching: values.matching(),
             learns: values.flag("matching.learn"),
             content: ContentSettings { max_tokens: values.size("content.max_tokens") },
             assets: AssetSettings {
@@ -222,6 +218,23 @@ impl Default for Settings {
 struct Values<'a>(&'a [ResolvedValue]);
 
 impl Values<'_> {
+    fn matching(&self) -> Matching {
+        let deciders = Deciders::from_word(&self.text("matching.decide"));
+        let set = self.size("matching.max_results");
+        let is_unset =
+            matches!(self.find("matching.max_results"), Some((.., SettingOrigin::Default)));
+        let max_results = match deciders {
+            Deciders::Keywords if is_unset => KEYWORDS_MAX_RESULTS,
+            Deciders::Keywords | Deciders::Both => set,
+        };
+        Matching {
+            min_score: self.share("matching.min_score"),
+            deciders,
+            max_results,
+            ambiguity_threshold: self.share("matching.ambiguity_threshold"),
+        }
+    }
+
     fn find(&self, name: &str) -> Option<&ResolvedValue> {
         self.0.iter().find(|(key, ..)| key.name == name)
     }

@@ -128,6 +128,11 @@ impl Snapshot {
         search(&self.catalog, self.searched(), query, limit)
     }
 
+    /// How many skills a search looks through.
+    pub fn searched_skills(&self) -> usize {
+        self.ranked().len()
+    }
+
     /// What requests find here by what authors wrote, to be tried with changes.
     pub fn routes(&self) -> Routes<'_> {
         let matching = self.settings().matching;
@@ -235,7 +240,7 @@ impl Snapshot {
         tokenizer: &mut Tokenizer,
     ) -> Option<Arc<SearchEntry>> {
         let skill = self.catalog.skill(number).filter(|skill| skill.is_for_models())?;
-        let clauses = clauses(skill);
+        let clauses = self.clauses(skill);
         Some(Arc::new(SearchEntry::read(
             &ranked::SearchText { body, ..search_text(skill, &clauses) },
             tokenizer,

@@ -13,7 +13,6 @@ use skills_core::{
     document::{ContentDigest, SkillText},
     route::{
         authoring::PastRequest,
-        clauses,
         ranked::{RankedIndex, SearchEntry, SearchText, Tokenizer},
         search_text,
     },
@@ -86,7 +85,7 @@ impl LearnedRequests {
             let entry = self.known_entry(skill).unwrap_or_else(|| {
                 let text = snapshot.text(skill).ok();
                 let body = text.as_ref().map(SkillText::body).unwrap_or_default();
-                let words = clauses(skill);
+                let words = snapshot.clauses(skill);
                 let text = SearchText { body, ..search_text(skill, &words) };
                 Arc::new(SearchEntry::with_past(&text, requests, tokenizer))
             });

@@ -8,6 +8,7 @@
 mod build;
 mod cache;
 mod debounce;
+mod evals;
 mod index;
 mod learned;
 mod limited;

@@ -12,7 +12,7 @@ use skills_core::{
     digest::hex,
     document::{Dialect, Parsed, SkillText},
     relpath::RelPath,
-    route::{RouteVerdict, Router},
+    route::{Decision, RouteVerdict, Router},
 };
 use thiserror::Error;
 
@@ -239,6 +239,11 @@ impl Snapshot {
         matches!(origin, Some(Origin::Named)) && !self.roots.get(skill.source).is_none_or(of_others)
     }
 
+    /// Whether a source comes from a repository.
+    pub fn has_repositories(&self) -> bool {
+        self.roots.iter().any(|source| source.repository.is_some())
+    }
+
     /// Whether reading a file may take long.
     pub fn is_slow(&self) -> bool {
         self.roots.iter().any(|source| source.remote)
@@ -277,8 +282,14 @@ impl Snapshot {
         self.roots.len() == scanned.len() && self.roots.iter().zip(scanned).all(same)
     }
 
-    /// What the keyword formula makes of a request.
-    pub fn route(&self, request: &str) -> RouteVerdict {
+    /// Decides which skill a request loads, or which ones it is offered.
+    pub fn decide(&self, request: &str) -> Decision {
+        let matching = &self.settings().matching;
+        self.router.decide(&self.catalog, || self.searched(), request, matching)
+    }
+
+    /// Applies the keyword formula alone to a request.
+    pub fn keywords(&self, request: &str) -> RouteVerdict {
         self.router.route(&self.catalog, request, &self.settings().matching)
     }
 

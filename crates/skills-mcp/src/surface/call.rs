@@ -6,7 +6,7 @@ use skills_core::{
     catalog::{Catalog, NameMatch, Skill},
     document::SkillText,
     resolve::{Resolved, inherited_from, resolve},
-    route::KeywordHit,
+    route::{DecidedBy, KeywordHit},
 };
 
 use super::{
@@ -141,14 +141,14 @@ impl Call {
         self.catalog().recorded_identity(skill).to_string()
     }
 
-    /// The event of a skill that was served: how it was asked for, and the hit that found it, where words did.
+    /// The event of a skill that was served: how it was asked for, and the hit that found it and what decided for it, where words did.
     pub(super) fn skill_served(
         &self,
         skill: &Skill,
         ancestors: &[&Skill],
         tokens: usize,
         context: Option<&str>,
-        hit: Option<&KeywordHit>,
+        found: Option<(&KeywordHit, DecidedBy)>,
     ) -> VersionedEvent {
         let (was_ambiguous, offered_for) = self.session.chose(&skill.identity);
         let shown_for = self.session.was_shown(&skill.identity);
@@ -158,8 +158,9 @@ impl Call {
         Event::SkillServed(SkillServed {
             context: context.map(str::to_owned).or_else(before),
             skill_path: self.recorded(skill),
-            score: hit.map(|hit| hit.score.rounded()),
-            matched_keywords: hit.map(|hit| hit.matched.clone()).unwrap_or_default(),
+            score: found.map(|(hit, _)| hit.score.rounded()),
+            matched_keywords: found.map(|(hit, _)| hit.matched.clone()).unwrap_or_default(),
+            matched_by: found.map(|(_, by)| by.word().to_owned()),
             was_ambiguous,
             inherited_from: ancestors.iter().map(|above| self.recorded(above)).collect(),
             content_length_tokens: tokens as u64,

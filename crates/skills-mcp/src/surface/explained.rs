@@ -3,10 +3,10 @@
 use serde::Serialize;
 use skills_core::{
     catalog::SkillId,
-    route::{KeywordHit, RouteVerdict, ranked::SearchHit},
+    route::{Decision, KeywordHit, RouteVerdict, ranked::SearchHit},
 };
 
-use super::Siblings;
+use super::{HitForm, Siblings};
 use crate::store::{Snapshot, clause_of};
 
 /// What a request finds.
@@ -35,9 +35,8 @@ pub struct ExplainedHit<'a> {
     /// What tree tools call it.
     #[serde(skip)]
     pub identity: &'a str,
-    /// What it says of itself.
-    #[serde(skip)]
-    pub description: &'a str,
+    /// What a model is shown of its description.
+    pub about: String,
     /// The sum of the three that follow.
     pub score: f64,
     /// For words anywhere in it.
@@ -60,14 +59,20 @@ pub struct ExplainedHit<'a> {
     pub nearly_the_same: Vec<&'a str>,
 }
 
-/// What the keyword formula makes of a request.
+/// What `get_skill` does with a request, and what the keyword formula says.
 #[derive(Debug, Serialize)]
 pub struct ExplainedRoute<'a> {
-    /// The skill whose path the request is; then keywords do not decide.
-    pub path: Option<&'a str>,
-    /// `match`, `ambiguous` or `no_match`.
+    /// The skill that it loads.
+    pub loads: Option<&'a str>,
+    /// What decided for it: `path`, `keywords`, `ranked` or `both`.
+    pub by: Option<&'static str>,
+    /// The skills that it offers instead.
+    pub offers: Vec<&'a str>,
+    /// Whether it says first that probably none of them fits.
+    pub doubtful: bool,
+    /// `match`, `ambiguous` or `no_match`, by the formula.
     pub keywords: &'static str,
-    /// The skills that it decides among; the closest one where it finds none.
+    /// The skills that the formula chooses among; the closest one where it finds none.
     pub candidates: Vec<ExplainedCandidate<'a>>,
 }
 
@@ -93,8 +98,12 @@ impl<'a> ExplainedSearch<'a> {
             .iter()
             .map(|hit| skill(hit).map(|skill| &*skill.label).unwrap_or_default())
             .collect();
-        let mut hits: Vec<ExplainedHit<'a>> =
-            ranking.hits.into_iter().filter_map(|hit| explained(snapshot, hit)).collect();
+        let mut hits: Vec<ExplainedHit<'a>> = ranking
+            .hits
+            .into_iter()
+            .enumerate()
+            .filter_map(|(place, hit)| explained(snapshot, place, hit))
+            .collect();
         let mut shown = Vec::new();
         let mut first = None;
         for sibling in siblings.members() {
@@ -124,12 +133,12 @@ impl<'a> ExplainedSearch<'a> {
     }
 }
 
-fn explained(snapshot: &Snapshot, hit: SearchHit) -> Option<ExplainedHit<'_>> {
+fn explained(snapshot: &Snapshot, place: usize, hit: SearchHit) -> Option<ExplainedHit<'_>> {
     let skill = snapshot.catalog.skill(SkillId::at(hit.entry))?;
     Some(ExplainedHit {
         skill: &skill.label,
         identity: &skill.identity,
-        description: &skill.fields().description,
+        about: HitForm::LONGEST.about(place, &skill.fields().description),
         score: hit.score,
         words: hit.bm25,
         name: hit.name,
@@ -146,22 +155,53 @@ fn explained(snapshot: &Snapshot, hit: SearchHit) -> Option<ExplainedHit<'_>> {
 impl<'a> ExplainedRoute<'a> {
     fn of(snapshot: &'a Snapshot, request: &str) -> Self {
         let catalog = &snapshot.catalog;
-        let (keywords, hits) = match snapshot.route(request) {
+        let decision = snapshot.decide(request);
+        let identity = |skill| catalog.skill(skill).map(|skill| &*skill.identity);
+        let (by, doubtful) = match &decision {
+            Decision::Load(_, by) => (Some(by.word()), false),
+            Decision::Offer(offer) => (None, offer.is_doubtful),
+        };
+        let shown: Vec<&str> = decision.shown().filter_map(identity).collect();
+        let (keywords, hits) = match snapshot.keywords(request) {
             RouteVerdict::NoMatch { closest } => ("no_match", closest.into_iter().collect()),
             RouteVerdict::Match(hit) => ("match", vec![hit]),
             RouteVerdict::Ambiguous(hits) => ("ambiguous", hits),
         };
         let candidate = |hit: KeywordHit| {
             Some(ExplainedCandidate {
-                skill_path: &catalog.skill(hit.skill)?.identity,
+                skill_path: identity(hit.skill)?,
                 score: hit.score.rounded(),
                 matched_keywords: hit.matched,
             })
         };
         Self {
-            path: catalog.at_path(request).map(|skill| &*skill.identity),
+            loads: decision.loaded().and_then(identity),
+            by,
+            offers: if by.is_some() { Vec::new() } else { shown },
+            doubtful,
             keywords,
             candidates: hits.into_iter().filter_map(candidate).collect(),
+        }
+    }
+
+    /// Says in a sentence what `get_skill` does, and why.
+    pub fn sentence(&self) -> String {
+        match (self.loads, self.by, &*self.offers) {
+            (Some(skill), Some(by), _) => {
+                let why = match by {
+                    "path" => "the request is its path",
+                    "keywords" => "the keyword formula decides for it",
+                    "ranked" => "the ranked search is sure of it",
+                    _ => "the keyword formula and the ranked search agree",
+                };
+                format!("get_skill loads {skill}: {why}.")
+            }
+            (_, _, []) => "get_skill finds nothing.".to_owned(),
+            (_, _, offers) => {
+                let doubt =
+                    if self.doubtful { ", and says first that probably no skill fits" } else { "" };
+                format!("get_skill loads nothing. It offers {}{doubt}.", offers.join(", "))
+            }
         }
     }
 }

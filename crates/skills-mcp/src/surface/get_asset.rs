@@ -18,8 +18,10 @@ use crate::{
     store::ContentError,
 };
 
+pub(super) const NAME: &str = "get_asset";
+
 pub(super) const TOOL: Tool = Tool {
-    name: "get_asset",
+    name: NAME,
     tool_set: ToolSet::Tree,
     title: "Get an asset or script",
     description: "Return the content of an asset or script of a skill. Use the file paths that get_skill returned.",

@@ -4,15 +4,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skills_core::{
-    catalog::Skill,
+    catalog::{Folder, Skill, SkillKind},
     document::{Argument, AssetDeclaration, ScriptDeclaration},
     resolve::is_binary,
-    route::{KeywordHit, RouteVerdict},
+    route::{DecidedBy, Decision, KeywordHit},
 };
 
 use super::{
     Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments,
-    candidates::{ambiguous, no_match, skill_of},
+    candidates::{offered, skill_of},
+    skill::base_directory,
 };
 use crate::store::ContentError;
 
@@ -20,8 +21,8 @@ pub(super) const TOOL: Tool = Tool {
     name: "get_skill",
     tool_set: ToolSet::Tree,
     title: "Get the skill for a task",
-    description: "Find the skill for a task and load it: instructions, inherited rules, assets and scripts. Describe the \
-        task in a few words.\nWhere it answers candidates, call it again with the skill_path of one.",
+    description: "Find and load the skill for a task. Pass the user's request, whole, then the product, library or file type \
+        it is about.\nIt answers the skill with its files, or candidates: then call it again with the skill_path of one.",
     read_only: true,
     idempotent: true,
     dangerous: false,
@@ -34,10 +35,13 @@ pub(super) const TOOL: Tool = Tool {
 /// Longer requests are refused.
 const MAX_CONTEXT_CHARS: usize = skills_core::route::MAX_REQUEST_CHARS;
 
+/// A bundle with more files than this is read through its text, which names those that matter.
+const MAX_FILES: usize = 100;
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GetSkillInput {
-    /// The task, in a few words
+    /// The user's request, whole, in its own words, then the product, library, service or file type it is about
     #[schemars(with = "String")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     context: Option<String>,
@@ -49,7 +53,7 @@ struct GetSkillInput {
     #[serde(default)]
     #[schemars(extend("default" = false))]
     include_assets: bool,
-    /// Of a skill whose text was cut, the text from this line on
+    /// Read on from this line
     #[schemars(with = "usize", range(min = 1, max = 1_000_000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from_line: Option<usize>,
@@ -60,36 +64,22 @@ struct One<'a> {
     skill_path: &'a str,
     score: f64,
     matched_keywords: &'a [String],
-    /// Said where the keywords did not decide although a context was given.
+    /// Said where a context was given and the keywords did not decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     matched_by: Option<&'static str>,
+    /// Where a bundle's files are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base_directory: Option<String>,
     content: &'a str,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
+    /// A bundle's files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<String>,
     assets: Vec<Asset<'a>>,
     scripts: Vec<Script<'a>>,
     inherited_assets: Vec<Asset<'a>>,
     inherited_scripts: Vec<Script<'a>>,
-}
-
-/// How a skill was found.
-#[derive(Clone, Copy)]
-enum How<'a> {
-    /// The caller named it.
-    Asked,
-    /// The context is its path, to the letter.
-    Path,
-    /// By the keyword formula.
-    Keywords(&'a KeywordHit),
-}
-
-impl<'a> How<'a> {
-    fn hit(self) -> Option<&'a KeywordHit> {
-        match self {
-            Self::Keywords(hit) => Some(hit),
-            Self::Asked | Self::Path => None,
-        }
-    }
 }
 
 #[derive(Serialize)]
@@ -134,57 +124,51 @@ struct Extent {
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: GetSkillInput = arguments::read(arguments)?;
-    let catalog = &call.snapshot.catalog;
     let extent =
         Extent { include_assets: input.include_assets, from_line: input.from_line.unwrap_or(1) };
     match (input.skill_path.as_deref(), input.context.as_deref()) {
-        (Some(path), context) => serve(call, call.skill(path)?, How::Asked, context, extent),
+        (Some(path), context) => serve(call, call.skill(path)?, None, context, extent),
         (None, None) => Err(Refusal::Params(
-            "get_skill needs 'context', the task in a few words, or 'skill_path'".to_owned(),
+            "get_skill needs 'context', the user's request, or 'skill_path'".to_owned(),
         )),
         (None, Some(context)) if context.chars().nth(MAX_CONTEXT_CHARS).is_some() => {
             Err(Refusal::tool(format!(
                 "The context is over {MAX_CONTEXT_CHARS} characters. Describe the task in a sentence."
             )))
         }
-        (None, Some(context)) => match catalog.at_path(context) {
-            Some(skill) => serve(call, skill, How::Path, Some(context), extent),
-            None => route(call, context, extent),
+        (None, Some(context)) => match call.snapshot.decide(context) {
+            Decision::Offer(offer) => offered(call, context, &offer),
+            Decision::Load(hit, by) => {
+                serve(call, skill_of(call, &hit)?, Some((&hit, by)), Some(context), extent)
+            }
         },
-    }
-}
-
-fn route(call: &Call, context: &str, extent: Extent) -> Result<Reply, Refusal> {
-    match call.snapshot.route(context) {
-        RouteVerdict::NoMatch { closest } => no_match(call, context, closest.as_ref()),
-        RouteVerdict::Ambiguous(hits) => ambiguous(call, context, &hits),
-        RouteVerdict::Match(hit) => {
-            let skill = skill_of(call, &hit)?;
-            serve(call, skill, How::Keywords(&hit), Some(context), extent)
-        }
     }
 }
 
 fn serve(
     call: &Call,
     skill: &Skill,
-    how: How<'_>,
+    found: Option<(&KeywordHit, DecidedBy)>,
     context: Option<&str>,
     Extent { include_assets, from_line }: Extent,
 ) -> Result<Reply, Refusal> {
     if let Some(refusal) = call.only_its_user_starts(skill) {
         return Err(Refusal::Tool(refusal));
     }
-    let hit = how.hit();
     let resolved = call.resolve(skill, from_line)?;
-    let matched = hit.map(|hit| hit.matched.as_slice()).unwrap_or_default();
+    let is_bundle = skill.kind == SkillKind::Bundle;
     let reply = Reply::json(&One {
         skill_path: &skill.identity,
-        score: hit.map_or(1.0, |hit| hit.score.rounded()),
-        matched_keywords: matched,
-        matched_by: matches!(how, How::Path).then_some("path"),
+        score: found.map_or(1.0, |(hit, _)| hit.score.rounded()),
+        matched_keywords: found.map(|(hit, _)| hit.matched.as_slice()).unwrap_or_default(),
+        matched_by: found.and_then(|(_, by)| match by {
+            DecidedBy::Path | DecidedBy::Ranked => Some(by.word()),
+            DecidedBy::Keywords | DecidedBy::Both => None,
+        }),
+        base_directory: is_bundle.then(|| base_directory(call, skill)),
         content: &resolved.content.text,
         truncated: resolved.content.truncated,
+        files: if is_bundle { files(call, skill) } else { Vec::new() },
         assets: resolved
             .assets
             .iter()
@@ -212,9 +196,17 @@ fn serve(
     })?;
     call.sink.record(|| {
         let tokens = resolved.content.tokens;
-        call.skill_served(skill, &resolved.ancestors, tokens, context, hit)
+        let found = found.filter(|(_, by)| *by != DecidedBy::Path);
+        call.skill_served(skill, &resolved.ancestors, tokens, context, found)
     });
     Ok(reply)
+}
+
+/// The files beside a bundle's text.
+fn files(call: &Call, skill: &Skill) -> Vec<String> {
+    let paths = call.catalog().files(skill).map(Folder::paths).unwrap_or_default();
+    let others = paths.iter().filter(|path| path.as_str() != skill.file.name());
+    others.take(MAX_FILES).map(ToString::to_string).collect()
 }
 
 fn asset_shape<'a>(

@@ -3,10 +3,10 @@
 //! A client that is not in the table gets a sentence that needs no catalog, at once. One of the table gets as much as its model
 //! is known to see, the most important first.
 
-use skills_core::catalog::{Catalog, Skill, SkillKind, topics};
+use skills_core::catalog::{Catalog, Skill, topics};
 
 use super::{
-    Match, ServerProfile, ToolSet, ToolSets, get_skill, skill, skills_list, skills_search,
+    Match, ServerProfile, ToolSet, ToolSets, get_skill, grouped, skill, skills_list, skills_search,
 };
 use crate::{clients::ToolSight, store::Snapshot};
 
@@ -17,9 +17,13 @@ const MAX_TOPIC_CHARS: usize = 600;
 /// The same where the first request is to be small, because the client keeps tools out of it.
 const MAX_DEFERRED_TOPIC_CHARS: usize = 360;
 
-const SKILLS_ARE: &str = "instructions, templates and scripts for particular tasks";
+const SKILLS_ARE: &str = "instructions, templates and scripts for tasks";
+/// What a search needs, as the descriptions of arguments ask for it.
+pub(super) const WHOLE_REQUEST: &str = "the user's request, whole, in its own words, then the product, library, service or file type it is about";
+const EXAMPLE: &str = "why does the nightly export stop after an hour? (Airflow, S3)";
 const TREE_INSTRUCTIONS: &str = "Team skills: instructions, templates and scripts for the task at hand. \
-    Before starting a task, call get_skill with a short description of it; follow what it returns. \
+    Before starting a task, call get_skill with the user's request, whole, in its own words, followed by the product, library, \
+    service or file type it is about; follow what it returns. \
     If the answer is ambiguous, call get_skill again with one of the candidates' skill_path.";
 const SKILL_INSTRUCTIONS: &str = "Skills: instructions for the task at hand. Before starting a task, see whether a skill \
     fits it, load it with the skill tool and follow it.";
@@ -50,8 +54,8 @@ impl ServerProfile {
                 format!("Prefer {list} for exhaustive metadata and {search} for targeted lookups.")
             }
             Match::Ranked => format!(
-                "Skills: instructions for the task at hand. Before starting a task, look for a skill with {search} and \
-                 follow it."
+                "Skills: instructions for the task at hand. Before starting a task, call {search} with `query`: {WHOLE_REQUEST}. \
+                 Follow the skill that fits."
             ),
         }
     }
@@ -65,9 +69,9 @@ impl ServerProfile {
         let is_ours =
             |skill: &&Skill| skill.is_for_models() && native.get(skill.source) != Some(&true);
         let ours = catalog.skills().filter(is_ours).count();
-        let mut text = count(catalog, ours);
-        text.push('\n');
-        text.push_str(&self.how_to_ask(snapshot, has_search));
+        let [ask, follow] = self.how_to_ask(snapshot, has_search);
+        // Some clients show no more than the first line.
+        let mut text = format!("{} {ask}\n{follow}", count(catalog, ours));
         let deferred = handling.first_request.value != ToolSight::Whole;
         let most = if deferred { MAX_DEFERRED_TOPIC_CHARS } else { MAX_TOPIC_CHARS };
         let limit = handling.instructions.value.min(MAX_INSTRUCTION_CHARS);
@@ -85,21 +89,18 @@ impl ServerProfile {
     /// The same in two lines, for a project's file of rules, which knows the server by its name: for models that never see
     /// instructions.
     pub(super) fn rule_over(&self, server: &str, snapshot: &Snapshot, has_search: bool) -> String {
-        let ask = self.how_to_ask(snapshot, has_search);
-        format!("The MCP server `{server}` has skills: {SKILLS_ARE}.\n{ask}")
+        let [ask, follow] = self.how_to_ask(snapshot, has_search);
+        format!("The MCP server `{server}` has skills: {SKILLS_ARE}.\n{ask} {follow}")
     }
 
-    /// The way to ask that fits the tools and the content.
+    /// How a model comes by a skill with the tools that are offered.
     fn way_in(&self, snapshot: &Snapshot) -> WayIn {
-        let offers = |tool_set| self.offers(tool_set, snapshot);
-        let has_bundles = snapshot.catalog.bundles() > 0;
-        let has_tree = || snapshot.catalog.skills().any(|skill| skill.kind == SkillKind::Tree);
-        match (offers(ToolSet::Tree), offers(ToolSet::Skill)) {
-            (true, true) if !has_bundles => WayIn::Route,
-            (true, true) if has_tree() => WayIn::Both,
-            (_, true) => WayIn::Search,
-            (true, false) => WayIn::Route,
-            (false, false) => WayIn::Flat,
+        if self.offers(ToolSet::Tree, snapshot) {
+            WayIn::Route
+        } else if self.offers(ToolSet::Skill, snapshot) {
+            WayIn::Search
+        } else {
+            WayIn::Flat
         }
     }
 
@@ -108,38 +109,34 @@ impl ServerProfile {
         match self.way_in(snapshot) {
             WayIn::Route => &[get_skill::TOOL.name],
             WayIn::Search => &[skills_search::NAME, skill::TOOL.name],
-            WayIn::Both => &[get_skill::TOOL.name, skills_search::NAME],
             WayIn::Flat => &[skills_search::NAME],
         }
     }
 
-    /// The calls that find and load a skill of what is served.
-    fn how_to_ask(&self, snapshot: &Snapshot, has_search: bool) -> String {
+    /// The call that finds a skill of what is served, and what to do with its answer.
+    fn how_to_ask(&self, snapshot: &Snapshot, has_search: bool) -> [String; 2] {
         let get = self.tool_name(&get_skill::TOOL);
         let search = self.tool_name(&skills_search::TOOL);
         let load = self.tool_name(&skill::TOOL);
-        let by_tree = format!(
-            "Before you start a task, call {get} with `context`: the task in a few words. Follow the skill that it returns; \
-             where it returns candidates, call it again with the `skill_path` of the one that fits, if any does."
-        );
-        let by_search = format!(
-            "Before you start a task, call {search} with `query`: the task in a few words. If a skill fits, call {load} with \
-             its `name`, and follow it."
-        );
         match self.way_in(snapshot) {
-            WayIn::Route => by_tree,
-            WayIn::Search if has_search => by_search,
-            WayIn::Search => format!(
-                "Before you start a task, see whether a skill in the description of {load} fits it. If one does, call {load} \
-                 with its `name`, and follow it."
-            ),
-            WayIn::Both if has_search => {
+            WayIn::Route => [
+                format!("Before a task, call {get} with `context`: {WHOLE_REQUEST}."),
                 format!(
-                    "{by_tree} {search} searches all skills, and {load} loads one by its `name`."
-                )
-            }
-            WayIn::Both => format!("{by_tree} {load} loads one by its `name`."),
-            WayIn::Flat => self.flat_instructions(),
+                    "For example {{\"context\": \"{EXAMPLE}\"}}. Follow the skill that it returns; where it returns candidates, \
+                     call it again with the `skill_path` of the one that fits, if any does."
+                ),
+            ],
+            WayIn::Search if has_search => [
+                format!("Before a task, call {search} with `query`: {WHOLE_REQUEST}."),
+                format!(
+                    "For example {{\"query\": \"{EXAMPLE}\"}}. If a skill fits, call {load} with its `name`, and follow it."
+                ),
+            ],
+            WayIn::Search => [
+                format!("Before a task, see whether a skill in the description of {load} fits it."),
+                format!("If one does, call {load} with its `name`, and follow it."),
+            ],
+            WayIn::Flat => [self.flat_instructions(), String::new()],
         }
     }
 }
@@ -151,8 +148,6 @@ enum WayIn {
     Route,
     /// `skills_search` finds, `skill` loads.
     Search,
-    /// `get_skill` finds what has keywords and offers the rest.
-    Both,
     /// Only the flat tools are there.
     Flat,
 }
@@ -161,11 +156,11 @@ enum WayIn {
 fn count(catalog: &Catalog, ours: usize) -> String {
     let what = SKILLS_ARE;
     match (ours, catalog.skills().filter(|skill| skill.is_for_models()).count()) {
-        (_, 0) => {
-            format!("This server has no skills yet; they are {what}, and a search finds new ones.")
+        (_, 0) => "This server has no skills yet; a search finds new ones.".to_owned(),
+        (0, all) => {
+            format!("This server searches {} skills that you know already.", grouped(all as u64))
         }
-        (0, all) => format!("This server searches {all} skills that you know already: {what}."),
         (1, _) => format!("This server has a skill: {what}."),
-        (ours, _) => format!("This server has {ours} skills: {what}."),
+        (ours, _) => format!("This server has {} skills: {what}.", grouped(ours as u64)),
     }
 }

@@ -33,7 +33,7 @@ struct ListSkillsInput {
     #[schemars(with = "String")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    /// Only what follows this name; `next` of an answer that was cut gives it
+    /// Go on after this name, as `next` of an answer says
     #[schemars(with = "String")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after: Option<String>,

@@ -10,7 +10,7 @@ use skills_core::{
     estimate,
 };
 
-use super::{ListingStyle, ServerProfile, skills_search};
+use super::ListingStyle;
 
 /// A shortened description is about this long.
 const SHORT_CHARS: usize = 90;
@@ -153,21 +153,75 @@ fn note(shown: usize, of: usize, others: &str) -> String {
     format!("{shown} of {of} skills are shown; {others}")
 }
 
-/// How to come by the others, where a search is offered.
-pub(super) fn others(profile: &ServerProfile) -> String {
-    format!("find the others with {}.", profile.tool_name(&skills_search::TOOL))
-}
-
 fn lines(lines: impl Iterator<Item = String>) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A description beside others in an answer is about this long.
-const CLIPPED_CHARS: usize = 200;
+/// Writes a number with its thousands apart.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
 
-/// A description for an answer with several skills: one line, cut at a clause's end where it is long.
-pub(super) fn clipped(description: &str) -> String {
-    shortened_to(&one_line(description), CLIPPED_CHARS)
+/// How much an answer shows of its hits: of the first ones what their authors wrote, of the others what they are.
+#[derive(Debug, Clone, Copy)]
+pub struct HitForm {
+    max_chars: usize,
+}
+
+/// A model mostly takes one of the first five.
+pub(super) const WHOLE_HITS: usize = 5;
+/// The lengths that the first hit's description is cut to, the first that fits. Shorter ones lose the words that answer the request.
+const HIT_CHARS: [usize; 3] = [600, 450, 300];
+/// A first clause mostly fits.
+pub(super) const OTHER_HIT_CHARS: usize = 60;
+/// The hits of an answer cost at most about this, but for long names.
+pub(super) const MAX_HITS_TOKENS: usize = 700;
+
+impl HitForm {
+    /// The form that shows most.
+    pub const LONGEST: Self = Self { max_chars: 600 };
+
+    /// Makes an answer in the longest form in which it costs at most `max_tokens`, or else in the shortest.
+    pub(super) fn fitting<T>(
+        max_tokens: usize,
+        make: impl Fn(Self) -> T,
+        cost: impl Fn(&T) -> usize,
+    ) -> T {
+        let [longer @ .., shortest] = HIT_CHARS.map(|max_chars| Self { max_chars });
+        let fits = |made: &T| cost(made) <= max_tokens;
+        longer.into_iter().map(&make).find(fits).unwrap_or_else(|| make(shortest))
+    }
+
+    /// What is shown of the description of the hit at this place.
+    pub fn about(self, place: usize, description: &str) -> String {
+        let max_chars = if place < WHOLE_HITS {
+            // Each later one is a little less likely the right one.
+            self.max_chars * (WHOLE_HITS + 1 - place) / (WHOLE_HITS + 1)
+        } else {
+            OTHER_HIT_CHARS
+        };
+        shortened_to(&one_line(description), max_chars)
+    }
+}
+
+/// A request with fewer words says little of what it is about.
+const SHORT_REQUEST_WORDS: usize = 4;
+/// Text without blanks between its words is judged by its characters.
+const SHORT_REQUEST_CHARS: usize = 30;
+
+/// What would make the answer to a very short request better.
+pub(super) fn better_request(request: &str) -> Option<&'static str> {
+    let is_short = request.split_whitespace().count() < SHORT_REQUEST_WORDS
+        && request.chars().count() < SHORT_REQUEST_CHARS;
+    is_short.then_some("The user's whole request with the product it is about finds better.")
 }
 
 /// How much of a skill is shown.
@@ -208,29 +262,55 @@ pub(super) fn shortened(description: &str) -> String {
     shortened_to(description, SHORT_CHARS)
 }
 
-/// The description up to the end of a sentence, else of a clause, else of a word.
+/// Cuts a description at the end of a sentence or clause, or else of a word.
 pub(super) fn shortened_to(description: &str, max_chars: usize) -> String {
-    if description.chars().count() <= max_chars {
+    let Some((limit, _)) = description.char_indices().nth(max_chars) else {
         return description.to_owned();
+    };
+    let head = description.get(..limit).unwrap_or(description);
+    // A stump of a few letters says less than a clause that is cut.
+    let long_enough = |at: &usize| *at >= limit / 4;
+    let word = || head.rfind(' ').filter(long_enough);
+    let clause = last_clause_end(description, limit).filter(long_enough);
+    let end = clause.or_else(word).unwrap_or(limit);
+    let cut = head.get(..end).unwrap_or(head).trim_end();
+    if cut.ends_with(['.', '。']) { cut.to_owned() } else { format!("{cut}…") }
+}
+
+/// Finds where the last sentence or clause ends before `limit`, outside of quotes and brackets.
+fn last_clause_end(text: &str, limit: usize) -> Option<usize> {
+    let (mut end, mut depth, mut quote, mut before) = (None, 0_usize, None, ' ');
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next().filter(|(at, _)| *at < limit) {
+        let next = chars.peek().map(|(_, next)| *next);
+        let is_before_blank = next.is_some_and(char::is_whitespace);
+        if quote.is_some() {
+            let is_apostrophe = c == '\'' && next.is_some_and(char::is_alphanumeric);
+            quote = quote.filter(|closing| c != *closing || is_apostrophe);
+        } else {
+            match c {
+                '"' | '`' => quote = Some(c),
+                '“' => quote = Some('”'),
+                '「' => quote = Some('」'),
+                '\'' if !before.is_alphanumeric() => quote = Some(c),
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => depth = depth.saturating_sub(1),
+                _ if depth > 0 => {}
+                '.' if is_before_blank => end = Some(at + 1),
+                '。' => end = Some(at + c.len_utf8()),
+                ',' | ';' | ':' if is_before_blank => end = Some(at),
+                '—' | '；' | '，' | '、' => end = Some(at),
+                '-' | '–' if before == ' ' && is_before_blank => end = Some(at),
+                _ => {}
+            }
+        }
+        before = c;
     }
-    let head: String = description.chars().take(max_chars).collect();
-    let sentence = head.rfind(". ").map(|at| at + 1);
-    let clause = || head.rfind([',', ';', ':', '—', '。', '，']);
-    let word = || head.rfind(' ');
-    // A stump of a few letters says less than a whole clause that runs a little on.
-    let long_enough = |at: &usize| *at >= max_chars / 4;
-    let end = sentence
-        .filter(long_enough)
-        .or_else(|| clause().filter(long_enough))
-        .or_else(|| word().filter(long_enough));
-    let cut = head.get(..end.unwrap_or(head.len())).unwrap_or(&head).trim_end();
-    if cut.ends_with('.') { cut.to_owned() } else { format!("{cut}…") }
+    end
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     fn entry(name: &str, description: &str) -> Entry {
@@ -272,11 +352,11 @@ mod tests {
         );
         let entries = entries((0..50).map(|n| entry(&format!("skill-{n:02}"), &long)).collect());
         let all = estimate::tokens(&entries.whole(ListingStyle::List));
-        let others = others(&ServerProfile::skills_mcp(false, Arc::default()));
+        let others = "find the others with skills_search.";
         let mut last = usize::MAX;
         for share in [100, 60, 30, 10, 2] {
             let room = all * share / 100 + 60;
-            let FittedList { text, is_whole } = entries.fitted(ListingStyle::List, room, &others);
+            let FittedList { text, is_whole } = entries.fitted(ListingStyle::List, room, others);
             assert!(
                 estimate::tokens(&text) <= room,
                 "{share}%: {} of {room}",
@@ -293,11 +373,34 @@ mod tests {
                 ))
             );
         }
-        let full = entries.fitted(ListingStyle::List, all * 60 / 100, &others).text;
+        let full = entries.fitted(ListingStyle::List, all * 60 / 100, others).text;
         assert!(
             full.lines().next().unwrap().len() > full.lines().last().unwrap().len(),
             "the first keeps its description"
         );
+    }
+
+    #[test]
+    fn counts_have_their_thousands_apart() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn descriptions_are_not_cut_within_quotes_and_brackets() {
+        let table = [
+            (
+                "Draws charts (bars, lines, and pies), never tables of numbers",
+                40,
+                "Draws charts (bars, lines, and pies)…",
+            ),
+            ("Draws charts, and \"quoted, at length, and\" more of it", 36, "Draws charts…"),
+            ("It's one thing, and it isn't another one at all", 30, "It's one thing…"),
+            ("画图。表格，数字，以及更多", 8, "画图。表格…"),
+            ("Version 1.2 of the parser reads files", 20, "Version 1.2 of the…"),
+        ];
+        for (description, max_chars, expected) in table {
+            assert_eq!(shortened_to(description, max_chars), expected, "{description}");
+        }
     }
 
     // LISTING-6

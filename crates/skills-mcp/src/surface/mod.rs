@@ -52,6 +52,7 @@ pub use explained::{ExplainedHit, ExplainedRoute, ExplainedSearch};
 pub use extension::{EXTENSION, EXTENSION_METHODS, answer};
 pub use first_request::{FirstRequest, ShownTool};
 pub use hint::{HintedSkill, hint};
+pub use listing::{HitForm, grouped};
 pub use profile::{
     Budget, ClientChoice, ListingStyle, Match, NotifyOn, RemoteClients, ServerProfile, Surfaces,
     ToolSet, ToolSets,

@@ -3,9 +3,12 @@
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
-use skills_core::catalog::{Origin, Skill, Source};
+use skills_core::{
+    catalog::{Origin, Skill, Source},
+    resolve::has_files,
+};
 
-use super::{Tool, get_skill, run_script, skill};
+use super::{Tool, get_asset, get_skill, refresh_skills, run_script, skill, skills_search};
 use crate::{
     clients::{Handling, KnownClient},
     config::Environment,
@@ -306,12 +309,14 @@ impl ServerProfile {
         self.listing.unwrap_or(unsaid)
     }
 
-    /// What the list of tools may cost. A client that does not read a changed description again gets no list of skills in one.
-    pub(super) fn budget(&self) -> Budget {
+    /// Limits what the list of tools costs. A client that is told to find skills with `get_skill`, or that does not read a changed
+    /// description again, gets no list of skills in one.
+    pub(super) fn budget(&self, finder: &Tool) -> Budget {
+        let finds = finder.name == skills_search::NAME;
         let unsaid = match self.handling() {
             None => DEFAULT_BUDGET_TOKENS,
-            Some(handling) if !handling.rereads_tools.value => 0,
-            Some(_) => INSTRUCTED_BUDGET_TOKENS,
+            Some(handling) if finds && handling.rereads_tools.value => INSTRUCTED_BUDGET_TOKENS,
+            Some(_) => 0,
         };
         self.budget.unwrap_or(Budget::Tokens(unsaid))
     }
@@ -354,9 +359,32 @@ impl ServerProfile {
         }
     }
 
-    /// Whether a tool is in the list of those that its tool set has.
-    pub(super) fn advertises(&self, tool: &Tool) -> bool {
-        tool.name != run_script::NAME || self.remote.is_none_or(|remote| remote.may_run_scripts)
+    /// Whether a tool is in the list of those that its tool set has. Clients of the table are not shown what can do nothing with
+    /// what is served.
+    pub(super) fn advertises(&self, tool: &Tool, snapshot: &Snapshot) -> bool {
+        let may_run = self.remote.is_none_or(|remote| remote.may_run_scripts);
+        if tool.name == run_script::NAME && !may_run {
+            return false;
+        }
+        if self.client.is_none() {
+            return true;
+        }
+        let mut skills = snapshot.catalog.skills().filter(|skill| self.offers_skill(skill));
+        match tool.name {
+            run_script::NAME => skills.any(|skill| !skill.fields().scripts.is_empty()),
+            get_asset::NAME => skills.any(|skill| has_files(&snapshot.catalog, skill)),
+            refresh_skills::NAME => snapshot.has_repositories(),
+            _ => true,
+        }
+    }
+
+    /// The tool that finds what a list has no room for. Clients of the table are told of one way to find.
+    pub(super) fn finder(&self, snapshot: &Snapshot) -> &'static Tool {
+        if self.client.is_some() && self.offers(ToolSet::Tree, snapshot) {
+            &get_skill::TOOL
+        } else {
+            &skills_search::TOOL
+        }
     }
 
     /// Whether a skill may be listed, found and loaded by a model.

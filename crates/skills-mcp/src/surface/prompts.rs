@@ -9,6 +9,7 @@ use skills_core::{
     diagnostic::one_line,
     document::ContentDigest,
     estimate,
+    resolve::has_files,
 };
 
 use super::{
@@ -99,6 +100,7 @@ impl Publication {
                 skill_path: recorded(skill),
                 score: None,
                 matched_keywords: Vec::new(),
+                matched_by: None,
                 was_ambiguous: false,
                 inherited_from: ancestors.iter().map(|above| recorded(above)).collect(),
                 content_length_tokens: estimate::tokens(&text) as u64,
@@ -130,17 +132,8 @@ impl Publication {
 
     /// The text, and where the skill's other files are, if it has any.
     fn with_files(&self, skill: &Skill, text: String) -> String {
-        let has_files = match skill.kind {
-            SkillKind::Bundle => self
-                .snapshot
-                .catalog
-                .files(skill)
-                .is_some_and(|folder| folder.files().len() > 1 || !folder.folders().is_empty()),
-            SkillKind::Tree => {
-                !skills_core::resolve::files(&self.snapshot.catalog, skill).is_empty()
-            }
-        };
-        match self.addresses.of(skill.id).filter(|_| has_files) {
+        let address = self.addresses.of(skill.id);
+        match address.filter(|_| has_files(&self.snapshot.catalog, skill)) {
             Some(address) => {
                 format!("{text}\n\nFiles of this skill are resources below {}/", address.root)
             }

@@ -5,7 +5,7 @@
 use skills_core::{
     catalog::SkillId,
     route::{
-        KeywordHit,
+        Candidate,
         ranked::{Family, SearchHit},
     },
 };
@@ -37,9 +37,9 @@ impl Siblings {
         Self::of(snapshot, &entries, snapshot.families(&entries))
     }
 
-    /// The families of what the keyword formula found, each of which is shown.
-    pub fn of_keyword_hits(snapshot: &Snapshot, hits: &[KeywordHit]) -> Self {
-        let entries: Vec<usize> = hits.iter().map(|hit| hit.skill.index()).collect();
+    /// The families of candidates, each of which is shown.
+    pub fn of_candidates(snapshot: &Snapshot, candidates: &[Candidate]) -> Self {
+        let entries: Vec<usize> = candidates.iter().map(|one| one.hit.skill.index()).collect();
         Self::of(snapshot, &entries, snapshot.whole_families(&entries))
     }
 

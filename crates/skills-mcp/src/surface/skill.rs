@@ -13,9 +13,8 @@ use skills_core::{
 
 use super::{
     Blocking, Budget, Call, ListingStyle, Refusal, Reply, ServerProfile, Tool, ToolSet, arguments,
-    listing::{self, Entries, Entry},
+    listing::{Entries, Entry},
     recent_answers::{LoadAnswer, LoadKey},
-    skills_search,
 };
 use crate::event::{Ambiguous, Event, NoMatch};
 
@@ -49,7 +48,7 @@ struct SkillInput {
     /// Name of the skill to load (case-insensitive)
     #[schemars(length(min = 1))]
     name: String,
-    /// Of a skill whose text was cut, the text from this line on
+    /// Read on from this line
     #[schemars(with = "usize", range(min = 1, max = 1_000_000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from_line: Option<usize>,
@@ -64,35 +63,41 @@ pub(super) fn word_arguments(profile: &ServerProfile, input: &mut Map<String, Va
 }
 
 /// The description with every skill in it.
-pub(super) fn description(profile: &ServerProfile, entries: &Entries) -> String {
-    match profile.budget() {
-        Budget::Tokens(0) => without_listing(profile),
+pub(super) fn description(profile: &ServerProfile, finder: &Tool, entries: &Entries) -> String {
+    match profile.budget(finder) {
+        Budget::Tokens(0) => without_listing(profile, finder),
         Budget::Tokens(_) | Budget::Unlimited => {
-            framed(profile, entries, &entries.whole(profile.listing()), true)
+            framed(profile, finder, entries, &entries.whole(profile.listing()), true)
         }
     }
 }
 
 /// The description without any skill, to know what it costs.
-pub(super) fn frame(profile: &ServerProfile, entries: &Entries) -> String {
-    if profile.budget() == Budget::Tokens(0) {
-        without_listing(profile)
+pub(super) fn frame(profile: &ServerProfile, finder: &Tool, entries: &Entries) -> String {
+    if profile.budget(finder) == Budget::Tokens(0) {
+        without_listing(profile, finder)
     } else {
-        framed(profile, entries, "", false)
+        framed(profile, finder, entries, "", false)
     }
 }
 
 /// The description with as many skills as `room` tokens hold.
-pub(super) fn shortened(profile: &ServerProfile, entries: &Entries, room: usize) -> String {
-    if profile.budget() == Budget::Tokens(0) {
-        return without_listing(profile);
+pub(super) fn shortened(
+    profile: &ServerProfile,
+    finder: &Tool,
+    entries: &Entries,
+    room: usize,
+) -> String {
+    if profile.budget(finder) == Budget::Tokens(0) {
+        return without_listing(profile, finder);
     }
-    let list = entries.fitted(profile.listing(), room, &listing::others(profile));
-    framed(profile, entries, &list.text, list.is_whole)
+    let others = format!("find the others with {}.", profile.tool_name(finder));
+    let list = entries.fitted(profile.listing(), room, &others);
+    framed(profile, finder, entries, &list.text, list.is_whole)
 }
 
-pub(super) fn without_listing(profile: &ServerProfile) -> String {
-    let finder = profile.tool_name(&skills_search::TOOL);
+pub(super) fn without_listing(profile: &ServerProfile, finder: &Tool) -> String {
+    let finder = profile.tool_name(finder);
     match profile.client {
         None => format!("Load a skill by name; find names with {finder}."),
         Some(_) => {
@@ -101,12 +106,18 @@ pub(super) fn without_listing(profile: &ServerProfile) -> String {
     }
 }
 
-fn framed(profile: &ServerProfile, entries: &Entries, list: &str, is_whole: bool) -> String {
+fn framed(
+    profile: &ServerProfile,
+    finder: &Tool,
+    entries: &Entries,
+    list: &str,
+    is_whole: bool,
+) -> String {
     match profile.listing() {
         ListingStyle::List => format!("{}\n\nAvailable skills:\n{list}", TOOL.description),
         ListingStyle::Xml => {
             // Skills that are not in the list are not out of reach.
-            let finder = profile.tool_name(&skills_search::TOOL);
+            let finder = profile.tool_name(finder);
             let finder = (!is_whole && !entries.is_empty()).then_some(&*finder);
             template(&examples(entries), list, finder)
         }
@@ -249,15 +260,15 @@ fn record(call: &Call, skill: &Skill, inherited_from: &[&Skill], tokens: impl Fn
 }
 
 fn loading(call: &Call, skill: &Skill, content: &str) -> Reply {
-    let base = match call.profile.remote {
-        None => call.snapshot.place(skill),
-        Some(_) => remote_base(call, skill),
-    };
+    let base = base_directory(call, skill);
     Reply::text(format!("Loading: {}\nBase directory: {base}\n\n{content}", skill.label))
 }
 
-/// The base directory for a client on another machine, and how its files are read.
-fn remote_base(call: &Call, skill: &Skill) -> String {
+/// The folder of a skill's files; for a client on another machine, its address and how its files are read.
+pub(super) fn base_directory(call: &Call, skill: &Skill) -> String {
+    if call.profile.remote.is_none() {
+        return call.snapshot.place(skill);
+    }
     let tool = call.profile.offers(ToolSet::Tree, &call.snapshot);
     let tool = tool.then(|| format!("get_asset and skill_path \"{}\"", skill.identity));
     match (call.address(skill), tool) {

@@ -14,7 +14,10 @@ use skills_core::{
 
 use super::{
     Blocking, Call, Match, Refusal, Reply, ServerProfile, Tool, ToolSet, arguments,
-    listing::{clipped, one_line, shortened_to},
+    listing::{
+        HitForm, MAX_HITS_TOKENS, OTHER_HIT_CHARS, WHOLE_HITS, better_request, grouped, one_line,
+        shortened_to,
+    },
     profile::Loader,
     recent_answers::{SearchAnswer, SearchKey},
     siblings::Siblings,
@@ -46,14 +49,14 @@ pub(super) const TOOL: Tool = Tool {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SkillsSearchInput {
-    /// The task, or keywords
+    /// The user's request, whole, then the product, library or file type
     #[schemars(length(min = 1))]
     query: String,
     /// Maximum number of hits
     #[schemars(range(min = 1, max = 25))]
     #[serde(default = "ten")]
     limit: usize,
-    /// All words must occur, or best first
+    /// Every word, or best first
     #[schemars(with = "String", extend("enum" = ["all", "ranked"]))]
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "match")]
     matching: Option<Match>,
@@ -72,7 +75,7 @@ pub(super) fn description(profile: &ServerProfile) -> Cow<'static, str> {
         (Match::Ranked, Some(_)) => {
             let load = profile.loader().sentence(profile);
             format!(
-                "Find a skill (instructions for a task): describe the task in a few words. {load}"
+                "Find a skill for a task. Pass the user's request, whole, then the product, library or file type it is about.\n{load}"
             )
             .into()
         }
@@ -87,6 +90,11 @@ pub(super) fn word_arguments(profile: &ServerProfile, input: &mut Map<String, Va
     if profile.client.is_none() {
         arguments.remove("explain");
     }
+    // It says nothing that its name does not, and the request needs the room.
+    let limit = arguments.get_mut("limit").and_then(Value::as_object_mut);
+    if let Some(limit) = limit.filter(|_| profile.matching == Match::Ranked) {
+        limit.remove("description");
+    }
     let is_word_search = profile.matching == Match::All && arguments.contains_key("match");
     let query = arguments.get_mut("query").and_then(Value::as_object_mut);
     if let Some(query) = query.filter(|_| is_word_search) {
@@ -99,10 +107,6 @@ pub(super) fn word_arguments(profile: &ServerProfile, input: &mut Map<String, Va
 
 /// So much of the query is repeated in the text.
 const QUERY_CHARS: usize = 200;
-/// The same for a known client, whose model has just written it.
-const KNOWN_CLIENT_QUERY_CHARS: usize = 60;
-/// What tells a sibling apart is about this long.
-const SIBLING_CHARS: usize = 100;
 /// The answer to a longer query is not kept: no second client writes the same.
 const MAX_KEPT_QUERY_BYTES: usize = 1_000;
 
@@ -126,7 +130,7 @@ struct SkillsSearchOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     confident: Option<bool>,
     results: Vec<Hit>,
-    /// The results by what they say, where the text shows them so.
+    /// The results by what they say, of a ranked search.
     #[serde(skip)]
     siblings: Option<Siblings>,
 }
@@ -220,100 +224,84 @@ fn answer(
     Ok(SearchAnswer { reply, query, shown, total, confident })
 }
 
-/// The hits in words: how many, how to load one, and what each is for.
+/// Puts the hits into words: how many, how to load one, and what each is for.
 fn worded(call: &Call, output: &SkillsSearchOutput, explain: bool) -> String {
-    if let Some(siblings) = &output.siblings {
-        return worded_by_family(call, output, siblings, explain);
+    let Some(siblings) = &output.siblings else { return matched_words(call, output) };
+    let max_tokens = MAX_HITS_TOKENS * output.limit.max(10) / 10;
+    let text = |form| by_family(call, output, siblings, form, explain);
+    // An explanation that was asked for costs what it costs.
+    if explain {
+        return text(HitForm::LONGEST);
     }
-    let mut lines = vec![head(call, output)];
-    for hit in &output.results {
-        let ranked = output.confident.is_some();
-        let about = if ranked { hit.summary.description() } else { hit.excerpt.as_str() };
-        let is_known = call.profile.client.is_some();
-        let about = if is_known { clipped(about) } else { one_line(about) };
-        lines.push(format!("- {}: {about}", hit.name(call)));
+    HitForm::fitting(max_tokens, text, |text| estimate::tokens(text))
+}
+
+/// FLAT-7 where every word must occur.
+fn matched_words(call: &Call, output: &SkillsSearchOutput) -> String {
+    let (shown, total, query) = (output.results.len(), output.total, one_line(&output.query));
+    let mut lines = vec![format!("{shown} of {total} skills for '{query:.QUERY_CHARS$}'")];
+    let line = |hit: &Hit| format!("- {}: {}", hit.name(call), one_line(&hit.excerpt));
+    lines.extend(output.results.iter().map(line));
+    if output.results.is_empty() {
+        lines.push("Every word must occur; try fewer words, or match: \"ranked\".".to_owned());
+    }
+    lines.join("\n")
+}
+
+/// The hits of a ranked search, each family together.
+fn by_family(
+    call: &Call,
+    output: &SkillsSearchOutput,
+    siblings: &Siblings,
+    form: HitForm,
+    explain: bool,
+) -> String {
+    let mut lines = vec![head(call, output, siblings)];
+    for member in siblings.members() {
+        let Some(hit) = output.results.get(member.place) else { continue };
+        let indent = if member.is_first { "" } else { "  " };
+        let about = match member.differs_by.as_deref().filter(|_| !member.is_first) {
+            // Of the first hits all is shown, and with it what sets them apart.
+            Some(differs_by) if member.place >= WHOLE_HITS => {
+                shortened_to(differs_by, OTHER_HIT_CHARS)
+            }
+            _ => form.about(member.place, hit.summary.description()),
+        };
+        let same = member.duplicates.iter().filter_map(|place| output.results.get(*place));
+        let same: Vec<String> = same.map(|hit| hit.name(call)).collect();
+        let same = if same.is_empty() {
+            String::new()
+        } else {
+            format!(" (nearly the same: {})", same.join(", "))
+        };
+        lines.push(format!("{indent}- {}: {about}{same}", hit.name(call)));
         if explain {
             lines.extend(hit.explanation());
         }
     }
-    lines.extend(found_nothing(call, output));
     lines.join("\n")
 }
 
-/// The text of ten hits costs at most so many tokens.
-const MAX_TEXT_TOKENS: usize = 450;
-/// Descriptions are shortened to the first of these numbers of characters with which the text is within its limit.
-const DESCRIPTION_CHARS: [usize; 8] = [200, 160, 130, 100, 80, 60, 40, 20];
-
-/// The same, each family together, in few tokens: descriptions are shorter where there are many hits.
-fn worded_by_family(
-    call: &Call,
-    output: &SkillsSearchOutput,
-    siblings: &Siblings,
-    explain: bool,
-) -> String {
-    let mut head = head(call, output);
+/// Says what was searched, and how to load a hit.
+fn head(call: &Call, output: &SkillsSearchOutput, siblings: &Siblings) -> String {
+    let searched = grouped(call.snapshot.searched_skills() as u64);
+    if output.results.is_empty() {
+        return format!(
+            "None of {searched} skills has a word of this request. Try other words, or go on without a skill."
+        );
+    }
+    let is_open = output.confident == Some(false);
+    let several = if is_open { "; several fit about as well" } else { "" };
+    let load = call.profile.loader().sentence(&call.profile);
+    let mut head = format!("Best {} of {searched} skills{several}. {load}", output.results.len());
     if siblings.has_families() {
-        head.push_str(" Indented: like the one above, but for what it says.");
+        head.push_str(" An indented skill is a variant of the one above it.");
     }
-    let max_tokens = MAX_TEXT_TOKENS * output.limit.max(10) / 10;
-    let mut text = String::new();
-    for max_chars in DESCRIPTION_CHARS {
-        let mut lines = vec![head.clone()];
-        for member in siblings.members() {
-            let Some(hit) = output.results.get(member.place) else { continue };
-            let indent = if member.is_first { "" } else { "  " };
-            let about = match member.differs_by.as_deref().filter(|_| !member.is_first) {
-                Some(differs_by) => shortened_to(differs_by, max_chars.min(SIBLING_CHARS)),
-                None => shortened_to(&one_line(hit.summary.description()), max_chars),
-            };
-            let same = member.duplicates.iter().filter_map(|place| output.results.get(*place));
-            let same: Vec<String> = same.map(|hit| hit.name(call)).collect();
-            let same = if same.is_empty() {
-                String::new()
-            } else {
-                format!(" (nearly the same: {})", same.join(", "))
-            };
-            lines.push(format!("{indent}- {}: {about}{same}", hit.name(call)));
-            if explain {
-                lines.extend(hit.explanation());
-            }
-        }
-        lines.extend(found_nothing(call, output));
-        text = lines.join("\n");
-        // An explanation that was asked for is not cut.
-        if explain || estimate::tokens(&text) <= max_tokens {
-            break;
-        }
+    if let Some(better) = better_request(&output.query) {
+        head.push(' ');
+        head.push_str(better);
     }
-    text
-}
-
-/// How many were found, and how to load one.
-fn head(call: &Call, output: &SkillsSearchOutput) -> String {
-    let (shown, total, query) = (output.results.len(), output.total, one_line(&output.query));
-    let is_open = shown > 0 && output.confident == Some(false);
-    let several = if is_open { "; several fit about as well, choose" } else { "" };
-    let is_known = call.profile.client.is_some();
-    let query_chars = if is_known { KNOWN_CLIENT_QUERY_CHARS } else { QUERY_CHARS };
-    let head = format!("{shown} of {total} skills for '{query:.query_chars$}'{several}");
-    if shown > 0 && is_known {
-        format!("{head}. {}", call.profile.loader().sentence(&call.profile))
-    } else {
-        head
-    }
-}
-
-fn found_nothing(call: &Call, output: &SkillsSearchOutput) -> Option<String> {
-    let is_known = call.profile.client.is_some();
-    match output.confident {
-        _ if !output.results.is_empty() => None,
-        None => Some("Every word must occur; try fewer words, or match: \"ranked\".".to_owned()),
-        Some(_) if is_known => Some(
-            "No skill has any of these words; try others, or go on without a skill.".to_owned(),
-        ),
-        Some(_) => None,
-    }
+    head
 }
 
 fn searched(call: &Call, answer: &SearchAnswer) -> Event {
@@ -369,9 +357,7 @@ fn all(call: &Call, input: SkillsSearchInput) -> SkillsSearchOutput {
 
 fn ranked(call: &Call, input: SkillsSearchInput) -> SkillsSearchOutput {
     let ranking = call.snapshot.search(&input.query, input.limit);
-    // A client that is not known gets a line for each hit, as FLAT-7 says.
-    let is_known = call.profile.client.is_some();
-    let siblings = is_known.then(|| Siblings::of_hits(&call.snapshot, &ranking.hits));
+    let siblings = Some(Siblings::of_hits(&call.snapshot, &ranking.hits));
     let hit = |hit: ranked::SearchHit| {
         let skill = call.snapshot.catalog.skill(SkillId::at(hit.entry))?;
         let terms: Vec<&str> = hit.matched_terms.iter().map(String::as_str).collect();

@@ -30,18 +30,20 @@ impl ToolList {
             let wanted = registry.tools.iter().filter(|advertised| wanted(advertised.tool));
             wanted.map(|advertised| AdvertisedTool::clone(advertised)).collect()
         };
-        let mut list = Self(tools(&|tool| offers(tool.tool_set) && profile.advertises(tool)));
+        let is_wanted = |tool: &Tool| offers(tool.tool_set) && profile.advertises(tool, snapshot);
+        let mut list = Self(tools(&is_wanted));
         if !offers(ToolSet::Skill) {
             return list;
         }
-        let room = match profile.budget() {
+        let finder = profile.finder(snapshot);
+        let room = match profile.budget(finder) {
             Budget::Tokens(budget) => Some(budget),
             Budget::Unlimited => None,
         };
         let entries = Entries::of(&snapshot.catalog, room, &profile.native_sources(snapshot));
-        list.describe(skill::frame(profile, &entries), Budget::Unlimited);
+        list.describe(skill::frame(profile, finder, &entries), Budget::Unlimited);
         let search = |list: &mut Self| {
-            if !offers(ToolSet::Flat) {
+            if !offers(ToolSet::Flat) && finder.name == skills_search::NAME {
                 list.0.extend(tools(&|tool| tool.name == skills_search::NAME));
             }
         };
@@ -49,29 +51,32 @@ impl ToolList {
         if entries.native > 0 {
             search(&mut list);
         }
-        let fits = match profile.budget() {
+        let fits = match profile.budget(finder) {
             Budget::Unlimited => true,
             Budget::Tokens(budget) => {
                 entries.fits(profile.listing(), budget.saturating_sub(list.tokens()))
             }
         };
-        if fits && list.describe(skill::description(profile, &entries), profile.budget()) {
+        if fits
+            && list.describe(skill::description(profile, finder, &entries), profile.budget(finder))
+        {
             return list;
         }
         if entries.native == 0 {
             search(&mut list);
         }
-        let bare = skill::frame(profile, &entries);
+        let bare = skill::frame(profile, finder, &entries);
         list.describe(bare, Budget::Unlimited);
-        let Budget::Tokens(budget) = profile.budget() else { return list };
+        let Budget::Tokens(budget) = profile.budget(finder) else { return list };
         if list.tokens() > budget {
             // Not even the words around a listing fit: say it in one sentence.
-            list.describe(skill::without_listing(profile), Budget::Unlimited);
+            list.describe(skill::without_listing(profile, finder), Budget::Unlimited);
             return list;
         }
         let mut room = budget.saturating_sub(list.tokens());
         // Lines are estimated one by one, and together they may cost a little more.
-        while !list.describe(skill::shortened(profile, &entries, room), profile.budget())
+        while !list
+            .describe(skill::shortened(profile, finder, &entries, room), profile.budget(finder))
             && room > 0
         {
             room = room.saturating_sub(list.tokens().saturating_sub(budget));

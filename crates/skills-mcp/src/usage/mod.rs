@@ -10,7 +10,7 @@ mod on;
 mod served;
 
 #[cfg(not(feature = "usage"))]
-pub use off::{History, Recording, history, learn_now, outlook};
+pub use off::{History, Recording, history, learn_now, learns, outlook};
 #[cfg(feature = "usage")]
-pub use on::{History, Recording, history, learn_now, outlook};
+pub use on::{History, Recording, history, learn_now, learns, outlook};
 pub use served::served;

@@ -9,7 +9,7 @@ use std::{
 use skills_usage::{event::Sink, settings::Analytics, telemetry::Telemetry};
 
 use super::served;
-use crate::{config::Environment, store::Store};
+use crate::{config::Environment, source::Directory, store::Store};
 
 /// No events are recorded.
 #[derive(Debug)]
@@ -56,6 +56,11 @@ async fn warn_of_settings(store: Arc<Store>) {
 
 /// Nothing: there is no history to learn from.
 pub fn learn_now(_: &Environment, _: &Store) {}
+
+/// Never: there is no history to learn from.
+pub fn learns(_: &Environment, _: &Store, _: &[Directory]) -> bool {
+    false
+}
 
 /// Nothing: there is nothing to say of events.
 pub fn outlook(_: Option<&Path>, _: &Analytics) -> Option<String> {

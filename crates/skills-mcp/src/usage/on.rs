@@ -20,6 +20,7 @@ use skills_usage::{
 use super::served;
 use crate::{
     config::{Environment, Settings, secret},
+    source::Directory,
     store::{LearnedRequests, Store},
 };
 
@@ -143,6 +144,15 @@ pub fn learn_now(environment: &Environment, store: &Store) {
     if file.is_some() {
         learn(store, file.as_deref());
     }
+}
+
+/// Whether there is a history that a search over these sources learns from.
+pub fn learns(environment: &Environment, store: &Store, sources: &[Directory]) -> bool {
+    let settings =
+        sources.first().map_or_else(|| store.settings(), |first| store.config_of(first).settings);
+    learned_file(&settings, environment.home.as_deref())
+        .and_then(|file| tail_stamp(&file))
+        .is_some()
 }
 
 /// Whether events are kept and sent, where, and how many wait.

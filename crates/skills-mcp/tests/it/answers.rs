@@ -289,7 +289,7 @@ fn a15_an_answer_says_that_the_context_was_taken_for_a_path() {
     for (context, path, by) in [
         ("ts", "ts", json!("path")),
         ("lang/go", "lang/go", json!("path")),
-        ("use ts", "other", Value::Null),
+        ("something else, ts", "other", Value::Null),
         ("golang errors", "lang/go", Value::Null),
     ] {
         let answer = get_skill(&mut client, context);
@@ -315,7 +315,10 @@ fn a15_try_says_the_same_in_json_as_in_text() {
     assert_eq!(
         shown["get_skill"],
         json!({
-            "path": "ts",
+            "loads": "ts",
+            "by": "path",
+            "offers": [],
+            "doubtful": false,
             "keywords": "match",
             "candidates": [{"skill_path": "other", "score": 0.5, "matched_keywords": ["ts"]}],
         })
@@ -324,7 +327,8 @@ fn a15_try_says_the_same_in_json_as_in_text() {
     assert_eq!(shown["get_skill"]["keywords"], "ambiguous", "{shown}");
     assert_eq!(shown["get_skill"]["candidates"].as_array().unwrap().len(), 2, "{shown}");
     let (_, shown) = tried("nginx");
-    assert_eq!(shown["get_skill"], json!({"path": null, "keywords": "no_match", "candidates": []}));
+    let nothing = json!({"loads": null, "by": null, "offers": [], "doubtful": false, "keywords": "no_match", "candidates": []});
+    assert_eq!(shown["get_skill"], nothing);
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn a_listing_that_is_cut_shortens_before_it_leaves_out_and_starts_at_the_end() {
         .collect();
     assert!(forms.is_sorted_by(|a, b| a >= b), "{forms:?}");
     assert!(forms.iter().filter(|form| **form < 2).count() > 1, "something was cut: {forms:?}");
-    assert!(listing.contains("<description>Handles a matter of some importance.</description>"));
+    assert!(listing.contains("<description>Handles a matter of some importance."));
     let mut expected = vec!["zz-first".to_owned()];
     expected.extend((0..45).map(|number| format!("user-{number:02}")));
     expected.push("aa:last".to_owned());

@@ -2,9 +2,9 @@
 //! project. Not here: scripts (`scripts.rs`), git (`git.rs`) and events (`events.rs`, `journal.rs`).
 
 use serde_json::{Value, json};
-use skills_testkit::Home;
+use skills_testkit::{Client, Home};
 
-use crate::support::{ROOT_TREE, client, example_client, skill};
+use crate::support::{ROOT_TREE, client, example_client, server, skill};
 
 // GET-2
 #[test]
@@ -41,7 +41,8 @@ fn get_skill_returns_the_right_content_for_ten_varied_requests() {
                     .iter()
                     .map(|c| &c["skill_path"])
                     .collect();
-                assert_eq!(json!(paths), request["candidates"], "{request}");
+                let expected = request["candidates"].as_array().unwrap();
+                assert!(expected.iter().all(|path| paths.contains(&path)), "{request}: {paths:?}");
             }
             _ => assert_eq!(answer["no_match"], true, "{request}"),
         }
@@ -123,7 +124,7 @@ fn inheritance_of_assets_works_parents_are_accessible_and_conflicts_resolved() {
         answer["inherited_assets"],
         json!([{"file": "y.ts", "description": "the root's y", "type": "other", "from": "_root"}])
     );
-    let asset = |client: &mut skills_testkit::Client, file: &str| {
+    let asset = |client: &mut Client, file: &str| {
         client.call("get_asset", &json!({"skill_path": "leaf", "file": file})).json
     };
     assert_eq!(asset(&mut client, "x.ts")["content"], "leaf x\n");
@@ -140,15 +141,38 @@ fn ambiguity_is_detected_and_presented_so_that_the_agent_can_choose() {
     let home = Home::with(ROOT_TREE);
     let mut client = client(&home);
     let answer = client.call("get_skill", &json!({"context": "login session"})).json;
+    let message = "Multiple skills match. Specify your need or pick a skill_path.";
+    assert_eq!((&answer["ambiguous"], &answer["message"]), (&json!(true), &json!(message)));
+    let fields = ["skill_path", "score", "description", "matched_keywords", "by"];
+    let offered: Vec<Value> = answer["candidates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| fields.iter().map(|field| one[*field].clone()).collect())
+        .collect();
     assert_eq!(
-        answer,
+        offered,
+        [
+            json!(["api/auth", 0.5, "Signing in to the API", ["login", "session"], "ranked"]),
+            json!(["ui/react/auth", 0.5, "Signing in with React", ["login", "session"], "ranked"]),
+        ]
+    );
+    assert!(
+        answer["next"].as_str().unwrap().contains("{\"skill_path\": \"api/auth\"}"),
+        "{answer}"
+    );
+    let mut command = server(&home);
+    command.args(["--set", "matching.decide=keywords"]);
+    let mut by_keywords = Client::legacy(command, "2025-11-25");
+    assert_eq!(
+        by_keywords.call("get_skill", &json!({"context": "login session"})).json,
         json!({
             "ambiguous": true,
+            "message": message,
             "candidates": [
                 {"skill_path": "api/auth", "score": 0.5, "description": "Signing in to the API", "matched_keywords": ["login", "session"]},
                 {"skill_path": "ui/react/auth", "score": 0.5, "description": "Signing in with React", "matched_keywords": ["login", "session"]},
             ],
-            "message": "Multiple skills match. Specify your need or pick a skill_path.",
         })
     );
     assert_eq!(

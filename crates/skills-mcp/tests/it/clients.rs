@@ -130,7 +130,7 @@ fn every_known_clients_first_request_is_small_and_says_how_to_ask() {
     insta::assert_snapshot!("first_requests", summary);
 }
 
-// CLIENT-2, CLIENT-6
+// CLIENT-2, CLIENT-6, TOOLS-3, TOOLS-4
 #[test]
 fn b1_what_the_instructions_say_finds_and_loads_the_skill_in_every_client() {
     let home = Home::new();
@@ -142,27 +142,32 @@ fn b1_what_the_instructions_say_finds_and_loads_the_skill_in_every_client() {
         let load =
             if client.handling.unwrap().own_skill_tool.value { "load_skill" } else { "skill" };
         assert!(
-            listed.contains(&load.to_owned()) && listed.contains(&"skills_search".to_owned()),
+            listed.contains(&load.to_owned()) && listed.contains(&"get_skill".to_owned()),
             "{listed:?}"
         );
+        let is_idle = |name: &String| {
+            ["skills_search", "run_script", "refresh_skills"].contains(&name.as_str())
+        };
+        assert!(!listed.iter().any(is_idle), "{listed:?}");
         let instructions = welcome["instructions"].as_str().unwrap();
         assert!(instructions.contains("200 skills"), "{}: {instructions}", client.id);
+        let first_line = instructions.lines().next().unwrap();
+        assert!(first_line.contains("call get_skill"), "{}: {first_line}", client.id);
+        assert!(first_line.chars().count() <= 250 && !instructions.contains("skills_search"));
+        let request = "rotate the vault resources";
+        let found = mcp.call("get_skill", &json!({"context": request})).json;
+        assert_eq!(found["candidates"][0]["skill_path"], "rotate-vault", "{}: {found}", client.id);
+        let loaded = mcp.call("get_skill", &json!({"skill_path": "rotate-vault"})).json;
         assert!(
-            instructions.contains("skills_search") && instructions.contains(load),
-            "{}: {instructions}",
-            client.id
+            loaded["content"].as_str().unwrap().contains("Run the rotate checklist for vault.")
         );
-        let found = mcp.call("skills_search", &json!({"query": "rotate the vault resources"}));
-        assert!(found.text.lines().next().unwrap().contains(load), "{}: {}", client.id, found.text);
-        let first = found
-            .text
-            .lines()
-            .find_map(|line| line.strip_prefix("- ")?.split_once(": "))
-            .unwrap()
-            .0;
-        assert_eq!(first, "rotate-vault");
-        let loaded = mcp.call(load, &json!({"name": first}));
+        assert!(loaded["base_directory"].as_str().unwrap().ends_with("/rotate-vault"), "{loaded}");
+        let loaded = mcp.call(load, &json!({"name": "rotate-vault"}));
         assert!(loaded.text.contains("Run the rotate checklist for vault."), "{}", loaded.text);
+        // It answers all the same, with what it says of itself.
+        let found = mcp.call("skills_search", &json!({"query": request}));
+        assert!(found.text.starts_with("Best 10 of 200 skills"), "{}", found.text);
+        assert!(found.text.lines().next().unwrap().contains(load), "{}: {}", client.id, found.text);
     }
 }
 
@@ -193,7 +198,7 @@ fn b1_get_skill_offers_what_no_keyword_finds_and_says_the_next_call() {
         );
     }
     let mut command = serving(&home, "both");
-    command.args(["--set", "matching.fallback=none"]);
+    command.args(["--set", "matching.decide=keywords"]);
     let mut silent = Client::legacy(command, "2025-06-18");
     let none = silent.call("get_skill", &json!({"context": "archive the kafka resources"})).json;
     assert_eq!((&none["candidates"], &none["next"]), (&Value::Null, &Value::Null), "{none}");
@@ -343,11 +348,9 @@ fn b6_what_a_client_loads_by_itself_is_not_listed_twice_but_can_be_found_and_loa
 fn b7_claude_code_is_told_which_tools_to_show_from_the_start() {
     let home = Home::new();
     bundles(&home);
-    for (content, expected) in [
-        ("tree", vec!["get_skill"]),
-        ("bundles", vec!["load_skill", "skills_search"]),
-        ("both", vec!["get_skill", "skills_search"]),
-    ] {
+    for (content, expected) in
+        [("tree", vec!["get_skill"]), ("bundles", vec!["get_skill"]), ("both", vec!["get_skill"])]
+    {
         let (mut claude, _) = Client::named(serving(&home, content), "2025-06-18", "claude-code");
         let list = tools(&mut claude);
         let always: Vec<&str> = list

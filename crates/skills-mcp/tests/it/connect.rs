@@ -507,10 +507,7 @@ fn a_rule_in_the_words_of_the_instructions_is_written_and_removed() {
     let block = rules.split("<!-- skills-mcp:begin -->\n").nth(1).unwrap();
     let block = block.split("<!-- skills-mcp:end -->").next().unwrap();
     assert_eq!(block.lines().count(), 2, "{block}");
-    assert!(
-        block.contains("`skills`") && block.contains("Before you start a task, call"),
-        "{block}"
-    );
+    assert!(block.contains("`skills`") && block.contains("Before a task, call"), "{block}");
     with(&["--rules"]);
     assert_eq!(text(&home, "project/AGENTS.md"), rules);
     done(&home, &["disconnect", "copilot", "--yes"]);
@@ -526,14 +523,14 @@ fn one_block_of_rules_serves_all_clients_and_goes_with_the_last_that_needs_it() 
     let skills = skills.to_str().unwrap();
     let all = ["copilot", "continue", "cline", "zed", "codex"];
     let with = |clients: &[&str]| {
-        let first = ["--dir", skills, "connect", "--rules", "--yes", "--no-verify"];
-        done(&home, &[&first, clients].concat())
+        let first = ["--dir", skills, "--tools", "skill", "connect", "--rules"];
+        done(&home, &[&first, ["--yes", "--no-verify"].as_slice(), clients].concat())
     };
     let out = with(&all);
     assert_eq!(out.matches("+<!-- skills-mcp:begin -->").count(), 1, "{out}");
     let rules = text(&home, "project/AGENTS.md");
     assert!(rules.contains("call skill or load_skill with its `name`"), "{rules}");
-    assert!(rules.contains("Where there is no such tool: before you start"), "{rules}");
+    assert!(rules.contains("Where there is no such tool: before a task"), "{rules}");
     assert_eq!(rules.lines().count(), 4, "{rules}");
     for client in all {
         let again = with(&[client]);

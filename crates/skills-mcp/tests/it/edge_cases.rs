@@ -20,9 +20,11 @@ fn no_skill_matches_gives_no_match_with_the_closest_candidate() {
     assert_eq!(
         close,
         json!({
-            "no_match": true, "message": "No skill matches the given context.", "closest_candidate": "wide", "closest_score": 0.1667,
-            "candidates": [{"skill_path": "wide", "description": "Wide", "score": 1.4, "by": "ranked"}],
-            "next": "If a candidate fits the task, load it: get_skill {\"skill_path\": \"wide\"}. If none does, go on without a skill.",
+            "no_match": true, "message": "Probably no skill fits this request; the candidates only come nearest.",
+            "closest_candidate": "wide", "closest_score": 0.1667,
+            "candidates": [{"skill_path": "wide", "score": 0.1667, "description": "Wide", "matched_keywords": ["six"], "by": "ranked"}],
+            "next": "If a candidate fits the task, load it: get_skill {\"skill_path\": \"wide\"}. If none does, go on without a skill. \
+                     The user's whole request with the product it is about finds better.",
         })
     );
     let nothing = client.call("get_skill", &json!({"context": "configure nginx"})).json;

@@ -1,6 +1,10 @@
 //! Learning from use: past requests in the search of this machine, and proposals for everybody.
 
-use std::{fs, process::Command};
+use std::{
+    fs,
+    io::Write as _,
+    process::{Command, Stdio},
+};
 
 use serde_json::{Value, json};
 use skills_testkit::{Client, Home, eventually};
@@ -47,6 +51,29 @@ fn loaded(home: &Home, skill: &str) {
     let served = history.lines().find(|line| line.contains("skill_served")).unwrap();
     let served: Value = serde_json::from_str(served).unwrap();
     assert_eq!(served.pointer("/data/context"), Some(&json!(REQUEST)));
+}
+
+// LEARN-1
+#[test]
+fn the_prompt_hook_and_get_skill_know_what_a_skill_was_loaded_for() {
+    let home = home();
+    loaded(&home, "status-report");
+    let hinted = |learn: &str| {
+        let mut command = recording(&home, &[&format!("matching.learn={learn}")]);
+        command.args(["hook", "claude-code"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let prompt = json!({"prompt": REQUEST, "session_id": "", "cwd": home.path()}).to_string();
+        child.stdin.take().unwrap().write_all(prompt.as_bytes()).unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+    };
+    eventually("the hook speaks", || hinted("true").contains("status-report").then_some(()));
+    assert!(!hinted("false").contains("status-report"));
+    let mut client = Client::legacy(recording(&home, &[]), "2025-11-25");
+    eventually("get_skill has it first", || {
+        let found = client.call("get_skill", &json!({"context": REQUEST})).json;
+        let first = found["skill_path"].as_str().or(found["candidates"][0]["skill_path"].as_str());
+        (first == Some("status-report")).then_some(())
+    });
 }
 
 // LEARN-1, EVENT-7

@@ -15,6 +15,7 @@ mod backpressure;
 #[cfg(feature = "browse")]
 mod browse;
 mod budget;
+mod bundles_by_request;
 mod cache;
 mod check;
 mod checklist;

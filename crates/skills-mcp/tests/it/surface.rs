@@ -143,7 +143,7 @@ fn event_3_every_tool_records_its_event() {
             }}),
             json!({"type": "skill_served", "data": {
                 "context": "react hook component", "skill_path": "ui/react/_index", "score": 1.0,
-                "matched_keywords": ["react", "component", "hook"], "was_ambiguous": false,
+                "matched_keywords": ["react", "component", "hook"], "matched_by": "both", "was_ambiguous": false,
                 "inherited_from": ["_root", "ui/_index"], "content_length_tokens": "<tokens>",
             }}),
             json!({"type": "asset_served", "data": {

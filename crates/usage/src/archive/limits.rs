@@ -50,6 +50,7 @@ pub(super) fn cut(recorded: &mut RecordedEvent) {
             text(&mut served.context, MAX_CONTEXT_CHARS);
             bytes(&mut served.skill_path, MAX_NAME_BYTES);
             names(&mut served.matched_keywords);
+            served.matched_by.iter_mut().for_each(|word| bytes(word, MAX_WORD_BYTES));
             names(&mut served.inherited_from);
             amount(&mut served.content_length_tokens);
         }

@@ -41,7 +41,7 @@ pub fn propose_examples(routes: &Routes<'_>, past: &[PastRequest]) -> Vec<Propos
         let mut missed = Vec::new();
         let mut evidence = 0;
         for (request, count) in requests {
-            if routes.route(&request, SEARCHED_HITS).shown().first() == Some(&skill) {
+            if routes.route(&request, SEARCHED_HITS).shown().next() == Some(skill) {
                 continue;
             }
             evidence += count;

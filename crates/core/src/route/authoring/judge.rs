@@ -3,7 +3,7 @@
 use super::{ExpectedSkill, RoutedRequest, Routes, RoutingFileError, RoutingTest};
 use crate::{
     catalog::{Catalog, SkillId},
-    route::RouteVerdict,
+    route::{DecidedBy, Decision},
 };
 
 /// So many hits of the ranked search are looked at, at least.
@@ -20,25 +20,12 @@ pub struct ResolvedTest {
     pub forbidden: Option<SkillId>,
 }
 
-/// What an agent's first skill was found by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FoundBy {
-    /// The request is its path.
-    Path,
-    /// The keyword formula decided.
-    Keywords,
-    /// The keyword formula offered several.
-    Candidates,
-    /// No keyword decided, and the ranked search has it.
-    Ranked,
-}
-
 /// Why a test fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestFailure {
     /// Another skill comes before the expected one, or too many do.
     Other(SkillId),
-    /// The keyword formula offers several, and the expected one is among the first, but nothing decides.
+    /// The keyword formula, deciding alone, offers several in an order that says nothing.
     Undecided,
     /// The request finds nothing at all.
     Nothing,
@@ -53,8 +40,6 @@ pub enum TestFailure {
 pub struct JudgedTest {
     /// What the request finds.
     pub routed: RoutedRequest,
-    /// What the first skill was found by; none where nothing was.
-    pub found_by: Option<FoundBy>,
     /// Why it fails; none where it passes.
     pub failure: Option<TestFailure>,
 }
@@ -86,39 +71,30 @@ impl ResolvedTest {
         let limit = self.test.within.max(MIN_JUDGED_HITS);
         let found = routes.route(&self.test.request, limit);
         let failure = self.failure(&found);
-        JudgedTest { found_by: found_by(&found), failure, routed: found }
+        JudgedTest { failure, routed: found }
     }
 
     fn failure(&self, routed: &RoutedRequest) -> Option<TestFailure> {
-        let shown = routed.shown();
+        let shown: Vec<SkillId> = routed.shown().collect();
         let first = shown.first().copied();
         if let Some(forbidden) = self.forbidden.filter(|skill| first == Some(*skill)) {
             return Some(TestFailure::Forbidden(forbidden));
         }
         if self.test.expect == Some(ExpectedSkill::Nothing) {
-            // A search always has some hit; what counts is whether it is sure enough to speak unasked.
-            let decides = routed.decided().is_some() || routed.is_ambiguous();
-            let unexpected = first.filter(|_| decides || routed.ranking.suggested() > 0);
-            return unexpected.map(TestFailure::Unexpected);
+            // A search nearly always has some hit; then it must say that probably nothing fits.
+            let is_doubtful =
+                matches!(&routed.decision, Decision::Offer(offer) if offer.is_doubtful);
+            return first.filter(|_| !is_doubtful).map(TestFailure::Unexpected);
         }
         let expected = self.expected?;
         let place = shown.iter().position(|skill| *skill == expected);
         match place {
             Some(place) if place < self.test.within => {
-                (routed.is_ambiguous() && self.test.within == 1).then_some(TestFailure::Undecided)
+                let is_undecided = matches!(&routed.decision, Decision::Offer(offer)
+                    if offer.candidates.iter().all(|one| one.by == DecidedBy::Keywords));
+                (is_undecided && self.test.within == 1).then_some(TestFailure::Undecided)
             }
             _ => Some(first.map_or(TestFailure::Nothing, TestFailure::Other)),
-        }
-    }
-}
-
-fn found_by(routed: &RoutedRequest) -> Option<FoundBy> {
-    match &routed.verdict {
-        _ if routed.at_path.is_some() => Some(FoundBy::Path),
-        RouteVerdict::Match(_) => Some(FoundBy::Keywords),
-        RouteVerdict::Ambiguous(_) => Some(FoundBy::Candidates),
-        RouteVerdict::NoMatch { .. } => {
-            (!routed.ranking.hits.is_empty()).then_some(FoundBy::Ranked)
         }
     }
 }
@@ -128,10 +104,10 @@ fn found_by(routed: &RoutedRequest) -> Option<FoundBy> {
 pub struct RoutingScores {
     /// How many requests expect a skill.
     pub requests: usize,
-    /// How often the keyword formula decides for it.
-    pub decided_right: usize,
-    /// How often the keyword formula decides for another.
-    pub decided_wrong: usize,
+    /// How often it is loaded.
+    pub loaded_right: usize,
+    /// How often another is loaded.
+    pub loaded_wrong: usize,
     /// How often it is the first of the ranked search.
     pub ranked_first: usize,
     /// How often it is among the first three of the ranked search.
@@ -148,11 +124,12 @@ impl RoutingScores {
         let within = |place: Option<usize>, count: usize| {
             usize::from(place.is_some_and(|place| place <= count))
         };
-        let shown = routed.shown().iter().position(|skill| *skill == expected).map(|at| at + 1);
+        let shown = routed.shown().position(|skill| skill == expected).map(|at| at + 1);
         let ranked = routed.ranked_place(expected);
         self.requests += 1;
-        self.decided_right += usize::from(routed.decided() == Some(expected));
-        self.decided_wrong += usize::from(routed.decided().is_some_and(|other| other != expected));
+        let loaded = routed.decision.loaded();
+        self.loaded_right += usize::from(loaded == Some(expected));
+        self.loaded_wrong += usize::from(loaded.is_some_and(|other| other != expected));
         self.ranked_first += within(ranked, 1);
         self.ranked_third += within(ranked, 3);
         self.shown_first += within(shown, 1);

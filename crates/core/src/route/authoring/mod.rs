@@ -11,7 +11,7 @@ mod routes;
 mod routing_file;
 
 pub use examples::{ProposedExamples, propose_examples};
-pub use judge::{FoundBy, JudgedTest, ResolvedTest, RoutingScores, TestFailure};
+pub use judge::{JudgedTest, ResolvedTest, RoutingScores, TestFailure};
 pub use past::{PastRequest, PastSkill};
 pub use patch::with_examples;
 pub use routes::{RoutedRequest, Routes};

@@ -31,6 +31,6 @@ mod words;
 pub use entry::{SearchEntry, SearchText};
 pub use family::{Family, FamilyMember};
 pub use index::RankedIndex;
-pub use search::{MatchStrength, Ranking, SearchHit};
+pub use search::{MatchStrength, Ranking, RequestWeights, SearchHit};
 pub use suggestion::SUGGESTION_LIMIT;
 pub use tokens::Tokenizer;

@@ -81,6 +81,17 @@ impl<'a> QueryTerms<'a> {
         known + unknown.map(|(_, (_, count))| count.sqrt() * idf(all, 0)).sum::<f64>()
     }
 
+    /// The weight of those terms that `has` names by their numbers in the query.
+    pub(super) fn weight(&self, has: impl Fn(usize) -> bool) -> f64 {
+        self.wanted.iter().filter(|wanted| has(wanted.number)).map(|wanted| wanted.weight).sum()
+    }
+
+    /// How many words some skill has, without compounds and those of quoted passages.
+    pub(super) fn known_words(&self, request: &ParsedQuery) -> usize {
+        let count = |wanted: &QueryTerm<'_>| request.terms.get(wanted.number).map(|term| term.1);
+        self.wanted.iter().filter(|wanted| count(wanted).is_some_and(|count| count >= 1.0)).count()
+    }
+
     pub(super) fn clause_weights(&self) -> ClauseWeights {
         ClauseWeights::new(
             self.wanted.iter().map(|wanted| (wanted.term, wanted.known, wanted.clause_weight)),

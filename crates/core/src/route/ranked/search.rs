@@ -26,8 +26,8 @@ pub struct Ranking {
     pub total: usize,
     /// The first leads the second by a tenth or more. It says which one to read, not that it fits.
     pub confident: bool,
-    /// How much of the request the first hit has, whatever the others have.
-    pub strength: MatchStrength,
+    /// How much the request weighs.
+    pub weights: RequestWeights,
     /// Best first; ties go to the smaller number. At most a hundred.
     pub hits: Vec<SearchHit>,
 }
@@ -39,17 +39,26 @@ impl Ranking {
     }
 }
 
-/// The score of the first hit before it is compared with the others'.
+/// How much a request weighs, whatever it finds.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct RequestWeights {
+    /// The weight of a word that a single skill has: scores grow with it, and it grows with the number of skills.
+    pub rarest: f64,
+    /// The score that a skill with nothing but the request would have at most.
+    pub possible: f64,
+    /// How many of its words some skill has, without those that it quotes at length.
+    pub known: usize,
+}
+
+/// How well a skill matches, before it is compared with others.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MatchStrength {
     /// BM25F.
     pub bm25: f64,
     /// The score of its clauses.
     pub clauses: f64,
-    /// The weight of a word that a single skill has: scores grow with it, and it grows with the number of skills.
-    pub rarest: f64,
-    /// What a skill would score at most.
-    pub possible: f64,
+    /// The weight of the request's words that it has, anywhere.
+    pub matched: f64,
 }
 
 /// A skill that has some word of the request.
@@ -69,6 +78,8 @@ pub struct SearchHit {
     pub matched_terms: Vec<String>,
     /// The clause that matched best: `SearchText::clause` has its words.
     pub clause: Option<usize>,
+    /// How well it matches by itself.
+    pub strength: MatchStrength,
 }
 
 /// A skill in the second pass, with the three parts of its score.
@@ -78,10 +89,8 @@ struct RankedCandidate {
     bm25: f64,
     name: f64,
     clauses: f64,
-    /// BM25F before it is divided by the best.
-    absolute_bm25: f64,
-    /// The clauses' score before it is divided by the best.
-    absolute_clauses: f64,
+    /// The scores before they are divided by the best.
+    strength: MatchStrength,
     /// Which clause matched best.
     best: Option<usize>,
     /// Which terms it has.
@@ -110,23 +119,23 @@ impl RankedIndex {
         candidates
             .sort_by(|a, b| b.score().total_cmp(&a.score()).then_with(|| a.entry.cmp(&b.entry)));
         let confident = is_confident(&candidates);
-        let strength = candidates.first().map(|first| MatchStrength {
-            bm25: first.absolute_bm25,
-            clauses: first.absolute_clauses,
-            rarest: idf(self.len(), 1),
-            possible: query_terms.possible(&request),
-        });
-        let strength = strength.unwrap_or_default();
         candidates.truncate(limit);
         let mask: Vec<_> = candidates.iter().map(|found| (found.entry, found.mask)).collect();
         let matched_terms = query_terms.matched_terms(&mask);
         let hit = |(place, found): (usize, &RankedCandidate)| {
-            found.hit(request.words(|term| matched_terms.has(place, term)))
+            let has = |term| matched_terms.has(place, term);
+            let strength = MatchStrength { matched: query_terms.weight(has), ..found.strength };
+            found.hit(request.words(has), strength)
+        };
+        let weights = RequestWeights {
+            rarest: idf(self.len(), 1),
+            possible: query_terms.possible(&request),
+            known: query_terms.known_words(&request),
         };
         Ranking {
             total,
             confident,
-            strength,
+            weights,
             hits: candidates.iter().enumerate().map(hit).collect(),
         }
     }
@@ -181,7 +190,7 @@ impl RankedCandidate {
         self.clauses = squares.sqrt();
     }
 
-    fn hit(&self, matched_terms: Vec<String>) -> SearchHit {
+    fn hit(&self, matched_terms: Vec<String>, strength: MatchStrength) -> SearchHit {
         SearchHit {
             entry: self.entry,
             score: self.score(),
@@ -190,6 +199,7 @@ impl RankedCandidate {
             clauses: self.clauses,
             matched_terms,
             clause: self.best,
+            strength,
         }
     }
 }
@@ -201,7 +211,7 @@ fn normalise(candidates: &mut [RankedCandidate]) {
         (most(|found| found.bm25), most(|found| found.name), most(|found| found.clauses));
     let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     for found in candidates {
-        (found.absolute_bm25, found.absolute_clauses) = (found.bm25, found.clauses);
+        (found.strength.bm25, found.strength.clauses) = (found.bm25, found.clauses);
         found.bm25 = share(found.bm25, bm25);
         found.name = NAME_WEIGHT * share(found.name, name);
         found.clauses = CLAUSE_WEIGHT * share(found.clauses, clauses);

@@ -27,15 +27,15 @@ pub const SUGGESTION_LIMIT: usize = 6;
 impl Ranking {
     /// How many of the first hits to suggest: none, one that leads, or a few that come close to each other.
     pub fn suggested(&self) -> usize {
-        let strength = self.strength;
+        let weights = self.weights;
         let Some(first) = self.hits.first() else { return 0 };
         let lead = |place: usize| {
             let other = self.hits.get(place).map_or(0.0, |hit| hit.score);
             (first.score - other) / first.score
         };
-        let covered = strength.bm25 >= MIN_BM25 * strength.rarest
-            && strength.bm25 >= MIN_COVERAGE * strength.possible;
-        let clauses = strength.clauses / strength.rarest;
+        let covered = first.strength.bm25 >= MIN_BM25 * weights.rarest
+            && first.strength.bm25 >= MIN_COVERAGE * weights.possible;
+        let clauses = first.strength.clauses / weights.rarest;
         if covered && clauses >= MIN_CLAUSES && lead(1) >= MIN_LEAD {
             1
         } else if covered

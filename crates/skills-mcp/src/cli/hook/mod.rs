@@ -26,6 +26,7 @@ use crate::{
     config::Environment,
     store::Cause,
     surface::{ClientChoice, HintedSkill, hint},
+    usage::{learn_now, learns},
 };
 
 #[derive(clap::Args)]
@@ -148,13 +149,17 @@ fn answer(context: &Context, client: &'static KnownClient) -> Option<Value> {
 fn suggested(context: &Context, prompt: &str) -> Option<Vec<HintedSkill>> {
     let store = context.store().ok()?;
     let sources = store.sources();
-    if let Some(cached) = store.cache().and_then(|cache| cache.unchanged(&sources)) {
+    // What authors wrote is in the cache, past requests are not.
+    let cache = store.cache().filter(|_| !learns(&context.environment, &store, &sources));
+    if let Some(cached) = cache.and_then(|cache| cache.unchanged(&sources)) {
         let ranking = cached.search(prompt, SUGGESTION_LIMIT);
         let hits = ranking.hits.iter().take(ranking.suggested());
         return Some(hits.filter_map(|hit| cached.skill(hit)).map(HintedSkill::from).collect());
     }
     // A repository is served as it was fetched last: no prompt waits for a network.
     let snapshot = store.refresh(Cause::Start).snapshot;
+    learn_now(&context.environment, &store);
+    let snapshot = store.known().unwrap_or(snapshot);
     let ranking = snapshot.search(prompt, SUGGESTION_LIMIT);
     let hits = ranking.hits.iter().take(ranking.suggested());
     let skill = |hit: &SearchHit| snapshot.catalog.skill(SkillId::at(hit.entry));

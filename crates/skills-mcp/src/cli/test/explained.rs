@@ -3,8 +3,8 @@
 use skills_core::{
     catalog::SkillId,
     route::{
-        KeywordHit, RouteVerdict,
-        authoring::{ExpectedSkill, FoundBy, JudgedTest, ResolvedTest, TestFailure},
+        DecidedBy, Decision, KeywordHit, RouteVerdict,
+        authoring::{ExpectedSkill, JudgedTest, ResolvedTest, TestFailure},
     },
 };
 
@@ -35,7 +35,7 @@ impl ExplainedTest {
         test: ResolvedTest,
         judged: JudgedTest,
     ) -> Self {
-        let first = judged.routed.shown().first().map(|skill| identity(snapshot, *skill));
+        let first = judged.routed.shown().next().map(|skill| identity(snapshot, skill));
         let failure = judged.failure.map(|failure| failed(snapshot, &test, failure));
         Self {
             expected: expected(&test),
@@ -62,12 +62,10 @@ impl ExplainedTest {
 
     /// What the first skill was found by, for programs.
     pub(super) fn found_by(&self) -> Option<&'static str> {
-        self.judged.found_by.map(|by| match by {
-            FoundBy::Path => "path",
-            FoundBy::Keywords => "keywords",
-            FoundBy::Candidates => "candidates",
-            FoundBy::Ranked => "ranked",
-        })
+        match &self.judged.routed.decision {
+            Decision::Load(_, by) => Some(by.word()),
+            Decision::Offer(offer) => (!offer.candidates.is_empty()).then_some("candidates"),
+        }
     }
 }
 
@@ -104,7 +102,7 @@ fn failed(snapshot: &Snapshot, test: &ResolvedTest, failure: TestFailure) -> Str
             format!("expected {wanted}; {} does come first", identity(snapshot, won))
         }
         TestFailure::Unexpected(won) => {
-            format!("expected {wanted}; {} is found", identity(snapshot, won))
+            format!("expected {wanted}; {} is found, without a doubt said", identity(snapshot, won))
         }
     }
 }
@@ -115,8 +113,10 @@ fn formula(snapshot: &Snapshot, judged: &JudgedTest) -> String {
         format!("{name} (score {}, by {})", hit.score.rounded(), hit.matched.join(", "))
     };
     match &judged.routed.verdict {
-        _ if judged.routed.at_path.is_some() => "the request is the path of a skill".to_owned(),
-        RouteVerdict::Match(found) => format!("decides for {}", hit(found)),
+        _ if matches!(judged.routed.decision, Decision::Load(_, DecidedBy::Path)) => {
+            "the request is the path of a skill".to_owned()
+        }
+        RouteVerdict::Match(found) => format!("match {}", hit(found)),
         RouteVerdict::Ambiguous(hits) => {
             format!("undecided between {}", hits.iter().map(hit).collect::<Vec<_>>().join(", "))
         }

@@ -92,9 +92,9 @@ pub(super) fn json(results: &Results) -> Value {
         "skills": results.skills,
         "scores": {
             "requests": scores.requests,
-            "keywords": {"hit@1": scores.decided_right, "wrong": scores.decided_wrong},
+            "loaded": {"hit@1": scores.loaded_right, "wrong": scores.loaded_wrong},
             "ranked": {"hit@1": scores.ranked_first, "recall@3": scores.ranked_third},
-            "together": {"hit@1": scores.shown_first, "recall@3": scores.shown_third},
+            "shown": {"hit@1": scores.shown_first, "recall@3": scores.shown_third},
         },
         "confused": confused,
     })

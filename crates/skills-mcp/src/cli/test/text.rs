@@ -47,16 +47,16 @@ fn scores(out: &mut Output, results: &Results) {
         return;
     }
     let of = |count: usize| Some(format!("{count} of {}", scores.requests));
-    let heads = ["keywords", "ranked search", "together"];
+    let heads = ["loaded", "ranked search", "shown"];
     let mut rows = vec![
         (
             "first (hit@1)",
-            [of(scores.decided_right), of(scores.ranked_first), of(scores.shown_first)],
+            [of(scores.loaded_right), of(scores.ranked_first), of(scores.shown_first)],
         ),
         ("first three (recall@3)", [None, of(scores.ranked_third), of(scores.shown_third)]),
     ];
-    if scores.decided_wrong > 0 {
-        rows.push(("another skill", [of(scores.decided_wrong), None, None]));
+    if scores.loaded_wrong > 0 {
+        rows.push(("another skill", [of(scores.loaded_wrong), None, None]));
     }
     out.line("");
     if out.width < SCORE_TABLE_WIDTH {

@@ -43,6 +43,7 @@ pub struct CachedSkill {
     pub kind: SkillKind,
     path: String,
     digest: ContentDigest,
+    evals: Vec<(RelPath, FileEntry)>,
     /// Its identity.
     pub identity: String,
     /// What it is called where it is loaded by name.
@@ -206,7 +207,9 @@ impl Restored {
             let Some(cached) = skills.get(old) else { continue };
             let skill = now.get(&(cached.source, cached.kind, cached.path.as_str()));
             let is_same = |skill: &&&Skill| {
-                cached.digest == *skill.document().digest() && cached.identity == *skill.identity
+                cached.digest == *skill.document().digest()
+                    && cached.identity == *skill.identity
+                    && skill.has_same_evals(&cached.evals)
             };
             let Some(skill) = skill.filter(is_same) else { continue };
             *number = Some(skill.id.index());
@@ -254,6 +257,7 @@ impl Snapshot {
             kind: skill.kind,
             path: skill.path.to_string(),
             digest: *skill.document().digest(),
+            evals: skill.evals.clone(),
             identity: skill.identity.to_string(),
             label: skill.label.to_string(),
             description: skill.fields().description.clone(),

@@ -88,6 +88,8 @@ struct ShownRequest<'a> {
     day: &'a str,
     client: &'a str,
     score: Option<f64>,
+    /// What decided for the skill, in words; empty where that is not known.
+    found_by: &'static str,
     others: Vec<&'a str>,
     /// How often it was made; the rest is of the latest.
     times: usize,
@@ -189,6 +191,7 @@ impl<'a> ShownRequest<'a> {
             day: day(recorded),
             client: recorded.client_name.as_deref().unwrap_or_default(),
             score,
+            found_by: "",
             others,
             times: 1,
         })
@@ -206,7 +209,13 @@ fn requests<'a>(recent: &'a [RecordedEvent], name: &str) -> Vec<ShownRequest<'a>
         if served.skill_path != name {
             return None;
         }
-        ShownRequest::of(recorded, served.score, Vec::new())
+        let found_by = match served.matched_by.as_deref() {
+            Some("keywords") => "keywords",
+            Some("ranked") => "the ranked search",
+            Some("both") => "keywords and the ranked search",
+            _ => "",
+        };
+        Some(ShownRequest { found_by, ..ShownRequest::of(recorded, served.score, Vec::new())? })
     });
     different(served)
 }

@@ -71,19 +71,6 @@ pub(super) fn wrapped(text: &str, indent: usize, width: usize) -> Vec<String> {
     lines.into_iter().map(|line| format!("{}{line}", " ".repeat(indent))).collect()
 }
 
-/// A count with its thousands apart.
-pub(super) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,11 +89,10 @@ mod tests {
     }
 
     #[test]
-    fn texts_wrap_and_counts_are_grouped() {
+    fn texts_wrap() {
         assert_eq!(
             wrapped("one two\u{1b} three four", 2, 23),
             ["  one two\\u{1b} three", "  four"]
         );
-        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
     }
 }

@@ -7,8 +7,11 @@ use skills_usage::{
     settings::Analytics,
 };
 
-use super::table::{count, table, wrapped};
-use crate::cli::output::{bold, dim, fitted, safe};
+use super::table::{table, wrapped};
+use crate::{
+    cli::output::{bold, dim, fitted, safe},
+    surface::grouped,
+};
 
 /// So many clients are named.
 const MAX_CLIENTS: usize = 5;
@@ -66,7 +69,7 @@ impl StatsSheet {
 
     fn more(&mut self, all: usize) {
         if let Some(more) = all.checked_sub(self.top).filter(|more| *more > 0) {
-            self.lines.push(dim(&format!("  and {} more", count(more as u64))));
+            self.lines.push(dim(&format!("  and {} more", grouped(more as u64))));
         }
     }
 
@@ -82,7 +85,7 @@ impl StatsText<'_> {
         let days = &self.report.period;
         let unfinished = if days.unfinished { ", today is not over" } else { "" };
         let title = format!("{} to {}", days.from, days.to);
-        let length = format!("{} days{unfinished}", count(days.days));
+        let length = format!("{} days{unfinished}", grouped(days.days));
         if title.chars().count() + length.chars().count() + 2 <= width {
             sheet.lines.push(format!("{}  {}", bold(&title), dim(&length)));
         } else {
@@ -125,40 +128,48 @@ impl StatsText<'_> {
         };
         line(
             "events",
-            format!("{} from {}", count(totals.events), plural(totals.servers, "server")),
+            format!("{} from {}", grouped(totals.events), plural(totals.servers, "server")),
         );
         line(
             "served",
             format!(
                 "{} times, {}, {} tokens",
-                count(totals.served),
+                grouped(totals.served),
                 plural(totals.skills_used, "skill"),
-                count(totals.tokens)
+                grouped(totals.tokens)
             ),
         );
         line("found at once", totals.found.to_string());
         let misnamed = match totals.misnamed {
             0 => String::new(),
-            names => format!(", names no skill has {}", count(names)),
+            names => format!(", names no skill has {}", grouped(names)),
         };
-        let (misses, ambiguous) = (count(totals.misses), count(totals.ambiguous));
+        let (misses, ambiguous) = (grouped(totals.misses), grouped(totals.ambiguous));
         line("not found", format!("{misses}, ambiguous {ambiguous}{misnamed}"));
         line(
             "searches",
-            format!("{}, {} found nothing", count(totals.searches), count(totals.searches_in_vain)),
+            format!(
+                "{}, {} found nothing",
+                grouped(totals.searches),
+                grouped(totals.searches_in_vain)
+            ),
         );
         line("useful", totals.useful.to_string());
         let execution = &self.report.execution;
         line(
             "scripts",
-            format!("{} run here, {} by agents", count(execution.server), count(execution.claude)),
+            format!(
+                "{} run here, {} by agents",
+                grouped(execution.server),
+                grouped(execution.claude)
+            ),
         );
         if self.report.client.is_some() {
             return;
         }
         let clients = self.report.clients.iter().take(MAX_CLIENTS).map(|client| {
             let name = if client.name.is_empty() { "unnamed" } else { &client.name };
-            format!("{} {}", fitted(name, 30), count(client.n))
+            format!("{} {}", fitted(name, 30), grouped(client.n))
         });
         line("clients", clients.collect::<Vec<_>>().join(", "));
     }
@@ -182,14 +193,14 @@ impl StatsText<'_> {
             let mark = if skill.known == Some(false) { " (gone)" } else { "" };
             vec![
                 format!("{}{mark}", skill.skill),
-                count(skill.served),
+                grouped(skill.served),
                 usefulness(skill),
-                count(skill.tokens),
+                grouped(skill.tokens),
                 skill.mean_score.map(|score| format!("{score:.2}")).unwrap_or_default(),
                 if skill.shown > 0 { skill.taken.to_string() } else { String::new() },
-                count(skill.tied),
-                count(skill.chosen),
-                count(skill.nearly),
+                grouped(skill.tied),
+                grouped(skill.chosen),
+                grouped(skill.nearly),
             ]
         };
         let rows: Vec<Vec<String>> = self.report.skills.iter().map(row).collect();
@@ -214,7 +225,7 @@ impl StatsText<'_> {
         ];
         for (heading, list) in lists {
             let Some(list) = list.as_ref().filter(|list| !list.is_empty()) else { continue };
-            sheet.heading(&format!("{heading} ({})", count(list.len() as u64)));
+            sheet.heading(&format!("{heading} ({})", grouped(list.len() as u64)));
             for unused in list.iter().take(self.top) {
                 sheet.lines.push(unused_line(unused, sheet.width));
             }
@@ -229,11 +240,12 @@ impl StatsText<'_> {
         sheet.heading("Requests that found nothing");
         let looked = self.report.misses_looked_at;
         if looked.is_part() {
-            sheet.text(2, &format!("of the latest {} of {}", count(looked.n), count(looked.of)));
+            sheet
+                .text(2, &format!("of the latest {} of {}", grouped(looked.n), grouped(looked.of)));
         }
         for group in self.report.misses.iter().take(self.top) {
             let words = fitted(&group.terms.join(", "), sheet.width.saturating_sub(12));
-            sheet.lines.push(format!("  {:>6}  {}", count(group.requests), bold(&words)));
+            sheet.lines.push(format!("  {:>6}  {}", grouped(group.requests), bold(&words)));
             if let Some(example) = group.examples.first() {
                 let room = sheet.width.saturating_sub(12);
                 sheet.lines.push(dim(&format!("          “{}”", fitted(example, room))));
@@ -258,9 +270,10 @@ impl StatsText<'_> {
         }
         sheet.heading("Words that lead to a skill");
         for pattern in patterns.iter().take(self.top) {
-            let words = pattern.terms.iter().map(|term| format!("{} {}", term.name, count(term.n)));
+            let words =
+                pattern.terms.iter().map(|term| format!("{} {}", term.name, grouped(term.n)));
             let words = words.collect::<Vec<_>>().join(", ");
-            sheet.text(2, &format!("{} ({}): {words}", pattern.skill, count(pattern.requests)));
+            sheet.text(2, &format!("{} ({}): {words}", pattern.skill, grouped(pattern.requests)));
         }
         sheet.more(patterns.len());
     }
@@ -271,19 +284,19 @@ impl StatsText<'_> {
         let scripts = self.report.scripts.iter().map(|script| {
             vec![
                 format!("{}: {}", script.skill, script.file),
-                count(script.runs),
+                grouped(script.runs),
                 if script.runs > 0 { script.failed.to_string() } else { String::new() },
                 millis(script.p50_ms),
                 millis(script.p95_ms),
-                count(script.refused),
-                count(script.fetched),
+                grouped(script.refused),
+                grouped(script.fetched),
             ]
         });
         let heads = ["script", "runs", "failed", "p50", "p95", "refused", "fetched"];
         sheet.table("Scripts", &heads, &scripts.collect::<Vec<_>>());
         let assets = self.report.assets.iter().map(|asset| {
             let name = format!("{}: {}", asset.skill, asset.file);
-            vec![name, count(asset.fetched), format!("{} KB", count(asset.bytes / 1_000))]
+            vec![name, grouped(asset.fetched), format!("{} KB", grouped(asset.bytes / 1_000))]
         });
         sheet.table("Files", &["file", "fetched", "in all"], &assets.collect::<Vec<_>>());
     }
@@ -296,7 +309,7 @@ impl StatsText<'_> {
         };
         let rows = self.report.latency.iter().map(|tool| {
             let times = [tool.p50_us, tool.p95_us, tool.p99_us].map(took);
-            [tool.tool.clone(), count(tool.calls)].into_iter().chain(times).collect()
+            [tool.tool.clone(), grouped(tool.calls)].into_iter().chain(times).collect()
         });
         let heads = ["tool", "calls", "p50", "p95", "p99"];
         sheet.table("How fast tools answer", &heads, &rows.collect::<Vec<Vec<_>>>());
@@ -312,7 +325,7 @@ impl StatsText<'_> {
                 server.last_seen.chars().take(10).collect(),
                 server.version.as_deref().map(safe).unwrap_or_default(),
                 safe(&commit.take(SHORT_COMMIT_CHARS).collect::<String>()),
-                count(server.calls),
+                grouped(server.calls),
                 fitted(&server.clients.join(", "), MAX_CLIENTS_CHARS),
             ]
         };
@@ -321,7 +334,7 @@ impl StatsText<'_> {
         sheet.table("Servers", &heads, &rows);
         let left_out = self.report.servers_left_out();
         if left_out > 0 && !rows.is_empty() {
-            sheet.text(2, &format!("{} more servers are not listed", count(left_out)));
+            sheet.text(2, &format!("{} more servers are not listed", grouped(left_out)));
         }
     }
 
@@ -394,13 +407,13 @@ fn usefulness(skill: &SkillUse) -> String {
     if !skill.is_repeatedly_useless() {
         return skill.useful.to_string();
     }
-    let [n, of, last] = [skill.useful.n, skill.useful.of, skill.useless_in_a_row].map(count);
+    let [n, of, last] = [skill.useful.n, skill.useful.of, skill.useless_in_a_row].map(grouped);
     format!("{n} of {of}, last {last} useless")
 }
 
 /// `1 skill`, `2,000 skills`.
 fn plural(number: u64, what: &str) -> String {
-    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
+    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
