@@ -11,7 +11,7 @@ pub struct RankedRow {
     pub identity: String,
     /// What a model is shown of its description.
     pub about: String,
-    /// The sum of the three that follow.
+    /// The sum of the four that follow.
     pub score: f64,
     /// For words anywhere in it.
     pub words: f64,
@@ -19,6 +19,8 @@ pub struct RankedRow {
     pub name: f64,
     /// For clauses of its description.
     pub clauses: f64,
+    /// For how much of the request it has.
+    pub coverage: f64,
     /// The words of the request that occur in it.
     pub terms: Vec<String>,
     /// The clause that fits best.
@@ -53,8 +55,8 @@ pub enum KeywordVerdict {
 pub struct FoundSkills {
     /// How many the ranked search found.
     pub total: usize,
-    /// Whether the first stands out.
-    pub confident: bool,
+    /// How sure the ranked search is, in words.
+    pub judgement: &'static str,
     /// The best of them.
     pub ranked: Vec<RankedRow>,
     /// What `get_skill` does, in a sentence.
@@ -77,17 +79,18 @@ pub struct SearchPage {
     pub found: Option<FoundSkills>,
 }
 
-/// The most that the three parts of a score can be together.
-const MAX_RANKED_SCORE: f64 = 1.6;
+/// The most that the parts of a score can be together.
+const MAX_RANKED_SCORE: f64 = 1.65;
 
 impl RankedRow {
-    /// Where the three parts of the score are on a track, each with its beginning and its length.
-    fn parts(&self) -> [(&'static str, String, String); 3] {
+    /// Where the parts of the score are on a track, each with its beginning and its length.
+    fn parts(&self) -> [(&'static str, String, String); 4] {
         let at = |score: f64| format!("{:.1}%", (score / MAX_RANKED_SCORE).clamp(0.0, 1.0) * 100.0);
         [
             ("words", at(0.0), at(self.words)),
             ("naming", at(self.words), at(self.name)),
             ("clauses", at(self.words + self.name), at(self.clauses)),
+            ("covering", at(self.score - self.coverage), at(self.coverage)),
         ]
     }
 }

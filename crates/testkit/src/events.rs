@@ -191,13 +191,13 @@ impl Events {
 
     fn searched(&mut self) -> Value {
         if self.random.below(8) == 0 {
-            return json!({"context": self.gap(), "shown": [], "total": 0, "confident": null});
+            return json!({"context": self.gap(), "shown": [], "total": 0, "certainty": "unsure"});
         }
         let rank = self.rank();
         let shown: Vec<String> =
             (0..=self.random.below(5)).map(|_| skill_name(self.rank())).collect();
         let total = shown.len() as u64 + self.random.below(20);
-        json!({"context": self.request(rank), "shown": shown, "total": total, "confident": true})
+        json!({"context": self.request(rank), "shown": shown, "total": total, "certainty": "several"})
     }
 
     fn missed(&mut self, skill: &str) -> Value {

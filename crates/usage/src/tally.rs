@@ -15,8 +15,8 @@ pub enum Metric {
     Server,
     /// A skill was served: subject = skill, detail = client, total = tokens.
     Served,
-    /// It was served with a score: subject = skill, total = score in ten-thousandths.
-    Scored,
+    /// It was loaded at once for a request in words: subject = skill.
+    Loaded,
     /// It was chosen from an ambiguous answer: subject = skill.
     Chosen,
     /// It was one of several candidates: subject = skill.
@@ -27,9 +27,11 @@ pub enum Metric {
     Taken,
     /// A search was answered.
     Searched,
-    /// A search showed nothing.
+    /// A search found nothing that probably fits.
     SearchedInVain,
-    /// Nothing fitted a request in words: subject = the nearest skill, or nothing.
+    /// `get_skill` offered skills for a request in words: subject = the nearest skill, or nothing.
+    Offered,
+    /// `get_skill` found nothing that probably fits a request in words: subject = the nearest skill, or nothing.
     Missed,
     /// A skill was asked for by a name that no skill has: subject = the nearest skill, or nothing. Or by one that several
     /// have: detail = `several`.
@@ -112,22 +114,21 @@ pub fn each<S: AsRef<str>>(
     }
     match event {
         Event::NoMatch(miss) => {
-            let metric = if call.is_by_name() { Metric::Misnamed } else { Metric::Missed };
             let nearest = miss.closest_candidate.as_ref().map_or("", AsRef::as_ref);
-            add(metric, nearest, "", 0, 0);
+            add(unloaded(event, call), nearest, "", 0, 0);
         }
         Event::Ambiguous(several) => {
-            if call.is_by_name() {
-                add(Metric::Misnamed, "", AMBIGUOUS_NAME, 0, 0);
-            }
+            let nearest = several.candidates.first().map_or("", AsRef::as_ref);
+            let detail = if call.is_by_name() { AMBIGUOUS_NAME } else { "" };
+            add(unloaded(event, call), nearest, detail, 0, 0);
             several.candidates.iter().for_each(|skill| add(Metric::Tied, skill.as_ref(), "", 0, 0));
         }
         Event::SkillServed(served) => {
             let (skill, client) = (served.skill_path.as_ref(), call.client_name);
             let tokens = served.content_length_tokens;
             add(Metric::Served, skill, client.unwrap_or_default(), 0, tokens);
-            if let Some(score) = served.score {
-                add(Metric::Scored, skill, "", 0, ten_thousandths(score));
+            if served.score.is_some() {
+                add(Metric::Loaded, skill, "", 0, 0);
             }
             let how = [(served.was_ambiguous, Metric::Chosen), (served.was_shown, Metric::Taken)];
             for (_, metric) in how.into_iter().filter(|(was, _)| *was) {
@@ -136,7 +137,7 @@ pub fn each<S: AsRef<str>>(
         }
         Event::SkillSearched(search) => {
             add(Metric::Searched, "", "", 0, 0);
-            if search.shown.is_empty() {
+            if event.fits_none(call.is_by_name()) {
                 add(Metric::SearchedInVain, "", "", 0, 0);
             }
             search.shown.iter().for_each(|skill| add(Metric::Shown, skill.as_ref(), "", 0, 0));
@@ -166,13 +167,13 @@ pub fn each<S: AsRef<str>>(
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "between 0 and ten million, and a cast never goes outside"
-)]
-fn ten_thousandths(score: f64) -> u64 {
-    (score.clamp(0.0, 1_000.0) * 10_000.0).round() as u64
+/// What a request of `get_skill` or `skill` counts as that loaded nothing.
+fn unloaded<S: AsRef<str>>(event: &Event<S>, call: EventCall<'_>) -> Metric {
+    match (call.is_by_name(), event.fits_none(false)) {
+        (true, _) => Metric::Misnamed,
+        (false, true) => Metric::Missed,
+        (false, false) => Metric::Offered,
+    }
 }
 
 /// Buckets in each doubling, so that a bucket is known to within a tenth.
@@ -197,17 +198,18 @@ pub fn middle(bucket: u16) -> f64 {
 
 impl Metric {
     /// All there are, with the text that databases keep.
-    pub const ALL: [(Self, &'static str); 20] = [
+    pub const ALL: [(Self, &'static str); 21] = [
         (Self::Event, "event"),
         (Self::Server, "server"),
         (Self::Served, "served"),
-        (Self::Scored, "scored"),
+        (Self::Loaded, "loaded"),
         (Self::Chosen, "chosen"),
         (Self::Tied, "tied"),
         (Self::Shown, "shown"),
         (Self::Taken, "taken"),
         (Self::Searched, "searched"),
         (Self::SearchedInVain, "searched_in_vain"),
+        (Self::Offered, "offered"),
         (Self::Missed, "missed"),
         (Self::Misnamed, "misnamed"),
         (Self::Useful, "useful"),

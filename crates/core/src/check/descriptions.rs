@@ -16,9 +16,13 @@ const MIN_COMPARED_WORDS: usize = 5;
 
 /// The finding about a description that is longer than clients take.
 pub(super) fn length(skill: &Skill, at: Position, limits: &CheckLimits, found: &mut Vec<Finding>) {
-    let chars = skill.fields().description.chars().count();
+    let fields = skill.fields();
+    let own = fields.description.get(..fields.own_description).unwrap_or_default();
+    let (own, all) = (own.chars().count(), fields.description.chars().count());
+    // Clients cut what they show, `when_to_use` included; the format limits the field alone.
+    let length = |cuts| if cuts { all } else { own };
     let over: Vec<_> =
-        limits.description_chars.iter().filter(|limit| chars > limit.chars).collect();
+        limits.description_chars.iter().filter(|limit| length(limit.cuts) > limit.chars).collect();
     if over.is_empty() {
         return;
     }
@@ -30,8 +34,13 @@ pub(super) fn length(skill: &Skill, at: Position, limits: &CheckLimits, found: &
         })
         .collect();
     let least = over.iter().map(|limit| limit.chars).min().unwrap_or_default();
+    let chars = if all > own {
+        format!("{own} characters, {all} with `when_to_use`")
+    } else {
+        format!("{all} characters")
+    };
     found.push(
-        Finding::new(Code::DescriptionLong, at, format!("{chars} characters; {}", texts.join(", ")))
+        Finding::new(Code::DescriptionLong, at, format!("{chars}; {}", texts.join(", ")))
             .hint(format!("say what the skill is for and when to use it in at most {least} characters; the rest belongs in the text")),
     );
 }

@@ -91,7 +91,7 @@ fn unknown(
 
 fn outside(key: &str, at: Position) -> Finding {
     Finding::new(Code::FieldNonstandard, at, format!("`{key}` is no field of the Agent Skills format"))
-        .hint("clients ignore what they do not know, but the format's own validator refuses the file; `metadata` may hold anything")
+        .hint("the format's own validator refuses the file, and other clients may not read the field; `metadata` may hold anything")
 }
 
 /// Findings about the values of standard fields that the server itself does not need in that form.

@@ -37,6 +37,8 @@ pub struct Fields {
     pub phrases: Vec<String>,
     /// What the skill is for, with `when_to_use` behind it; never empty.
     pub description: String,
+    /// How many bytes of it are `description` alone.
+    pub own_description: usize,
     /// Whether ancestors' text, assets and scripts come along.
     pub inherit: bool,
     /// Breaks ties; a thousandth of it is added to the score. Within [`MAX_PRIORITY`].
@@ -107,12 +109,13 @@ fn bundle(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<Fields> {
         };
         findings.push(Finding::new(Code::AllowedToolsForm, tools.at, message).hint(hint));
     }
-    let description = description(front, findings)?;
+    let (description, own_description) = description(front, findings)?;
     Some(Fields {
         name: bundle_name(front, findings),
         keywords: keywords::of_bundle(front, findings),
         phrases: phrases(front),
         description,
+        own_description,
         inherit: false,
         priority: priority(front, findings),
         assets: Vec::new(),
@@ -130,7 +133,9 @@ fn user_invocable(front: &YamlNode, findings: &mut Vec<Finding>) -> bool {
 
 fn model_invocable(front: &YamlNode, findings: &mut Vec<Finding>) -> bool {
     let key = "disable-model-invocation";
-    !or_default(front, key, "true or false", YamlNode::boolean, false, findings)
+    // Whoever writes the field wants to keep models out, also with a word that is no boolean.
+    let unsaid = front.get(key).is_some();
+    !or_default(front, key, "true or false", YamlNode::boolean, unsaid, findings)
 }
 
 /// The hint on one line. Authors write `[file]` without quotes, which is a list.
@@ -207,12 +212,13 @@ fn phrases(front: &YamlNode) -> Vec<String> {
 fn tree(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<Fields> {
     let keywords = keywords::of_tree(front, findings);
     let description = description(front, findings);
-    let (keywords, description) = (keywords?, description?);
+    let (keywords, (description, own_description)) = (keywords?, description?);
     Some(Fields {
         name: None,
         keywords,
         phrases: phrases(front),
         description,
+        own_description,
         inherit: or_default(front, "inherit", "true or false", YamlNode::boolean, true, findings),
         priority: priority(front, findings),
         assets: declarations::assets(front, findings),
@@ -238,9 +244,10 @@ fn priority(front: &YamlNode, findings: &mut Vec<Finding>) -> f64 {
     priority
 }
 
-/// Reads the description and, as clients show it, `when_to_use` behind it.
-fn description(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<String> {
+/// Reads the description and, as clients show it, `when_to_use` behind it; also returns how many bytes are the description's own.
+fn description(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<(String, usize)> {
     let mut description = required_text(front, "description", findings)?;
+    let own = description.len();
     let when = front.get("when_to_use").map(|node| match node.items() {
         Some(_) => keywords::words(node).join("; "),
         None => node.text().unwrap_or_default().trim().to_owned(),
@@ -250,7 +257,7 @@ fn description(front: &YamlNode, findings: &mut Vec<Finding>) -> Option<String> 
         description.push_str(if is_sentence { " " } else { ". " });
         description.push_str(&when);
     }
-    Some(description)
+    Some((description, own))
 }
 
 fn required_text(front: &YamlNode, key: &str, findings: &mut Vec<Finding>) -> Option<String> {

@@ -1,16 +1,23 @@
-//! The ranked search over a catalog: what a skill offers to be found by, and in which order equals come.
+//! The ranked search over a catalog: what a skill offers to be found by, which skills a request excludes, and in which order equals
+//! come.
 
-use super::ranked::{RankedIndex, Ranking, SearchHit, SearchText};
+use super::{
+    Exclusions,
+    ranked::{RankedIndex, Ranking, SearchScope, SearchText},
+};
 use crate::catalog::{Catalog, Skill, SkillId, SkillKind};
 
-/// The skills of a catalog that a request most likely means. What is as good as another goes by its place.
+/// Finds the skills of a catalog that a request most likely means, but for those that it excludes by name. What is as good as
+/// another goes by its place.
 pub fn search(catalog: &Catalog, index: &RankedIndex, request: &str, limit: usize) -> Ranking {
-    let mut ranking = index.search(request, limit);
-    ranking.order_ties(|hit: &SearchHit| {
-        let skill = catalog.skill(SkillId::at(hit.entry));
-        skill.map(|skill| (skill.source, skill.kind, skill.path.as_str()))
-    });
-    ranking
+    let exclusions = Exclusions::new(request);
+    let skill = |entry| catalog.skill(SkillId::at(entry));
+    let place = |entry| skill(entry).map(|skill| (skill.source, skill.kind, skill.path.as_str()));
+    let scope = SearchScope {
+        has: &|entry| skill(entry).is_some_and(|skill| !exclusions.has(own_name(skill))),
+        order: &|a, b| place(a).cmp(&place(b)),
+    };
+    index.search_in(request, limit, scope)
 }
 
 /// Its author's clauses: triggers, examples, keywords.
@@ -21,10 +28,15 @@ pub fn clauses(skill: &Skill) -> Vec<String> {
 
 /// A skill with these clauses as the ranked search takes it, without its body.
 pub fn search_text<'a>(skill: &'a Skill, clauses: &'a [String]) -> SearchText<'a> {
-    let fields = skill.fields();
     let name = match skill.kind {
-        SkillKind::Bundle => fields.name.as_deref().unwrap_or(skill.path.name()),
+        SkillKind::Bundle => own_name(skill),
         SkillKind::Tree => &skill.identity,
     };
-    SearchText { name, description: &fields.description, body: "", clauses }
+    SearchText { name, description: &skill.fields().description, body: "", clauses }
+}
+
+/// The name of a skill without what stands before it: a bundle's name, the last part of a tree skill's path.
+pub fn own_name(skill: &Skill) -> &str {
+    let bundle = || skill.fields().name.as_deref().filter(|_| skill.kind == SkillKind::Bundle);
+    bundle().unwrap_or(skill.path.name())
 }

@@ -6,13 +6,12 @@
 //! decision is worded.
 
 use super::{
-    Matching, RouteVerdict, Router,
-    excluded::Exclusions,
-    ranked::{RankedIndex, Ranking},
+    Exclusions, Matching, RouteVerdict, Router, own_name,
+    ranked::{Certainty, MatchEvidence, RankedIndex},
     search,
     verdict::KeywordHit,
 };
-use crate::catalog::{Catalog, Skill, SkillId, SkillKind};
+use crate::catalog::{Catalog, SkillId};
 
 /// Whether the keyword formula decides alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +71,7 @@ pub struct SkillOffer {
     /// Whether the keyword formula has a match: one skill, or several.
     pub has_match: bool,
     /// Whether probably none of them fits.
-    pub is_doubtful: bool,
+    pub is_unsure: bool,
     /// Without a match, the nearest skill by the formula, or else by the ranked search with a score of 0.
     pub closest: Option<KeywordHit>,
 }
@@ -86,8 +85,6 @@ pub struct Candidate {
     pub by: DecidedBy,
 }
 
-/// A request may exclude some of the first hits by name, and five are offered.
-const SEARCHED_HITS: usize = 16;
 /// Evidence times lead that suffices where the formula has the same skill.
 const MIN_SURE_AGREED: f64 = 0.25;
 /// Evidence times lead that suffices for the ranked search alone.
@@ -98,55 +95,18 @@ const MIN_CLAUSES_ALONE: f64 = 0.5;
 const MIN_KNOWN_WORDS: usize = 4;
 /// The share of the possible evidence that suffices for the formula's single match: requests in the author's words.
 const MIN_SHARE_MATCHED: f64 = 0.5;
-/// With less than this share of the possible evidence probably nothing fits.
-const DOUBTFUL_SHARE: f64 = 0.4;
 
-/// What speaks for the first hit of a ranked search, in weights of a word that a single skill has.
-struct MatchEvidence {
-    /// How well it matches, times the share of the request that it has.
-    matched: f64,
-    /// How well a skill could match at most.
-    possible: f64,
-    /// How well its description's clauses match.
-    clauses: f64,
-    /// The share of its score by which it leads the second hit.
-    lead: f64,
-    /// How many words of the request some skill has.
-    known: usize,
+/// Whether the first hit is loaded that the formula has, too.
+fn agrees(evidence: &MatchEvidence, is_single: bool) -> bool {
+    evidence.lead * evidence.matched >= MIN_SURE_AGREED
+        || (is_single && evidence.matched >= MIN_SHARE_MATCHED * evidence.possible)
 }
 
-impl MatchEvidence {
-    fn new(ranking: &Ranking) -> Option<Self> {
-        let [first, rest @ ..] = ranking.hits.as_slice() else { return None };
-        let weights = &ranking.weights;
-        let second = rest.first().map_or(0.0, |second| second.score);
-        let share = first.strength.matched / weights.possible;
-        Some(Self {
-            matched: first.strength.bm25 / weights.rarest * share,
-            possible: weights.possible / weights.rarest,
-            clauses: first.strength.clauses / weights.rarest,
-            lead: (first.score - second) / first.score,
-            known: weights.known,
-        })
-    }
-
-    /// Whether the first hit is loaded where the formula has the same skill.
-    fn agrees(&self, is_single: bool) -> bool {
-        self.lead * self.matched >= MIN_SURE_AGREED
-            || (is_single && self.matched >= MIN_SHARE_MATCHED * self.possible)
-    }
-
-    /// Whether the first hit is loaded whatever the formula says.
-    fn suffices(&self) -> bool {
-        self.lead * self.matched >= MIN_SURE_ALONE
-            && self.clauses >= MIN_CLAUSES_ALONE
-            && self.known >= MIN_KNOWN_WORDS
-    }
-
-    fn is_doubtful(&self) -> bool {
-        self.matched < (DOUBTFUL_SHARE * self.possible).min(1.0)
-            || (self.matched < 1.0 && self.clauses < MIN_CLAUSES_ALONE)
-    }
+/// Whether the first hit is loaded whatever the formula says.
+fn suffices(evidence: &MatchEvidence) -> bool {
+    evidence.lead * evidence.matched >= MIN_SURE_ALONE
+        && evidence.clauses >= MIN_CLAUSES_ALONE
+        && evidence.known >= MIN_KNOWN_WORDS
 }
 
 impl Router {
@@ -162,31 +122,28 @@ impl Router {
             return Decision::Load(KeywordHit::named(skill.id), DecidedBy::Path);
         }
         let keywords = self.keywords_in(request);
-        let verdict = keywords.verdict(catalog, matching);
         if matching.deciders == Deciders::Keywords {
-            return Decision::by_keywords(verdict);
+            return Decision::by_keywords(keywords.verdict(catalog, matching, |_| true));
         }
         let exclusions = Exclusions::new(request);
         let is_left =
-            |id: SkillId| catalog.skill(id).is_some_and(|skill| !exclusions.has(name_of(skill)));
-        let verdict = verdict.retain(is_left);
-        let mut ranking = search(catalog, ranked(), request, SEARCHED_HITS);
-        ranking.hits.retain(|hit| is_left(SkillId::at(hit.entry)));
+            |id: SkillId| catalog.skill(id).is_some_and(|skill| !exclusions.has(own_name(skill)));
+        let verdict = keywords.verdict(catalog, matching, is_left);
+        let shown = matching.shown();
+        let ranking = search(catalog, ranked(), request, shown);
         let order = ranking.hits.iter().map(|hit| SkillId::at(hit.entry));
-        let (Some(evidence), Some(first)) = (MatchEvidence::new(&ranking), order.clone().next())
-        else {
+        let (Some(evidence), Some(first)) = (ranking.evidence, order.clone().next()) else {
             return Decision::by_keywords(verdict);
         };
         let hits = verdict.hits();
         let is_single = matches!(verdict, RouteVerdict::Match(_));
         let is_root = || catalog.skill(first).is_some_and(|skill| skill.path.is_root());
-        if hits.iter().any(|hit| hit.skill == first) && evidence.agrees(is_single) {
+        if hits.iter().any(|hit| hit.skill == first) && agrees(&evidence, is_single) {
             return Decision::Load(keywords.hit(catalog, first), DecidedBy::Both);
         }
-        if evidence.suffices() && !is_root() {
+        if suffices(&evidence) && !is_root() {
             return Decision::Load(keywords.hit(catalog, first), DecidedBy::Ranked);
         }
-        let shown = matching.shown();
         let mut candidates: Vec<Candidate> = order
             .take(shown)
             .map(|skill| Candidate { hit: keywords.hit(catalog, skill), by: DecidedBy::Ranked })
@@ -202,8 +159,8 @@ impl Router {
             }
             RouteVerdict::Match(_) | RouteVerdict::Ambiguous(_) => None,
         };
-        let is_doubtful = evidence.is_doubtful();
-        Decision::Offer(SkillOffer { candidates, has_match, is_doubtful, closest })
+        let is_unsure = evidence.certainty() == Certainty::Unsure;
+        Decision::Offer(SkillOffer { candidates, has_match, is_unsure, closest })
     }
 }
 
@@ -244,13 +201,5 @@ impl Decision {
 impl Candidate {
     fn by_keywords(hit: &KeywordHit) -> Self {
         Self { hit: hit.clone(), by: DecidedBy::Keywords }
-    }
-}
-
-/// The name that a request may exclude: a bundle's name, the last part of a tree skill's path.
-fn name_of(skill: &Skill) -> &str {
-    match skill.kind {
-        SkillKind::Bundle => skill.fields().name.as_deref().unwrap_or(skill.path.name()),
-        SkillKind::Tree => skill.path.name(),
     }
 }

@@ -136,12 +136,12 @@ impl Router {
         self.listed.matching(move |listed| (*listed.keyword).cmp(keyword))
     }
 
-    /// What the formula alone makes of a request.
+    /// Applies the formula alone to a request.
     pub fn route(&self, catalog: &Catalog, context: &str, matching: &Matching) -> RouteVerdict {
-        self.keywords_in(context).verdict(catalog, matching)
+        self.keywords_in(context).verdict(catalog, matching, |_| true)
     }
 
-    /// The keywords that a request matches.
+    /// Finds the keywords that a request matches.
     pub(super) fn keywords_in(&self, context: &str) -> RequestKeywords<'_> {
         RequestKeywords { router: self, matched: self.matched_keywords(&tokenize(context)) }
     }
@@ -204,12 +204,18 @@ pub(super) struct RequestKeywords<'a> {
 }
 
 impl RequestKeywords<'_> {
-    /// What the formula makes of the request.
-    pub(super) fn verdict(&self, catalog: &Catalog, matching: &Matching) -> RouteVerdict {
+    /// Applies the formula to those skills for which `is_left` is true.
+    pub(super) fn verdict(
+        &self,
+        catalog: &Catalog,
+        matching: &Matching,
+        is_left: impl Fn(SkillId) -> bool,
+    ) -> RouteVerdict {
         let listed = self.matched.iter().flat_map(|keyword| self.router.skills_of(keyword));
         let mut candidates: Vec<&KeywordEntry> = listed.map(|listed| &*listed.entry).collect();
         candidates.sort_unstable_by_key(|entry| entry.skill);
         candidates.dedup_by_key(|entry| entry.skill);
+        candidates.retain(|entry| is_left(entry.skill));
         let hits = candidates.into_iter().map(|entry| entry.scored(&self.matched)).collect();
         // Ties go to the earlier.
         let place =
@@ -224,7 +230,7 @@ impl RequestKeywords<'_> {
         }
     }
 
-    /// A skill's score and matched keywords, as its author wrote them; 0 and none where no keyword matches.
+    /// Returns a skill's score and its matched keywords as their author wrote them; a score of 0 if no keyword matches.
     pub(super) fn hit(&self, catalog: &Catalog, skill: SkillId) -> KeywordHit {
         let Some(entry) = self.router.entry(skill) else { return KeywordHit::unmatched(skill) };
         let ScoredSkill { skill, base, score } = entry.scored(&self.matched);

@@ -122,24 +122,6 @@ impl RouteVerdict {
             Self::Ambiguous(hits) => hits,
         }
     }
-
-    /// Drops the skills for which `is_left` is false.
-    pub(super) fn retain(self, is_left: impl Fn(SkillId) -> bool) -> Self {
-        let is_left = |hit: &KeywordHit| is_left(hit.skill);
-        match self {
-            Self::NoMatch { closest } => Self::NoMatch { closest: closest.filter(is_left) },
-            Self::Match(hit) if is_left(&hit) => Self::Match(hit),
-            Self::Match(_) => Self::NoMatch { closest: None },
-            Self::Ambiguous(mut hits) => {
-                hits.retain(is_left);
-                if hits.is_empty() {
-                    Self::NoMatch { closest: None }
-                } else {
-                    Self::Ambiguous(hits)
-                }
-            }
-        }
-    }
 }
 
 /// An ambiguous answer offers at least a choice of two.

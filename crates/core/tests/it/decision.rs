@@ -73,7 +73,7 @@ fn decided_with(request: &str, matching: &Matching) -> String {
                 .map(|one| format!("{} {}", name(one.hit.skill), one.by.word()))
                 .collect();
             let matched = if offer.has_match { "ambiguous" } else { "no_match" };
-            let doubt = if offer.is_doubtful { " doubtful" } else { "" };
+            let doubt = if offer.is_unsure { " unsure" } else { "" };
             let closest = offer.closest.map(|hit| format!(", closest {}", name(hit.skill)));
             let closest = closest.unwrap_or_default();
             format!("offer {matched}{doubt} [{}]{closest}", candidates.join(", "))
@@ -127,7 +127,7 @@ fn everyday_words_are_offered_with_a_doubt() {
     let offered = decided(
         "no, the other one: please look at the scheduler again and tell me what you think about dinner plans",
     );
-    assert!(offered.contains("doubtful"), "{offered}");
+    assert!(offered.contains("unsure"), "{offered}");
     assert_eq!(decided("thanks, that works"), "offer no_match []");
 }
 

@@ -18,7 +18,7 @@ pub(super) fn search_page(source: &PageSource, request: String) -> SearchPage {
 
 fn found(source: &PageSource, request: &str) -> FoundSkills {
     let search = ExplainedSearch::of(&source.snapshot, request, MAX_SHOWN_HITS);
-    let decision = search.get_skill.sentence();
+    let (decision, judgement) = (search.get_skill.sentence(), search.judgement());
     let keywords = search.get_skill.candidates.into_iter().map(|candidate| KeywordRow {
         identity: candidate.skill_path.to_owned(),
         score: candidate.score,
@@ -26,7 +26,7 @@ fn found(source: &PageSource, request: &str) -> FoundSkills {
     });
     FoundSkills {
         total: search.total,
-        confident: search.confident,
+        judgement,
         ranked: search.hits.into_iter().map(ranked).collect(),
         decision,
         verdict: match search.get_skill.keywords {
@@ -46,6 +46,7 @@ fn ranked(hit: ExplainedHit<'_>) -> RankedRow {
         words: hit.words,
         name: hit.name,
         clauses: hit.clauses,
+        coverage: hit.coverage,
         terms: hit.matched_terms,
         clause: hit.clause,
     }

@@ -112,19 +112,17 @@ fn expected(
 fn ranked(out: &mut Output, search: &ExplainedSearch<'_>) {
     out.line(bold(&format!("Ranked search: {} found", counted(search.total, "skill"))));
     if !search.hits.is_empty() {
-        out.line(dim(if search.confident {
-            "the first stands out"
-        } else {
-            "several match about equally well"
-        }));
+        out.line(dim(search.judgement()));
     }
     for place in search.shown_places() {
         let Some(hit) = search.hits.get(place) else { continue };
         out.line("");
         let label = safe(hit.skill);
         out.line(format!("{}. {}  {}", place + 1, bold(&label), dim(&format!("{:.3}", hit.score))));
-        let sum =
-            format!("words {:.3} + name {:.3} + clauses {:.3}", hit.words, hit.name, hit.clauses);
+        let sum = format!(
+            "words {:.3} + name {:.3} + clauses {:.3} + coverage {:.3}",
+            hit.words, hit.name, hit.clauses, hit.coverage
+        );
         out.sentence("   ", &hit.about);
         out.sentence("   ", &sum);
         out.sentence("   ", &format!("matched: {}", hit.matched_terms.join(", ")));

@@ -71,17 +71,36 @@ impl Call {
     /// The skill of this name, or a refusal with the full names of those that share it, else with near names.
     pub(super) fn skill(&self, name: &str) -> Result<&Skill, Refusal> {
         let catalog = self.catalog();
-        catalog.find(name).ok_or_else(|| match catalog.named(name) {
+        if let Some(skill) = catalog.find(name) {
+            return Ok(skill);
+        }
+        match self.named(name) {
+            NameMatch::One(skill) => Ok(skill),
             NameMatch::Several(skills) => {
                 let names: Vec<&str> = skills.iter().map(|skill| &*skill.identity).collect();
                 let names = names.join(", ");
-                Refusal::Tool(format!("Skill '{name:.200}' is ambiguous. Use one of: {names}."))
+                let message = format!("Skill '{name:.200}' is ambiguous. Use one of: {names}.");
+                Err(Refusal::Tool(message))
             }
-            NameMatch::One(_) | NameMatch::NotFound => Refusal::Tool(self.not_found("Skill", name)),
-        })
+            NameMatch::NotFound => Err(Refusal::Tool(self.not_found("Skill", name))),
+        }
     }
 
-    /// Why a model may not load a skill, and how its user starts it; none where it may.
+    /// Looks up a name; of several skills that share it, only those that are offered count.
+    pub(super) fn named(&self, name: &str) -> NameMatch<'_> {
+        let NameMatch::Several(mut skills) = self.catalog().named(name) else {
+            return self.catalog().named(name);
+        };
+        let first = skills.first().copied();
+        skills.retain(|skill| self.profile.offers_skill(skill));
+        match (skills.as_slice(), first) {
+            ([only], _) => NameMatch::One(only),
+            ([], Some(first)) => NameMatch::One(first),
+            _ => NameMatch::Several(skills),
+        }
+    }
+
+    /// Says why a model may not load a skill and how its user starts it; `None` if it may.
     pub(super) fn only_its_user_starts(&self, skill: &Skill) -> Option<String> {
         let way = if skill.fields().user_invocable {
             format!("If the task needs it, ask the user to start it: prompt `{}`.", skill.label)
@@ -93,7 +112,7 @@ impl Call {
             .then(|| format!("Skill '{}': {why}. {way}", skill.label))
     }
 
-    /// Of near names, those of skills that are offered.
+    /// Keeps the names of skills that are offered.
     pub(super) fn offered<'a>(&self, mut near: Vec<&'a str>) -> Vec<&'a str> {
         let is_offered = |skill| self.profile.offers_skill(skill);
         near.retain(|name| self.catalog().find(name).is_none_or(is_offered));
@@ -169,23 +188,24 @@ impl Call {
         .about(self.snapshot.version(skill))
     }
 
-    /// A text in an answer has at most so many tokens, where the client's limit is known: about four characters each, without
-    /// those that JSON adds.
-    pub(super) fn max_text_tokens(&self) -> Option<usize> {
-        self.profile.max_answer_chars().map(|chars| chars / 5)
+    /// Limits the tokens of a text beside which an answer has `reserved_chars`, if the client's limit is known: about four
+    /// characters each, without those that JSON adds.
+    pub(super) fn max_text_tokens(&self, reserved_chars: usize) -> Option<usize> {
+        self.profile.max_answer_chars().map(|chars| chars.saturating_sub(reserved_chars) / 5)
     }
 
-    /// Everything an agent receives with a skill, its own text from this line on.
+    /// Composes all that an agent receives with a skill, its own text from this line on, beside `reserved_chars` of an answer.
     pub(super) fn resolve<'a>(
         &'a self,
         skill: &'a Skill,
         from_line: usize,
+        reserved_chars: usize,
     ) -> Result<Resolved<'a>, Refusal> {
         let with_text = |skill: &'a Skill| Ok((skill, self.text(skill)?));
         let inherited = inherited_from(self.catalog(), skill).into_iter().map(with_text);
         let inherited = inherited.collect::<Result<Vec<_>, Refusal>>()?;
         let set = self.snapshot.settings().content.max_tokens;
-        let max_tokens = self.max_text_tokens().map_or(set, |known| known.min(set));
+        let max_tokens = self.max_text_tokens(reserved_chars).map_or(set, |known| known.min(set));
         Ok(resolve(skill, &self.text(skill)?, &inherited, from_line, max_tokens))
     }
 }

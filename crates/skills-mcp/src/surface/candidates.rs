@@ -4,7 +4,7 @@ use serde::Serialize;
 use skills_core::{
     catalog::Skill,
     estimate,
-    route::{Candidate, DecidedBy, Deciders, KeywordHit, SkillOffer},
+    route::{Candidate, DecidedBy, Deciders, KeywordHit, SkillOffer, ranked::Certainty},
 };
 
 use super::{
@@ -89,7 +89,7 @@ pub(super) fn offered<'a>(
 }
 
 fn message(offer: &SkillOffer) -> &'static str {
-    match (offer.is_doubtful, offer.has_match) {
+    match (offer.is_unsure, offer.has_match) {
         (true, _) => "Probably no skill fits this request; the candidates only come nearest.",
         (false, true) => "Multiple skills match. Specify your need or pick a skill_path.",
         (false, false) if offer.candidates.is_empty() => "No skill matches the given context.",
@@ -145,17 +145,22 @@ fn record(
         candidates.iter().map(|candidate| candidate.skill_path.to_owned()).collect();
     call.session.offered(&paths, Some(context));
     let context = Some(context.to_owned());
+    let is_unsure = offer.is_unsure || offer.candidates.is_empty();
+    let certainty = if is_unsure { Certainty::Unsure } else { Certainty::Several };
+    let certainty = Some(certainty.word().to_owned());
     if offer.has_match {
         let recorded = |path: &String| call.catalog().recorded_name(path).to_string();
         return Event::Ambiguous(Ambiguous {
             context,
             candidates: paths.iter().map(recorded).collect(),
+            certainty,
         });
     }
     Event::NoMatch(NoMatch {
         context,
         closest_candidate: closest.map(|(_, skill)| call.recorded(skill)),
         closest_score: closest.map(|(hit, _)| hit.base.rounded()),
+        certainty,
     })
 }
 

@@ -16,8 +16,8 @@ pub struct ExplainedSearch<'a> {
     pub request: &'a str,
     /// How many skills the ranked search finds.
     pub total: usize,
-    /// Whether the first stands out.
-    pub confident: bool,
+    /// How sure the ranked search is: `sure`, `several` or `unsure`.
+    pub certainty: &'static str,
     /// The best of them.
     pub hits: Vec<ExplainedHit<'a>>,
     /// What `get_skill` makes of the request.
@@ -37,7 +37,7 @@ pub struct ExplainedHit<'a> {
     pub identity: &'a str,
     /// What a model is shown of its description.
     pub about: String,
-    /// The sum of the three that follow.
+    /// The sum of the four that follow.
     pub score: f64,
     /// For words anywhere in it.
     pub words: f64,
@@ -45,6 +45,8 @@ pub struct ExplainedHit<'a> {
     pub name: f64,
     /// For its clauses.
     pub clauses: f64,
+    /// For how much of the request it has.
+    pub coverage: f64,
     /// The words of the request that occur in it.
     pub matched_terms: Vec<String>,
     /// The clause that fits best.
@@ -64,12 +66,15 @@ pub struct ExplainedHit<'a> {
 pub struct ExplainedRoute<'a> {
     /// The skill that it loads.
     pub loads: Option<&'a str>,
+    /// Whether that is refused, because only its user starts it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
     /// What decided for it: `path`, `keywords`, `ranked` or `both`.
     pub by: Option<&'static str>,
     /// The skills that it offers instead.
     pub offers: Vec<&'a str>,
     /// Whether it says first that probably none of them fits.
-    pub doubtful: bool,
+    pub unsure: bool,
     /// `match`, `ambiguous` or `no_match`, by the formula.
     pub keywords: &'static str,
     /// The skills that the formula chooses among; the closest one where it finds none.
@@ -98,6 +103,7 @@ impl<'a> ExplainedSearch<'a> {
             .iter()
             .map(|hit| skill(hit).map(|skill| &*skill.label).unwrap_or_default())
             .collect();
+        let certainty = ranking.certainty().word();
         let mut hits: Vec<ExplainedHit<'a>> = ranking
             .hits
             .into_iter()
@@ -120,7 +126,7 @@ impl<'a> ExplainedSearch<'a> {
         Self {
             request,
             total: ranking.total,
-            confident: ranking.confident,
+            certainty,
             hits,
             get_skill: ExplainedRoute::of(snapshot, request),
             shown,
@@ -130,6 +136,16 @@ impl<'a> ExplainedSearch<'a> {
     /// The places of hits in the order of their families, without those that say nearly the same as another.
     pub fn shown_places(&self) -> impl Iterator<Item = usize> {
         self.shown.iter().copied()
+    }
+
+    /// Says in words how sure the ranked search is.
+    pub fn judgement(&self) -> &'static str {
+        match (self.certainty, &*self.hits) {
+            ("sure", _) => "the first fits",
+            ("several", [_]) => "it may fit",
+            ("several", _) => "several fit about equally well",
+            _ => "probably none fits",
+        }
     }
 }
 
@@ -143,6 +159,7 @@ fn explained(snapshot: &Snapshot, place: usize, hit: SearchHit) -> Option<Explai
         words: hit.bm25,
         name: hit.name,
         clauses: hit.clauses,
+        coverage: hit.coverage,
         clause: hit.clause.and_then(|clause| clause_of(skill, clause)),
         matched_terms: hit.matched_terms,
         learned_from: snapshot.learned_from(skill),
@@ -157,9 +174,9 @@ impl<'a> ExplainedRoute<'a> {
         let catalog = &snapshot.catalog;
         let decision = snapshot.decide(request);
         let identity = |skill| catalog.skill(skill).map(|skill| &*skill.identity);
-        let (by, doubtful) = match &decision {
+        let (by, unsure) = match &decision {
             Decision::Load(_, by) => (Some(by.word()), false),
-            Decision::Offer(offer) => (None, offer.is_doubtful),
+            Decision::Offer(offer) => (None, offer.is_unsure),
         };
         let shown: Vec<&str> = decision.shown().filter_map(identity).collect();
         let (keywords, hits) = match snapshot.keywords(request) {
@@ -176,9 +193,13 @@ impl<'a> ExplainedRoute<'a> {
         };
         Self {
             loads: decision.loaded().and_then(identity),
+            refused: decision
+                .loaded()
+                .and_then(|id| catalog.skill(id))
+                .is_some_and(|skill| !skill.is_for_models()),
             by,
             offers: if by.is_some() { Vec::new() } else { shown },
-            doubtful,
+            unsure,
             keywords,
             candidates: hits.into_iter().filter_map(candidate).collect(),
         }
@@ -187,6 +208,9 @@ impl<'a> ExplainedRoute<'a> {
     /// Says in a sentence what `get_skill` does, and why.
     pub fn sentence(&self) -> String {
         match (self.loads, self.by, &*self.offers) {
+            (Some(skill), ..) if self.refused => {
+                format!("get_skill refuses {skill}: only its user starts it.")
+            }
             (Some(skill), Some(by), _) => {
                 let why = match by {
                     "path" => "the request is its path",
@@ -199,7 +223,7 @@ impl<'a> ExplainedRoute<'a> {
             (_, _, []) => "get_skill finds nothing.".to_owned(),
             (_, _, offers) => {
                 let doubt =
-                    if self.doubtful { ", and says first that probably no skill fits" } else { "" };
+                    if self.unsure { ", and says first that probably no skill fits" } else { "" };
                 format!("get_skill loads nothing. It offers {}{doubt}.", offers.join(", "))
             }
         }

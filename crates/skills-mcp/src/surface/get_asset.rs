@@ -76,6 +76,11 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
             input.file
         ))
     })?;
+    // Its other files are what the prompt needs that its user starts.
+    let is_own_text = skill.kind == SkillKind::Bundle && file.as_str() == skill.file.name();
+    if let Some(refusal) = call.only_its_user_starts(skill).filter(|_| is_own_text) {
+        return Err(Refusal::Tool(refusal));
+    }
     let found = look_up(catalog, skill, &file)?;
     let limit = call.snapshot.settings().assets.max_size_bytes;
     let bytes = call.snapshot.read(found.owner, &file, limit).map_err(|error| match error {
@@ -186,6 +191,7 @@ fn unknown(catalog: &Catalog, skill: &Skill, file: &RelPath) -> String {
             .map(Folder::paths)
             .unwrap_or_default()
             .iter()
+            .filter(|path| path.as_str() != skill.file.name())
             .map(ToString::to_string)
             .take(10)
             .collect(),

@@ -35,8 +35,10 @@ pub(super) const TOOL: Tool = Tool {
 /// Longer requests are refused.
 const MAX_CONTEXT_CHARS: usize = skills_core::route::MAX_REQUEST_CHARS;
 
-/// A bundle with more files than this is read through its text, which names those that matter.
-const MAX_FILES: usize = 100;
+/// The share of an answer that a list of files may have. A text names the files that matter.
+const FILES_SHARE: usize = 8;
+/// What JSON and a line add to a file's path.
+const FILE_LINE_CHARS: usize = 8;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -76,6 +78,9 @@ struct One<'a> {
     /// A bundle's files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<String>,
+    /// How many files there was no room for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more_files: Option<usize>,
     assets: Vec<Asset<'a>>,
     scripts: Vec<Script<'a>>,
     inherited_assets: Vec<Asset<'a>>,
@@ -155,8 +160,11 @@ fn serve(
     if let Some(refusal) = call.only_its_user_starts(skill) {
         return Err(Refusal::Tool(refusal));
     }
-    let resolved = call.resolve(skill, from_line)?;
     let is_bundle = skill.kind == SkillKind::Bundle;
+    let listed = is_bundle && from_line == 1;
+    let FileList { files, chars, more } =
+        if listed { FileList::new(call, skill) } else { FileList::default() };
+    let resolved = call.resolve(skill, from_line, chars)?;
     let reply = Reply::json(&One {
         skill_path: &skill.identity,
         score: found.map_or(1.0, |(hit, _)| hit.score.rounded()),
@@ -168,7 +176,8 @@ fn serve(
         base_directory: is_bundle.then(|| base_directory(call, skill)),
         content: &resolved.content.text,
         truncated: resolved.content.truncated,
-        files: if is_bundle { files(call, skill) } else { Vec::new() },
+        files,
+        more_files: Some(more).filter(|more| *more > 0),
         assets: resolved
             .assets
             .iter()
@@ -202,11 +211,30 @@ fn serve(
     Ok(reply)
 }
 
-/// The files beside a bundle's text.
-fn files(call: &Call, skill: &Skill) -> Vec<String> {
-    let paths = call.catalog().files(skill).map(Folder::paths).unwrap_or_default();
-    let others = paths.iter().filter(|path| path.as_str() != skill.file.name());
-    others.take(MAX_FILES).map(ToString::to_string).collect()
+/// The files beside a bundle's text, as many as there is room for.
+#[derive(Default)]
+struct FileList {
+    files: Vec<String>,
+    chars: usize,
+    more: usize,
+}
+
+impl FileList {
+    fn new(call: &Call, skill: &Skill) -> Self {
+        let room = call.profile.max_listed_chars() / FILES_SHARE;
+        let mut paths = call.catalog().files(skill).map(Folder::paths).unwrap_or_default();
+        paths.retain(|path| path.as_str() != skill.file.name());
+        let (mut files, mut chars) = (Vec::new(), 0);
+        for path in &paths {
+            let longer = chars + path.as_str().chars().count() + FILE_LINE_CHARS;
+            if longer > room {
+                break;
+            }
+            chars = longer;
+            files.push(path.to_string());
+        }
+        Self { more: paths.len() - files.len(), files, chars }
+    }
 }
 
 fn asset_shape<'a>(

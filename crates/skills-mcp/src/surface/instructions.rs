@@ -3,10 +3,14 @@
 //! A client that is not in the table gets a sentence that needs no catalog, at once. One of the table gets as much as its model
 //! is known to see, the most important first.
 
-use skills_core::catalog::{Catalog, Skill, topics};
+use skills_core::{
+    catalog::{Catalog, Skill, topics},
+    route::Deciders,
+};
 
 use super::{
-    Match, ServerProfile, ToolSet, ToolSets, get_skill, grouped, skill, skills_list, skills_search,
+    Match, ServerProfile, Tool, ToolSet, ToolSets, get_skill, grouped, skill, skills_list,
+    skills_search,
 };
 use crate::{clients::ToolSight, store::Snapshot};
 
@@ -93,9 +97,25 @@ impl ServerProfile {
         format!("The MCP server `{server}` has skills: {SKILLS_ARE}.\n{ask} {follow}")
     }
 
+    /// Whether `get_skill` is the one way to find: it is offered, and finds bundles without keywords too.
+    fn routes(&self, snapshot: &Snapshot) -> bool {
+        let finds_all = snapshot.settings().matching.deciders == Deciders::Both;
+        self.offers(ToolSet::Tree, snapshot)
+            && (finds_all || !self.offers(ToolSet::Skill, snapshot))
+    }
+
+    /// The tool that finds what a list has no room for. Clients of the table are told of one way to find.
+    pub(super) fn finder(&self, snapshot: &Snapshot) -> &'static Tool {
+        if self.client.is_some() && self.routes(snapshot) {
+            &get_skill::TOOL
+        } else {
+            &skills_search::TOOL
+        }
+    }
+
     /// How a model comes by a skill with the tools that are offered.
     fn way_in(&self, snapshot: &Snapshot) -> WayIn {
-        if self.offers(ToolSet::Tree, snapshot) {
+        if self.routes(snapshot) {
             WayIn::Route
         } else if self.offers(ToolSet::Skill, snapshot) {
             WayIn::Search
@@ -136,7 +156,14 @@ impl ServerProfile {
                 format!("Before a task, see whether a skill in the description of {load} fits it."),
                 format!("If one does, call {load} with its `name`, and follow it."),
             ],
-            WayIn::Flat => [self.flat_instructions(), String::new()],
+            WayIn::Flat if self.matching == Match::All => [self.flat_instructions(), String::new()],
+            WayIn::Flat => [
+                format!("Before a task, call {search} with `query`: {WHOLE_REQUEST}."),
+                format!(
+                    "For example {{\"query\": \"{EXAMPLE}\"}}. {}",
+                    self.loader().sentence(self)
+                ),
+            ],
         }
     }
 }

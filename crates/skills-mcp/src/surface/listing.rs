@@ -170,7 +170,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// How much an answer shows of its hits: of the first ones what their authors wrote, of the others what they are.
+/// A limit on the descriptions in an answer: the first hits show what their authors wrote, the others what they are.
 #[derive(Debug, Clone, Copy)]
 pub struct HitForm {
     max_chars: usize,
@@ -200,7 +200,7 @@ impl HitForm {
         longer.into_iter().map(&make).find(fits).unwrap_or_else(|| make(shortest))
     }
 
-    /// What is shown of the description of the hit at this place.
+    /// Cuts the description of the hit at this place.
     pub fn about(self, place: usize, description: &str) -> String {
         let max_chars = if place < WHOLE_HITS {
             // Each later one is a little less likely the right one.
@@ -214,14 +214,16 @@ impl HitForm {
 
 /// A request with fewer words says little of what it is about.
 const SHORT_REQUEST_WORDS: usize = 4;
-/// Text without blanks between its words is judged by its characters.
-const SHORT_REQUEST_CHARS: usize = 30;
+/// Text without blanks between its words is judged by its length.
+const SHORT_REQUEST_BYTES: usize = 30;
 
-/// What would make the answer to a very short request better.
+/// Says how a very short request would find better.
 pub(super) fn better_request(request: &str) -> Option<&'static str> {
     let is_short = request.split_whitespace().count() < SHORT_REQUEST_WORDS
-        && request.chars().count() < SHORT_REQUEST_CHARS;
-    is_short.then_some("The user's whole request with the product it is about finds better.")
+        && request.len() < SHORT_REQUEST_BYTES;
+    is_short.then_some(
+        "Pass the user's whole request and the product it is about to find better matches.",
+    )
 }
 
 /// How much of a skill is shown.

@@ -369,21 +369,13 @@ impl ServerProfile {
         if self.client.is_none() {
             return true;
         }
-        let mut skills = snapshot.catalog.skills().filter(|skill| self.offers_skill(skill));
+        // Those that only their users start need their tools, too.
+        let mut skills = snapshot.catalog.skills();
         match tool.name {
             run_script::NAME => skills.any(|skill| !skill.fields().scripts.is_empty()),
             get_asset::NAME => skills.any(|skill| has_files(&snapshot.catalog, skill)),
             refresh_skills::NAME => snapshot.has_repositories(),
             _ => true,
-        }
-    }
-
-    /// The tool that finds what a list has no room for. Clients of the table are told of one way to find.
-    pub(super) fn finder(&self, snapshot: &Snapshot) -> &'static Tool {
-        if self.client.is_some() && self.offers(ToolSet::Tree, snapshot) {
-            &get_skill::TOOL
-        } else {
-            &skills_search::TOOL
         }
     }
 

@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use skills_core::catalog::SkillId;
+use skills_core::{catalog::SkillId, route::ranked::Certainty};
 
 use super::Reply;
 use crate::store::Snapshot;
@@ -37,7 +37,7 @@ pub(super) struct SearchAnswer {
     pub(super) shown: Vec<Arc<str>>,
     /// How many skills there would have been.
     pub(super) total: usize,
-    pub(super) confident: Option<bool>,
+    pub(super) certainty: Option<Certainty>,
 }
 
 /// What decides the answer that loads a bundle over a snapshot.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use skills_core::{
     catalog::{NameMatch, Skill, SkillKind},
     estimate::tokens,
-    resolve::lines_from,
+    resolve::{has_files, lines_from},
 };
 
 use super::{
@@ -174,8 +174,7 @@ fn examples(entries: &Entries) -> String {
 
 fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
     let input: SkillInput = arguments::read(arguments)?;
-    let catalog = &call.snapshot.catalog;
-    match catalog.named(&input.name) {
+    match call.named(&input.name) {
         NameMatch::One(skill) => match call.only_its_user_starts(skill) {
             Some(refusal) => Err(Refusal::Plain(refusal)),
             None => load(call, skill, input.from_line.unwrap_or(1)),
@@ -206,7 +205,7 @@ fn ambiguous(call: &Call, asked: &str, skills: &[&Skill]) -> Event {
     let candidates: Vec<String> = skills.iter().map(|skill| skill.identity.to_string()).collect();
     call.session.offered(&candidates, None);
     let candidates = skills.iter().map(|skill| call.recorded(skill)).collect();
-    Event::Ambiguous(Ambiguous { context: Some(cut(asked)), candidates })
+    Event::Ambiguous(Ambiguous { context: Some(cut(asked)), candidates, certainty: None })
 }
 
 fn no_match(call: &Call, asked: &str) -> Event {
@@ -222,6 +221,7 @@ fn no_match(call: &Call, asked: &str) -> Event {
         context: Some(cut(asked)),
         closest_candidate: identity,
         closest_score: None,
+        certainty: None,
     })
 }
 
@@ -271,7 +271,9 @@ pub(super) fn base_directory(call: &Call, skill: &Skill) -> String {
     }
     let tool = call.profile.offers(ToolSet::Tree, &call.snapshot);
     let tool = tool.then(|| format!("get_asset and skill_path \"{}\"", skill.identity));
+    let has_files = has_files(call.catalog(), skill);
     match (call.address(skill), tool) {
+        (folder, _) if !has_files => folder.unwrap_or_else(|| "on the server".to_owned()),
         (Some(folder), Some(tool)) => format!(
             "{folder}\nFiles in it are on the server: read one as {folder}/FILE with resources/read, or with {tool}."
         ),
@@ -287,7 +289,7 @@ pub(super) fn base_directory(call: &Call, skill: &Skill) -> String {
 /// A bundle's file: its own bytes, or as many of its lines as are known to reach the model.
 fn bundle(call: &Call, skill: &Skill, from_line: usize) -> Result<String, Refusal> {
     let whole = call.text(skill)?.into_whole();
-    Ok(match call.max_text_tokens() {
+    Ok(match call.max_text_tokens(0) {
         None => whole,
         Some(max_tokens) => lines_from(&whole, from_line, max_tokens).text,
     })
@@ -300,7 +302,7 @@ fn tree<'a>(
     from_line: usize,
 ) -> Result<(String, Vec<&'a Skill>), Refusal> {
     let snapshot = &call.snapshot;
-    let resolved = call.resolve(skill, from_line)?;
+    let resolved = call.resolve(skill, from_line, 0)?;
     let own =
         resolved.assets.iter().map(|a| &a.file).chain(resolved.scripts.iter().map(|s| &s.file));
     let assets = resolved.inherited_assets.iter().map(|a| (a.from, &a.declaration.file));

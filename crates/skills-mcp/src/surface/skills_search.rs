@@ -9,7 +9,10 @@ use skills_core::{
     catalog::{Skill, SkillId},
     document::SkillText,
     estimate,
-    route::{excerpt, ranked},
+    route::{
+        excerpt,
+        ranked::{self, Certainty},
+    },
 };
 
 use super::{
@@ -127,8 +130,11 @@ struct SkillsSearchOutput {
     query: String,
     limit: usize,
     total: usize,
+    /// Whether the first of a ranked search fits.
     #[serde(skip_serializing_if = "Option::is_none")]
     confident: Option<bool>,
+    #[serde(skip)]
+    certainty: Option<Certainty>,
     results: Vec<Hit>,
     /// The results by what they say, of a ranked search.
     #[serde(skip)]
@@ -219,9 +225,9 @@ fn answer(
     } else {
         Reply::text(text)
     };
-    let SkillsSearchOutput { query, total, confident, results, .. } = output;
+    let SkillsSearchOutput { query, total, certainty, results, .. } = output;
     let shown = results.into_iter().map(|hit| hit.identity).collect();
-    Ok(SearchAnswer { reply, query, shown, total, confident })
+    Ok(SearchAnswer { reply, query, shown, total, certainty })
 }
 
 /// Puts the hits into words: how many, how to load one, and what each is for.
@@ -261,7 +267,7 @@ fn by_family(
         let Some(hit) = output.results.get(member.place) else { continue };
         let indent = if member.is_first { "" } else { "  " };
         let about = match member.differs_by.as_deref().filter(|_| !member.is_first) {
-            // Of the first hits all is shown, and with it what sets them apart.
+            // The first hits show their descriptions, which set them apart.
             Some(differs_by) if member.place >= WHOLE_HITS => {
                 shortened_to(differs_by, OTHER_HIT_CHARS)
             }
@@ -290,12 +296,20 @@ fn head(call: &Call, output: &SkillsSearchOutput, siblings: &Siblings) -> String
             "None of {searched} skills has a word of this request. Try other words, or go on without a skill."
         );
     }
-    let is_open = output.confident == Some(false);
-    let several = if is_open { "; several fit about as well" } else { "" };
     let load = call.profile.loader().sentence(&call.profile);
-    let mut head = format!("Best {} of {searched} skills{several}. {load}", output.results.len());
+    let best = format!("Best {} of {searched} skills", output.results.len());
+    let mut head = match output.certainty {
+        Some(Certainty::Unsure) => format!(
+            "Probably none of {searched} skills fits; to go on without one is a good choice. The nearest {}: {load}",
+            output.results.len()
+        ),
+        Some(Certainty::Several) if output.results.len() > 1 => {
+            format!("{best}; several fit about as well. {load}")
+        }
+        Some(Certainty::Several | Certainty::Sure) | None => format!("{best}. {load}"),
+    };
     if siblings.has_families() {
-        head.push_str(" An indented skill is a variant of the one above it.");
+        head.push_str(" An indented skill resembles the one above it.");
     }
     if let Some(better) = better_request(&output.query) {
         head.push(' ');
@@ -311,7 +325,7 @@ fn searched(call: &Call, answer: &SearchAnswer) -> Event {
             .map(|shown| call.catalog().recorded_name(shown).to_string())
             .collect(),
         total: answer.total as u64,
-        confident: answer.confident,
+        certainty: answer.certainty.map(|certainty| certainty.word().to_owned()),
         context: Some(answer.query.clone()),
     })
 }
@@ -349,6 +363,7 @@ fn all(call: &Call, input: SkillsSearchInput) -> SkillsSearchOutput {
         total: found.len(),
         limit: input.limit,
         confident: None,
+        certainty: None,
         results,
         siblings: None,
         query: input.query,
@@ -357,6 +372,7 @@ fn all(call: &Call, input: SkillsSearchInput) -> SkillsSearchOutput {
 
 fn ranked(call: &Call, input: SkillsSearchInput) -> SkillsSearchOutput {
     let ranking = call.snapshot.search(&input.query, input.limit);
+    let certainty = ranking.certainty();
     let siblings = Some(Siblings::of_hits(&call.snapshot, &ranking.hits));
     let hit = |hit: ranked::SearchHit| {
         let skill = call.snapshot.catalog.skill(SkillId::at(hit.entry))?;
@@ -379,7 +395,8 @@ fn ranked(call: &Call, input: SkillsSearchInput) -> SkillsSearchOutput {
     SkillsSearchOutput {
         total: ranking.total,
         limit: input.limit,
-        confident: Some(ranking.confident),
+        confident: Some(certainty == Certainty::Sure),
+        certainty: Some(certainty),
         results,
         siblings,
         query: input.query,

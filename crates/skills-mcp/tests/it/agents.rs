@@ -608,9 +608,9 @@ fn try_explains_a_ranking_term_by_term_and_clause_by_clause() {
     let tried = json_of(&home, &["try", request, "--json"]);
     assert_eq!((&tried["request"], &tried["total"]), (&json!(request), &json!(2)), "{tried}");
     let first = &tried["hits"][0];
-    assert_eq!((&first["skill"], &tried["confident"]), (&json!("pdf-forms"), &json!(true)));
+    assert_eq!((&first["skill"], &tried["certainty"]), (&json!("pdf-forms"), &json!("sure")));
     let number = |key: &str| first[key].as_f64().unwrap();
-    let sum = number("words") + number("name") + number("clauses");
+    let sum = number("words") + number("name") + number("clauses") + number("coverage");
     assert!((number("score") - sum).abs() < 1e-4, "the terms add up: {first}");
     assert!(number("name") > 0.0 && number("clauses") > 0.0, "{first}");
     let terms = first["matched_terms"].as_array().unwrap();
@@ -618,7 +618,7 @@ fn try_explains_a_ranking_term_by_term_and_clause_by_clause() {
     assert!(first["clause"].as_str().unwrap().contains("form"), "{first}");
     let (code, out, err) = run(&mut agents(&home, &["try", request]));
     assert_eq!((code, err.as_str()), (0, ""));
-    for said in ["2 skills", "the first stands out", "1. pdf-forms", "2. charts", "best clause: "] {
+    for said in ["2 skills", "the first fits", "1. pdf-forms", "2. charts", "best clause: "] {
         assert!(out.contains(said), "{said}: {out}");
     }
     let one = json_of(&home, &["try", request, "--json", "--limit", "1"]);

@@ -318,7 +318,7 @@ fn a15_try_says_the_same_in_json_as_in_text() {
             "loads": "ts",
             "by": "path",
             "offers": [],
-            "doubtful": false,
+            "unsure": false,
             "keywords": "match",
             "candidates": [{"skill_path": "other", "score": 0.5, "matched_keywords": ["ts"]}],
         })
@@ -327,7 +327,7 @@ fn a15_try_says_the_same_in_json_as_in_text() {
     assert_eq!(shown["get_skill"]["keywords"], "ambiguous", "{shown}");
     assert_eq!(shown["get_skill"]["candidates"].as_array().unwrap().len(), 2, "{shown}");
     let (_, shown) = tried("nginx");
-    let nothing = json!({"loads": null, "by": null, "offers": [], "doubtful": false, "keywords": "no_match", "candidates": []});
+    let nothing = json!({"loads": null, "by": null, "offers": [], "unsure": false, "keywords": "no_match", "candidates": []});
     assert_eq!(shown["get_skill"], nothing);
 }
 

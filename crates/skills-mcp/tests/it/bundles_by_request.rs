@@ -53,6 +53,68 @@ fn get_2_a_bundle_comes_with_its_folder_and_its_files() {
     assert_eq!(tree.get("files"), None, "{tree}");
 }
 
+// CLIENT-5
+#[test]
+fn client_5_a_long_list_of_files_leaves_room_for_the_text_and_says_how_many_there_are() {
+    let home = shelf();
+    home.write(
+        "skills/long/SKILL.md",
+        format!(
+            "---\nname: long\ndescription: Long.\n---\n{}",
+            "A line of the text.\n".repeat(900)
+        ),
+    );
+    for number in 0..400 {
+        home.write(&format!("skills/long/references/chapter-{number:03}.md"), "x");
+    }
+    let mut command = server(&home);
+    command.args(["--client", "cline"]);
+    let mut client = Client::legacy(command, "2025-06-18");
+    let whole = client.call("get_skill", &json!({"skill_path": "long"}));
+    let (files, more) = (whole.json["files"].as_array().unwrap(), &whole.json["more_files"]);
+    assert!(whole.text.chars().count() <= 8_000 && !files.is_empty(), "{}", whole.text);
+    assert_eq!(files.len() as u64 + more.as_u64().unwrap(), 400);
+    let rest = client.call("get_skill", &json!({"skill_path": "long", "from_line": 200}));
+    assert_eq!(rest.json.get("files"), None);
+}
+
+// GET-8, TOOLS-3
+#[test]
+fn get_8_where_keywords_decide_bundles_are_found_by_the_search() {
+    let home = shelf();
+    let mut command = server(&home);
+    command.args(["--client", "claude-code", "--set", "matching.decide=keywords"]);
+    let mut client = Client::spawn(command);
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let hello = client.request("initialize", hello);
+    let instructions = hello["result"]["instructions"].as_str().unwrap();
+    assert!(instructions.contains("call skills_search with `query`"), "{instructions}");
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let tools = client.request("tools/list", json!({}));
+    assert!(tools.to_string().contains("\"skills_search\""), "{tools}");
+}
+
+// FLAT-6
+#[test]
+fn flat_6_an_unsure_search_says_so_first_and_an_excluded_skill_is_not_found() {
+    let home = shelf();
+    home.write(
+        "skills/web-forms/SKILL.md",
+        "---\nname: web-forms\ndescription: Build forms for web pages.\n---\nLabel.\n",
+    );
+    let mut command = server(&home);
+    command.args(["--tools", "flat"]);
+    let mut client = Client::legacy(command, "2025-06-18");
+    let mut text = |query: &str| client.call("skills_search", &json!({"query": query})).text;
+    let unsure =
+        text("what did you say about the strong coffee and the notes of yesterday evening");
+    assert!(unsure.starts_with("Probably none of 5 skills fits"), "{unsure}");
+    let found = text("build forms for my web pages");
+    assert!(found.contains("- web-forms:"), "{found}");
+    let without = text("build forms for my web pages, not web-forms");
+    assert!(!without.contains("- web-forms:"), "{without}");
+}
+
 // FLAT-6
 #[test]
 fn flat_6_a_skill_is_found_by_its_own_evals_and_by_when_to_use() {

@@ -71,8 +71,8 @@ fn demo_shows_the_right_skill_from_a_sentence_and_the_client_entry() {
         .args(["demo", "Create a React login component with authentication"]));
     assert_eq!((code, err.as_str()), (0, ""));
     insta::assert_snapshot!("demo", scrubbed(&home, &out));
-    let (_, several, _) = run(server(&home)
-        .args(["demo", "Refactor the authentication of our API and the login component"]));
+    let (_, several, _) =
+        run(server(&home).args(["demo", "Implement authentication with session tokens"]));
     assert!(several.contains("Multiple skills match") && several.contains("api/auth"), "{several}");
     let (_, nothing, _) = run(server(&home).args(["demo", "Configure an nginx reverse proxy"]));
     assert!(nothing.contains("Probably no skill fits"), "{nothing}");

@@ -24,7 +24,7 @@ fn no_skill_matches_gives_no_match_with_the_closest_candidate() {
             "closest_candidate": "wide", "closest_score": 0.1667,
             "candidates": [{"skill_path": "wide", "score": 0.1667, "description": "Wide", "matched_keywords": ["six"], "by": "ranked"}],
             "next": "If a candidate fits the task, load it: get_skill {\"skill_path\": \"wide\"}. If none does, go on without a skill. \
-                     The user's whole request with the product it is about finds better.",
+                     Pass the user's whole request and the product it is about to find better matches.",
         })
     );
     let nothing = client.call("get_skill", &json!({"context": "configure nginx"})).json;

@@ -215,7 +215,7 @@ fn every_door_tells_and_calls_a_skill_by_the_name_that_every_door_takes() {
     assert_eq!(searched["data"]["shown"][0], "office/pdf-tools");
     assert_eq!(searched["data"]["context"], "fills in forms");
     assert!(searched["data"]["total"].as_u64() >= Some(1));
-    assert!(searched["data"]["confident"].is_boolean() && searched.get("skill_digest").is_none());
+    assert!(searched["data"]["certainty"].is_string() && searched.get("skill_digest").is_none());
     for event in &events[1..6] {
         assert_eq!(event["data"]["skill_path"], "office/pdf-tools", "{event}");
         assert_eq!(event["skill_digest"], loaded["skill_digest"]);

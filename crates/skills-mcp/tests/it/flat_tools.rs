@@ -630,7 +630,7 @@ fn flat_6_a_ranked_search_names_the_terms_the_clause_and_its_confidence() {
     let ranked = |client: &mut Client, query: &str| {
         result(client, "skills.search", &json!({"query": query, "match": "ranked"}))
     };
-    let answer = ranked(&mut client, "how do I merge and commit with care?");
+    let answer = ranked(&mut client, "how do I commit and merge with care in a git flow?");
     let content = &answer["structuredContent"];
     let first = &content["results"][0];
     assert_eq!(content["confident"], true, "{answer}");

@@ -123,7 +123,7 @@ fn a_tree_skill_is_named_by_its_path() {
     let home = Home::new();
     let mut command = home.command(env!("CARGO_BIN_EXE_skills-mcp"));
     command.arg("--dir").arg(example()).args(["hook", "claude-code"]);
-    let prompt = json!({"prompt": "add sign in with a session cookie and OAuth to the React app"});
+    let prompt = json!({"prompt": "sign in to a React app with a session cookie"});
     let out = eventually("the hook speaks", || {
         let (code, out, err) = hooked(&mut command, &prompt.to_string());
         assert_eq!((code, err.as_str()), (0, ""));

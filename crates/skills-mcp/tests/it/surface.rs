@@ -135,8 +135,8 @@ fn event_3_every_tool_records_its_event() {
     assert_eq!(
         events,
         [
-            json!({"type": "no_match", "data": {"context": "nginx", "closest_candidate": null, "closest_score": null}}),
-            json!({"type": "ambiguous", "data": {"context": "login session", "candidates": ["api/auth", "ui/react/auth"]}}),
+            json!({"type": "no_match", "data": {"context": "nginx", "closest_candidate": null, "closest_score": null, "certainty": "unsure"}}),
+            json!({"type": "ambiguous", "data": {"context": "login session", "candidates": ["api/auth", "ui/react/auth"], "certainty": "several"}}),
             json!({"type": "skill_served", "data": {
                 "context": "login session", "skill_path": "ui/react/auth", "score": null, "matched_keywords": [],
                 "was_ambiguous": true, "inherited_from": chain, "content_length_tokens": "<tokens>",

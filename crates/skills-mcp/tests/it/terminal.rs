@@ -301,10 +301,7 @@ fn reports_and_messages_are_broken_between_words() {
     for (name, arguments) in [
         ("try", &["try", "sign", "in", "with", "a", "react", "session"][..]),
         ("demo", &["demo"]),
-        (
-            "demo_several",
-            &["demo", "Refactor the authentication of our API and the login component"],
-        ),
+        ("demo_several", &["demo", "Implement authentication with session tokens"]),
         ("check", &["check"]),
         ("explain", &["check", "--explain", "yaml-invalid"]),
         ("why", &["why", "ui/react/auth"]),

@@ -95,6 +95,7 @@ fn loading_one_by_name_is_refused_with_the_reason_and_the_way() {
         ("skill", json!({"name": "deploy-shop"})),
         ("get_skill", json!({"skill_path": "deploy-shop"})),
         ("get_skill", json!({"context": "ops/rollback"})),
+        ("get_asset", json!({"skill_path": "deploy-shop", "file": "SKILL.md"})),
     ] {
         let refused = result(&mut client, tool, &arguments);
         assert_eq!(refused["isError"], true, "{tool} {arguments}");
@@ -109,6 +110,30 @@ fn loading_one_by_name_is_refused_with_the_reason_and_the_way() {
     assert!(prompt.to_string().contains("Turn the train around."), "{prompt}");
     let resource = client.request("resources/read", json!({"uri": "skill://deploy-shop/SKILL.md"}));
     assert!(resource.to_string().contains("Run the release train."), "{resource}");
+}
+
+// OFFER-1
+#[test]
+fn a_word_that_is_no_boolean_keeps_models_out_too_and_a_shared_name_leads_to_the_other_one() {
+    let home = Home::new();
+    home.write(
+        "skills/a/tool/SKILL.md",
+        "---\nname: alpha\ndescription: Weld pipes.\ndisable-model-invocation: \"yes\"\n---\nHot.\n",
+    );
+    home.write("skills/b/tool/SKILL.md", "---\nname: beta\ndescription: Glue pipes.\n---\nCold.\n");
+    let mut client = Client::legacy(with_all_tools(server(&home)), "2025-06-18");
+    let found = text(&result(&mut client, "skills_search", &json!({"query": "pipes"})));
+    assert!(found.contains("beta") && !found.contains("alpha"), "{found}");
+    for (tool, arguments) in
+        [("skill", json!({"name": "tool"})), ("get_skill", json!({"skill_path": "tool"}))]
+    {
+        let loaded = text(&result(&mut client, tool, &arguments));
+        assert!(loaded.contains("Cold."), "{tool}: {loaded}");
+    }
+    let (_, tried, _) = run(server(&home).args(["try", "a/tool"]));
+    assert!(tried.starts_with("get_skill refuses a/tool: only its user starts it."), "{tried}");
+    let (code, _, err) = run(server(&home).args(["try", "weld", "--expect", "alpha"]));
+    assert!(code == 2 && err.contains("only its user starts `alpha`"), "{code} {err}");
 }
 
 // OFFER-1, SK-4

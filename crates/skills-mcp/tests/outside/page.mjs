@@ -75,7 +75,7 @@ await inBrowser(async (browser) => {
         const pointers = await checkNumbers(page, where);
         if (name === "overview" && report.totals.events > 0) {
           await checkRows(page, where);
-          for (const pointer of ["/totals/served", "/totals/skills_used", "/totals/misses", "/totals/tokens", "/totals/found/of"]) {
+          for (const pointer of ["/totals/served", "/totals/skills_used", "/totals/none", "/totals/tokens", "/totals/loaded/of"]) {
             if (!pointers.has(pointer)) complain(where, `${pointer} is not shown`);
           }
         }

@@ -37,17 +37,17 @@ pub(super) fn cut(recorded: &mut RecordedEvent) {
         bytes(word, MAX_WORD_BYTES);
     }
     recorded.latency_us.iter_mut().for_each(amount);
+    recorded.event.context_mut().into_iter().for_each(|context| text(context, MAX_CONTEXT_CHARS));
     match &mut recorded.event {
         Event::NoMatch(miss) => {
-            text(&mut miss.context, MAX_CONTEXT_CHARS);
             name(&mut miss.closest_candidate);
+            miss.certainty.iter_mut().for_each(|word| bytes(word, MAX_WORD_BYTES));
         }
         Event::Ambiguous(several) => {
-            text(&mut several.context, MAX_CONTEXT_CHARS);
             names(&mut several.candidates);
+            several.certainty.iter_mut().for_each(|word| bytes(word, MAX_WORD_BYTES));
         }
         Event::SkillServed(served) => {
-            text(&mut served.context, MAX_CONTEXT_CHARS);
             bytes(&mut served.skill_path, MAX_NAME_BYTES);
             names(&mut served.matched_keywords);
             served.matched_by.iter_mut().for_each(|word| bytes(word, MAX_WORD_BYTES));
@@ -55,8 +55,8 @@ pub(super) fn cut(recorded: &mut RecordedEvent) {
             amount(&mut served.content_length_tokens);
         }
         Event::SkillSearched(search) => {
-            text(&mut search.context, MAX_CONTEXT_CHARS);
             names(&mut search.shown);
+            search.certainty.iter_mut().for_each(|word| bytes(word, MAX_WORD_BYTES));
         }
         Event::AssetServed(asset) => {
             bytes(&mut asset.skill_path, MAX_NAME_BYTES);

@@ -329,12 +329,12 @@ const TEXT_KINDS: [&str; 5] = ["no_match", "ambiguous", "feedback", "in_vain", "
 const NO_TEXT_KIND: &str = "";
 
 /// Which of the [`TEXT_KINDS`] an event is.
-fn text_kind<S>(event: &Event<S>) -> Option<usize> {
+fn text_kind<S: AsRef<str>>(event: &Event<S>) -> Option<usize> {
     match event {
         Event::NoMatch(_) => Some(0),
         Event::Ambiguous(_) => Some(1),
         Event::SkillFeedback(_) => Some(2),
-        Event::SkillSearched(search) => search.shown.is_empty().then_some(3),
+        Event::SkillSearched(_) => event.fits_none(false).then_some(3),
         Event::SkillServed(served) => served.context.is_some().then_some(4),
         Event::AssetServed(_) | Event::ScriptExecuted(_) | Event::Refresh(_) => None,
     }

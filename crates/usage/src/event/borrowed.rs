@@ -232,7 +232,7 @@ mod tests {
             ),
             (
                 "skill_searched",
-                json!({"context": "c", "shown": ["a"], "total": 3, "confident": false}),
+                json!({"context": "c", "shown": ["a"], "total": 3, "certainty": "unsure"}),
             ),
             (
                 "asset_served",

@@ -49,6 +49,9 @@ pub struct NoMatch<S = String> {
     pub closest_candidate: Option<S>,
     /// Its base score.
     pub closest_score: Option<f64>,
+    /// `several` where skills were offered that may fit, `unsure` where probably none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certainty: Option<S>,
 }
 
 /// A request that several skills fit.
@@ -59,6 +62,9 @@ pub struct Ambiguous<S = String> {
     pub context: Option<S>,
     /// Their paths, best first.
     pub candidates: Vec<S>,
+    /// `several`, or `unsure` where probably none of them fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certainty: Option<S>,
 }
 
 /// A skill that was served.
@@ -97,8 +103,9 @@ pub struct SkillSearched<S = String> {
     pub shown: Vec<S>,
     /// How many there would have been.
     pub total: u64,
-    /// Whether the first one stood out, where that is known.
-    pub confident: Option<bool>,
+    /// Of a ranked search: `sure` of the first, `several` that may fit, or `unsure` whether any does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certainty: Option<S>,
 }
 
 /// A file that was served.
@@ -287,6 +294,25 @@ impl<S: AsRef<str>> Event<S> {
         }
     }
 
+    /// Whether probably no skill fits its request in words, as far as the program could tell.
+    pub fn fits_none(&self, is_by_name: bool) -> bool {
+        let is = |certainty: &Option<S>, word| {
+            certainty.as_ref().is_some_and(|one| one.as_ref() == word)
+        };
+        match self {
+            Self::NoMatch(miss) => !is_by_name && !is(&miss.certainty, "several"),
+            Self::Ambiguous(several) => !is_by_name && is(&several.certainty, "unsure"),
+            Self::SkillSearched(search) => {
+                search.shown.is_empty() || is(&search.certainty, "unsure")
+            }
+            Self::SkillServed(_)
+            | Self::AssetServed(_)
+            | Self::ScriptExecuted(_)
+            | Self::SkillFeedback(_)
+            | Self::Refresh(_) => false,
+        }
+    }
+
     /// The request's text, if there is one.
     pub fn context(&self) -> Option<&str> {
         match self {
@@ -311,7 +337,7 @@ impl Event {
     }
 
     /// Where the request's text is, if there is one.
-    fn context_mut(&mut self) -> Option<&mut Option<String>> {
+    pub(crate) fn context_mut(&mut self) -> Option<&mut Option<String>> {
         match self {
             Self::NoMatch(NoMatch { context, .. })
             | Self::Ambiguous(Ambiguous { context, .. })

@@ -66,16 +66,8 @@ pub(super) fn of(
 
 /// Of so many requests that found nothing, those whose texts can be looked at.
 pub(super) fn looked_at(recent: &[RecordedEvent], of: u64) -> SampleSize {
-    let missed = recent.iter().filter(|recorded| match &recorded.event {
-        Event::NoMatch(_) => !recorded.call().is_by_name(),
-        Event::SkillSearched(search) => search.shown.is_empty(),
-        Event::Ambiguous(_)
-        | Event::SkillServed(_)
-        | Event::AssetServed(_)
-        | Event::ScriptExecuted(_)
-        | Event::SkillFeedback(_)
-        | Event::Refresh(_) => false,
-    });
+    let missed =
+        recent.iter().filter(|recorded| recorded.event.fits_none(recorded.call().is_by_name()));
     SampleSize { n: missed.count() as u64, of }
 }
 
@@ -87,23 +79,23 @@ impl<'a> MissedRequests<'a> {
         for recorded in recent.iter().filter(|recorded| !recorded.call().is_by_name()) {
             let Some(context) = recorded.event.context() else { continue };
             let terms = words.of(context);
+            if !recorded.event.fits_none(recorded.call().is_by_name()) {
+                others.push(terms);
+                continue;
+            }
             let (nearest, score) = match &recorded.event {
                 Event::NoMatch(miss) => {
                     let score = miss.closest_score.filter(|score| *score >= MIN_NEAR_SCORE);
                     let is_near = score.is_some() || miss.closest_score.is_none();
                     (miss.closest_candidate.as_deref().filter(|_| is_near), score)
                 }
-                Event::SkillSearched(search) if search.shown.is_empty() => (None, None),
-                Event::Ambiguous(_)
-                | Event::SkillServed(_)
-                | Event::SkillSearched(_)
+                Event::Ambiguous(several) => (several.candidates.first().map(String::as_str), None),
+                Event::SkillSearched(search) => (search.shown.first().map(String::as_str), None),
+                Event::SkillServed(_)
                 | Event::AssetServed(_)
                 | Event::ScriptExecuted(_)
                 | Event::SkillFeedback(_)
-                | Event::Refresh(_) => {
-                    others.push(terms);
-                    continue;
-                }
+                | Event::Refresh(_) => (None, None),
             };
             if !terms.is_empty() {
                 requests.push(MissedRequest { context, terms, nearest, score });

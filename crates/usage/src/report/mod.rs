@@ -84,7 +84,7 @@ impl UsageReport {
         let mut words = TextWords::default();
         let skills = skills::of(evidence, catalog);
         let totals = totals::of(evidence);
-        let missed = totals.misses + totals.searches_in_vain;
+        let missed = totals.none;
         let mut report = Self {
             period: totals::period(period, today),
             client: evidence.client.clone(),
@@ -162,17 +162,17 @@ pub struct Totals {
     pub tokens: u64,
     /// Searches.
     pub searches: u64,
-    /// Searches that showed nothing.
-    pub searches_in_vain: u64,
-    /// Requests in words that nothing fitted.
-    pub misses: u64,
-    /// Requests in words that several skills fitted.
-    pub ambiguous: u64,
+    /// Requests in words, searches included, for which a skill was loaded at once, of all of them.
+    pub loaded: Rate,
+    /// Those for which skills were offered, one of which was loaded then.
+    pub chosen: u64,
+    /// Those for which skills were offered, none of which was loaded.
+    pub left: u64,
+    /// Those that probably no skill fits, by the answer.
+    pub none: u64,
     /// Skills asked for by a name that no skill has.
     #[serde(default)]
     pub misnamed: u64,
-    /// Requests in words that ended in a skill at once, of all of them.
-    pub found: Rate,
     /// Feedback that says a skill helped.
     pub useful: Rate,
     /// Scripts run here.
@@ -275,10 +275,8 @@ pub struct SkillUse {
     pub served: u64,
     /// Tokens served in all.
     pub tokens: u64,
-    /// Mean score of the requests that led to it; none where there are too few to say.
-    pub mean_score: Option<f64>,
-    /// How many of them.
-    pub scored: u64,
+    /// How often it was loaded at once for a request in words.
+    pub loaded: u64,
     /// Feedback that says it helped.
     pub useful: Rate,
     /// How often in a row it was called useless, lately.

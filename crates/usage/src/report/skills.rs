@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{
-    CatalogSummary, MIN_OBSERVATIONS, Rate, SkillUse,
-    rate::{real, short},
-};
+use super::{CatalogSummary, Rate, SkillUse};
 use crate::{
     archive::Evidence,
     event::{Event, RecordedEvent},
@@ -16,17 +13,14 @@ pub(super) fn of(evidence: &Evidence, catalog: Option<&CatalogSummary>) -> Vec<S
     let in_a_row = useless_in_a_row(&evidence.recent);
     let row = |(skill, sums): (&str, HashMap<Metric, CountSum>)| {
         let sum = |metric| sums.get(&metric).copied().unwrap_or_default();
-        let (served, scored, shown) =
-            (sum(Metric::Served), sum(Metric::Scored), sum(Metric::Shown).n);
+        let (served, shown) = (sum(Metric::Served), sum(Metric::Shown).n);
         let useful = sum(Metric::Useful).n;
         SkillUse {
             skill: skill.to_owned(),
             known: catalog.map(|catalog| catalog.get(skill).is_some()),
             served: served.n,
             tokens: served.total,
-            mean_score: (scored.n >= MIN_OBSERVATIONS)
-                .then(|| short(real(scored.total) / real(scored.n) / 10_000.0)),
-            scored: scored.n,
+            loaded: sum(Metric::Loaded).n,
             useful: Rate::of(useful, useful + sum(Metric::Useless).n),
             useless_in_a_row: in_a_row.get(skill).copied().unwrap_or(0),
             shown,
@@ -49,7 +43,7 @@ fn by_skill(tally: &Tally) -> BTreeMap<&str, HashMap<Metric, CountSum>> {
         let of_a_skill = matches!(
             key.metric,
             Metric::Served
-                | Metric::Scored
+                | Metric::Loaded
                 | Metric::Chosen
                 | Metric::Tied
                 | Metric::Shown

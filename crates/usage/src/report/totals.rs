@@ -28,29 +28,27 @@ fn subjects(tally: &Tally, metric: Metric) -> u64 {
 pub(super) fn of(evidence: &Evidence) -> Totals {
     let tally = &evidence.tally;
     let n = |metric| sum(tally, metric).n;
-    let events = |kind: &str| {
-        let of_kind =
-            tally.iter().filter(|(key, _)| key.metric == Metric::Event && key.subject == kind);
-        of_kind.map(|(_, sum)| sum.n).sum::<u64>()
-    };
-    let (misses, scored) = (n(Metric::Missed), n(Metric::Scored));
+    let (loaded, offered) = (n(Metric::Loaded), n(Metric::Offered));
+    let (searches, chosen) = (n(Metric::Searched), n(Metric::Chosen) + n(Metric::Taken));
+    let none = n(Metric::Missed) + n(Metric::SearchedInVain);
+    let requests = loaded + offered + n(Metric::Missed) + searches;
     let of_several =
         |key: &CountKey| key.metric == Metric::Misnamed && key.detail == AMBIGUOUS_NAME;
     let of_several = tally.iter().filter(|(key, _)| of_several(key)).map(|(_, sum)| sum.n).sum();
-    let ambiguous = events("ambiguous").saturating_sub(of_several);
     let useful = n(Metric::Useful);
     Totals {
         events: n(Metric::Event),
         served: n(Metric::Served),
         skills_used: subjects(tally, Metric::Served),
         tokens: sum(tally, Metric::Served).total,
-        searches: n(Metric::Searched),
-        searches_in_vain: n(Metric::SearchedInVain),
-        misses,
-        ambiguous,
-        misnamed: n(Metric::Misnamed).saturating_sub(of_several),
+        searches,
         // What was asked for by its name has no score.
-        found: Rate::of(scored, scored + misses + ambiguous),
+        loaded: Rate::of(loaded, requests),
+        chosen,
+        // A skill may be chosen although the answer doubted it.
+        left: requests.saturating_sub(loaded + none + chosen),
+        none,
+        misnamed: n(Metric::Misnamed).saturating_sub(of_several),
         useful: Rate::of(useful, useful + n(Metric::Useless)),
         scripts_run: n(Metric::ScriptSucceeded) + n(Metric::ScriptFailed),
         servers: subjects(tally, Metric::Server),
@@ -80,7 +78,7 @@ pub(super) fn days(evidence: &Evidence, period: Period) -> Vec<Day> {
         Day {
             date: date(day),
             served: sum(Metric::Served).n,
-            misses: sum(Metric::Missed).n,
+            misses: sum(Metric::Missed).n + sum(Metric::SearchedInVain).n,
             searches: sum(Metric::Searched).n,
             scripts: sum(Metric::ScriptSucceeded).n + sum(Metric::ScriptFailed).n,
             tokens: sum(Metric::Served).total,

@@ -62,6 +62,16 @@ impl ResolvedTest {
             Some(ExpectedSkill::Named(path)) => Some(find(path)?),
             Some(ExpectedSkill::Nothing) | None => None,
         };
+        if let Some(skill) =
+            expected.and_then(|id| catalog.skill(id)).filter(|one| !one.is_for_models())
+        {
+            return Err(RoutingFileError {
+                at: test.at,
+                message: format!("only its user starts `{}`, so no request finds it", skill.label),
+                hint: "expect `none`, or take `disable-model-invocation` out of its front matter"
+                    .to_owned(),
+            });
+        }
         let forbidden = test.not.as_deref().map(find).transpose()?;
         Ok(Self { test, expected, forbidden })
     }
@@ -82,9 +92,8 @@ impl ResolvedTest {
         }
         if self.test.expect == Some(ExpectedSkill::Nothing) {
             // A search nearly always has some hit; then it must say that probably nothing fits.
-            let is_doubtful =
-                matches!(&routed.decision, Decision::Offer(offer) if offer.is_doubtful);
-            return first.filter(|_| !is_doubtful).map(TestFailure::Unexpected);
+            let is_unsure = matches!(&routed.decision, Decision::Offer(offer) if offer.is_unsure);
+            return first.filter(|_| !is_unsure).map(TestFailure::Unexpected);
         }
         let expected = self.expected?;
         let place = shown.iter().position(|skill| *skill == expected);

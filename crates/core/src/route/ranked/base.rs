@@ -6,7 +6,7 @@ use super::{
     dictionary::{Dictionary, Removals},
     entry::{FieldLengths, SearchEntry},
     outlines::{Outline, OutlineWriter, Outlines},
-    scale::{FieldScales, LengthTotals},
+    scale::{FieldScale, LengthTotals},
 };
 
 /// The index over skills by number. It keeps no entries: the terms of a skill are in the posting lists, and the little
@@ -18,7 +18,7 @@ pub(super) struct Base {
     pub(super) outlines: Outlines,
     /// Computed once: the innermost loop of a search reads them.
     #[serde(skip)]
-    pub(super) scales: FieldScales,
+    pub(super) scales: Vec<FieldScale>,
     #[serde(skip)]
     pub(super) length_totals: LengthTotals,
 }

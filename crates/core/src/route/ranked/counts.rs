@@ -12,7 +12,6 @@ pub(super) enum Field {
     Description,
     /// In a clause. Its terms are those of the description, except where cutting the clause out made a new word.
     Clause,
-    Headings,
     Body,
 }
 
@@ -34,7 +33,6 @@ impl FieldTerm {
             0 => Field::Name,
             1 => Field::Description,
             2 => Field::Clause,
-            3 => Field::Headings,
             _ => Field::Body,
         }
     }
@@ -45,12 +43,11 @@ impl FieldTerm {
 pub(super) struct TermCounts {
     pub(super) name: u16,
     pub(super) description: u16,
-    pub(super) headings: u16,
     pub(super) body: u16,
 }
 
 impl TermCounts {
-    pub(super) const NONE: Self = Self { name: 0, description: 0, headings: 0, body: 0 };
+    pub(super) const NONE: Self = Self { name: 0, description: 0, body: 0 };
 
     pub(super) fn of(fields: impl Iterator<Item = Field>) -> Self {
         let mut counts = Self::NONE;
@@ -58,7 +55,6 @@ impl TermCounts {
             let count = match field {
                 Field::Name => &mut counts.name,
                 Field::Description => &mut counts.description,
-                Field::Headings => &mut counts.headings,
                 Field::Body => &mut counts.body,
                 Field::Clause => continue,
             };
@@ -77,7 +73,7 @@ impl TermCounts {
         let elsewhere = !self.only_body();
         push_varint(bytes, u32::from(self.body) << 1 | u32::from(elsewhere));
         if elsewhere {
-            for count in [self.name, self.description, self.headings] {
+            for count in [self.name, self.description] {
                 push_varint(bytes, u32::from(count));
             }
         }
@@ -87,7 +83,7 @@ impl TermCounts {
         let body = numbers.next()?;
         let mut counts = Self { body: u16::try_from(body >> 1).ok()?, ..Self::NONE };
         if body & 1 == 1 {
-            for count in [&mut counts.name, &mut counts.description, &mut counts.headings] {
+            for count in [&mut counts.name, &mut counts.description] {
                 *count = u16::try_from(numbers.next()?).ok()?;
             }
         }
@@ -183,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_was_found_comes_back() {
-        let fields = [Field::Name, Field::Description, Field::Clause, Field::Headings, Field::Body];
+        let fields = [Field::Name, Field::Description, Field::Clause, Field::Body];
         let found = fields.map(|field| FieldTerm::new(TermHash::new("x"), field));
         assert!(found.is_sorted());
         assert_eq!(
@@ -199,7 +195,7 @@ mod tests {
             (TermCounts { body: 63, ..TermCounts::NONE }, 1),
             (TermCounts { body: 64, ..TermCounts::NONE }, 2),
             (TermCounts { body: u16::MAX, ..TermCounts::NONE }, 3),
-            (TermCounts { name: 1, description: 2, headings: 3, body: 4 }, 4),
+            (TermCounts { name: 1, description: 2, body: 4 }, 3),
             (TermCounts::NONE, 1),
         ];
         for (counts, bytes) in table {

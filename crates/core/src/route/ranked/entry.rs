@@ -12,6 +12,8 @@ use super::{
 
 /// Each text is indexed up to this many characters.
 const MAX_FIELD_CHARS: usize = 30_000;
+/// A word that authors expect in requests counts as much as three of the description.
+const AUTHORED_WEIGHT: usize = 3;
 /// A clause is shown up to this many characters.
 const MAX_SHOWN_CLAUSE_CHARS: usize = 160;
 
@@ -76,7 +78,6 @@ pub struct SearchEntry {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct FieldLengths {
     pub(super) description: u32,
-    pub(super) headings: u32,
     pub(super) body: u32,
 }
 
@@ -188,17 +189,10 @@ impl<'a> Draft<'a> {
         for clause in clauses(description) {
             draft.clause(clause);
         }
-        // Authors' own words count as description too: a skill must be found by a keyword that its text does not
-        // repeat.
         for clause in text.authored() {
-            draft.lengths.description += draft.read(clause, Field::Description);
-            draft.clause(clause);
+            draft.authored(clause);
         }
-        let body = first(text.body, MAX_FIELD_CHARS);
-        for heading in headings(body) {
-            draft.lengths.headings += draft.read(heading, Field::Headings);
-        }
-        draft.lengths.body = draft.read(body, Field::Body);
+        draft.lengths.body = draft.read(first(text.body, MAX_FIELD_CHARS), Field::Body);
         draft
     }
 
@@ -226,6 +220,18 @@ impl<'a> Draft<'a> {
         }
         self.clauses.push(distinct(whole));
         self.clauses.push(distinct(own));
+    }
+
+    /// Reads an author's trigger, example or keyword. It counts as description too: a skill must be found by a keyword that its
+    /// text does not repeat.
+    fn authored(&mut self, clause: &str) {
+        let before = self.found.len();
+        self.lengths.description += self.read(clause, Field::Description);
+        let read = before..self.found.len();
+        for _ in 1..AUTHORED_WEIGHT {
+            self.found.extend_from_within(read.clone());
+        }
+        self.clause(clause);
     }
 
     fn clause(&mut self, clause: &str) {
@@ -260,8 +266,7 @@ impl<'a> Draft<'a> {
         for same in self.found.chunk_by(|a, b| a.term() == b.term()) {
             let counts = TermCounts::of(same.iter().map(|found| found.field()));
             if let Some(first) = same.first() {
-                let list =
-                    if first.field() < Field::Headings { &mut offered } else { &mut further };
+                let list = if first.field() < Field::Body { &mut offered } else { &mut further };
                 list.push((first.term(), counts));
             }
         }
@@ -303,19 +308,4 @@ fn distinct(mut terms: Vec<TermHash>) -> Vec<TermHash> {
 fn first(text: &str, count: usize) -> &str {
     let end = text.char_indices().nth(count).map_or(text.len(), |(end, _)| end);
     text.get(..end).unwrap_or_default()
-}
-
-/// The texts of headings of the first four levels, outside fences.
-fn headings(body: &str) -> impl Iterator<Item = &str> {
-    let mut fenced = false;
-    body.lines().filter_map(move |line| {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-            return None;
-        }
-        let text = line.trim_start_matches('#');
-        let level = line.len() - text.len();
-        (!fenced && (1..=4).contains(&level) && text.starts_with(char::is_whitespace))
-            .then_some(text)
-    })
 }

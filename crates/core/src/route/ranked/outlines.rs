@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     dictionary::Dictionary,
     entry::{Clause, FieldLengths, SearchEntry},
-    scale::{FieldScales, LengthTotals, idf},
+    scale::{FieldScale, LengthTotals, idf},
     varint::{VarInts, push_varint, to_u32},
 };
 use crate::packed::{bytes, numbers};
@@ -35,9 +35,9 @@ pub(super) struct Outline<'a> {
 impl<'a> Outline<'a> {
     fn new(bytes: &'a [u8]) -> Option<Self> {
         let mut numbers = VarInts(bytes);
-        let [description, headings, body, length] = numbers.several();
+        let [description, body, length] = numbers.several();
         let offered = numbers.within(length)?;
-        let lengths = FieldLengths { description, headings, body };
+        let lengths = FieldLengths { description, body };
         (!bytes.is_empty()).then_some(Self { lengths, offered, clauses: numbers })
     }
 
@@ -79,7 +79,7 @@ impl Outlines {
     }
 
     /// The scale of each, given the lengths of all together.
-    pub(super) fn scales(&self, totals: LengthTotals) -> FieldScales {
+    pub(super) fn scales(&self, totals: LengthTotals) -> Vec<FieldScale> {
         let scale = |outline: Outline<'_>| totals.scale(outline.lengths);
         self.iter().map(|outline| outline.map(scale).unwrap_or_default()).collect()
     }
@@ -155,7 +155,7 @@ impl<'a> OutlineWriter<'a> {
             push_varint(&mut steps, to_u32(number - last));
             last = *number;
         }
-        for number in [lengths.description, lengths.headings, lengths.body, to_u32(steps.len())] {
+        for number in [lengths.description, lengths.body, to_u32(steps.len())] {
             push_varint(bytes, number);
         }
         bytes.extend(steps);

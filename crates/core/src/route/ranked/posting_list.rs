@@ -6,11 +6,11 @@
 
 use super::{
     counts::TermCounts,
-    scale::FieldScales,
+    scale::FieldScale,
     varint::{VarInts, push_varint, to_u32},
 };
 
-/// A byte of this value or more means that the counts of name, description and headings do not fit it and follow.
+/// A byte of this value or more means that the counts of name and description do not fit it and follow.
 const UNPACKED_COUNTS: u32 = 0x80;
 
 /// The skills that have one term.
@@ -27,8 +27,8 @@ pub(super) struct PostingList<'a> {
 enum FieldCounts {
     /// In the body, and nowhere else.
     Body(u32),
-    /// In name, description and headings, and in the body.
-    All([u32; 3], u32),
+    /// In name and description, and in the body.
+    All([u32; 2], u32),
 }
 
 /// Appends a list of skills, which must ascend.
@@ -65,13 +65,12 @@ fn write_group(
 }
 
 fn write_counts(bytes: &mut Vec<u8>, counts: TermCounts) {
-    let [name, description, headings, body] =
-        [counts.name, counts.description, counts.headings, counts.body].map(u32::from);
-    if name < 1 << 2 && description < 1 << 3 && headings < 1 << 2 {
-        push_varint(bytes, name | description << 2 | headings << 5);
+    let [name, description, body] = [counts.name, counts.description, counts.body].map(u32::from);
+    if name < 1 << 2 && description < 1 << 5 {
+        push_varint(bytes, name | description << 2);
         push_varint(bytes, body);
     } else {
-        for number in [UNPACKED_COUNTS, body, name, description, headings] {
+        for number in [UNPACKED_COUNTS, body, name, description] {
             push_varint(bytes, number);
         }
     }
@@ -94,14 +93,16 @@ impl<'a> PostingList<'a> {
 
     /// Visits each skill's number with its weighted frequency of the term.
     #[inline]
-    pub(super) fn each(self, scales: &FieldScales, mut visit: impl FnMut(usize, f64)) {
+    pub(super) fn each(self, scales: &[FieldScale], mut visit: impl FnMut(usize, f64)) {
         self.walk(|number, occurrences| {
-            let frequency = match occurrences {
-                FieldCounts::Body(count) => scales.body(number, count),
-                FieldCounts::All(others, body) => scales.all(number, others, body),
-            };
-            if let Some(frequency) = frequency {
-                visit(number, frequency);
+            if let Some(scale) = scales.get(number) {
+                visit(
+                    number,
+                    match occurrences {
+                        FieldCounts::Body(count) => scale.body(count),
+                        FieldCounts::All(others, body) => scale.all(others, body),
+                    },
+                );
             }
         });
     }
@@ -118,8 +119,8 @@ impl<'a> PostingList<'a> {
             let counts = match occurrences {
                 FieldCounts::Body(body) => TermCounts { body: to_u16(body), ..TermCounts::NONE },
                 FieldCounts::All(others, body) => {
-                    let [name, description, headings] = others.map(to_u16);
-                    TermCounts { name, description, headings, body: to_u16(body) }
+                    let [name, description] = others.map(to_u16);
+                    TermCounts { name, description, body: to_u16(body) }
                 }
             };
             visit(to_u32(number), counts);
@@ -147,7 +148,7 @@ impl<'a> PostingList<'a> {
             let [step, packed, body] = numbers.several();
             number += step as usize;
             let others = if packed < UNPACKED_COUNTS {
-                [packed & 0b11, packed >> 2 & 0b111, packed >> 5]
+                [packed & 0b11, packed >> 2]
             } else {
                 numbers.several()
             };
@@ -181,7 +182,7 @@ mod tests {
     #[test]
     fn lists_come_back() {
         let often = TermCounts { body: 9, ..TermCounts::NONE };
-        let all = TermCounts { name: 3, description: 7, headings: 3, body: 127 };
+        let all = TermCounts { name: 3, description: 31, body: 127 };
         check(&[], 1);
         check(&[(0, ONCE)], 2);
         check(&[(300, ONCE), (301, ONCE)], 4);
@@ -192,10 +193,8 @@ mod tests {
 
     #[test]
     fn counts_of_any_size_come_back() {
-        for (name, description, headings, bytes) in
-            [(4, 0, 0, 9), (0, 8, 0, 9), (0, 0, 4, 9), (u16::MAX, u16::MAX, u16::MAX, 15)]
-        {
-            check(&[(7, TermCounts { name, description, headings, body: 0 })], bytes);
+        for (name, description, bytes) in [(4, 0, 8), (0, 32, 8), (u16::MAX, u16::MAX, 12)] {
+            check(&[(7, TermCounts { name, description, body: 0 })], bytes);
         }
         check(&[(7, TermCounts { body: u16::MAX, ..TermCounts::NONE })], 6);
     }

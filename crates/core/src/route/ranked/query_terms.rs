@@ -6,16 +6,15 @@ use super::{
     index::{FreshEntry, RankedIndex},
     posting_list::PostingList,
     query::ParsedQuery,
-    scale::{FieldScales, idf},
-    sums::{ScoreSums, TermMask},
+    scale::{FieldScale, idf},
     term::TermHash,
 };
 
 /// BM25's k1: so many occurrences of a term, weighted by field, reach half of its largest possible impact.
 const BM25_SATURATION: f64 = 3.0;
 
-/// The weight of past requests: as much as a description's.
-const PAST_WEIGHT: f64 = 5.0;
+/// The weight of past requests: more than a description's, because people asked so.
+const PAST_WEIGHT: f64 = 8.0;
 
 /// The terms of a query that at least one skill has.
 #[derive(Debug)]
@@ -39,10 +38,8 @@ struct QueryTerm<'a> {
     list: PostingList<'a>,
     /// Its weight in the query times its idf.
     weight: f64,
-    /// What it adds to a name or a clause.
+    /// What it adds to a name, a clause or the coverage.
     clause_weight: f64,
-    /// Its bit in the sums; empty where there are more terms than bits.
-    mask: TermMask,
 }
 
 /// A fresh skill that has terms of the query.
@@ -68,7 +65,6 @@ impl<'a> QueryTerms<'a> {
         for (number, ((term, count), fresh)) in request.terms.iter().zip(with).enumerate() {
             wanted.extend(QueryTerm::new(number, *term, *count, &index.base, [all, fresh]));
         }
-        assign_masks(&mut wanted);
         Self { index, wanted, fresh }
     }
 
@@ -98,55 +94,58 @@ impl<'a> QueryTerms<'a> {
         )
     }
 
-    /// Every skill that has a term, with its sum; the terms add up in the query's order.
-    pub(super) fn sums(&self) -> ScoreSums {
-        let mut sums = ScoreSums::new(self.index.end());
+    /// The BM25F of every skill, by number; the terms add up in the query's order.
+    pub(super) fn sums(&self) -> Vec<f64> {
+        let mut sums = vec![0.0; self.index.end()];
         for wanted in &self.wanted {
             wanted.add(&self.index.base.scales, &mut sums);
         }
-        for number in self.index.changes.keys() {
-            sums.clear(*number);
-        }
-        for FreshMatch { number, found } in &self.fresh {
-            for (term, frequency) in found {
-                let at = self.wanted.partition_point(|wanted| wanted.number < *term);
-                if let Some(wanted) = self.wanted.get(at) {
-                    sums.add(*number, wanted.mask, wanted.impact(*frequency));
-                }
+        let mut replace = |number: usize, sum: f64| {
+            if let Some(replaced) = sums.get_mut(number) {
+                *replaced = sum;
             }
+        };
+        self.index.changes.keys().for_each(|number| replace(*number, 0.0));
+        for FreshMatch { number, found } in &self.fresh {
+            let impact = |(term, frequency): &(usize, f64)| {
+                let at = self.wanted.partition_point(|wanted| wanted.number < *term);
+                self.wanted.get(at).map_or(0.0, |wanted| wanted.impact(*frequency))
+            };
+            replace(*number, found.iter().map(impact).sum());
         }
         sums
     }
 
-    /// Which terms these skills have, given their masks. Terms without a bit have short lists, which are read once more.
-    pub(super) fn matched_terms(&self, skills: &[(usize, TermMask)]) -> MatchedTerms {
+    /// Finds which terms these skills have, fewer than [`NO_PLACE`] of them, by one more walk over the lists.
+    pub(super) fn matched_terms(&self, skills: impl Iterator<Item = usize>) -> MatchedTerms {
         let terms = self.wanted.last().map_or(0, |last| last.number + 1);
-        let mut matched = MatchedTerms { terms, has: vec![false; terms * skills.len()] };
-        for (place, (_, mask)) in skills.iter().enumerate() {
-            for wanted in self.wanted.iter().filter(|wanted| mask.has(wanted.mask)) {
-                matched.add(place, wanted.number);
-            }
-        }
-        let unmasked = || self.wanted.iter().filter(|wanted| wanted.mask == TermMask::default());
-        if unmasked().next().is_none() {
-            return matched;
-        }
-        let mut places = vec![None; self.index.base.end()];
-        for (place, (skill, _)) in skills.iter().enumerate() {
-            if let Some(fresh) = self.fresh.iter().find(|fresh| fresh.number == *skill) {
+        let mut matched = MatchedTerms { terms, has: Vec::new() };
+        let mut places = vec![NO_PLACE; self.index.base.end()];
+        for (place, skill) in (0..NO_PLACE).zip(skills) {
+            matched.has.resize(matched.has.len() + terms, false);
+            if let Some(fresh) = self.fresh.iter().find(|fresh| fresh.number == skill) {
                 fresh.found.iter().for_each(|(term, _)| matched.add(place, *term));
-            } else if let Some(own) = places.get_mut(*skill) {
-                *own = Some(place);
+            } else if let Some(own) = places.get_mut(skill) {
+                *own = place;
             }
         }
-        for QueryTerm { number, list, .. } in unmasked() {
-            list.clone().numbers(|skill| {
-                if let Some(Some(place)) = places.get(skill) {
-                    matched.add(*place, *number);
-                }
+        for QueryTerm { number, list, .. } in &self.wanted {
+            list.clone().numbers(|skill| match places.get(skill) {
+                None | Some(&NO_PLACE) => {}
+                Some(place) => matched.add(*place, *number),
             });
         }
         matched
+    }
+
+    /// The share of the query that a skill has, by its known terms.
+    pub(super) fn coverage(&self, has: impl Fn(usize) -> bool) -> f64 {
+        let sum = |wanted: &mut dyn Iterator<Item = &QueryTerm<'_>>| -> f64 {
+            wanted.map(|wanted| wanted.clause_weight).sum()
+        };
+        let all = sum(&mut self.wanted.iter());
+        let had = sum(&mut self.wanted.iter().filter(|wanted| has(wanted.number)));
+        if all > 0.0 { had / all } else { 0.0 }
     }
 }
 
@@ -155,23 +154,12 @@ fn match_fresh(request: &ParsedQuery, (number, skill): (usize, &FreshEntry)) -> 
     let mut found = Vec::new();
     skill.entry.find(&request.ascending, |term, counts| {
         let past = request.terms.get(term).map_or(0.0, |(hash, _)| skill.entry.past(*hash));
-        let frequency = skill.scale.of(counts) + PAST_WEIGHT * past;
+        let frequency = skill.scale.frequency(counts) + PAST_WEIGHT * past;
         if frequency > 0.0 {
             found.push((term, frequency));
         }
     });
     (!found.is_empty()).then_some(FreshMatch { number, found })
-}
-
-/// Assigns a bit to each term, to those with the longest lists where there are not enough.
-fn assign_masks(wanted: &mut [QueryTerm<'_>]) {
-    let mut longest: Vec<&mut QueryTerm<'_>> = wanted.iter_mut().collect();
-    if longest.len() > TermMask::MAX_TERMS {
-        longest.sort_by_key(|wanted| std::cmp::Reverse(wanted.list.len()));
-    }
-    for (number, wanted) in longest.into_iter().enumerate() {
-        wanted.mask = TermMask::of(number);
-    }
 }
 
 impl<'a> QueryTerm<'a> {
@@ -189,8 +177,7 @@ impl<'a> QueryTerm<'a> {
         let with = list.len() as usize + fresh;
         let (weight, idf) = (count.sqrt(), idf(all, with));
         let (clause_weight, weight) = (idf * weight.min(1.0), weight * idf);
-        let mask = TermMask::default();
-        (with > 0).then_some(Self { term, number, known, list, weight, clause_weight, mask })
+        (with > 0).then_some(Self { term, number, known, list, weight, clause_weight })
     }
 
     /// What this frequency of the term adds to a score.
@@ -202,12 +189,17 @@ impl<'a> QueryTerm<'a> {
     /// Adds its impact to every skill of the base that has it. Half of a search's time is spent here, so the loop is
     /// kept in a function of its own.
     #[inline(never)]
-    fn add(&self, scales: &FieldScales, sums: &mut ScoreSums) {
+    fn add(&self, scales: &[FieldScale], sums: &mut [f64]) {
         self.list.clone().each(scales, |skill, frequency| {
-            sums.add(skill, self.mask, self.impact(frequency));
+            if let Some(sum) = sums.get_mut(skill) {
+                *sum += self.impact(frequency);
+            }
         });
     }
 }
+
+/// No place among the skills whose terms are looked for.
+const NO_PLACE: u8 = u8::MAX;
 
 /// Which terms each of some skills has.
 #[derive(Debug)]
@@ -218,8 +210,8 @@ pub(super) struct MatchedTerms {
 }
 
 impl MatchedTerms {
-    fn add(&mut self, place: usize, term: usize) {
-        if let Some(has) = self.has.get_mut(place * self.terms + term) {
+    fn add(&mut self, place: u8, term: usize) {
+        if let Some(has) = self.has.get_mut(usize::from(place) * self.terms + term) {
             *has = true;
         }
     }

@@ -1,64 +1,35 @@
 //! A request against the index → a [`Ranking`].
 
+use std::cmp::Ordering;
+
 use super::{
     clause_weights::ClauseWeights,
     entry::{Clause, SearchEntry},
+    evidence::{COMPARED_HITS, MatchEvidence, RequestWeights},
     index::{FreshEntry, RankedIndex},
     query::ParsedQuery,
     query_terms::QueryTerms,
     scale::idf,
-    sums::TermMask,
 };
 
-/// How many of the best by BM25 alone are compared by name and clauses too.
+/// How many of the best by BM25 alone are compared by name, clauses and coverage too.
 const MAX_CANDIDATES: usize = 100;
-/// What the best matched name adds to a score.
+/// What a name adds to a score that is in the request as a whole.
 const NAME_WEIGHT: f64 = 0.2;
 /// What the best matched clauses add to a score.
-const CLAUSE_WEIGHT: f64 = 0.4;
-/// The first result is confident if it leads the second by this share of its score.
-const CONFIDENT_LEAD: f64 = 0.1;
+const CLAUSE_WEIGHT: f64 = 0.25;
+/// What a skill adds to its score that has every word of the request.
+const COVERAGE_WEIGHT: f64 = 0.2;
 
 /// The results of a search.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ranking {
     /// How many skills have any word of the request.
     pub total: usize,
-    /// The first leads the second by a tenth or more. It says which one to read, not that it fits.
-    pub confident: bool,
-    /// How much the request weighs.
-    pub weights: RequestWeights,
-    /// Best first; ties go to the smaller number. At most a hundred.
+    /// What speaks for the first hit; `None` if there is no hit.
+    pub evidence: Option<MatchEvidence>,
+    /// Best first. At most a hundred.
     pub hits: Vec<SearchHit>,
-}
-
-impl Ranking {
-    /// Orders hits of the same score by their places: numbers are given as skills come.
-    pub fn order_ties<P: Ord>(&mut self, place: impl Fn(&SearchHit) -> P) {
-        self.hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b))));
-    }
-}
-
-/// How much a request weighs, whatever it finds.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct RequestWeights {
-    /// The weight of a word that a single skill has: scores grow with it, and it grows with the number of skills.
-    pub rarest: f64,
-    /// The score that a skill with nothing but the request would have at most.
-    pub possible: f64,
-    /// How many of its words some skill has, without those that it quotes at length.
-    pub known: usize,
-}
-
-/// How well a skill matches, before it is compared with others.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct MatchStrength {
-    /// BM25F.
-    pub bm25: f64,
-    /// The score of its clauses.
-    pub clauses: f64,
-    /// The weight of the request's words that it has, anywhere.
-    pub matched: f64,
 }
 
 /// A skill that has some word of the request.
@@ -66,77 +37,102 @@ pub struct MatchStrength {
 pub struct SearchHit {
     /// Its number in the index.
     pub entry: usize,
-    /// The sum of the three terms; decides the order.
+    /// The sum of the four terms; decides the order.
     pub score: f64,
     /// Words anywhere in the skill: 1 for the best.
     pub bm25: f64,
-    /// How much of the name is in the request: 0.2 for the best.
+    /// How much of the name is in the request: 0.2 for all of it.
     pub name: f64,
-    /// How completely clauses are in the request: 0.4 for the best.
+    /// How completely clauses are in the request: 0.25 for the best.
     pub clauses: f64,
+    /// How much of the request the skill has: 0.2 for all of it.
+    pub coverage: f64,
     /// The request's words, lower-cased, that occur in the skill, in order.
     pub matched_terms: Vec<String>,
     /// The clause that matched best: `SearchText::clause` has its words.
     pub clause: Option<usize>,
-    /// How well it matches by itself.
-    pub strength: MatchStrength,
 }
 
-/// A skill in the second pass, with the three parts of its score.
+/// Which skills a search considers, and how it orders equals, by their numbers.
+#[expect(missing_debug_implementations, reason = "functions have nothing to show")]
+#[derive(Clone, Copy)]
+pub struct SearchScope<'a> {
+    /// Whether a skill may be a hit.
+    pub has: &'a dyn Fn(usize) -> bool,
+    /// The order of skills with one score.
+    pub order: &'a dyn Fn(usize, usize) -> Ordering,
+}
+
+/// A skill in the second pass, with the parts of its score as they were found.
 #[derive(Debug, Clone, Copy, Default)]
-struct RankedCandidate {
+pub(super) struct RankedCandidate {
     entry: usize,
-    bm25: f64,
+    /// Its place among the best by BM25.
+    place: usize,
+    pub(super) score: f64,
+    pub(super) bm25: f64,
     name: f64,
-    clauses: f64,
-    /// The scores before they are divided by the best.
-    strength: MatchStrength,
+    pub(super) clauses: f64,
+    coverage: f64,
     /// Which clause matched best.
     best: Option<usize>,
-    /// Which terms it has.
-    mask: TermMask,
+}
+
+/// The best of a part of the score among the candidates.
+struct Best {
+    bm25: f64,
+    clauses: f64,
 }
 
 impl RankedIndex {
-    /// The skills that a request most likely asks for, at most `limit` of them.
+    /// Finds the skills that a request most likely asks for, at most `limit` of them; ties go to the smaller number.
     pub fn search(&self, query: &str, limit: usize) -> Ranking {
+        let all = SearchScope { has: &|_| true, order: &|a, b| a.cmp(&b) };
+        self.search_in(query, limit, all)
+    }
+
+    /// Finds the skills of a scope that a request most likely asks for, at most `limit` of them.
+    pub fn search_in(&self, query: &str, limit: usize, scope: SearchScope<'_>) -> Ranking {
         let request = ParsedQuery::new(query);
         let query_terms = QueryTerms::new(&request, self);
-        let sums = query_terms.sums();
-        let (total, best) = sums.best(MAX_CANDIDATES);
+        let (total, found) = most(&query_terms.sums());
+        let matched_terms = query_terms.matched_terms(found.iter().map(|(entry, _)| *entry));
         let (clause_weights, mut own) = (query_terms.clause_weights(), Vec::new());
-        let candidate = |(entry, bm25)| {
-            let found = RankedCandidate {
-                entry,
-                bm25,
-                mask: sums.mask(entry),
-                ..RankedCandidate::default()
-            };
+        let candidate = |(place, (entry, bm25))| {
+            let coverage = query_terms.coverage(|term| matched_terms.has(place, term));
+            let found = RankedCandidate { entry, place, bm25, coverage, ..Default::default() };
             self.compare(found, &clause_weights, &mut own)
         };
-        let mut candidates: Vec<RankedCandidate> = best.into_iter().map(candidate).collect();
-        normalise(&mut candidates);
-        candidates
-            .sort_by(|a, b| b.score().total_cmp(&a.score()).then_with(|| a.entry.cmp(&b.entry)));
-        let confident = is_confident(&candidates);
-        candidates.truncate(limit);
-        let mask: Vec<_> = candidates.iter().map(|found| (found.entry, found.mask)).collect();
-        let matched_terms = query_terms.matched_terms(&mask);
-        let hit = |(place, found): (usize, &RankedCandidate)| {
-            let has = |term| matched_terms.has(place, term);
-            let strength = MatchStrength { matched: query_terms.weight(has), ..found.strength };
-            found.hit(request.words(has), strength)
-        };
+        let mut candidates: Vec<RankedCandidate> =
+            found.into_iter().enumerate().map(candidate).collect();
+        let best = Best::new(&candidates);
+        for found in &mut candidates {
+            found.score = best.score(found);
+        }
+        candidates.sort_by(|a, b| {
+            b.score.total_cmp(&a.score).then_with(|| (scope.order)(a.entry, b.entry))
+        });
+        let candidates: Vec<RankedCandidate> = candidates
+            .into_iter()
+            .filter(|found| (scope.has)(found.entry))
+            .take(limit.max(COMPARED_HITS))
+            .collect();
+        let matched = candidates
+            .first()
+            .map(|first| query_terms.weight(|term| matched_terms.has(first.place, term)));
         let weights = RequestWeights {
             rarest: idf(self.len(), 1),
             possible: query_terms.possible(&request),
             known: query_terms.known_words(&request),
+            matched: matched.unwrap_or_default(),
+        };
+        let hit = |found: &RankedCandidate| {
+            best.hit(found, request.words(|term| matched_terms.has(found.place, term)))
         };
         Ranking {
             total,
-            confident,
-            weights,
-            hits: candidates.iter().enumerate().map(hit).collect(),
+            evidence: MatchEvidence::new(&candidates, &weights),
+            hits: candidates.iter().take(limit).map(hit).collect(),
         }
     }
 
@@ -162,10 +158,6 @@ impl RankedIndex {
 }
 
 impl RankedCandidate {
-    fn score(&self) -> f64 {
-        self.bm25 + self.name + self.clauses
-    }
-
     /// Scores clauses, each with the sum of its terms' idf, by the weights of the skill's terms.
     fn compare<'a>(&mut self, own: &[f64], clauses: impl Iterator<Item = (Clause<'a>, f64)>) {
         let (mut squares, mut most) = (0.0, 0.0);
@@ -189,39 +181,54 @@ impl RankedCandidate {
         }
         self.clauses = squares.sqrt();
     }
+}
 
-    fn hit(&self, matched_terms: Vec<String>, strength: MatchStrength) -> SearchHit {
+impl Best {
+    fn new(candidates: &[RankedCandidate]) -> Self {
+        let most =
+            |part: fn(&RankedCandidate) -> f64| candidates.iter().map(part).fold(0.0, f64::max);
+        Self { bm25: most(|found| found.bm25), clauses: most(|found| found.clauses) }
+    }
+
+    /// Weighs the parts of a score: words and clauses against the best, name and coverage as they are.
+    fn weighed(&self, found: &RankedCandidate) -> [f64; 4] {
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        [
+            share(found.bm25, self.bm25),
+            NAME_WEIGHT * found.name,
+            CLAUSE_WEIGHT * share(found.clauses, self.clauses),
+            COVERAGE_WEIGHT * found.coverage,
+        ]
+    }
+
+    fn score(&self, found: &RankedCandidate) -> f64 {
+        self.weighed(found).iter().sum()
+    }
+
+    fn hit(&self, found: &RankedCandidate, matched_terms: Vec<String>) -> SearchHit {
+        let [bm25, name, clauses, coverage] = self.weighed(found);
         SearchHit {
-            entry: self.entry,
-            score: self.score(),
-            bm25: self.bm25,
-            name: self.name,
-            clauses: self.clauses,
+            entry: found.entry,
+            score: found.score,
+            bm25,
+            name,
+            clauses,
+            coverage,
             matched_terms,
-            clause: self.best,
-            strength,
+            clause: found.best,
         }
     }
 }
 
-/// Divides each part of the score by its best among the candidates.
-fn normalise(candidates: &mut [RankedCandidate]) {
-    let most = |term: fn(&RankedCandidate) -> f64| candidates.iter().map(term).fold(0.0, f64::max);
-    let (bm25, name, clauses) =
-        (most(|found| found.bm25), most(|found| found.name), most(|found| found.clauses));
-    let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-    for found in candidates {
-        (found.strength.bm25, found.strength.clauses) = (found.bm25, found.clauses);
-        found.bm25 = share(found.bm25, bm25);
-        found.name = NAME_WEIGHT * share(found.name, name);
-        found.clauses = CLAUSE_WEIGHT * share(found.clauses, clauses);
+/// Counts the skills that have a sum, and returns those with the greatest ones; of equals those with the smaller numbers.
+fn most(sums: &[f64]) -> (usize, Vec<(usize, f64)>) {
+    let all = sums.iter().copied().enumerate().filter(|(_, sum)| *sum > 0.0);
+    let mut found: Vec<(usize, f64)> = all.collect();
+    let total = found.len();
+    if total > MAX_CANDIDATES {
+        let order = |a: &(usize, f64), b: &(usize, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+        found.select_nth_unstable_by(MAX_CANDIDATES - 1, order);
+        found.truncate(MAX_CANDIDATES);
     }
-}
-
-fn is_confident(candidates: &[RankedCandidate]) -> bool {
-    match candidates {
-        [] => false,
-        [_] => true,
-        [first, second, ..] => first.score() - second.score() >= CONFIDENT_LEAD * first.score(),
-    }
+    (total, found)
 }

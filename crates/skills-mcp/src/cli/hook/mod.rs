@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use skills_core::{
     catalog::SkillId,
-    route::ranked::{SUGGESTION_LIMIT, SearchHit},
+    route::ranked::{MAX_SUGGESTED, SearchHit},
 };
 
 use super::{Context, Failure, Output, client_of};
@@ -152,7 +152,7 @@ fn suggested(context: &Context, prompt: &str) -> Option<Vec<HintedSkill>> {
     // What authors wrote is in the cache, past requests are not.
     let cache = store.cache().filter(|_| !learns(&context.environment, &store, &sources));
     if let Some(cached) = cache.and_then(|cache| cache.unchanged(&sources)) {
-        let ranking = cached.search(prompt, SUGGESTION_LIMIT);
+        let ranking = cached.search(prompt, MAX_SUGGESTED);
         let hits = ranking.hits.iter().take(ranking.suggested());
         return Some(hits.filter_map(|hit| cached.skill(hit)).map(HintedSkill::from).collect());
     }
@@ -160,7 +160,7 @@ fn suggested(context: &Context, prompt: &str) -> Option<Vec<HintedSkill>> {
     let snapshot = store.refresh(Cause::Start).snapshot;
     learn_now(&context.environment, &store);
     let snapshot = store.known().unwrap_or(snapshot);
-    let ranking = snapshot.search(prompt, SUGGESTION_LIMIT);
+    let ranking = snapshot.search(prompt, MAX_SUGGESTED);
     let hits = ranking.hits.iter().take(ranking.suggested());
     let skill = |hit: &SearchHit| snapshot.catalog.skill(SkillId::at(hit.entry));
     let suggested = hits.filter_map(|hit| skill(hit).map(HintedSkill::from)).collect();

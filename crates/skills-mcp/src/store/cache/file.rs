@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Every file begins with this; another format gets another one.
-const FORMAT_MARK: &[u8; 16] = b"skills-mcp-idx-1";
+const FORMAT_MARK: &[u8; 16] = b"skills-mcp-idx-2";
 /// A larger file is not read.
 const MAX_CACHE_BYTES: u64 = 1024 * 1024 * 1024;
 /// So many caches of other sources and builds stay; the least lately used go first.

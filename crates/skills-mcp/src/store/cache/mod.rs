@@ -17,7 +17,10 @@ use skills_core::{
     document::{ContentDigest, Parsed},
     packed,
     relpath::RelPath,
-    route::ranked::{RankedIndex, Ranking, SearchHit},
+    route::{
+        Exclusions, own_name,
+        ranked::{RankedIndex, Ranking, SearchHit, SearchScope},
+    },
 };
 
 use super::Snapshot;
@@ -44,6 +47,8 @@ pub struct CachedSkill {
     path: String,
     digest: ContentDigest,
     evals: Vec<(RelPath, FileEntry)>,
+    /// Its name without what stands before it.
+    name: String,
     /// Its identity.
     pub identity: String,
     /// What it is called where it is loaded by name.
@@ -166,13 +171,16 @@ impl CachedScan {
 }
 
 impl CachedSearch {
-    /// The skills that a request most likely means.
+    /// Finds the skills that a request most likely means, as the search over a catalog does.
     pub fn search(&self, query: &str, limit: usize) -> Ranking {
-        let mut ranking = self.index.search(query, limit);
-        ranking.order_ties(|hit: &SearchHit| {
-            self.skill(hit).map(|skill| (skill.source, skill.kind, skill.path))
-        });
-        ranking
+        let exclusions = Exclusions::new(query);
+        let skill = |entry| self.skills.get(entry);
+        let place = |entry| skill(entry).map(|skill| (skill.source, skill.kind, skill.path));
+        let scope = SearchScope {
+            has: &|entry| skill(entry).is_some_and(|skill| !exclusions.has(&skill.name)),
+            order: &|a, b| place(a).cmp(&place(b)),
+        };
+        self.index.search_in(query, limit, scope)
     }
 
     /// The skill of a hit.
@@ -258,6 +266,7 @@ impl Snapshot {
             path: skill.path.to_string(),
             digest: *skill.document().digest(),
             evals: skill.evals.clone(),
+            name: own_name(skill).to_owned(),
             identity: skill.identity.to_string(),
             label: skill.label.to_string(),
             description: skill.fields().description.clone(),

@@ -109,11 +109,11 @@ fn skills_are_counted_scored_and_rated_and_the_unused_named() {
     let names: Vec<&str> = report.skills.iter().map(|skill| skill.skill.as_str()).collect();
     assert_eq!(names, ["ui/react", "ops/web", "gone"]);
     let react = row("ui/react");
-    assert_eq!((react.served, react.tokens, react.scored, react.tied), (30, 3_000, 30, 1));
-    assert_eq!((react.mean_score, react.known), (Some(0.5), Some(true)));
+    assert_eq!((react.served, react.tokens, react.loaded, react.tied), (30, 3_000, 30, 1));
+    assert_eq!(react.known, Some(true));
     assert_eq!((react.useful.n, react.useful.of, react.useless_in_a_row), (12, 13, 0));
     let web = row("ops/web");
-    assert_eq!((web.served, web.tokens, web.mean_score), (8, 335, None));
+    assert_eq!((web.served, web.tokens, web.loaded), (8, 335, 0));
     assert_eq!((web.shown, web.taken.n, web.taken.of, web.useful.share), (20, 5, 20, None));
     assert_eq!(row("gone").known, Some(false));
     // What others inherit from is not unused.
@@ -125,8 +125,9 @@ fn skills_are_counted_scored_and_rated_and_the_unused_named() {
         (totals.events, totals.served, totals.skills_used, totals.tokens),
         (72, 38, 2, 3_335)
     );
-    assert_eq!((totals.searches, totals.searches_in_vain, totals.ambiguous), (20, 0, 1));
-    assert_eq!((totals.found.n, totals.found.of, totals.servers), (30, 31, 1));
+    assert_eq!((totals.searches, totals.servers), (20, 1));
+    assert_eq!((totals.loaded.n, totals.loaded.of), (30, 51));
+    assert_eq!((totals.chosen, totals.left, totals.none), (5, 16, 0));
     assert_eq!(report.clients, [Counted { name: "codex".to_owned(), n: 38 }]);
     let today = report.days.last().unwrap();
     assert_eq!((today.served, today.searches, today.tokens), (38, 20, 3_335));
@@ -202,7 +203,7 @@ fn requests_that_found_nothing_are_grouped_by_what_they_share() {
         report.advice[1].action,
         "If ops/web covers them, add to its keywords: nginx, proxy."
     );
-    assert_eq!(report.totals.misses, 14);
+    assert_eq!(report.totals.none, 24);
 }
 
 #[test]
@@ -213,6 +214,32 @@ fn c07_a_skill_that_scored_nothing_came_near_to_nothing() {
     let [group] = report.misses.as_slice() else { panic!("{:?}", report.misses) };
     assert_eq!((&group.nearest, group.nearest_score, group.keywords.len()), (&None, None, 0));
     assert!(report.advice.iter().all(|advice| advice.kind != AdviceKind::AddKeywords));
+}
+
+#[test]
+fn what_an_answer_doubts_fits_none_and_what_it_offers_is_chosen_or_left() {
+    let offer = |certainty: &str| json!({"context": "kafka lag", "closest_candidate": "ops/web", "closest_score": 0.0, "certainty": certainty});
+    let mut events = times(3, "no_match", &offer("several"));
+    events.extend(times(2, "no_match", &offer("unsure")));
+    events.push(event(
+        50,
+        "ambiguous",
+        &json!({"context": "broker retention", "candidates": ["ui/react"], "certainty": "unsure"}),
+    ));
+    let searched = |certainty: &str| json!({"context": "vue transition", "shown": ["ui/vue"], "total": 1, "certainty": certainty});
+    events.extend(times(4, "skill_searched", &searched("sure")));
+    events.extend(times(2, "skill_searched", &searched("unsure")));
+    events.push(event(60, "skill_served", &json!({"skill_path": "ui/vue", "was_shown": true})));
+    events.push(event(
+        61,
+        "skill_served",
+        &json!({"skill_path": "ops/web", "was_ambiguous": true}),
+    ));
+    let report = report(events);
+    let totals = &report.totals;
+    assert_eq!((totals.loaded.of, totals.chosen, totals.left, totals.none), (12, 2, 5, 5));
+    assert_eq!(report.misses.iter().map(|group| group.requests).sum::<u64>(), 5);
+    assert_eq!(report.misses_looked_at, SampleSize { n: 5, of: 5 });
 }
 
 /// The same, asked for by a name.
@@ -237,8 +264,8 @@ fn a_misspelt_name_is_no_request_in_words() {
     events.push(old);
     let report = report(events);
     let totals = &report.totals;
-    assert_eq!((totals.found.n, totals.found.of), (20, 27));
-    assert_eq!((totals.misses, totals.ambiguous, totals.misnamed), (6, 1, 30));
+    assert_eq!((totals.loaded.n, totals.loaded.of), (20, 27));
+    assert_eq!((totals.none, totals.left, totals.misnamed), (6, 1, 30));
     assert_eq!(report.days.last().unwrap().misses, 6);
     assert_eq!(report.misses.iter().map(|group| group.requests).collect::<Vec<_>>(), [6]);
     assert_eq!(report.misses_looked_at, SampleSize { n: 6, of: 6 });
@@ -346,7 +373,7 @@ fn from_a_few_events_nothing_is_claimed() {
     assert_eq!((group.requests, group.keywords.len(), group.examples.len()), (5, 0, 1));
     assert!(report.patterns.is_empty(), "{:?}", report.patterns);
     let row = |name: &str| report.skills.iter().find(|skill| skill.skill == name).unwrap();
-    assert_eq!((row("ui/vue").scored, row("ui/vue").mean_score), (9, None));
+    assert_eq!(row("ui/vue").loaded, 9);
     assert_eq!(row("ui/react").chosen, 2);
     // The broken file is no claim: it is there. Nor is a streak: it happened.
     let kinds: Vec<AdviceKind> = report.advice.iter().map(|advice| advice.kind).collect();

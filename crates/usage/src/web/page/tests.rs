@@ -29,15 +29,15 @@ fn rate(n: u64, of: u64, shares: Option<[f64; 3]>) -> Value {
 fn sample() -> Value {
     let most = Some([0.8, 0.67, 0.89]);
     let skill = |name: &str, served: u64| {
-        json!({"skill": name, "known": name != "gone", "served": served, "tokens": served * 1_500, "mean_score": 0.71,
-            "scored": served, "useful": rate(40, 50, most), "useless_in_a_row": 3, "shown": 9,
+        json!({"skill": name, "known": name != "gone", "served": served, "tokens": served * 1_500, 
+            "loaded": served, "useful": rate(40, 50, most), "useless_in_a_row": 3, "shown": 9,
             "taken": rate(4, 9, None), "tied": 2, "chosen": 1, "nearly": 1})
     };
     let day = |date: &str, served: u64| json!({"date": date, "served": served, "misses": 2, "searches": 5, "scripts": 1, "tokens": served * 1_500});
     json!({
         "period": {"from": "2026-02-16", "to": "2026-02-18", "days": 3, "unfinished": true},
         "totals": {"events": 1_234, "served": 60, "skills_used": 2, "tokens": 90_000, "searches": 15,
-            "searches_in_vain": 1, "misses": 6, "ambiguous": 4, "found": rate(60, 70, Some([0.857, 0.757, 0.92])),
+            "loaded": rate(60, 70, Some([0.857, 0.757, 0.92])), "chosen": 4, "left": 2, "none": 6,
             "useful": rate(3, 4, None), "scripts_run": 30, "servers": 2},
         "advice": [
             {"kind": "write_skill", "subject": "nginx proxy", "seen": "4 requests found nothing.", "action": "Write a skill about nginx proxy.", "skill": null},

@@ -47,7 +47,7 @@ type CsvRow = Vec<String>;
 fn rows(report: &UsageReport, table: CsvTable) -> Vec<CsvRow> {
     let (head, rows): (&str, Vec<CsvRow>) = match table {
         CsvTable::Skills => (
-            "skill served tokens mean_score scored useful useful_of useful_low useful_high useless_in_a_row shown taken tied chosen nearly",
+            "skill served tokens loaded useful useful_of useful_low useful_high useless_in_a_row shown taken tied chosen nearly",
             skills(report),
         ),
         CsvTable::Misses => {
@@ -81,8 +81,7 @@ fn skills(report: &UsageReport) -> Vec<CsvRow> {
             skill.skill.clone(),
             skill.served.to_string(),
             skill.tokens.to_string(),
-            number(skill.mean_score, 4),
-            skill.scored.to_string(),
+            skill.loaded.to_string(),
             skill.useful.n.to_string(),
             skill.useful.of.to_string(),
         ];

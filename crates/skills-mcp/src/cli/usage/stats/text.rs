@@ -139,21 +139,17 @@ impl StatsText<'_> {
                 grouped(totals.tokens)
             ),
         );
-        line("found at once", totals.found.to_string());
-        let misnamed = match totals.misnamed {
+        let requests = totals.loaded.of;
+        let (searches, misnamed) = (totals.searches, totals.misnamed);
+        let misnamed = match misnamed {
             0 => String::new(),
             names => format!(", names no skill has {}", grouped(names)),
         };
-        let (misses, ambiguous) = (grouped(totals.misses), grouped(totals.ambiguous));
-        line("not found", format!("{misses}, ambiguous {ambiguous}{misnamed}"));
-        line(
-            "searches",
-            format!(
-                "{}, {} found nothing",
-                grouped(totals.searches),
-                grouped(totals.searches_in_vain)
-            ),
-        );
+        let of_searches = format!("{} of them searches", grouped(searches));
+        line("requests", format!("{}, {of_searches}{misnamed}", grouped(requests)));
+        line("loaded", totals.loaded.to_string());
+        let [chosen, left, none] = [totals.chosen, totals.left, totals.none].map(grouped);
+        line("offered", format!("{chosen} chosen, {left} left, {none} none"));
         line("useful", totals.useful.to_string());
         let execution = &self.report.execution;
         line(
@@ -196,7 +192,7 @@ impl StatsText<'_> {
                 grouped(skill.served),
                 usefulness(skill),
                 grouped(skill.tokens),
-                skill.mean_score.map(|score| format!("{score:.2}")).unwrap_or_default(),
+                grouped(skill.loaded),
                 if skill.shown > 0 { skill.taken.to_string() } else { String::new() },
                 grouped(skill.tied),
                 grouped(skill.chosen),
@@ -209,7 +205,7 @@ impl StatsText<'_> {
             "served",
             "useful",
             "tokens",
-            "score",
+            "at once",
             "taken when shown",
             "tied",
             "chosen",
