@@ -35,7 +35,7 @@ pub struct Fields {
     pub keywords: Vec<String>,
     /// Phrases that ask for this skill (`triggers`, `examples`), which the ranked search knows as clauses.
     pub phrases: Vec<String>,
-    /// What the skill is for, with `when_to_use` behind it; never empty.
+    /// The purpose, with `when_to_use` behind it; never empty.
     pub description: String,
     /// How many bytes of it are `description` alone.
     pub own_description: usize,

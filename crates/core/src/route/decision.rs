@@ -6,23 +6,14 @@
 //! decision is worded.
 
 use super::{
-    Exclusions, Matching, RouteVerdict, Router, own_name,
+    Deciders, Exclusions, Matching, RouteVerdict, Router, own_name,
     ranked::{Certainty, MatchEvidence, RankedIndex},
     search,
     verdict::KeywordHit,
 };
 use crate::catalog::{Catalog, SkillId};
 
-/// Whether the keyword formula decides alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deciders {
-    /// The formula and the ranked search.
-    Both,
-    /// The formula.
-    Keywords,
-}
-
-/// What decided for a skill.
+/// The engine that decided for a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecidedBy {
     /// The request is its path.
@@ -33,13 +24,6 @@ pub enum DecidedBy {
     Both,
     /// The ranked search alone.
     Ranked,
-}
-
-impl Deciders {
-    /// Reads a word of the configuration.
-    pub fn from_word(word: &str) -> Self {
-        if word == "keywords" { Self::Keywords } else { Self::Both }
-    }
 }
 
 impl DecidedBy {

@@ -15,12 +15,12 @@ pub mod ranked;
 mod verdict;
 
 pub use catalog_search::{clauses, own_name, search, search_text};
-pub use decision::{Candidate, DecidedBy, Deciders, Decision, SkillOffer};
+pub use decision::{Candidate, DecidedBy, Decision, SkillOffer};
 pub use excerpt::excerpt;
 pub use excluded::Exclusions;
 pub use index::Router;
 pub use keyword::matches;
-pub use verdict::{KeywordHit, Matching, RouteVerdict, Score};
+pub use verdict::{Deciders, KeywordHit, Matching, RouteVerdict, Score};
 
 pub use crate::tokens::{stem, tokenize};
 

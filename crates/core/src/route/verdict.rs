@@ -1,7 +1,22 @@
 //! [`RouteVerdict`]: no match, one match, or candidates to choose from; and the arithmetic behind it.
 
-use super::Deciders;
 use crate::catalog::SkillId;
+
+/// Whether the keyword formula decides alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deciders {
+    /// The formula and the ranked search.
+    Both,
+    /// The formula.
+    Keywords,
+}
+
+impl Deciders {
+    /// Reads a word of the configuration.
+    pub fn from_word(word: &str) -> Self {
+        if word == "keywords" { Self::Keywords } else { Self::Both }
+    }
+}
 
 /// The thresholds, from the configuration.
 #[derive(Debug, Clone, Copy, PartialEq)]

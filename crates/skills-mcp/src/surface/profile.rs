@@ -3,12 +3,9 @@
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
-use skills_core::{
-    catalog::{Origin, Skill, Source},
-    resolve::has_files,
-};
+use skills_core::catalog::{Origin, Skill, Source};
 
-use super::{Tool, get_asset, get_skill, refresh_skills, run_script, skill, skills_search};
+use super::{Tool, get_skill, skill};
 use crate::{
     clients::{Handling, KnownClient},
     config::Environment,
@@ -312,10 +309,10 @@ impl ServerProfile {
     /// Limits what the list of tools costs. A client that is told to find skills with `get_skill`, or that does not read a changed
     /// description again, gets no list of skills in one.
     pub(super) fn budget(&self, finder: &Tool) -> Budget {
-        let finds = finder.name == skills_search::NAME;
+        let searches = finder.name != get_skill::TOOL.name;
         let unsaid = match self.handling() {
             None => DEFAULT_BUDGET_TOKENS,
-            Some(handling) if finds && handling.rereads_tools.value => INSTRUCTED_BUDGET_TOKENS,
+            Some(handling) if searches && handling.rereads_tools.value => INSTRUCTED_BUDGET_TOKENS,
             Some(_) => 0,
         };
         self.budget.unwrap_or(Budget::Tokens(unsaid))
@@ -356,26 +353,6 @@ impl ServerProfile {
             ToolSet::Tree | ToolSet::Skill | ToolSet::Flat => {
                 self.tool_sets.offers(tool_set, snapshot, self.named)
             }
-        }
-    }
-
-    /// Whether a tool is in the list of those that its tool set has. Clients of the table are not shown what can do nothing with
-    /// what is served.
-    pub(super) fn advertises(&self, tool: &Tool, snapshot: &Snapshot) -> bool {
-        let may_run = self.remote.is_none_or(|remote| remote.may_run_scripts);
-        if tool.name == run_script::NAME && !may_run {
-            return false;
-        }
-        if self.client.is_none() {
-            return true;
-        }
-        // Those that only their users start need their tools, too.
-        let mut skills = snapshot.catalog.skills();
-        match tool.name {
-            run_script::NAME => skills.any(|skill| !skill.fields().scripts.is_empty()),
-            get_asset::NAME => skills.any(|skill| has_files(&snapshot.catalog, skill)),
-            refresh_skills::NAME => snapshot.has_repositories(),
-            _ => true,
         }
     }
 

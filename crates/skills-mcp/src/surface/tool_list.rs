@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
-use skills_core::estimate;
+use skills_core::{estimate, resolve::has_files};
 
 use super::{
-    AdvertisedTool, Budget, Registry, Tool, ToolSet, listing::Entries, skill, skills_search,
+    AdvertisedTool, Budget, Registry, ServerProfile, Tool, ToolSet, get_asset, listing::Entries,
+    refresh_skills, run_script, skill, skills_search,
 };
 use crate::store::Snapshot;
 
@@ -133,4 +134,26 @@ fn anthropic_meta(tool: &Tool, entries: &[&str]) -> Map<String, Value> {
         put("alwaysLoad", json!(true));
     }
     meta
+}
+
+impl ServerProfile {
+    /// Whether a tool is in the list of those that its tool set has. Clients of the table are not shown what can do nothing with
+    /// what is served.
+    fn advertises(&self, tool: &Tool, snapshot: &Snapshot) -> bool {
+        let may_run = self.remote.is_none_or(|remote| remote.may_run_scripts);
+        if tool.name == run_script::NAME && !may_run {
+            return false;
+        }
+        if self.client.is_none() {
+            return true;
+        }
+        // Those that only their users start need their tools, too.
+        let mut skills = snapshot.catalog.skills();
+        match tool.name {
+            run_script::NAME => skills.any(|skill| !skill.fields().scripts.is_empty()),
+            get_asset::NAME => skills.any(|skill| has_files(&snapshot.catalog, skill)),
+            refresh_skills::NAME => snapshot.has_repositories(),
+            _ => true,
+        }
+    }
 }

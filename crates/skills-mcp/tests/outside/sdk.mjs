@@ -8,11 +8,12 @@ const client = new Client({ name, version: "1.0.0" });
 await client.connect(new StdioClientTransport({ command, args, env }));
 const tools = (await client.listTools()).tools;
 const call = async (tool, given) => (await client.callTool({ name: tool, arguments: given })).content[0].text;
-const firstName = (text) => text.split("\n").find((line) => line.startsWith("- ")).slice(2).split(":")[0];
+const firstPath = (answer) => answer.skill_path ?? answer.candidates[0].skill_path;
 const load = tools.map((tool) => tool.name).find((tool) => tool === "load_skill" || tool === "skill");
-const find = async (query) => {
-  const found = await call("skills_search", { query });
-  return { found, loaded: await call(load, { name: firstName(found) }) };
+const find = async (request) => {
+  const found = firstPath(JSON.parse(await call("get_skill", { context: request })));
+  const loaded = await call("get_skill", { skill_path: found });
+  return { found, loaded, by_name: await call(load, { name: found }) };
 };
 const before = await find("rotate the certificates of the gateway");
 mkdirSync(`${folder}/zeppelin`, { recursive: true });

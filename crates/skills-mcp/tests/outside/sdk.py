@@ -17,14 +17,15 @@ async def main():
         welcome = await session.initialize()
         tools = [tool.name for tool in (await session.list_tools()).tools]
         load = next(tool for tool in tools if tool in ("load_skill", "skill"))
+        by_path = lambda answer: answer.get("skill_path") or answer["candidates"][0]["skill_path"]
 
         async def call(tool, arguments):
             return (await session.call_tool(tool, arguments)).content[0].text
 
-        async def find(query):
-            found = await call("skills_search", {"query": query})
-            name = next(line for line in found.splitlines() if line.startswith("- "))[2:].split(":")[0]
-            return {"found": found, "loaded": await call(load, {"name": name})}
+        async def find(request):
+            path = by_path(json.loads(await call("get_skill", {"context": request})))
+            loaded = await call("get_skill", {"skill_path": path})
+            return {"found": path, "loaded": loaded, "by_name": await call(load, {"name": path})}
 
         before = await find("rotate the certificates of the gateway")
         os.makedirs(f"{given['folder']}/zeppelin", exist_ok=True)

@@ -37,13 +37,14 @@ fn steps(runner: &mut Command, client: &str) -> Value {
 fn check(seen: &Value, load: &str) {
     let text = |pointer: &str| seen.pointer(pointer).and_then(Value::as_str).unwrap().to_owned();
     let tools = seen.get("tools").unwrap().to_string();
-    assert!(tools.contains("skills_search") && tools.contains(&format!("\"{load}\"")), "{tools}");
+    assert!(tools.contains("get_skill") && tools.contains(&format!("\"{load}\"")), "{tools}");
     let instructions = text("/instructions");
     assert!(
-        instructions.contains("skills_search") && instructions.contains(load),
+        instructions.contains("call get_skill") && !instructions.contains("skills_search"),
         "{instructions}"
     );
-    assert!(text("/before/found").contains(load), "{seen}");
+    assert_eq!((text("/before/found"), text("/after/found")), ("vault".into(), "zeppelin".into()));
+    assert!(text("/after/by_name").contains("Start at the nose."), "{seen}");
     assert!(text("/before/loaded").contains("Ask vault first."), "{seen}");
     assert!(text("/after/loaded").contains("Start at the nose."), "{seen}");
 }

@@ -18,10 +18,10 @@ pub struct Routes<'a> {
     matching: Matching,
 }
 
-/// What a request finds, and what each engine says.
+/// The findings of both engines for a request.
 #[derive(Debug, Clone)]
 pub struct RoutedRequest {
-    /// What `get_skill` does.
+    /// The decision of `get_skill`.
     pub decision: Decision,
     /// What the keyword formula says.
     pub verdict: RouteVerdict,

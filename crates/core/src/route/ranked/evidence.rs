@@ -1,11 +1,9 @@
-//! [`MatchEvidence`]: what speaks for the first hit of a search, and how sure that makes it.
+//! [`MatchEvidence`]: the evidence for the first hit of a search, and how sure that makes it.
 //!
 //! Word scores cannot say that nothing fits, but together a few numbers say it well: how much of the request the first hit has and
 //! how well, how well its clauses match, and how far it leads. They are in units of the rarest word, so that they mean the same for
 //! twenty skills and for ten thousand. The thresholds were chosen on real requests, near misses and everyday prompts over catalogs of
 //! 20 to 6,205 skills, each publisher left out once, and hold on a half that was kept closed; the bench `routing` prints what they do.
-
-use super::search::{RankedCandidate, Ranking};
 
 /// The first hit is compared with the second and with the last of these.
 pub(super) const COMPARED_HITS: usize = 6;
@@ -30,11 +28,23 @@ pub(super) struct RequestWeights {
     pub(super) possible: f64,
     /// How many of its words some skill has, without those that it quotes at length.
     pub(super) known: usize,
-    /// The weight of those of its words that the first hit has, anywhere.
-    pub(super) matched: f64,
 }
 
-/// What speaks for the first hit.
+/// The first hit as it was scored.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FirstHit {
+    pub(super) bm25: f64,
+    pub(super) clauses: f64,
+    /// The weight of the request's words that it has, anywhere.
+    pub(super) matched: f64,
+    pub(super) score: f64,
+    /// The score of the second hit; 0 without one.
+    pub(super) second: f64,
+    /// The score of the last of [`COMPARED_HITS`]; 0 without one.
+    pub(super) last: f64,
+}
+
+/// The evidence for the first hit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MatchEvidence {
     /// How well it matches, times the share of the request that it has.
@@ -54,22 +64,18 @@ pub struct MatchEvidence {
 }
 
 impl MatchEvidence {
-    /// Weighs the first of these, which are best first; `None` if there is none.
-    pub(super) fn new(candidates: &[RankedCandidate], weights: &RequestWeights) -> Option<Self> {
-        let first = candidates.first()?;
-        let lead = |place: usize| {
-            let other = candidates.get(place).map_or(0.0, |other| other.score);
-            (first.score - other) / first.score
-        };
-        Some(Self {
-            matched: first.bm25 / weights.rarest * weights.matched / weights.possible,
+    /// Weighs the first hit.
+    pub(super) fn new(first: FirstHit, weights: RequestWeights) -> Self {
+        let lead = |other: f64| (first.score - other) / first.score;
+        Self {
+            matched: first.bm25 / weights.rarest * first.matched / weights.possible,
             possible: weights.possible / weights.rarest,
             clauses: first.clauses / weights.rarest,
-            lead: lead(1),
-            group_lead: lead(COMPARED_HITS - 1),
+            lead: lead(first.second),
+            group_lead: lead(first.last),
             known: weights.known,
             bm25: first.bm25 / weights.rarest,
-        })
+        }
     }
 }
 
@@ -104,6 +110,17 @@ impl MatchEvidence {
         }
     }
 
+    /// Counts the first hits that are worth naming to somebody who did not ask: one, a few that come close to each other, or none.
+    pub fn suggested(&self) -> usize {
+        match self.certainty() {
+            Certainty::Sure => 1,
+            Certainty::Several if self.is_enough() && self.group_lead >= GROUP_LEAD => {
+                MAX_SUGGESTED
+            }
+            Certainty::Several | Certainty::Unsure => 0,
+        }
+    }
+
     /// Whether there is enough to speak without being asked.
     fn is_enough(&self) -> bool {
         let [matched, clauses] = ENOUGH;
@@ -122,25 +139,6 @@ impl Certainty {
             Self::Sure => "sure",
             Self::Several => "several",
             Self::Unsure => "unsure",
-        }
-    }
-}
-
-impl Ranking {
-    /// Judges whether the first hit fits; nothing does where nothing is found.
-    pub fn certainty(&self) -> Certainty {
-        self.evidence.map_or(Certainty::Unsure, |evidence| evidence.certainty())
-    }
-
-    /// Counts the first hits that are worth naming to somebody who did not ask: one, a few that come close to each other, or none.
-    pub fn suggested(&self) -> usize {
-        let Some(evidence) = self.evidence else { return 0 };
-        match evidence.certainty() {
-            Certainty::Sure => 1,
-            Certainty::Several if evidence.is_enough() && evidence.group_lead >= GROUP_LEAD => {
-                MAX_SUGGESTED.min(self.hits.len())
-            }
-            Certainty::Several | Certainty::Unsure => 0,
         }
     }
 }

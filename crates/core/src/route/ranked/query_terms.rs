@@ -38,7 +38,7 @@ struct QueryTerm<'a> {
     list: PostingList<'a>,
     /// Its weight in the query times its idf.
     weight: f64,
-    /// What it adds to a name, a clause or the coverage.
+    /// Its weight in a name, a clause or the coverage.
     clause_weight: f64,
 }
 

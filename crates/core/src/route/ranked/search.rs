@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::{
     clause_weights::ClauseWeights,
     entry::{Clause, SearchEntry},
-    evidence::{COMPARED_HITS, MatchEvidence, RequestWeights},
+    evidence::{COMPARED_HITS, Certainty, FirstHit, MatchEvidence, RequestWeights},
     index::{FreshEntry, RankedIndex},
     query::ParsedQuery,
     query_terms::QueryTerms,
@@ -14,11 +14,11 @@ use super::{
 
 /// How many of the best by BM25 alone are compared by name, clauses and coverage too.
 const MAX_CANDIDATES: usize = 100;
-/// What a name adds to a score that is in the request as a whole.
+/// The weight of a name that is in the request as a whole.
 const NAME_WEIGHT: f64 = 0.2;
-/// What the best matched clauses add to a score.
+/// The weight of the clauses that match best.
 const CLAUSE_WEIGHT: f64 = 0.25;
-/// What a skill adds to its score that has every word of the request.
+/// The weight of having every word of the request.
 const COVERAGE_WEIGHT: f64 = 0.2;
 
 /// The results of a search.
@@ -26,10 +26,22 @@ const COVERAGE_WEIGHT: f64 = 0.2;
 pub struct Ranking {
     /// How many skills have any word of the request.
     pub total: usize,
-    /// What speaks for the first hit; `None` if there is no hit.
+    /// The evidence for the first hit; `None` if there is no hit.
     pub evidence: Option<MatchEvidence>,
     /// Best first. At most a hundred.
     pub hits: Vec<SearchHit>,
+}
+
+impl Ranking {
+    /// Judges whether the first hit fits; nothing does where nothing is found.
+    pub fn certainty(&self) -> Certainty {
+        self.evidence.map_or(Certainty::Unsure, |evidence| evidence.certainty())
+    }
+
+    /// Counts the first hits that are worth naming to somebody who did not ask.
+    pub fn suggested(&self) -> usize {
+        self.evidence.map_or(0, |evidence| evidence.suggested()).min(self.hits.len())
+    }
 }
 
 /// A skill that has some word of the request.
@@ -65,14 +77,14 @@ pub struct SearchScope<'a> {
 
 /// A skill in the second pass, with the parts of its score as they were found.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct RankedCandidate {
+struct RankedCandidate {
     entry: usize,
     /// Its place among the best by BM25.
     place: usize,
-    pub(super) score: f64,
-    pub(super) bm25: f64,
+    score: f64,
+    bm25: f64,
     name: f64,
-    pub(super) clauses: f64,
+    clauses: f64,
     coverage: f64,
     /// Which clause matched best.
     best: Option<usize>,
@@ -117,21 +129,26 @@ impl RankedIndex {
             .filter(|found| (scope.has)(found.entry))
             .take(limit.max(COMPARED_HITS))
             .collect();
-        let matched = candidates
-            .first()
-            .map(|first| query_terms.weight(|term| matched_terms.has(first.place, term)));
+        let score_at = |place: usize| candidates.get(place).map_or(0.0, |found| found.score);
+        let first = candidates.first().map(|first| FirstHit {
+            bm25: first.bm25,
+            clauses: first.clauses,
+            matched: query_terms.weight(|term| matched_terms.has(first.place, term)),
+            score: first.score,
+            second: score_at(1),
+            last: score_at(COMPARED_HITS - 1),
+        });
         let weights = RequestWeights {
             rarest: idf(self.len(), 1),
             possible: query_terms.possible(&request),
             known: query_terms.known_words(&request),
-            matched: matched.unwrap_or_default(),
         };
         let hit = |found: &RankedCandidate| {
             best.hit(found, request.words(|term| matched_terms.has(found.place, term)))
         };
         Ranking {
             total,
-            evidence: MatchEvidence::new(&candidates, &weights),
+            evidence: first.map(|first| MatchEvidence::new(first, weights)),
             hits: candidates.iter().take(limit).map(hit).collect(),
         }
     }
