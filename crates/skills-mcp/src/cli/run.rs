@@ -7,7 +7,7 @@ use skills_core::diagnostic::escaped;
 
 use super::{
     Context, Failure, Output,
-    output::{bold, dim, passed_on, safe},
+    output::{aside, bold, dim, passed_on, safe},
 };
 use crate::{
     paths::exists,
@@ -92,9 +92,12 @@ fn show(answer: &Value) {
             line.extend(["; ", stream, " was cut"]);
         }
     }
+    // Before the output, which may be about an empty folder.
     let note = text("note");
-    let said = if note.is_empty() { line } else { format!("{line}\n{}", safe(note)) };
-    passed_on(text("stdout"), text("stderr"), &dim(&said));
+    if !note.is_empty() {
+        aside(&dim(&safe(note)));
+    }
+    passed_on(text("stdout"), text("stderr"), &dim(&line));
 }
 
 fn arguments(pairs: &[String]) -> Result<BTreeMap<String, String>, Failure> {

@@ -2,11 +2,7 @@
 //!
 //! [`authorize`] changes nothing: it gives a [`Plan`], which says all that the run would be allowed.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use sha2::{Digest as _, Sha256};
 use skills_core::{
@@ -200,9 +196,7 @@ pub(crate) fn authorize<'a>(
     let network = NetworkAccess::of(script, scripts);
     let (passed, withheld) = passed_variables(script, scripts);
     let directory = match request.work_in {
-        WorkIn::Local(cwd) => {
-            host.working_directory(cwd, &scripts.roots, &source_folders(snapshot))
-        }
+        WorkIn::Local(cwd) => host.working_directory(cwd, &scripts.roots),
         WorkIn::Remote => Ok(WorkingDirectory::Remote),
     };
     let is_online = network == NetworkAccess::Open;
@@ -368,13 +362,6 @@ fn project_tools<'a>(
     };
     let folder = directory.and_then(WorkingDirectory::folder);
     ProjectTools { folder, refused, unconfined }
-}
-
-/// The folders of all sources, whether they hold skills now or not, and those of repositories on this machine that they are
-/// fetched from.
-fn source_folders(snapshot: &Snapshot) -> Vec<PathBuf> {
-    let sources = (0..snapshot.catalog.sources().len()).map(|number| snapshot.source_path(number));
-    sources.chain(snapshot.local_repositories()).collect()
 }
 
 /// The variables that the script declares, the operator allows and the environment has; and the names of the others.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::runner::RunnerPrograms;
 use crate::{
     config::Environment,
-    paths::{real_folder, real_path_or_same},
+    paths::real_folder,
     programs::{UnsafeFolders, WritableFolders},
     source::{held_secrets, is_secret},
 };
@@ -57,12 +57,11 @@ impl ScriptHost {
         &self,
         cwd: Option<&str>,
         roots: &[String],
-        sources: &[PathBuf],
     ) -> Result<WorkingDirectory, String> {
         let named = self.folders.named(roots);
         let start = self.folders.start();
         let Some(cwd) = cwd else {
-            return Ok(match self.objection(start, &named, sources) {
+            return Ok(match self.objection(start, &named) {
                 None => WorkingDirectory::Allowed(start.to_path_buf()),
                 Some(objection) => {
                     WorkingDirectory::Private(format!("the server's start directory {objection}"))
@@ -84,7 +83,7 @@ impl ScriptHost {
                 "cwd '{cwd:.200}' lies in no allowed folder. Allowed: {allowed}. The operator adds folders with scripts.roots"
             ));
         }
-        match self.objection(&path, &named, sources) {
+        match self.objection(&path, &named) {
             Some(objection) => {
                 let below =
                     if is_secret(&path, Path::new("/nowhere")) { "" } else { "below it or " };
@@ -118,7 +117,7 @@ impl ScriptHost {
     /// Why a folder is no working directory though it is in an allowed one. The kernel's rules have no exceptions below
     /// what they allow, so the folder must hold no credentials. The later checks do not apply to a folder that
     /// `scripts.roots` names.
-    fn objection(&self, folder: &Path, named: &[PathBuf], sources: &[PathBuf]) -> Option<String> {
+    fn objection(&self, folder: &Path, named: &[PathBuf]) -> Option<String> {
         if is_secret(folder, Path::new("/nowhere")) {
             return Some("lies among credentials or system files".to_owned());
         }
@@ -142,20 +141,7 @@ impl ScriptHost {
         let within = named.iter().any(|root| folder.starts_with(root));
         let unknown = self.folders.home().is_none() && !within;
         let unknown = unknown.then(|| "may be a home folder, because HOME is not set".to_owned());
-        unknown
-            .or_else(|| self.folders.why_no_project(folder))
-            .or_else(|| self.overlap_with_sources(folder, sources))
-    }
-
-    /// A script must not change served skills: the next run would run what this one wrote.
-    fn overlap_with_sources(&self, folder: &Path, sources: &[PathBuf]) -> Option<String> {
-        let real = |source: &PathBuf| real_path_or_same(&self.folders.start().join(source));
-        let overlaps = |source: &PathBuf| source.starts_with(folder) || folder.starts_with(source);
-        let source = sources.iter().map(real).find(overlaps)?;
-        Some(format!(
-            "holds skills that this server serves, or lies among them ({}); unless scripts.roots names it, no script works there",
-            source.display()
-        ))
+        unknown.or_else(|| self.folders.why_no_project(folder))
     }
 
     /// Whether a folder holds too much for a script to read all of it.
@@ -183,7 +169,7 @@ mod tests {
         let home = Home::new();
         home.write("project/sub/x", "");
         let real = home.path().canonicalize().unwrap();
-        let folder = |start: &str| host(&home, start).working_directory(None, &[], &[]).unwrap();
+        let folder = |start: &str| host(&home, start).working_directory(None, &[]).unwrap();
         assert_eq!(folder("project"), WorkingDirectory::Allowed(real.join("project")));
         let private =
             |why: &str| WorkingDirectory::Private(format!("the server's start directory {why}"));
@@ -209,25 +195,24 @@ mod tests {
         let host = host(&home, "project");
         let real = home.path().canonicalize().unwrap();
         assert_eq!(
-            host.working_directory(Some("sub"), &[], &[]),
+            host.working_directory(Some("sub"), &[]),
             Ok(WorkingDirectory::Allowed(real.join("project/sub")))
         );
         for cwd in
             ["../other", "out", "/", "/etc", "gone", "file", "..", "", "held", "held/.aws", "~"]
         {
-            let asked = host.working_directory(Some(cwd), &[], &[]);
+            let asked = host.working_directory(Some(cwd), &[]);
             assert!(asked.is_err() || cwd.is_empty(), "{cwd}: {asked:?}");
         }
         let other = real.join("other").to_string_lossy().into_owned();
         for roots in [other.clone(), "~/other".to_owned(), "~".to_owned()] {
             assert_eq!(
-                host.working_directory(Some(&other), &[roots], &[]),
+                host.working_directory(Some(&other), &[roots]),
                 Ok(WorkingDirectory::Allowed(real.join("other")))
             );
         }
-        let whole = host
-            .working_directory(Some(&real.to_string_lossy()), &["~".to_owned()], &[])
-            .unwrap_err();
+        let whole =
+            host.working_directory(Some(&real.to_string_lossy()), &["~".to_owned()]).unwrap_err();
         assert!(whole.contains("is the home folder"), "{whole}");
     }
 
@@ -237,7 +222,7 @@ mod tests {
         home.write("x", "");
         let ask = |start: &str, roots: &[&str]| {
             let roots: Vec<String> = roots.iter().map(|root| (*root).to_owned()).collect();
-            host(&home, start).working_directory(None, &roots, &[]).unwrap()
+            host(&home, start).working_directory(None, &roots).unwrap()
         };
         for start in [
             "/etc",
@@ -263,21 +248,20 @@ mod tests {
             assert_eq!(ask("/srv", &["/srv"]), WorkingDirectory::Allowed("/srv".into()));
         }
         // Nothing below such a folder is allowed by it, either.
-        assert!(host(&home, "/etc").working_directory(Some("ssl"), &[], &[]).is_err());
+        assert!(host(&home, "/etc").working_directory(Some("ssl"), &[]).is_err());
         let temporary = std::env::temp_dir().to_string_lossy().into_owned();
         assert!(matches!(ask(&temporary, &[]), WorkingDirectory::Private(_)), "{temporary}");
         let unknown = ScriptHost::new(&Environment {
             directory: home.path().into(),
             ..Environment::default()
         });
-        let WorkingDirectory::Private(why) = unknown.working_directory(None, &[], &[]).unwrap()
-        else {
+        let WorkingDirectory::Private(why) = unknown.working_directory(None, &[]).unwrap() else {
             panic!()
         };
         assert!(why.contains("HOME is not set"), "{why}");
         let named = home.path().to_string_lossy().into_owned();
         assert!(matches!(
-            unknown.working_directory(None, &[named], &[]),
+            unknown.working_directory(None, &[named]),
             Ok(WorkingDirectory::Allowed(_))
         ));
     }
@@ -302,11 +286,11 @@ mod tests {
                 ..Environment::default()
             });
             let named = [real.join(folder).to_string_lossy().into_owned()];
-            let asked = host.working_directory(None, &named, &[]).unwrap();
+            let asked = host.working_directory(None, &named).unwrap();
             let because = |why: &str| why.contains("the operator's configuration");
             let is_refused = matches!(&asked, WorkingDirectory::Private(why) if because(why));
             assert_eq!(asked == WorkingDirectory::Allowed(real.join(folder)), !is_refused);
-            let cwd = host.working_directory(Some("."), &[], &[]);
+            let cwd = host.working_directory(Some("."), &[]);
             assert_eq!(cwd.is_err_and(|why| because(&why)), is_refused);
             is_refused
         };
@@ -333,35 +317,5 @@ mod tests {
         assert!(refused("file-linked", "state"), "a link to a file that is not there yet");
         link("dotfiles/sub", ".skills-mcp");
         assert!(refused("config", "dotfiles/sub"));
-    }
-
-    #[test]
-    fn no_script_works_among_served_skills_unless_that_very_folder_is_named() {
-        let home = Home::new();
-        home.write("project/skills/tool/x", "");
-        home.write("project/sub/x", "");
-        let host = host(&home, "project");
-        let real = home.path().canonicalize().unwrap().join("project");
-        for source in [real.join("skills"), real.clone(), real.join("not/yet/there")] {
-            let sources = [source];
-            let asked = host.working_directory(None, &[], &sources).unwrap();
-            let WorkingDirectory::Private(why) = asked else { panic!("{sources:?}: {asked:?}") };
-            assert!(why.contains("holds skills that this server serves"), "{why}");
-            assert!(
-                host.working_directory(Some("."), &[], &sources)
-                    .unwrap_err()
-                    .contains("scripts.roots")
-            );
-            let named = [real.to_string_lossy().into_owned()];
-            assert_eq!(
-                host.working_directory(None, &named, &sources),
-                Ok(WorkingDirectory::Allowed(real.clone()))
-            );
-        }
-        let sources = [real.join("skills")];
-        assert!(host.working_directory(Some("sub"), &[], &sources).is_ok());
-        for inside in ["skills", "skills/tool"] {
-            assert!(host.working_directory(Some(inside), &[], &sources).is_err(), "{inside}");
-        }
     }
 }

@@ -221,11 +221,6 @@ impl Snapshot {
         root.read(path, limit).map_err(ContentError::of)
     }
 
-    /// The folders of repositories on this machine that sources are fetched from.
-    pub fn local_repositories(&self) -> impl Iterator<Item = PathBuf> {
-        self.roots.iter().filter_map(|source| source.repository.as_ref()?.remote().local_folder())
-    }
-
     /// How many changes were seen in the sources so far, of any file in them.
     pub fn changes(&self) -> u64 {
         self.roots.iter().map(|source| source.changes).sum()

@@ -57,6 +57,9 @@ struct RunScriptInput {
 
 #[derive(Serialize)]
 struct RunScriptOutput<'a> {
+    /// First, because a script that found nothing may have looked into an empty folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
     success: bool,
     exit_code: i32,
     stdout: String,
@@ -70,8 +73,6 @@ struct RunScriptOutput<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<&'a str>,
     sandbox: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]

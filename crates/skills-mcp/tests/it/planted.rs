@@ -275,31 +275,6 @@ fn e01_settings_that_never_end_hold_up_no_sync() {
 }
 
 #[test]
-fn e01_a_script_does_not_commit_to_the_repository_that_is_served() {
-    let shop = Workshop::new().script("scripts/x.sh", "", "pwd\n");
-    let project = shop.project();
-    let git = |arguments: &[&str]| {
-        let mut git = Command::new("git");
-        git.current_dir(&project).args(["-c", "user.name=a", "-c", "user.email=a@example.org"]);
-        let (code, out, err) = run(git.args(arguments));
-        assert_eq!(code, 0, "{out}{err}");
-    };
-    git(&["init", "-q", "-b", "main"]);
-    git(&["commit", "-q", "--allow-empty", "-m", "first"]);
-    let real = project.canonicalize().unwrap().display().to_string();
-    for (url, works_there) in [
-        (format!("file://{}", project.display()), false),
-        (format!("file://{}/.git", project.display()), false),
-        (format!("file://{}/elsewhere", shop.home.path().display()), true),
-    ] {
-        let mut client = Client::legacy(shop.command(&["--repo", &url]), "2025-11-25");
-        let answer = run_script(&mut client, "scripts/x.sh", &json!({}));
-        let there = answer["stdout"].as_str().unwrap().trim() == real;
-        assert_eq!(there, works_there, "{url}: {answer}");
-    }
-}
-
-#[test]
 fn e01_a_credential_helper_and_git_commands_that_a_script_left_are_not_started() {
     let markers = tempfile::tempdir().unwrap();
     let marker = markers.path().join("marker");

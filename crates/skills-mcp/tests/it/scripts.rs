@@ -334,7 +334,7 @@ fn started_at_home_a_script_works_in_a_private_folder_and_the_answer_says_so() {
         answer["note"]
             .as_str()
             .unwrap()
-            .starts_with("It ran in a private folder, which is removed after the run: "),
+            .starts_with("The script worked in an empty private folder, not in your project,"),
         "{answer}"
     );
     let places: Vec<&str> = answer["stdout"].as_str().unwrap().split_whitespace().collect();
@@ -896,32 +896,40 @@ fn x15_a_runner_that_content_places_opens_no_folder_to_its_script() {
     assert!(message.contains("has `..` in its path"), "{message}");
 }
 
+// SCRIPT-10
 #[test]
-fn x17_a_script_cannot_change_the_skills_it_comes_from_nor_plant_links_for_its_next_run() {
-    let shop = plain("echo planted >> skills/tool.md; pwd; ls ../assets 2>&1\n");
+fn script_10_a_script_works_in_the_project_whatever_is_served_from_it() {
+    let shop = plain("cat src/app.ts; echo made > made.txt; pwd\n");
     for (from, to) in [("tool.md", "tool.md"), ("tool/scripts/x.sh", "tool/scripts/x.sh")] {
         let text = fs::read_to_string(shop.home.skills().join(from)).unwrap();
         shop.home.write(&format!("project/skills/{to}"), text);
     }
-    let before = fs::read_to_string(shop.project().join("skills/tool.md")).unwrap();
-    let start = |flags: &[&str]| {
+    shop.home.write("project/src/app.ts", "the app\n");
+    let project = shop.project();
+    let agents = "project/.agents/skills/note/SKILL.md";
+    for (dir, with_agents) in [("skills", false), ("skills", true), ("../skills", true)] {
+        if with_agents {
+            shop.home.write(agents, "---\nname: note\ndescription: Take notes.\n---\nWrite.\n");
+        }
         let mut command = shop.home.command(env!("CARGO_BIN_EXE_skills-mcp"));
-        command.current_dir(shop.project()).args(["--dir", "skills"]).args(flags);
-        Client::legacy(command, "2025-11-25")
-    };
-    let mut client = start(&[]);
-    let answer = run(&mut client, "scripts/x.sh", &json!({}));
-    assert!(answer["note"].as_str().unwrap().contains("holds skills that this server serves"));
-    for cwd in [".", "skills", "skills/tool"] {
-        let mut request = request("scripts/x.sh", &json!({}));
-        request["cwd"] = json!(cwd);
-        let message = refused(&mut client, &request);
-        assert!(message.contains("scripts.roots"), "{cwd}: {message}");
+        command.current_dir(&project).args(["--dir", dir]);
+        if with_agents {
+            command.args(["--dir", ".agents/skills"]);
+        }
+        let answer = run(&mut Client::legacy(command, "2025-11-25"), "scripts/x.sh", &json!({}));
+        let seen = format!("the app\n{}\n", project.display());
+        assert_eq!((&answer["stdout"], &answer["note"]), (&json!(seen), &json!(null)), "{answer}");
+        assert_eq!(fs::read_to_string(project.join("made.txt")).unwrap(), "made\n");
+        fs::remove_file(project.join("made.txt")).unwrap();
     }
-    assert_eq!(fs::read_to_string(shop.project().join("skills/tool.md")).unwrap(), before);
-    let roots = format!("scripts.roots=[{}]", shop.project().display());
-    let answer = run(&mut start(&["--set", &roots]), "scripts/x.sh", &json!({}));
-    assert_eq!(answer["stdout"].as_str().unwrap().lines().next(), shop.project().to_str());
+    // Where no folder can be used, that comes before what the script says.
+    let mut command = shop.home.command(env!("CARGO_BIN_EXE_skills-mcp"));
+    command.current_dir(shop.home.path()).arg("--dir").arg(shop.home.skills());
+    let call = json!({"name": "run_script", "arguments": request("scripts/x.sh", &json!({}))});
+    let answer = Client::legacy(command, "2025-11-25").request("tools/call", call);
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    let said = text.trim_start_matches(['{', '\n', ' ']);
+    assert!(said.starts_with("\"note\"") && said.contains("in an empty private folder"), "{text}");
 }
 
 #[test]
@@ -1158,7 +1166,8 @@ fn run_does_for_authors_what_the_tool_does_for_agents() {
     assert!(trail.len() == 2 && trail[0].contains("started") && trail[1].contains("exited"));
     let quiet = ["run", "tool", "scripts/x.sh", "--arg", "n=0", "--log", "error"];
     let (_, _, err) = finished(&mut shop.command(&quiet));
-    assert!(err.starts_with("err\n"), "{err}");
+    let lines: Vec<&str> = err.lines().collect();
+    assert!(lines[0].starts_with("It asks for variables") && lines[1] == "err", "{err}");
     let (code, out, _) =
         finished(&mut shop.command(&["run", "tool", "scripts/x.sh", "--arg", "n=7", "--json"]));
     let answer: Value = serde_json::from_str(&out).unwrap();

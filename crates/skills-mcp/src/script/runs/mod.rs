@@ -258,7 +258,8 @@ fn demand(plan: &Plan<'_>) -> SandboxDemand {
 }
 
 /// How the note of a run in a private folder begins.
-const PRIVATE: &str = "It ran in a private folder, which is removed after the run";
+const PRIVATE: &str =
+    "The script worked in an empty private folder, not in your project, and the folder is removed";
 
 /// What the caller should know about this run.
 fn notes(plan: &Plan<'_>, directory: &WorkingDirectory, workspace: &Workspace) -> Vec<String> {

@@ -3,12 +3,8 @@
 //! Every other URL is refused before a process is started, because git also accepts URLs that run commands. An accepted URL
 //! holds no secret, so that it may be shown, logged and stored. Not here: authorization (token).
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-};
+use std::fmt;
 
-use percent_encoding::percent_decode_str;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
@@ -133,14 +129,6 @@ impl Remote {
     /// How it is reached.
     pub(super) fn scheme(&self) -> Scheme {
         self.scheme
-    }
-
-    /// The folder of a repository on this machine: its work tree, where the URL names the `.git` in one.
-    pub(crate) fn local_folder(&self) -> Option<PathBuf> {
-        let path = self.url.strip_prefix("file://")?;
-        let path = PathBuf::from(&*percent_decode_str(path).decode_utf8_lossy());
-        let above = path.parent().filter(|_| path.ends_with(".git"));
-        Some(above.map_or_else(|| path.clone(), Path::to_path_buf))
     }
 
     /// The branch or commit that the URL names.
