@@ -11,14 +11,17 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use skills_core::{
     catalog::{Catalog, SourceScan},
     yaml,
 };
-use tokio::{task::spawn_blocking, time::sleep};
+use tokio::{
+    task::spawn_blocking,
+    time::{sleep, timeout},
+};
 
 use super::{Cause, Snapshot, Store, refresher::RefreshScope};
 use crate::{
@@ -33,6 +36,9 @@ use crate::{
 
 /// A repository without any generation is tried again after this long, and then after twice as long each time.
 const FIRST_RETRY_INTERVAL: Duration = Duration::from_secs(15);
+/// Most first clones are done by then.
+const FIRST_CLONE_TIMEOUT: Duration = Duration::from_secs(2);
+const FIRST_CLONE_PAUSE: Duration = Duration::from_millis(20);
 /// How long a sync waits for one of another process.
 const SYNC_LOCK_TIMEOUT: Duration = Duration::from_mins(10);
 
@@ -213,6 +219,29 @@ impl Store {
         };
         catch_unwind(AssertUnwindSafe(index))
             .unwrap_or_else(|_| Err("it cannot be indexed, which is a bug of ours".to_owned()))
+    }
+
+    /// Waits for the first clone of a repository while nothing else is served, but no longer than two seconds after the start: a first
+    /// call should not be told to try again.
+    pub async fn first_clone(&self, started: Instant) {
+        let left = FIRST_CLONE_TIMEOUT.saturating_sub(started.elapsed());
+        let cloned = async {
+            while self.is_cloning(&*self.snapshot().await) {
+                sleep(FIRST_CLONE_PAUSE).await;
+            }
+        };
+        if !left.is_zero() {
+            let _ = timeout(left, cloned).await;
+        }
+    }
+
+    /// Whether nothing is served yet and the first sync of a repository neither failed nor is done.
+    fn is_cloning(&self, snapshot: &Snapshot) -> bool {
+        let is_coming = |repository: &Repository| {
+            repository.serving().is_none() && repository.last_error().is_none()
+        };
+        snapshot.catalog.is_empty()
+            && self.repositories().any(|(_, _, repository)| is_coming(repository))
     }
 
     /// What there is to say instead of an answer, while nothing has come of any repository yet.

@@ -141,6 +141,7 @@ pub struct Dispatcher {
     /// The snapshot that clients have seen: the first one a call was answered from, until a notifier puts a later one here.
     seen: ArcSwapOption<Snapshot>,
     counts: CallCounts,
+    started: Instant,
 }
 
 impl Dispatcher {
@@ -166,6 +167,7 @@ impl Dispatcher {
             long_reads: Arc::new(Semaphore::new(MAX_LONG_READS)),
             seen: ArcSwapOption::empty(),
             counts: CallCounts::default(),
+            started: Instant::now(),
         }
     }
 
@@ -303,6 +305,7 @@ impl Dispatcher {
         let closed = |error: AcquireError| Refusal::Internal(error.to_string());
         let mut tries = StaleTries::new();
         loop {
+            self.store.first_clone(self.started).await;
             let turn = self.running.acquire().await.map_err(closed)?;
             let snapshot = self.snapshot(&request.access).await;
             let Some(tool) = registry.find(request.tool, &snapshot) else {

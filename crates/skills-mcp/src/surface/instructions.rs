@@ -4,7 +4,7 @@
 //! is known to see, the most important first.
 
 use skills_core::{
-    catalog::{Catalog, Skill, topics},
+    catalog::{Skill, topics},
     route::Deciders,
 };
 
@@ -24,6 +24,7 @@ const MAX_DEFERRED_TOPIC_CHARS: usize = 360;
 const SKILLS_ARE: &str = "instructions, templates and scripts for tasks";
 /// What a search needs, as the descriptions of arguments ask for it.
 pub(super) const WHOLE_REQUEST: &str = "the user's request, whole, in its own words, then the product, library, service or file type it is about";
+const NOTHING_NEW: &str = "This server has no skills but those that you know already.";
 const EXAMPLE: &str = "why does the nightly export stop after an hour? (Airflow, S3)";
 const TREE_INSTRUCTIONS: &str = "Team skills: instructions, templates and scripts for the task at hand. \
     Before starting a task, call get_skill with the user's request, whole, in its own words, followed by the product, library, \
@@ -73,9 +74,12 @@ impl ServerProfile {
         let is_ours =
             |skill: &&Skill| skill.is_for_models() && native.get(skill.source) != Some(&true);
         let ours = catalog.skills().filter(is_ours).count();
+        if ours == 0 && catalog.skills().any(Skill::is_for_models) {
+            return NOTHING_NEW.to_owned();
+        }
         let [ask, follow] = self.how_to_ask(snapshot, has_search);
         // Some clients show no more than the first line.
-        let mut text = format!("{} {ask}\n{follow}", count(catalog, ours));
+        let mut text = format!("{} {ask}\n{follow}", count(ours));
         let deferred = handling.first_request.value != ToolSight::Whole;
         let most = if deferred { MAX_DEFERRED_TOPIC_CHARS } else { MAX_TOPIC_CHARS };
         let limit = handling.instructions.value.min(MAX_INSTRUCTION_CHARS);
@@ -180,14 +184,11 @@ enum WayIn {
 }
 
 /// How many skills there are to ask for.
-fn count(catalog: &Catalog, ours: usize) -> String {
+fn count(ours: usize) -> String {
     let what = SKILLS_ARE;
-    match (ours, catalog.skills().filter(|skill| skill.is_for_models()).count()) {
-        (_, 0) => "This server has no skills yet; a search finds new ones.".to_owned(),
-        (0, all) => {
-            format!("This server searches {} skills that you know already.", grouped(all as u64))
-        }
-        (1, _) => format!("This server has a skill: {what}."),
-        (ours, _) => format!("This server has {} skills: {what}.", grouped(ours as u64)),
+    match ours {
+        0 => "This server has no skills yet; a search finds new ones.".to_owned(),
+        1 => format!("This server has a skill: {what}."),
+        ours => format!("This server has {} skills: {what}.", grouped(ours as u64)),
     }
 }

@@ -335,6 +335,8 @@ fn b6_what_a_client_loads_by_itself_is_not_listed_twice_but_can_be_found_and_loa
     assert!(claude.call("load_skill", &json!({"name": "native-heron"})).text.contains("Ink."));
     // OpenCode loads both.
     let (mut opencode, welcome) = Client::named(agents(&home, &[]), "2025-06-18", "opencode");
+    let nothing_new = "This server has no skills but those that you know already.";
+    assert_eq!(welcome["instructions"], nothing_new, "{welcome}");
     let shown = format!("{welcome} {}", json!(tools(&mut opencode)));
     assert!(!shown.contains("native-heron") && !shown.contains("shared-gull"), "{shown}");
     // Gemini loads one of them, and lists.

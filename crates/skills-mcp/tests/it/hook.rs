@@ -40,7 +40,21 @@ fn home() -> Home {
         let body = "Follow these steps with care.";
         home.write(&format!("project/.agents/skills/{name}/SKILL.md"), bundle(name, about, body));
     }
+    // No client loads this directory by itself.
+    let about = "Press flowers between sheets of paper";
+    home.write(".agent/skills/herbarium/SKILL.md", bundle("herbarium", about, "Dry."));
     home
+}
+
+// CLIENT-7
+#[test]
+fn client_7_the_hook_is_silent_where_the_client_loads_all_skills_by_itself() {
+    let home = home();
+    said(&home, "codex", ROTATE);
+    fs::remove_dir_all(home.path().join(".agent")).unwrap();
+    assert_eq!(ask(&home, "codex", "alone", ROTATE), "");
+    // Claude Code does not read this directory.
+    said(&home, "claude-code", ROTATE);
 }
 
 /// What the hook says in a conversation that it speaks in, and which that is. On a busy machine it may come to its time limit,

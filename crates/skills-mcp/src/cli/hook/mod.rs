@@ -24,7 +24,7 @@ use super::{Context, Failure, Output, client_of};
 use crate::{
     clients::{HookFormat, KnownClient},
     config::Environment,
-    store::Cause,
+    store::{Cause, Store},
     surface::{ClientChoice, HintedSkill, hint},
     usage::{learn_now, learns},
 };
@@ -114,7 +114,17 @@ fn answer(context: &Context, client: &'static KnownClient) -> Option<Value> {
     let mut context = Context { quiet: true, ..context.clone() };
     // Some clients start hooks in a folder of their own.
     context.environment.directory = submitted.cwd.unwrap_or(context.environment.directory);
-    let suggested = suggested(&context, &submitted.prompt)?;
+    let store = context.store().ok()?;
+    let profile = context.profile().ok()?;
+    let profile = profile.for_client(match profile.client_choice {
+        ClientChoice::Reported => Some(client),
+        ClientChoice::Fixed(client) => client,
+    });
+    // The client names its own skills, and need not be connected to a server for them.
+    if profile.has_all(&store.sources()) {
+        return None;
+    }
+    let suggested = suggested(&context, &store, &submitted.prompt);
     if suggested.is_empty() {
         return None;
     }
@@ -128,11 +138,6 @@ fn answer(context: &Context, client: &'static KnownClient) -> Option<Value> {
         remembered.as_ref().is_some_and(|remembered| remembered.has(&skill.identity))
     };
     let new: Vec<HintedSkill> = suggested.into_iter().filter(|skill| !was_named(skill)).collect();
-    let profile = context.profile().ok()?;
-    let profile = profile.for_client(match profile.client_choice {
-        ClientChoice::Reported => Some(client),
-        ClientChoice::Fixed(client) => client,
-    });
     let text = hint(&profile, &new)?;
     if let Some(remembered) = remembered {
         remembered.add(new.iter().map(|skill| skill.identity.as_str())).ok()?;
@@ -146,19 +151,18 @@ fn answer(context: &Context, client: &'static KnownClient) -> Option<Value> {
 }
 
 /// The skills that a prompt asks for, from the cache if no file has changed since it was written.
-fn suggested(context: &Context, prompt: &str) -> Option<Vec<HintedSkill>> {
-    let store = context.store().ok()?;
+fn suggested(context: &Context, store: &Store, prompt: &str) -> Vec<HintedSkill> {
     let sources = store.sources();
     // What authors wrote is in the cache, past requests are not.
-    let cache = store.cache().filter(|_| !learns(&context.environment, &store, &sources));
+    let cache = store.cache().filter(|_| !learns(&context.environment, store, &sources));
     if let Some(cached) = cache.and_then(|cache| cache.unchanged(&sources)) {
         let ranking = cached.search(prompt, MAX_SUGGESTED);
         let hits = ranking.hits.iter().take(ranking.suggested());
-        return Some(hits.filter_map(|hit| cached.skill(hit)).map(HintedSkill::from).collect());
+        return hits.filter_map(|hit| cached.skill(hit)).map(HintedSkill::from).collect();
     }
     // A repository is served as it was fetched last: no prompt waits for a network.
     let snapshot = store.refresh(Cause::Start).snapshot;
-    learn_now(&context.environment, &store);
+    learn_now(&context.environment, store);
     let snapshot = store.known().unwrap_or(snapshot);
     let ranking = snapshot.search(prompt, MAX_SUGGESTED);
     let hits = ranking.hits.iter().take(ranking.suggested());
@@ -167,5 +171,5 @@ fn suggested(context: &Context, prompt: &str) -> Option<Vec<HintedSkill>> {
     if let Some(cache) = store.cache() {
         cache.save(&snapshot);
     }
-    Some(suggested)
+    suggested
 }
