@@ -47,12 +47,18 @@ pub(super) fn run(context: &Context, options: &SyncOptions) -> Result<ExitCode, 
     let mut failed = None;
     for Outcome { repository, result } in outcomes {
         match result {
-            Ok(synced) => out.line(format!(
-                "{}  {}  {}",
-                safe(repository.name()),
-                brought(&synced),
-                dim(&safe(&repository.remote().to_string()))
-            )),
+            Ok(synced) => {
+                let own = synced.own_branch.as_ref();
+                let own =
+                    own.map(|own| format!("  its own branch `{own}`, since there is no `main`"));
+                out.line(format!(
+                    "{}  {}  {}{}",
+                    safe(repository.name()),
+                    brought(&synced),
+                    dim(&safe(&repository.remote().to_string())),
+                    own.unwrap_or_default()
+                ));
+            }
             Err(error) => failed = failed.or(Some((repository.remote().to_string(), error))),
         }
     }

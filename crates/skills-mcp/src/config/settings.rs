@@ -142,6 +142,8 @@ pub struct RefreshSettings {
 pub struct GitSettings {
     /// The branch to follow.
     pub branch: String,
+    /// Whether nobody named it.
+    pub is_default_branch: bool,
     /// Fetch only the skills folder.
     pub sparse_checkout: bool,
     /// A fetch is given up after this long.
@@ -187,6 +189,7 @@ impl Settings {
             },
             git: GitSettings {
                 branch: values.text("git.branch"),
+                is_default_branch: values.is_unset("git.branch"),
                 sparse_checkout: values.flag("git.sparse_checkout"),
                 timeout_seconds: values.count("git.timeout_seconds"),
                 max_total_bytes: values.count("git.max_total_bytes"),
@@ -221,8 +224,7 @@ impl Values<'_> {
     fn matching(&self) -> Matching {
         let deciders = Deciders::from_word(&self.text("matching.decide"));
         let set = self.size("matching.max_results");
-        let is_unset =
-            matches!(self.find("matching.max_results"), Some((.., SettingOrigin::Default)));
+        let is_unset = self.is_unset("matching.max_results");
         let max_results = match deciders {
             Deciders::Keywords if is_unset => KEYWORDS_MAX_RESULTS,
             Deciders::Keywords | Deciders::Both => set,
@@ -237,6 +239,10 @@ impl Values<'_> {
 
     fn find(&self, name: &str) -> Option<&ResolvedValue> {
         self.0.iter().find(|(key, ..)| key.name == name)
+    }
+
+    fn is_unset(&self, name: &str) -> bool {
+        matches!(self.find(name), Some((.., SettingOrigin::Default)))
     }
 
     fn is_of_content(&self, name: &str) -> bool {

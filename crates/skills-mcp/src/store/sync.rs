@@ -151,6 +151,7 @@ impl Store {
         };
         repository.sync(&SyncRequest {
             branch: &git.branch,
+            or_default: git.is_default_branch,
             commit,
             sparse: git.sparse_checkout,
             fresh_for,

@@ -257,6 +257,28 @@ fn a_repository_without_a_commit_is_told_of() {
 
 // GIT-4
 #[test]
+fn without_a_main_the_repositorys_own_branch_is_followed_unless_one_is_named() {
+    let home = Home::new();
+    let remote = Remote::with(&home, "team", ONE);
+    remote.git(&["branch", "-m", "main", "master"]);
+    let (code, out, err) = run(follower(&home, &remote.url()).arg("sync"));
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("its own branch `master`, since there is no `main`"), "{out}");
+    let mut client = following(&home, &remote.url());
+    says(&mut client, "ui/auth", "The first text.");
+    let text = skill("react, login, session", "Signing in", "The second text.");
+    remote.commit(&format!("//- skills/ui/auth.md\n{text}"));
+    assert_eq!(refresh(&mut client)["success"], true);
+    says(&mut client, "ui/auth", "The second text.");
+    for named in ["main", "nope"] {
+        let mut command = follower(&home, &remote.url());
+        let (code, _, err) = run(command.env("SKILLS_BRANCH", named).arg("sync"));
+        assert!(code == 1 && err.contains("there are master"), "{named}: {err}");
+    }
+}
+
+// GIT-4
+#[test]
 fn a_missing_branch_lists_up_to_ten_that_exist() {
     let home = Home::new();
     let remote = Remote::with(&home, "team", ONE);
@@ -327,7 +349,9 @@ fn force_pushes_and_unrelated_histories_converge() {
 fn a_branch_that_is_deleted_or_renamed_is_served_from_the_cache_and_told_of() {
     let home = Home::new();
     let remote = Remote::with(&home, "team", ONE);
-    let mut client = following(&home, &remote.url());
+    let mut command = follower(&home, &remote.url());
+    command.env("SKILLS_BRANCH", "main");
+    let mut client = Client::legacy(command, "2025-11-25");
     says(&mut client, "ui/auth", "The first text.");
     remote.git(&["branch", "-m", "main", "trunk"]);
     let answer = refresh(&mut client);

@@ -18,7 +18,7 @@ use super::{
     lock::RepositoryLock,
     program::{GitCommand, InstalledGit, ReadOutput},
     storage::{self, PACK_FOLDER, RepositoryStorage},
-    url::{Remote, is_commit, short_digest},
+    url::{Remote, is_branch, is_commit, short_digest},
 };
 
 /// Larger files are not served, and not even fetched where the remote can leave them out.
@@ -193,6 +193,19 @@ impl Mirror<'_> {
             },
         )?;
         Ok(branches)
+    }
+
+    /// The branch that the remote follows itself.
+    pub(super) fn default_branch(&self) -> Result<Option<String>, GitError> {
+        let mut listed = String::new();
+        let arguments = ["ls-remote", "--symref", "--end-of-options", "origin", "HEAD"];
+        self.run_remote(&arguments, &[], &mut |out| {
+            out.take(1_000).read_to_string(&mut listed).map(drop)
+        })?;
+        let named = |line: &str| {
+            Some(line.strip_prefix("ref: refs/heads/")?.strip_suffix("\tHEAD")?.to_owned())
+        };
+        Ok(listed.lines().find_map(named).filter(|branch| is_branch(branch)))
     }
 
     /// The commit that a branch of the remote is at now.

@@ -31,6 +31,8 @@ const MIRROR_REPLACEMENT_INTERVAL: Duration = Duration::from_hours(1);
 pub(crate) struct SyncRequest<'a> {
     /// The branch, where the URL names neither a branch nor a commit.
     pub(crate) branch: &'a str,
+    /// Whether the remote's own default branch is followed where that branch is missing.
+    pub(crate) or_default: bool,
     /// A commit to fetch instead of the branch.
     pub(crate) commit: Option<&'a str>,
     /// Whether to fetch only the content folder.
@@ -56,6 +58,8 @@ pub(crate) struct SyncRequest<'a> {
 pub struct Synced {
     /// The commit that is current now.
     pub commit: String,
+    /// The repository's own branch, if it is followed because the usual one is missing.
+    pub own_branch: Option<String>,
     /// The commit that was current before, if it was another.
     pub before: Option<String>,
     /// The files that differ between the two; all of them, if there was none before.
@@ -126,7 +130,13 @@ impl Repository {
         let is_whole = |commit: &Option<String>| {
             commit.as_ref().and_then(|it| self.stored(it, request)).is_some()
         };
-        let synced = |commit| Synced { commit, before: None, changed: Vec::new(), asked: false };
+        let synced = |commit| Synced {
+            commit,
+            own_branch: None,
+            before: None,
+            changed: Vec::new(),
+            asked: false,
+        };
         if matches!(self.remote.revision(), Revision::Commit(pinned) if commit.as_ref() == Some(pinned))
             && is_whole(&commit)
         {
@@ -158,14 +168,14 @@ impl Repository {
             FetchTarget::Branch(branch) => Some(branch.to_owned()),
             FetchTarget::Commit(_) => None,
         };
-        let result = self.fetch_generation(request, lock).and_then(|generation| {
-            let commit = || generation.commit().to_owned();
-            (request.check)(&generation)
+        let result = self.fetch_generation(request, lock).and_then(|fetched| {
+            let commit = || fetched.0.commit().to_owned();
+            (request.check)(&fetched.0)
                 .map_err(|why| GitError::Refused { commit: commit(), why })?;
-            Ok(generation)
+            Ok(fetched)
         });
-        let generation = match result {
-            Ok(generation) => generation,
+        let (generation, own_branch) = match result {
+            Ok(fetched) => fetched,
             Err(error) => {
                 if !matches!(error, GitError::Stopped) {
                     next.error = Some((error.to_string(), error.hint()));
@@ -174,6 +184,7 @@ impl Repository {
                 return Err(error);
             }
         };
+        next.branch = own_branch.clone().or(next.branch);
         self.serve_rewritten(&generation);
         let moved = before.as_ref().is_none_or(|before| before.commit() != generation.commit());
         // What was pushed since the remote was asked is not fetched, and a request that came since must not count as served.
@@ -195,6 +206,7 @@ impl Repository {
         let changed = if moved { generation.manifest().differences(old) } else { Vec::new() };
         Ok(Synced {
             commit: generation.commit().to_owned(),
+            own_branch,
             before: before.filter(|_| moved).map(|before| before.commit().to_owned()),
             changed,
             asked: true,
@@ -214,12 +226,13 @@ impl Repository {
         is_branch(branch).then_some(FetchTarget::Branch(branch)).ok_or_else(wrong)
     }
 
-    /// Fetches and writes the generation. A mirror that git cannot use is made again.
+    /// Fetches and writes the generation, and names the branch that is followed instead of a missing one. A mirror that git cannot
+    /// use is made again.
     fn fetch_generation(
         &self,
         request: &SyncRequest<'_>,
         lock: &RepositoryLock,
-    ) -> Result<Generation, GitError> {
+    ) -> Result<(Generation, Option<String>), GitError> {
         let folder = self.storage.mirror();
         let bulky = is_bulky(&folder);
         let is_there = is_taken(&folder);
@@ -261,14 +274,30 @@ impl Repository {
         &self,
         mirror: &Mirror<'_>,
         request: &SyncRequest<'_>,
-    ) -> Result<Generation, GitError> {
+    ) -> Result<(Generation, Option<String>), GitError> {
         mirror.prepare()?;
-        let commit = mirror.fetch(self.target(request)?)?;
+        let target = self.target(request)?;
+        let (commit, followed) = match mirror.fetch(target) {
+            Err(missing @ GitError::NoBranch { .. })
+                if request.or_default && *self.remote.revision() == Revision::Configured =>
+            {
+                let branch = mirror.default_branch()?.ok_or(missing)?;
+                (mirror.fetch(FetchTarget::Branch(&branch))?, Some(branch))
+            }
+            fetched => (fetched?, None),
+        };
+        if let Some(branch) = followed.as_ref().filter(|_| self.state().branch != followed) {
+            let (source, wanted) = (&*self.name, request.branch);
+            tracing::warn!(
+                source,
+                "there is no branch `{wanted}`; the repository's own, `{branch}`, is followed"
+            );
+        }
         if let Some(generation) = self.stored(&commit, request) {
-            return Ok(generation);
+            return Ok((generation, followed));
         }
         let make_room = |bytes| self.make_room(&commit, bytes, request.max_total_bytes);
-        Generation::write(mirror, &commit, &make_room)
+        Ok((Generation::write(mirror, &commit, &make_room)?, followed))
     }
 
     /// Serves a generation of the same commit that was written again, from the next scan on.
@@ -344,6 +373,7 @@ impl Repository {
         let check = |_: &Generation| Ok(());
         let request = SyncRequest {
             branch,
+            or_default: false,
             commit: None,
             sparse: false,
             fresh_for: Duration::ZERO,
