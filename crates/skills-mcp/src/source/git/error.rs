@@ -74,11 +74,16 @@ pub enum GitError {
     Other(String),
 }
 
+/// How a host that a project's file names gets the user's token.
+const MAKE_YOURS: &str = "to send it the token, name the repository yourself: `skills-mcp add URL`; or log in so that `git ls-remote URL` works in a terminal";
+
 /// What git had to offer when a host refused it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Credentials {
     /// The token in `GITHUB_TOKEN`.
     Token,
+    /// Those of a credential helper, or none: a token does not go to a host that only a project's file names.
+    Withheld,
     /// Those of a credential helper, or none.
     Helper,
     /// A key of ssh, or none.
@@ -90,6 +95,9 @@ impl Credentials {
         match self {
             Self::Token => {
                 "the token in GITHUB_TOKEN: it has expired, or may not read this repository"
+            }
+            Self::Withheld => {
+                "us without credentials: GITHUB_TOKEN is withheld, because only the project's file names this host"
             }
             Self::Helper => "us without credentials, or with the ones that git has",
             Self::SshKey => "your SSH key, or there is none",
@@ -163,6 +171,9 @@ impl GitError {
                 token::TOKEN_VARIABLE,
                 token::TOKEN_VARIABLE
             ),
+            Self::Unauthorized { credentials: Credentials::Withheld, .. } => {
+                format!("{MAKE_YOURS}, then run `skills-mcp sync`")
+            }
             Self::NoRepository { host } if host == THIS_MACHINE => {
                 "check the path; then run `skills-mcp sync`".to_owned()
             }

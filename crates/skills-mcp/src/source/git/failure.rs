@@ -29,7 +29,11 @@ pub(super) fn classify(stderr: &str, remote: Option<&Remote>, with_token: bool) 
         return GitError::Unauthorized { host, credentials: Credentials::SshKey };
     }
     if any(UNAUTHORIZED) {
-        let credentials = if with_token { Credentials::Token } else { Credentials::Helper };
+        let credentials = match (with_token, remote.takes_token()) {
+            (true, _) => Credentials::Token,
+            (false, true) => Credentials::Helper,
+            (false, false) => Credentials::Withheld,
+        };
         return GitError::Unauthorized { host, credentials };
     }
     if any(&[
@@ -175,6 +179,10 @@ mod tests {
     fn settings_that_are_not_used_are_named_where_they_may_be_why() {
         let remote = Remote::parse("https://h.example/x").unwrap();
         let unused = || vec!["`credential.helper` in file:/x is not used".to_owned()];
+        let others = Remote::parse("https://git.example/x").unwrap().of_others();
+        let withheld = classify("fatal: Authentication failed for 'x'", Some(&others), false);
+        assert!(withheld.to_string().contains("GITHUB_TOKEN is withheld"), "{withheld}");
+        assert!(withheld.hint().contains("`skills-mcp add URL`"), "{}", withheld.hint());
         let refused = classify("fatal: Authentication failed for 'x'", Some(&remote), false);
         let message = refused.to_string();
         let refused = refused.without(unused());
