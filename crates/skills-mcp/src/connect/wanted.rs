@@ -6,7 +6,7 @@ use crate::{
     clients::{Forwarding, ServerEntry},
     config::{Environment, VARIABLES, without_userinfo},
     connect::{
-        args::name_sources,
+        args::{DIRECTORY_FLAG, name_sources},
         entries::{NPM_PACKAGE, PYPI_PACKAGE, launcher},
     },
     paths::real_path,
@@ -82,6 +82,39 @@ impl WantedEntry {
             wanted.secrets.push("ANALYTICS_TOKEN");
         }
         wanted
+    }
+
+    /// The entry for a project's file, which others read on their machines: the program by its name, folders of the project by their
+    /// places in it.
+    #[must_use]
+    pub fn shared_in(&self, project: &Path, environment: &Environment) -> Self {
+        let mut shared = self.clone();
+        let program = Path::new(&self.command);
+        if let Some(name) = program.file_stem().filter(|_| program.is_absolute()) {
+            shared.command = name.to_string_lossy().into_owned();
+            let search = SearchPath::new(&environment.search);
+            if search.unguarded().find(&shared.command).is_err() {
+                let name = &shared.command;
+                shared.notes.push(format!(
+                    "`{name}` is not on your PATH, where whoever opens the project needs it"
+                ));
+            }
+        }
+        let follows_flag = |at: usize| {
+            at > 0 && self.own_args.get(at - 1).is_some_and(|flag| flag == DIRECTORY_FLAG)
+        };
+        let args = shared.own_args.iter_mut().enumerate();
+        let folders = args.filter_map(|(at, arg)| follows_flag(at).then_some(arg));
+        let variables = shared.env.iter_mut().filter(|(name, _)| name == "SKILLS_DIR");
+        for folder in folders.chain(variables.map(|(_, value)| value)) {
+            match Path::new(&*folder).strip_prefix(project) {
+                Ok(inside) => *folder = Path::new(".").join(inside).to_string_lossy().into_owned(),
+                Err(_) => shared.notes.push(format!(
+                    "{folder} is a folder of this machine; for others name a folder of the project, or a repository"
+                )),
+            }
+        }
+        shared
     }
 
     /// Whether a variable names where skills come from.

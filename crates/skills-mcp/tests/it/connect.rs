@@ -227,11 +227,39 @@ fn files_that_are_not_there_are_made_and_removed_again() {
     let is_there = |folder: &str| home.path().join(folder).exists();
     assert_eq!([".codeium/windsurf", ".codeium", ".claude"].map(is_there), [false, true, false]);
     done(&home, &["connect", "claude-code", "continue", "--project", "--yes", "--no-verify"]);
-    assert!(text(&home, "project/.mcp.json").contains(PROGRAM));
-    assert!(text(&home, "project/.continue/mcpServers/skills.yaml").contains(PROGRAM));
+    for file in ["project/.mcp.json", "project/.continue/mcpServers/skills.yaml"] {
+        let entry = text(&home, file);
+        assert!(entry.contains("skills-mcp") && !entry.contains(PROGRAM), "{entry}");
+    }
     done(&home, &["disconnect", "claude-code", "continue", "--yes"]);
     assert!(!home.path().join("project/.mcp.json").exists());
     assert_eq!(fs::read_dir(home.path().join("project")).unwrap().count(), 0);
+}
+
+// CONNECT-3
+#[test]
+fn connect_3_a_projects_file_has_nothing_of_one_persons_machine_and_doctor_repairs_it_there() {
+    let home = Home::new();
+    home.write("project/.git/HEAD", "");
+    home.write(".claude.json", "{}");
+    home.write(
+        "project/skills/note/SKILL.md",
+        "---\nname: note\ndescription: Take notes.\n---\nWrite.\n",
+    );
+    let said = done(
+        &home,
+        &["--dir", "skills", "connect", "claude-code", "--project", "--yes", "--no-verify"],
+    );
+    let entry: Value = serde_json::from_str(&text(&home, "project/.mcp.json")).unwrap();
+    let ours = json!({"command": "skills-mcp", "args": ["--dir", "./skills"]});
+    let shown = &entry["mcpServers"]["skills"];
+    assert_eq!((&shown["command"], &shown["args"]), (&ours["command"], &ours["args"]), "{entry}");
+    assert!(said.contains("`skills-mcp` is not on your PATH"), "{said}");
+    let broken =
+        text(&home, "project/.mcp.json").replace("\"skills-mcp\"", "\"/home/ada/bin/skills-mcp\"");
+    home.write("project/.mcp.json", broken);
+    let (_, out, _) = run(&mut connect(&home, &["--dir", "skills", "doctor"]));
+    assert!(out.contains("connect claude-code --project"), "{out}");
 }
 
 #[test]

@@ -193,6 +193,8 @@ fn connect(
     let (client, environment) = (one.client, &context.environment);
     let project = project_root(environment);
     let scope = scope_of(client, &options.target);
+    let shared = (scope == EntryScope::Project).then(|| wanted.shared_in(&project, environment));
+    let wanted = shared.as_ref().unwrap_or(wanted);
     let mut drafts = Drafts::default();
     let outcome = drafts.connect(client, scope, wanted, environment, &project)?;
     let mut notes = outcome.notes;

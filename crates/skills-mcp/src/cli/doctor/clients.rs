@@ -14,7 +14,8 @@ use crate::{
     clients::KnownClient,
     config::{Environment, NamedSource},
     connect::{
-        EntrySources, FoundEntry, InstalledClient, OffSwitch, installed_clients, project_root,
+        EntryScope, EntrySources, FoundEntry, InstalledClient, OffSwitch, installed_clients,
+        project_root,
     },
     paths::{is_executable, is_file, real_path_or_same},
     programs::SearchPath,
@@ -54,6 +55,7 @@ struct EntryState {
     file: String,
     command: String,
     connection: Connection,
+    is_of_project: bool,
     /// The directories and repositories that it names.
     sources: Vec<String>,
     /// Whether `connect` would leave its sources: it names some, and this command names none to put in their place.
@@ -144,6 +146,7 @@ impl EntryState {
             file,
             command: entry.command.clone(),
             connection,
+            is_of_project: entry.scope == EntryScope::Project,
             sources: sources.iter().map(|source| short_path(source, home)).collect(),
         }
     }
@@ -186,6 +189,12 @@ impl ClientState {
 
     fn best_entry(&self) -> Option<&EntryState> {
         self.entries.iter().max_by_key(|entry| entry.connection)
+    }
+
+    /// Whether an entry of the project's file starts a program that is not there.
+    pub(super) fn is_broken_in_project(&self) -> bool {
+        let is_gone = |entry: &&EntryState| entry.connection == Connection::CommandGone;
+        self.entries.iter().find(is_gone).is_some_and(|entry| entry.is_of_project)
     }
 
     /// Whether `connect` would leave the sources of its entry.

@@ -96,7 +96,10 @@ fn next(setup: &SetupState) -> String {
         setup.clients.iter().find(|client| client.connection() == connection)
     };
     let with_sources = |rest: &str| format!("{} {rest}", setup.command);
-    let connect = |client: &ClientState| with_sources(&format!("connect {}", client.id));
+    let connect = |client: &ClientState| {
+        let project = if client.is_broken_in_project() { " --project" } else { "" };
+        with_sources(&format!("connect {}{project}", client.id))
+    };
     if let Some(path) = setup.left_out.first() {
         // One that is there cannot be read.
         let (typed, shown) = (&setup.typed, shell_word(path));
