@@ -17,15 +17,22 @@ async def main():
         welcome = await session.initialize()
         tools = [tool.name for tool in (await session.list_tools()).tools]
         load = next(tool for tool in tools if tool in ("load_skill", "skill"))
-        by_path = lambda answer: answer.get("skill_path") or answer["candidates"][0]["skill_path"]
+
+        async def found(request):
+            """The skill by the one way to find that the server offers."""
+            if "get_skill" not in tools:
+                lines = (await call("skills_search", {"query": request})).splitlines()
+                return next(line for line in lines if line.startswith("- "))[2:].split(":")[0]
+            answer = json.loads(await call("get_skill", {"context": request}))
+            return answer.get("skill_path") or answer["candidates"][0]["skill_path"]
 
         async def call(tool, arguments):
             return (await session.call_tool(tool, arguments)).content[0].text
 
         async def find(request):
-            path = by_path(json.loads(await call("get_skill", {"context": request})))
-            loaded = await call("get_skill", {"skill_path": path})
-            return {"found": path, "loaded": loaded, "by_name": await call(load, {"name": path})}
+            name = await found(request)
+            by_path = await call("get_skill", {"skill_path": name}) if "get_skill" in tools else ""
+            return {"found": name, "loaded": await call(load, {"name": name}), "by_path": by_path}
 
         before = await find("rotate the certificates of the gateway")
         os.makedirs(f"{given['folder']}/zeppelin", exist_ok=True)

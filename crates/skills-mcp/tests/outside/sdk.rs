@@ -44,7 +44,7 @@ fn check(seen: &Value, load: &str) {
         "{instructions}"
     );
     assert_eq!((text("/before/found"), text("/after/found")), ("vault".into(), "zeppelin".into()));
-    assert!(text("/after/by_name").contains("Start at the nose."), "{seen}");
+    assert!(text("/after/by_path").contains("Start at the nose."), "{seen}");
     assert!(text("/before/loaded").contains("Ask vault first."), "{seen}");
     assert!(text("/after/loaded").contains("Start at the nose."), "{seen}");
 }
