@@ -18,27 +18,25 @@ const MAX_WORD_CHARS: usize = 40;
 const MAX_LISTED_KEYWORDS: usize = 3;
 
 /// Letter groups that more than six in a thousand different words contain, sorted: counted over the descriptions of 5,060
-/// real skills, plus French endings. Such a keyword matches requests about anything. Stop words are not in the list.
+/// real skills, plus French endings. Such a keyword matches requests about anything. Words of their own (`form`, `log`, `port`) and stop words are not in
+/// the list.
 const COMMON_FRAGMENTS: &[&str] = &[
-    "abl", "able", "ack", "act", "acti", "age", "ail", "ain", "aire", "ais", "ait", "ali", "all",
-    "ana", "anc", "ance", "ans", "ant", "ari", "art", "ase", "ass", "ate", "ates", "ati", "atio",
-    "ation", "ations", "ble", "cal", "cat", "cati", "catio", "cation", "cha", "che", "chi", "com",
-    "comp", "con", "cor", "cre", "cti", "ctio", "ction", "dat", "den", "der", "din", "ding", "ead",
-    "ear", "ect", "ecti", "ell", "eme", "emen", "ement", "enc", "ence", "end", "ene", "ens", "ent",
-    "enti", "ents", "era", "erat", "eri", "ers", "ess", "ette", "eur", "eurs", "eux", "eve", "exp",
-    "fic", "form", "gen", "gin", "gra", "hin", "ial", "ica", "icat", "ice", "ide", "ier", "ies",
-    "ifi", "igh", "ili", "ille", "ine", "ing", "ini", "ins", "int", "inte", "ion", "iona", "ions",
-    "ique", "isation", "isme", "ist", "ite", "iti", "ity", "ité", "ités", "ive", "iza", "izat",
-    "izati", "izatio", "ize", "ière", "lat", "lin", "ling", "lit", "log", "man", "mar", "mat",
-    "men", "ment", "min", "mpl", "nal", "nce", "ner", "nes", "nin", "ning", "nsi", "nst", "nta",
-    "nte", "nti", "nts", "ode", "oir", "oire", "omp", "ona", "onal", "ons", "ope", "ori", "ork",
-    "orm", "ort", "ose", "oun", "ove", "pec", "pen", "per", "pla", "ple", "por", "port", "pos",
-    "pre", "pri", "pro", "pti", "ques", "rac", "ran", "rans", "rat", "rati", "ratio", "ration",
-    "rch", "rea", "rec", "red", "rep", "res", "rie", "rin", "ring", "rit", "rti", "scr", "sin",
-    "sio", "sion", "spe", "sse", "ssi", "sta", "ste", "sti", "sto", "str", "tan", "tat", "tati",
-    "ted", "ten", "ter", "tic", "tim", "tin", "ting", "tio", "tion", "tions", "tiv", "tive", "tor",
-    "tra", "tran", "trans", "tre", "tri", "tur", "ture", "tés", "ual", "uct", "und", "ure", "ust",
-    "val", "ven", "ver", "wor", "work", "zat", "zati", "zatio", "zation", "ère", "ées",
+    "abl", "ack", "acti", "ain", "aire", "ais", "ait", "ali", "ana", "anc", "ance", "ans", "ari",
+    "ase", "ass", "ates", "ati", "atio", "ation", "ations", "ble", "cal", "cati", "catio",
+    "cation", "cha", "che", "chi", "com", "comp", "cor", "cre", "cti", "ctio", "ction", "dat",
+    "der", "ead", "ect", "ecti", "ell", "eme", "emen", "ement", "enc", "ence", "ene", "ens", "ent",
+    "enti", "ents", "erat", "eri", "ers", "ess", "ette", "eur", "eurs", "eux", "eve", "exp", "fic",
+    "gen", "gra", "hin", "ial", "ica", "icat", "ier", "ies", "ifi", "igh", "ili", "ille", "ine",
+    "ing", "ini", "ins", "inte", "iona", "ique", "isation", "isme", "ist", "ite", "iti", "ity",
+    "ité", "ités", "ive", "iza", "izat", "izati", "izatio", "ize", "ière", "lat", "lin", "ment",
+    "mpl", "nal", "nce", "ner", "nes", "nin", "ning", "nsi", "nst", "nta", "nte", "nti", "nts",
+    "oir", "oire", "omp", "ona", "onal", "ons", "ope", "ori", "ork", "orm", "ort", "ose", "oun",
+    "ove", "pec", "pla", "ple", "por", "pre", "pri", "pti", "ques", "rac", "rans", "rati", "rch",
+    "rea", "rec", "res", "rie", "rin", "rit", "rti", "scr", "sio", "sion", "spe", "sse", "ssi",
+    "sta", "ste", "sti", "sto", "str", "tat", "tati", "ted", "ter", "tic", "tim", "ting", "tio",
+    "tion", "tions", "tiv", "tive", "tra", "tran", "tre", "tri", "tur", "ture", "tés", "ual",
+    "uct", "und", "ure", "ust", "val", "ven", "ver", "wor", "zat", "zati", "zatio", "zation",
+    "ère", "ées",
 ];
 
 /// The keywords of a tree skill: a list of words; a bare word counts as a list of one, numbers and booleans as their

@@ -141,6 +141,29 @@ fn an_existing_file_is_never_changed_and_a_second_run_completes_the_first() {
 
 // INIT-2
 #[test]
+fn the_commands_of_authors_find_the_repository_that_they_are_run_in() {
+    let home = Home::new();
+    done(&home, ".", &["init", "team", "--team"]);
+    home.write("team/.git/HEAD", "");
+    home.write("team/docs/page.md", "A page.");
+    for folder in ["team", "team/skills", "team/docs"] {
+        let checked = done(&home, folder, &["check"]);
+        assert!(checked.contains("no problems") || checked.contains("0 errors"), "{checked}");
+        let tested = done(&home, folder, &["test"]);
+        assert!(tested.contains("All 4 tests pass."), "{folder}: {tested}");
+    }
+    let keywords = [
+        "new",
+        "pdf",
+        "--tree",
+        "--description",
+        "Fill in a form. Use when a form is to be filled in.",
+    ];
+    done(&home, "team/docs", &[keywords.as_slice(), &["--keywords", "pdf,form,log"]].concat());
+}
+
+// INIT-2
+#[test]
 fn no_example_is_added_to_skills_of_another_origin() {
     let home = Home::new();
     for (place, skill) in [("inside", "skills/pdf/SKILL.md"), ("whole", "pdf/SKILL.md")] {

@@ -16,6 +16,8 @@ use std::{
 
 use skills_core::diagnostic::is_invisible;
 
+pub(super) use skills_folder::in_repository;
+
 use super::{Context, Failure, ask::RefusedAnswer};
 
 #[derive(clap::Subcommand)]

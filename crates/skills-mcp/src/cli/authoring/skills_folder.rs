@@ -5,7 +5,10 @@
 use std::path::{Path, PathBuf};
 
 use super::created::names_in;
-use crate::paths::{exists, is_file, is_folder};
+use crate::{
+    cli::Context,
+    paths::{exists, is_file, is_folder},
+};
 
 /// What a repository's folder of skills is called.
 pub(super) const SKILLS_FOLDER: &str = "skills";
@@ -27,6 +30,17 @@ pub(super) fn around(start: &Path, home: Option<&Path>) -> Option<PathBuf> {
         }
     }
     None
+}
+
+/// A command as it is, or over the repository that it is run in where it names no sources.
+pub(in crate::cli) fn in_repository(context: &Context) -> Context {
+    let mut context = context.clone();
+    let environment = &context.environment;
+    let is_named =
+        !context.shared.directories.is_empty() || !context.shared.repositories.is_empty();
+    let found = around(&environment.directory, environment.home.as_deref());
+    context.shared.directories.extend(found.filter(|_| !is_named));
+    context
 }
 
 /// The folder of skills that a folder is or has.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::{Context, Failure};
+use super::super::{Context, Failure, authoring::in_repository};
 use crate::paths::{exists, expand_home, is_file, is_folder};
 
 /// So many folders above a path are looked at for the source that it belongs to.
@@ -23,7 +23,8 @@ impl CheckTarget {
     /// that source, because other skills of it matter.
     pub(super) fn of(context: &Context, path: Option<&Path>) -> Result<Self, Failure> {
         let Some(written) = path else {
-            return Ok(Self { context: context.clone(), part: String::new(), written: None });
+            let context = in_repository(context);
+            return Ok(Self { context, part: String::new(), written: None });
         };
         let home = context.environment.home.as_deref();
         let path =

@@ -16,7 +16,7 @@ pub(super) use explained::ExplainedTest;
 use skills_core::route::authoring::{ResolvedTest, RoutingScores};
 pub(super) use text::explanation;
 
-use super::{Context, Failure, Output, output::safe};
+use super::{Context, Failure, Output, authoring::in_repository, output::safe};
 use crate::{source::map, store::Snapshot};
 
 #[derive(clap::Args)]
@@ -75,7 +75,7 @@ pub(super) fn run(context: &Context, options: &TestOptions) -> Result<ExitCode, 
 
 /// What is served: the directory of the argument, or what is named elsewhere; and the file of the argument.
 fn served(context: &Context, path: Option<&PathBuf>) -> (Context, Option<PathBuf>) {
-    let mut context = context.clone();
+    let mut context = in_repository(context);
     match path {
         Some(path) if crate::paths::is_folder(path) => {
             context.shared.directories = vec![path.clone()];
