@@ -254,7 +254,7 @@ fn a_folder_of_the_users_file_that_cannot_be_read_is_a_problem_that_is_named() {
 #[test]
 fn without_a_source_a_command_says_so_and_a_part_that_is_not_there_is_one_error_in_every_format() {
     let home = home();
-    for arguments in [&["list"][..], &["try", "draw", "a", "heron"], &["check"]] {
+    for arguments in [&["list"][..], &["try", "draw", "a", "heron"]] {
         let err = failed(&home, arguments, 2);
         assert!(err.contains("no named source and no agent's directory is there"), "{err}");
     }
