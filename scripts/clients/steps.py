@@ -68,7 +68,7 @@ def conversation(notes, content):
     """
     if content.tree:
         yield from from_task(notes, "b", content, "test a react component", "ui/react/testing")
-        yield from from_task(notes, "b", content, "authentication", "ui/react/auth")
+        yield from from_task(notes, "b", content, "sign in to a React app with a session cookie", "ui/react/auth")
     if content.bundles:
         yield from from_task(notes, "b", content, "configure the office printer", "printer-configure")
         yield from from_task(notes, "b", content, "restore a replica", LONG_NAME)
