@@ -1,11 +1,7 @@
 //! [`ServerProfile`]: how the server presents itself, and to which client. `skills-mcp` and `sk mcp-server` differ in nothing
 //! else.
 
-use std::{
-    borrow::Cow,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
 use skills_core::catalog::{Origin, Skill, Source};
 
@@ -14,7 +10,6 @@ use crate::{
     clients::{Handling, KnownClient},
     config::Environment,
     paths::real_path_or_same,
-    source::Directory,
     store::Snapshot,
     usage::History,
 };
@@ -386,21 +381,9 @@ impl ServerProfile {
             return Vec::new();
         };
         let is_native = |(number, source): (usize, &Source)| {
-            self.is_native(client, &source.origin, &snapshot.source_path(number))
+            let of_plugin = client.claude_plugins && matches!(source.origin, Origin::Plugin(_));
+            of_plugin || self.native.contains(&real_path_or_same(&snapshot.source_path(number)))
         };
         snapshot.catalog.sources().iter().enumerate().map(is_native).collect()
-    }
-
-    fn is_native(&self, client: &KnownClient, origin: &Origin, path: &Path) -> bool {
-        let of_plugin = client.claude_plugins && matches!(origin, Origin::Plugin(_));
-        of_plugin || self.native.contains(&real_path_or_same(path))
-    }
-
-    /// Whether the client loads all of these sources by itself.
-    pub fn has_all(&self, sources: &[Directory]) -> bool {
-        self.client.is_some_and(|client| {
-            let mut there = sources.iter().filter(|source| source.is_there());
-            there.all(|source| self.is_native(client, source.origin(), source.path()))
-        })
     }
 }

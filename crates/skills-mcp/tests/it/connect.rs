@@ -262,6 +262,24 @@ fn connect_3_a_projects_file_has_nothing_of_one_persons_machine_and_doctor_repai
     assert!(out.contains("connect claude-code --project"), "{out}");
 }
 
+// CONNECT-1
+#[test]
+fn a_client_that_loads_the_skills_by_itself_is_connected_only_by_its_name() {
+    let home = Home::new();
+    home.write(".claude.json", "{}");
+    home.write(
+        ".claude/skills/note/SKILL.md",
+        "---\nname: note\ndescription: Take notes.\n---\nWrite.\n",
+    );
+    home.write(".codex/config.toml", "");
+    let said = done(&home, &["connect", "--yes", "--no-verify"]);
+    assert!(said.contains("Claude Code: loads these skills by itself"), "{said}");
+    assert_eq!(text(&home, ".claude.json"), "{}");
+    assert!(text(&home, ".codex/config.toml").contains("skills-mcp"), "{said}");
+    done(&home, &["connect", "claude-code", "--yes", "--no-verify"]);
+    assert!(text(&home, ".claude.json").contains("skills-mcp"));
+}
+
 #[test]
 fn what_the_files_say_is_what_python_reads() {
     let home = with_kept_files();

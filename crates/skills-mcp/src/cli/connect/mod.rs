@@ -16,6 +16,7 @@ use super::{
     client_of,
     output::{bold, safe},
     shared::Shared,
+    version::typed_command,
 };
 use crate::{
     clients::{CLIENTS, KnownClient, SERVER_NAME},
@@ -122,7 +123,19 @@ pub(super) fn run(context: &Context, options: &ConnectOptions) -> Result<ExitCod
     let mut out = Output::new();
     let mut failed = None;
     let is_several = looked.len() > 1;
+    let sources = context.store()?.sources();
+    let is_asked_for = |one: &InstalledClient| {
+        !options.target.clients.is_empty()
+            || !one.entries.is_empty()
+            || !one.client.loads_all(&context.environment, &sources)
+    };
     for one in &looked {
+        if !is_asked_for(one) {
+            let (name, id) = (one.client.name, one.client.id);
+            let typed = typed_command(context.program, &context.environment);
+            out.sentence("", &format!("{name}: loads these skills by itself; `{typed} connect {id}` connects it all the same."));
+            continue;
+        }
         match connect(context, options, one, &wanted, &mut out) {
             Ok(()) => {}
             // The other clients have nothing to do with it.

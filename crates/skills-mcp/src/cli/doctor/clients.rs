@@ -6,12 +6,10 @@
 use std::{collections::BTreeSet, path::Path};
 
 use serde_json::{Value, json};
-use skills_core::catalog::Origin;
 
 use super::setup::short_path;
 use crate::{
     cli::Context,
-    clients::KnownClient,
     config::{Environment, NamedSource},
     connect::{
         EntryScope, EntrySources, FoundEntry, InstalledClient, OffSwitch, installed_clients,
@@ -72,7 +70,7 @@ pub(super) fn known(context: &Context, sources: &[Directory]) -> Vec<ClientState
     let state = |found: InstalledClient| ClientState {
         id: found.client.id,
         name: found.client.name,
-        is_native: is_native(found.client, environment, sources),
+        is_native: found.client.loads_all(environment, sources),
         entries: found
             .entries
             .iter()
@@ -105,17 +103,6 @@ fn served(context: &Context) -> BTreeSet<String> {
 
 fn real(path: &Path) -> String {
     real_path_or_same(path).to_string_lossy().into_owned()
-}
-
-/// Whether a client loads every source by itself.
-fn is_native(client: &KnownClient, environment: &Environment, sources: &[Directory]) -> bool {
-    let own = client.directories(environment);
-    let mut there = sources.iter().filter(|source| source.is_there()).peekable();
-    there.peek().is_some()
-        && there.all(|source| {
-            own.contains(&real_path_or_same(source.path()))
-                || (client.claude_plugins && matches!(source.origin(), Origin::Plugin(_)))
-        })
 }
 
 impl EntryState {

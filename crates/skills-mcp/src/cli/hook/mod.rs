@@ -115,13 +115,8 @@ fn answer(context: &Context, client: &'static KnownClient) -> Option<Value> {
     // Some clients start hooks in a folder of their own.
     context.environment.directory = submitted.cwd.unwrap_or(context.environment.directory);
     let store = context.store().ok()?;
-    let profile = context.profile().ok()?;
-    let profile = profile.for_client(match profile.client_choice {
-        ClientChoice::Reported => Some(client),
-        ClientChoice::Fixed(client) => client,
-    });
     // The client names its own skills, and need not be connected to a server for them.
-    if profile.has_all(&store.sources()) {
+    if client.loads_all(&context.environment, &store.sources()) {
         return None;
     }
     let suggested = suggested(&context, &store, &submitted.prompt);
@@ -138,6 +133,11 @@ fn answer(context: &Context, client: &'static KnownClient) -> Option<Value> {
         remembered.as_ref().is_some_and(|remembered| remembered.has(&skill.identity))
     };
     let new: Vec<HintedSkill> = suggested.into_iter().filter(|skill| !was_named(skill)).collect();
+    let profile = context.profile().ok()?;
+    let profile = profile.for_client(match profile.client_choice {
+        ClientChoice::Reported => Some(client),
+        ClientChoice::Fixed(client) => client,
+    });
     let text = hint(&profile, &new)?;
     if let Some(remembered) = remembered {
         remembered.add(new.iter().map(|skill| skill.identity.as_str())).ok()?;
