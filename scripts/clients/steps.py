@@ -84,5 +84,5 @@ def conversation(notes, content):
         name = content.add_to_bundles("zebra")
         time.sleep(NOTICE_SECONDS)
         yield from from_task(notes, "d", content, "care of a zebra", name)
-    for tool in TREE_TOOLS:
+    for tool in [*TREE_TOOLS, "skill", "load_skill"]:
         yield Step(tool)
