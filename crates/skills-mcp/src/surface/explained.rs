@@ -143,7 +143,7 @@ impl<'a> ExplainedSearch<'a> {
         match (self.certainty, &*self.hits) {
             ("sure", _) => "the first fits",
             ("several", [_]) => "it may fit",
-            ("several", _) => "several fit about equally well",
+            ("several", _) => "one of the first probably fits",
             _ => "probably none fits",
         }
     }
@@ -215,7 +215,7 @@ impl<'a> ExplainedRoute<'a> {
                 let why = match by {
                     "path" => "the request is its path",
                     "keywords" => "the keyword formula decides for it",
-                    "ranked" => "the ranked search is sure of it",
+                    "ranked" => "the evidence of the ranked search suffices",
                     _ => "the keyword formula and the ranked search agree",
                 };
                 format!("get_skill loads {skill}: {why}.")

@@ -304,7 +304,7 @@ fn head(call: &Call, output: &SkillsSearchOutput, siblings: &Siblings) -> String
             output.results.len()
         ),
         Some(Certainty::Several) if output.results.len() > 1 => {
-            format!("{best}; several fit about as well. {load}")
+            format!("{best}; one of the first probably fits. {load}")
         }
         Some(Certainty::Several | Certainty::Sure) | None => format!("{best}. {load}"),
     };
