@@ -150,7 +150,7 @@ fn as_tree(name: &str, bytes: Vec<u8>) -> Option<String> {
     Some(format!("---\nkeywords: {keywords}\ndescription: {description}\n---\n{}", text.body()))
 }
 
-/// So many skills, a fifth of them right for some request, chosen by a number that looks random.
+/// A part of `size` skills, a fifth of them right for some request, chosen by a number that looks random.
 fn part(
     texts: &BTreeMap<String, String>,
     requests: &[Request],

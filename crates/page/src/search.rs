@@ -9,7 +9,7 @@ use crate::{format, frame::Frame};
 pub struct RankedRow {
     /// The skill.
     pub identity: String,
-    /// What a model is shown of its description.
+    /// The part of its description that a model is shown.
     pub about: String,
     /// The sum of the four that follow.
     pub score: f64,
@@ -59,7 +59,7 @@ pub struct FoundSkills {
     pub judgement: &'static str,
     /// The best of them.
     pub ranked: Vec<RankedRow>,
-    /// What `get_skill` does, in a sentence.
+    /// The decision of `get_skill`, in a sentence.
     pub decision: String,
     /// What the keyword formula decides.
     pub verdict: KeywordVerdict,

@@ -167,7 +167,7 @@ pub fn each<S: AsRef<str>>(
     }
 }
 
-/// What a request of `get_skill` or `skill` counts as that loaded nothing.
+/// Classifies a request of `get_skill` or `skill` that loaded nothing.
 fn unloaded<S: AsRef<str>>(event: &Event<S>, call: EventCall<'_>) -> Metric {
     match (call.is_by_name(), event.fits_none(false)) {
         (true, _) => Metric::Misnamed,

@@ -146,7 +146,7 @@ fn ranked(out: &mut Output, search: &ExplainedSearch<'_>) {
     }
 }
 
-/// What the keyword formula says of the request.
+/// Prints the verdict of the keyword formula.
 fn keywords(out: &mut Output, route: &ExplainedRoute<'_>) {
     out.heading("Keyword formula");
     match (route.keywords, &*route.candidates) {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use skills_core::catalog::Origin;
 
-use super::{Directory, Links};
+use super::Links;
 pub(super) use crate::paths::real_path_or_same as real;
 use crate::{clients::KnownClient, config::Environment, paths::project_levels};
 
@@ -47,17 +47,6 @@ impl KnownClient {
             }
         });
         project.chain(user).map(|path| real(&path)).collect()
-    }
-
-    /// Whether this client loads all of these sources by itself; not if none of them is there.
-    pub fn loads_all(&self, environment: &Environment, sources: &[Directory]) -> bool {
-        let own = self.directories(environment);
-        let mut there = sources.iter().filter(|source| source.is_there()).peekable();
-        there.peek().is_some()
-            && there.all(|source| {
-                let of_plugin = self.claude_plugins && matches!(source.origin(), Origin::Plugin(_));
-                of_plugin || own.contains(&real(source.path()))
-            })
     }
 }
 

@@ -16,7 +16,7 @@ const MAX_REQUESTS: usize = 20;
 const MAX_REQUEST_CHARS: usize = 200;
 
 impl Snapshot {
-    /// What a skill offers to be found by beside its name, description and text: its author's clauses and its evals' requests.
+    /// Collects the clauses that a skill is found by beside its name, description and text: its author's, and its evals' requests.
     pub(super) fn clauses(&self, skill: &Skill) -> Vec<String> {
         let read = |(file, _): &_| self.read(skill, file, MAX_EVAL_BYTES).ok();
         let evals = skill.evals.iter().filter_map(read).flat_map(|bytes| requests(&bytes));

@@ -35,7 +35,7 @@ pub struct ExplainedHit<'a> {
     /// What tree tools call it.
     #[serde(skip)]
     pub identity: &'a str,
-    /// What a model is shown of its description.
+    /// The part of its description that a model is shown.
     pub about: String,
     /// The sum of the four that follow.
     pub score: f64,
@@ -61,7 +61,7 @@ pub struct ExplainedHit<'a> {
     pub nearly_the_same: Vec<&'a str>,
 }
 
-/// What `get_skill` does with a request, and what the keyword formula says.
+/// The decision of `get_skill`, and the verdict of the keyword formula.
 #[derive(Debug, Serialize)]
 pub struct ExplainedRoute<'a> {
     /// The skill that it loads.
@@ -69,7 +69,7 @@ pub struct ExplainedRoute<'a> {
     /// Whether that is refused, because only its user starts it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
-    /// What decided for it: `path`, `keywords`, `ranked` or `both`.
+    /// The engine that decided for it: `path`, `keywords`, `ranked` or `both`.
     pub by: Option<&'static str>,
     /// The skills that it offers instead.
     pub offers: Vec<&'a str>,

@@ -37,7 +37,7 @@ const MAX_CONTEXT_CHARS: usize = skills_core::route::MAX_REQUEST_CHARS;
 
 /// The share of an answer that a list of files may have. A text names the files that matter.
 const FILES_SHARE: usize = 8;
-/// What JSON and a line add to a file's path.
+/// Quotes, a comma, a line break and the indentation around a file's path.
 const FILE_LINE_CHARS: usize = 8;
 
 #[derive(Deserialize, JsonSchema)]

@@ -22,7 +22,7 @@ const MAX_TOPIC_CHARS: usize = 600;
 const MAX_DEFERRED_TOPIC_CHARS: usize = 360;
 
 const SKILLS_ARE: &str = "instructions, templates and scripts for tasks";
-/// What a search needs, as the descriptions of arguments ask for it.
+/// The request that a search needs, in the words of the arguments' descriptions.
 pub(super) const WHOLE_REQUEST: &str = "the user's request, whole, in its own words, then the product, library, service or file type it is about";
 const NOTHING_NEW: &str = "This server has no skills but those that you know already.";
 const EXAMPLE: &str = "why does the nightly export stop after an hour? (Airflow, S3)";

@@ -79,7 +79,7 @@ pub struct SkillServed<S = String> {
     pub score: Option<f64>,
     /// The keywords that matched.
     pub matched_keywords: Vec<S>,
-    /// What decided for it, where words did: `keywords`, `ranked` or `both`.
+    /// The engine that decided for it, where words did: `keywords`, `ranked` or `both`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matched_by: Option<S>,
     /// Whether the caller chose it from an ambiguous answer.

@@ -153,7 +153,7 @@ fn answer(context: &Context, client: &'static KnownClient) -> Option<Value> {
 /// The skills that a prompt asks for, from the cache if no file has changed since it was written.
 fn suggested(context: &Context, store: &Store, prompt: &str) -> Vec<HintedSkill> {
     let sources = store.sources();
-    // What authors wrote is in the cache, past requests are not.
+    // The cache has the words of authors and no past requests.
     let cache = store.cache().filter(|_| !learns(&context.environment, store, &sources));
     if let Some(cached) = cache.and_then(|cache| cache.unchanged(&sources)) {
         let ranking = cached.search(prompt, MAX_SUGGESTED);

@@ -24,8 +24,9 @@ use super::{
     layout::{content_folder, has_content_folder},
 };
 use crate::{
-    config::{NamedDirectory, Trust},
-    paths::{is_folder, is_link, real_path},
+    clients::KnownClient,
+    config::{Environment, NamedDirectory, Trust},
+    paths::{is_folder, is_link, real_path, real_path_or_same},
 };
 
 /// A skill's file may be this large.
@@ -337,6 +338,19 @@ impl Directory {
 
     pub(super) fn closed(&self, error: DiskError) -> SourceError {
         SourceError::Closed { path: self.path.clone(), error }
+    }
+}
+
+impl KnownClient {
+    /// Whether this client loads all of these sources by itself; not if none of them is there.
+    pub fn loads_all(&self, environment: &Environment, sources: &[Directory]) -> bool {
+        let own = self.directories(environment);
+        let mut there = sources.iter().filter(|source| source.is_there()).peekable();
+        there.peek().is_some()
+            && there.all(|source| {
+                let of_plugin = self.claude_plugins && matches!(source.origin(), Origin::Plugin(_));
+                of_plugin || own.contains(&real_path_or_same(source.path()))
+            })
     }
 }
 

@@ -88,7 +88,7 @@ struct ShownRequest<'a> {
     day: &'a str,
     client: &'a str,
     score: Option<f64>,
-    /// What decided for the skill, in words; empty where that is not known.
+    /// The engine that decided for the skill, in words; empty if unknown.
     found_by: &'static str,
     others: Vec<&'a str>,
     /// How often it was made; the rest is of the latest.
