@@ -29,8 +29,14 @@ pub(crate) enum NewFileReaders {
     Usual,
 }
 
-/// Replaces a file, which keeps its permissions, or makes it in a folder that is there.
-pub(crate) fn replace_whole(path: &Path, text: &str, readers: NewFileReaders) -> io::Result<()> {
+/// Replaces a file, which keeps its permissions, or makes it in a folder that is there. `is_unchanged` is asked last,
+/// when only the renaming is left, so that what another program writes in the meantime is not lost.
+pub(crate) fn replace_whole(
+    path: &Path,
+    text: &str,
+    readers: NewFileReaders,
+    is_unchanged: impl FnOnce() -> io::Result<bool>,
+) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(NEW_FILE_PREFIX);
@@ -49,6 +55,9 @@ pub(crate) fn replace_whole(path: &Path, text: &str, readers: NewFileReaders) ->
     }
     beside.write_all(text.as_bytes())?;
     beside.as_file().sync_all()?;
+    if !is_unchanged()? {
+        return Err(io::Error::other("another program changed it meanwhile; try again"));
+    }
     beside.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
@@ -81,9 +90,23 @@ mod tests {
         let old = fs::File::options().write(true).open(at(".skills-mcp-new-Ab3dE9")).unwrap();
         let made = old.metadata().unwrap().modified().unwrap();
         old.set_modified(made.checked_sub(NEW_FILE_TIMEOUT * 2).unwrap()).unwrap();
-        replace_whole(&at("config.yaml"), "x: 1\n", NewFileReaders::Owner).unwrap();
+        replace_whole(&at("config.yaml"), "x: 1\n", NewFileReaders::Owner, || Ok(true)).unwrap();
         let left = [".skills-mcp-new-Ab3dE9", ".skills-mcp-new-young1", ".skills-mcp-x"];
         assert_eq!(left.map(|name| at(name).exists()), [false, true, true]);
         assert_eq!(fs::read_to_string(at("config.yaml")).unwrap(), "x: 1\n");
+    }
+
+    #[test]
+    fn what_another_program_writes_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.json");
+        let theirs = || {
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the new file is there");
+            fs::write(&path, "theirs").unwrap();
+            Ok(false)
+        };
+        assert!(replace_whole(&path, "ours", NewFileReaders::Usual, theirs).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the new file is gone");
     }
 }

@@ -88,7 +88,7 @@ impl LockFile {
                 "remove the link, or run the command in another folder",
             ));
         }
-        replace_whole(&file, &format!("{text}\n"), NewFileReaders::Usual)
+        replace_whole(&file, &format!("{text}\n"), NewFileReaders::Usual, || Ok(true))
             .map_err(|error| Failure::environment(format!("{}: {error}", file.display())))
     }
 

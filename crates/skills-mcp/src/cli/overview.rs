@@ -5,10 +5,9 @@
 use std::process::ExitCode;
 
 use super::{
-    Context, Failure, Output, authoring::shell_word, doctor::SetupState, output::bold, sync,
+    Context, Failure, Output, authoring::shell_word, doctor::SetupState, output::bold,
     version::typed_command,
 };
-use crate::store::Cause;
 
 /// The commands to begin with, and what each does.
 const FIRST_COMMANDS: &[(&str, &str)] = &[
@@ -18,10 +17,7 @@ const FIRST_COMMANDS: &[(&str, &str)] = &[
 ];
 
 pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
-    let store = context.store()?;
-    let fetched = sync::at_first(&store);
-    let snapshot = store.refresh(Cause::Start).snapshot;
-    let setup = SetupState::of(context, &store, &snapshot, fetched);
+    let (setup, context) = SetupState::at_rest(context)?;
     let mut out = Output::new();
     for line in setup.overview(out.width) {
         out.line(line);

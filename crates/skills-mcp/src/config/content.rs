@@ -37,12 +37,20 @@ pub struct ServedContent {
     pub config: Option<ContentConfig>,
     /// Whether only a project's file names it: then nothing beyond the defaults applies before the operator agrees.
     pub of_project: bool,
+    /// Whether it is a directory that the operator named: only the operator's machine changes it.
+    pub is_own: bool,
 }
 
 impl ServedContent {
     /// What an operator calls it.
     pub fn identity(&self) -> &str {
         self.identities.first().map(String::as_str).unwrap_or_default()
+    }
+
+    /// Whether what it says of a key is put on record: a commit must not switch it on later. Of the operator's own directory only
+    /// what is about analytics is; anything else holds as long as the directory says it.
+    pub fn is_recorded(&self, key: &ConfigKey) -> bool {
+        key.content.is_recorded() && (!self.is_own || key.name.starts_with("analytics."))
     }
 
     /// A finding in its `config.yaml`.
@@ -158,7 +166,7 @@ impl<'a> ContentReview<'a> {
         self.found(
             finding.hint("the whole file is ignored, and scripts are off until it is fixed"),
         );
-        for key in KEYS.iter().filter(|key| key.content.is_recorded()) {
+        for key in KEYS.iter().filter(|key| self.served.is_recorded(key)) {
             let (Some(on_record), Some(default)) = (self.pins.get(key), key.default_value()) else {
                 continue;
             };
@@ -182,7 +190,7 @@ impl<'a> ContentReview<'a> {
                     let reason = format!("{}: {message}", self.place(at));
                     self.resolved.scripts_off.get_or_insert(reason);
                     "it may have been meant to forbid something, so scripts are off until it is fixed"
-                } else if key.content.is_recorded() {
+                } else if self.served.is_recorded(key) {
                     "it counts as left out"
                 } else {
                     "its default is used"
@@ -234,7 +242,7 @@ impl<'a> ContentReview<'a> {
     fn decide(&mut self, key: &'static ConfigKey, ask: ContentRequest) {
         let Some(default) = key.default_value() else { return };
         let on_record = match self.consent {
-            _ if !key.content.is_recorded() => None,
+            _ if !self.served.is_recorded(key) => None,
             Consent::First => None,
             Consent::Known(_) | Consent::Unknown(_) => self.pins.get(key),
         };
@@ -279,7 +287,7 @@ impl<'a> ContentReview<'a> {
         if watched && default.as_ref() != Some(&value) {
             self.resolved.notices.push(format!("{} sets {} to {value}", self.file, key.name));
         }
-        if key.content.is_recorded() {
+        if self.served.is_recorded(key) {
             let whole =
                 default.map_or_else(|| value.clone(), |default| value.clone().over(&default));
             self.pins.set(key, whole);

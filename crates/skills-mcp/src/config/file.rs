@@ -190,14 +190,15 @@ pub fn replace_file(
     let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let folder = target.parent().ok_or_else(|| io::Error::other("it has no folder"))?;
     create_private_folder(folder)?;
-    if read_optional(&target)?.as_deref() != before {
+    let is_unchanged = || Ok(read_optional(&target)?.as_deref() == before);
+    if !is_unchanged()? {
         return Err(io::Error::other("it was changed meanwhile; try again"));
     }
     if after.trim().is_empty() {
         return if before.is_some() { fs::remove_file(&target) } else { Ok(()) };
     }
     let readers = if of_project { NewFileReaders::Usual } else { NewFileReaders::Owner };
-    replace_whole(&target, after, readers)
+    replace_whole(&target, after, readers, is_unchanged)
 }
 
 /// Creates a folder, and those above it, for the owner only.

@@ -44,7 +44,8 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
 /// file that keeps its permissions, and that is made where the link leads nowhere.
 pub(super) fn replace(path: &Path, before: Option<&str>, after: Option<&str>) -> io::Result<()> {
     let path = &*written_path(path)?;
-    if read(path)?.as_deref() != before {
+    let is_unchanged = || Ok(read(path)?.as_deref() == before);
+    if !is_unchanged()? {
         return Err(io::Error::other("another program is changing it; try again"));
     }
     let Some(after) = after else { return fs::remove_file(path) };
@@ -55,7 +56,7 @@ pub(super) fn replace(path: &Path, before: Option<&str>, after: Option<&str>) ->
     if path.metadata().is_ok_and(|found| found.uid() != rustix::process::geteuid().as_raw()) {
         return Err(io::Error::other("it belongs to another user; run this as that user"));
     }
-    replace_whole(path, after, NewFileReaders::Usual)
+    replace_whole(path, after, NewFileReaders::Usual, is_unchanged)
 }
 
 /// Removes a folder in which nothing is; a link to one stays.

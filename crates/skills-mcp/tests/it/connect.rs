@@ -734,6 +734,28 @@ fn an_entry_that_is_switched_off_is_not_called_connected() {
 }
 
 #[test]
+fn doctor_looks_at_what_the_connected_client_serves() {
+    let home = Home::new();
+    home.write("content/note/SKILL.md", "---\nname: note\ndescription: Takes notes.\n---\nNote.\n");
+    fs::create_dir_all(home.path().join(".codex")).unwrap();
+    let folder = home.path().join("content").display().to_string();
+    done(&home, &["--dir", &folder, "connect", "codex", "--yes", "--no-verify"]);
+    let out = done(&home, &["doctor"]);
+    assert!(
+        out.contains("as the entry of Codex names them") && out.contains("1 skill in"),
+        "{out}"
+    );
+    assert!(out.contains("connected, the same skills"), "{out}");
+    let (said, next) = verdict(&home);
+    assert!(said.starts_with("1 skill in 1 place."), "{said}");
+    assert!(next.contains(&format!("--dir {folder} try")), "{next}");
+    // What a command names itself counts.
+    fs::create_dir_all(home.path().join("project/other")).unwrap();
+    let (_, out, _) = run(&mut connect(&home, &["--dir", "other", "doctor"]));
+    assert!(out.contains("connected, but to") && !out.contains("names them"), "{out}");
+}
+
+#[test]
 fn the_next_step_for_an_entry_with_sources_of_its_own_changes_it() {
     let home = Home::new();
     home.write("skills/note/SKILL.md", "---\nname: note\ndescription: Takes notes.\n---\nNote.\n");

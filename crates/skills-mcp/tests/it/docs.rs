@@ -233,6 +233,9 @@ switch something on: the settings that matter are *pinned* when a server first s
 `~/.skills-mcp/trust.json`, with one entry for each directory (by its real path) and each branch or commit of a repository. Agents'
 directories and plugins set nothing.
 
+Of a directory that you name yourself only what is about `analytics` is pinned. Anything else holds as long as its `config.yaml` says it,
+so that removing a line there undoes it. What a project's file names is treated like a repository.
+
 - **Narrower** means: `false`, a lower number, fewer extensions, only commands that were there, a later word of its list (`full`,
   `tokens`, `off`), no endpoint. A later commit may narrow a pinned setting. The narrower value is then on record, and going back to
   the wider one needs your consent.

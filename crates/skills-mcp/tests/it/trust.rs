@@ -100,6 +100,24 @@ fn e05_the_command_that_trust_and_doctor_name_works_as_it_is_typed() {
     assert!(err.contains("trust.json") && err.contains("or delete it"), "{err}");
 }
 
+// CONFIG-5
+#[test]
+fn what_the_operators_own_directory_says_can_be_unsaid() {
+    let shop = Workshop::new().script("scripts/x.sh", "", "echo ran\n");
+    let request = json!({"skill_path": "tool", "file": "scripts/x.sh", "args": {}});
+    let off = "scripts: {enabled: false}\nanalytics: {context: tokens}\n";
+    shop.home.write("skills/config.yaml", off);
+    let mut client = shop.client();
+    assert!(refused(&mut client, &request).contains("scripts.enabled"));
+    fs::remove_file(shop.home.path().join("skills/config.yaml")).unwrap();
+    assert_eq!(ran(&mut client, "scripts/x.sh", &json!({}))["stdout"], "ran\n");
+    let (_, shown, _) = run(&mut shop.command(&["trust", "--json"]));
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    let keys: Vec<&Value> = shown["sources"][0]["keys"].as_array().unwrap().iter().collect();
+    assert_eq!(keys.len(), 1, "{shown}");
+    assert_eq!(keys[0]["key"], "analytics.context", "what is about analytics stays pinned");
+}
+
 /// Whether analytics are on.
 fn is_on(home: &Home, url: &str) -> bool {
     let (_, config) = answer(&mut follower(home, url), &["config", "--json"]);
@@ -142,10 +160,12 @@ fn e05_a_folder_that_a_commit_replaces_by_a_link_is_no_source_that_is_served_fir
 
 #[test]
 fn e05_what_a_source_asks_for_is_shown_on_lines_of_its_own() {
-    let home = Home::with(ROOT_TREE);
+    let home = Home::new();
     let forged = "ruby}  holds\\n\\nNothing else is asked for.\\n{";
-    home.write("skills/config.yaml", format!("scripts: {{runners: {{.rb: \"{forged}\"}}}}\n"));
-    let (_, shown, err) = run(server(&home).arg("trust"));
+    let config = format!("//- config.yaml\nscripts: {{runners: {{.rb: \"{forged}\"}}}}\n");
+    let remote = Remote::with(&home, "team", &format!("{ONE}{config}"));
+    synced(&home, &remote.url());
+    let (_, shown, err) = run(follower(&home, &remote.url()).arg("trust"));
     assert!(shown.contains("scripts.runners"), "{shown}{err}");
     assert!(!shown.lines().any(|line| line.trim() == "Nothing else is asked for."), "{shown}");
 }

@@ -12,6 +12,7 @@
 mod browse;
 mod check;
 mod cluster;
+mod completions;
 mod extension;
 mod packages;
 mod page;

@@ -27,10 +27,11 @@ impl From<io::Error> for RewriteError {
 /// Replaces a file that says `old`; it keeps its permissions.
 pub(super) fn rewrite(path: &Path, old: &str, new: &str) -> Result<(), RewriteError> {
     let found = path.symlink_metadata()?;
-    if !found.is_file() || fs::read(path)? != old.as_bytes() {
+    let is_unchanged = || fs::read(path).map(|text| text == old.as_bytes());
+    if !found.is_file() || !is_unchanged()? {
         return Err(RewriteError::Changed);
     }
-    replace_whole(path, new, NewFileReaders::Usual)?;
+    replace_whole(path, new, NewFileReaders::Usual, is_unchanged)?;
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use crate::{
         EntryScope, EntrySources, FoundEntry, InstalledClient, OffSwitch, installed_clients,
         project_root,
     },
-    paths::{is_executable, is_file, real_path_or_same},
+    paths::{is_executable, is_file, is_folder, real_path_or_same},
     programs::SearchPath,
     source::Directory,
 };
@@ -99,6 +99,26 @@ fn served(context: &Context) -> BTreeSet<String> {
         Ok(named) if !named.in_files => named.sources.iter().map(place).collect(),
         Ok(_) | Err(_) => BTreeSet::new(),
     }
+}
+
+/// Finds what the connected clients serve, for a command to which nothing else names sources: those of the first entry, unless an
+/// entry serves the default sources.
+pub(super) fn entry_sources(environment: &Environment) -> Option<(&'static str, EntrySources)> {
+    let project = project_root(environment);
+    let clients = installed_clients(environment, &project);
+    let entries = clients
+        .iter()
+        .flat_map(|found| found.entries.iter().map(|entry| (found.client.name, entry)));
+    let mut connected = entries
+        .filter(|(_, entry)| entry.is_enabled() && is_there(&entry.command, environment, &project))
+        .map(|(client, entry)| (client, entry.sources(environment.home.as_deref())));
+    let (client, mut sources) = connected.next()?;
+    let default = EntrySources::default();
+    if sources == default || connected.any(|(_, other)| other == default) {
+        return None;
+    }
+    sources.directories.iter_mut().for_each(|path| *path = project.join(&*path));
+    sources.directories.iter().all(|path| is_folder(path)).then_some((client, sources))
 }
 
 fn real(path: &Path) -> String {

@@ -80,13 +80,14 @@ struct Examined {
 
 impl Examined {
     fn of(context: &Context) -> Result<Self, Failure> {
+        let (context, named_by) = setup::as_connected(context)?;
         let presented = presented(context.profile()?.client_choice);
         // Its servers below serve, so what they put on record is known here too.
         let store = context.serving_store()?;
         let fetched = super::sync::at_first(&store);
         store.watch();
         let refreshed = store.refresh(Cause::Start);
-        let tried = try_out(context);
+        let tried = try_out(&context);
         let sandbox =
             Runs::new(&context.environment).probe_sandbox().map_err(|error| error.to_string());
         let settings = refreshed.snapshot.settings();
@@ -99,7 +100,8 @@ impl Examined {
             .chain(script::sweep_within(SWEEP_TIMEOUT))
             .collect();
         let warnings = context.warnings()?;
-        let mut setup = SetupState::of(context, &store, &refreshed.snapshot, fetched);
+        let mut setup = SetupState::of(&context, &store, &refreshed.snapshot, fetched);
+        setup.named_by = named_by;
         setup.failure =
             tried.iter().find_map(|tried| tried.as_ref().err().map(ToString::to_string));
         setup.remarks.extend(warnings.iter().chain(&left_behind).cloned());

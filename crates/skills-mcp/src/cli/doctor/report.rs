@@ -49,6 +49,7 @@ impl Examined {
             "trust": trust::all(&self.store, None).iter().map(Asking::json).collect::<Vec<_>>(),
             "diagnostics": snapshot.diagnostics().iter().map(|found| diagnostic_json(snapshot, found)).collect::<Vec<_>>(),
             "protocol": self.tried.iter().map(tried_json).collect::<Vec<_>>(),
+            "named_by_client": self.setup.named_by,
             "clients": self.setup.clients.iter().map(ClientState::json).collect::<Vec<_>>(),
             "looked_in": self.setup.looked_in,
         })

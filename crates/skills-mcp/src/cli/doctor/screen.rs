@@ -58,6 +58,9 @@ fn places(setup: &SetupState, width: usize) -> Vec<String> {
         lines.extend(entry("", 0, NO_SOURCE, width));
         return lines;
     }
+    if let (Some(client), Some(heading)) = (setup.named_by, lines.last_mut()) {
+        heading.push_str(&dim(&format!("  as the entry of {client} names them")));
+    }
     for place in setup.places.iter().take(MAX_SHOWN_PLACES) {
         let path = fitted(&place.path, width.saturating_sub(9));
         lines.push(format!("  {:>5}  {path}", place.skills));

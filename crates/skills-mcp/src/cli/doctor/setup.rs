@@ -14,9 +14,9 @@ use super::{
     screen,
 };
 use crate::{
-    cli::{Context, Failure, trust, version::typed_command},
+    cli::{Context, Failure, sync, trust, version::typed_command},
     source::Directory,
-    store::{Snapshot, Store},
+    store::{Cause, Snapshot, Store},
 };
 
 /// What is served, what is wrong with it, and which clients know of it.
@@ -28,6 +28,8 @@ pub(in crate::cli) struct SetupState {
     /// The same with the sources that flags name, for the next command.
     pub(super) command: String,
     pub(super) skills: usize,
+    /// The client whose entry names what is served, where nothing else does.
+    pub(super) named_by: Option<&'static str>,
     pub(super) places: Vec<ServedPlace>,
     /// The directories that were looked for, where none of them can be read.
     pub(super) looked_in: Vec<String>,
@@ -67,8 +69,18 @@ pub(super) struct SetupProblem {
 }
 
 impl SetupState {
+    /// Reads the sources that `context` names, else those that a connected client's entry names, without starting a server.
+    pub(in crate::cli) fn at_rest(context: &Context) -> Result<(Self, Context), Failure> {
+        let (context, named_by) = as_connected(context)?;
+        let store = context.store()?;
+        let fetched = sync::at_first(&store);
+        let snapshot = store.refresh(Cause::Start).snapshot;
+        let setup = Self { named_by, ..Self::of(&context, &store, &snapshot, fetched) };
+        Ok((setup, context))
+    }
+
     /// Of a store that was read just now. `fetched` is how the first fetch of its repositories ended.
-    pub(in crate::cli) fn of(
+    pub(super) fn of(
         context: &Context,
         store: &Store,
         snapshot: &Snapshot,
@@ -93,6 +105,7 @@ impl SetupState {
             command: command.clone(),
             typed,
             skills: snapshot.catalog.len(),
+            named_by: None,
             places: places(&sources, snapshot, home),
             looked_in: sources
                 .iter()
@@ -127,6 +140,21 @@ impl SetupState {
         let works = self.failure.is_none() && self.unfetched.is_none() && self.left_out.is_empty();
         works && self.broken == 0 && (self.skills > 0 || self.looked_in.is_empty())
     }
+}
+
+/// A command that names the sources of a connected client's entry, and that client; the command as it is where it, a variable or a
+/// file names some.
+pub(super) fn as_connected(context: &Context) -> Result<(Context, Option<&'static str>), Failure> {
+    let mut context = context.clone();
+    if !context.named()?.is_empty() || context.shared.no_default_dirs {
+        return Ok((context, None));
+    }
+    let Some((client, sources)) = clients::entry_sources(&context.environment) else {
+        return Ok((context, None));
+    };
+    context.shared.directories = sources.directories;
+    context.shared.repositories = sources.repositories;
+    Ok((context, Some(client)))
 }
 
 /// Why the last sync of a repository failed. What was fetched before is served on.

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     config::{
         ConfigKey, ConfigValue, ConsentRecord, KEYS, PinnedValues, ProjectFile, ResolvedConfig,
-        SettingOrigin,
+        ServedContent, SettingOrigin,
     },
     paths::{is_folder, real_path},
     source::Directory,
@@ -239,7 +239,8 @@ impl Asking {
         let config = store.config_of(source);
         let asked = store.asked(source);
         let recorded = store.consent().recorded(&served.identities);
-        let rows = asked.iter().flat_map(|asked| rows(asked, &recorded, &config)).collect();
+        let rows = |asked| rows(&served, asked, &recorded, &config);
+        let rows = asked.iter().flat_map(rows).collect();
         let name = served.source.to_string();
         let (identities, of_project) = (served.identities, served.of_project);
         Some(Self { name, identities, asked, recorded, rows, of_project })
@@ -329,6 +330,7 @@ impl Asking {
 
 /// Every key that needs consent and of which there is something to say.
 fn rows(
+    served: &ServedContent,
     asked: &PinnedValues,
     recorded: &Result<Option<ConsentRecord>, String>,
     config: &ResolvedConfig,
@@ -356,5 +358,5 @@ fn rows(
         };
         Some(Row { key, asked, held: held.clone(), state })
     };
-    KEYS.iter().filter(|key| key.content.is_recorded()).filter_map(row).collect()
+    KEYS.iter().filter(|key| served.is_recorded(key)).filter_map(row).collect()
 }

@@ -16,6 +16,7 @@ fn content(text: &str) -> ServedContent {
         source: "team".into(),
         config: Some(config),
         of_project: false,
+        is_own: false,
     }
 }
 

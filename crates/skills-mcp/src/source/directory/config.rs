@@ -55,7 +55,9 @@ impl Directory {
             paths.iter().map(|path| path.to_string_lossy().into_owned()).collect()
         };
         let (source, config) = (Arc::clone(&self.name), self.config());
-        Some(ServedContent { identities, source, config, of_project: self.of_project })
+        let of_project = self.of_project;
+        let is_own = self.repository.is_none() && !of_project;
+        Some(ServedContent { identities, source, config, of_project, is_own })
     }
 
     /// Its `config.yaml`.
