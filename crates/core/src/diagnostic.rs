@@ -120,6 +120,7 @@ codes! {
     FieldUnknown          Info    "field-unknown"           "a field that neither the server nor the Agent Skills format knows is ignored";
     FieldNonstandard      Info    "field-nonstandard"       "a field of a bundle is outside the Agent Skills format, whose validator refuses it";
     FieldForm             Info    "field-form"              "a field does not have the form that the Agent Skills format gives it";
+    DescriptionVague      Warning "description-vague"       "the description is still to be written, or too short to choose the skill by";
     DescriptionLong       Warning "description-long"        "the description is longer than the Agent Skills format allows or a client shows";
     DescriptionDuplicate  Warning "description-duplicate"   "two skills have the same description, so nothing tells an agent which to load";
     DescriptionConfusable Warning "description-confusable"  "two skills have almost the same description";
@@ -127,6 +128,7 @@ codes! {
     FileUndeclared        Warning "file-undeclared"         "a file in a resource folder is not declared, so agents cannot read it";
     FileUnreferenced      Info    "file-unreferenced"       "no text of the bundle names this file, so agents do not know of it";
     LinkBroken            Warning "link-broken"             "a link of the text leads to a file that does not exist";
+    TextEmpty             Warning "text-empty"              "the skill has no text, or only headings and what is still to do";
     TextLong              Info    "text-long"               "the text is longer than the Agent Skills format advises";
     TextCut               Warning "text-cut"                "the text alone is over `content.max_tokens`, so agents receive it cut";
     SecretLikely          Warning "secret-likely"           "the text holds what looks like a token, a private key or a URL with a password";

@@ -14,6 +14,31 @@ const CONFUSABLE_PERCENT: usize = 80;
 /// Fewer words are too few to compare.
 const MIN_COMPARED_WORDS: usize = 5;
 
+/// A description with fewer words and fewer bytes says too little. Among 5,810 public skills 19 do, all of them names.
+const MIN_WORDS: usize = 5;
+const MIN_BYTES: usize = 30;
+/// How a description begins that is still to be written.
+const PLACEHOLDERS: [&str; 3] = ["TODO", "TBD", "FIXME"];
+
+/// Finds a description that is still to be written, or too short to choose the skill by.
+pub(super) fn vague(skill: &Skill, at: Position, found: &mut Vec<Finding>) {
+    let description = skill.fields().description.as_str();
+    let first_word = description.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let is_short =
+        description.len() < MIN_BYTES && description.split_whitespace().count() < MIN_WORDS;
+    let message = if PLACEHOLDERS.iter().any(|mark| first_word.starts_with(mark)) {
+        "the description is still to be written"
+    } else if is_short {
+        "the description is too short to choose the skill by"
+    } else {
+        return;
+    };
+    found.push(
+        Finding::new(Code::DescriptionVague, at, message)
+            .hint("say in a sentence or two what the skill is for and when to use it"),
+    );
+}
+
 /// The finding about a description that is longer than clients take.
 pub(super) fn length(skill: &Skill, at: Position, limits: &CheckLimits, found: &mut Vec<Finding>) {
     let fields = skill.fields();

@@ -34,10 +34,18 @@ pub(super) fn lint(skill: &Skill, at: Position, found: &mut Vec<Finding>) {
                 _ => "0.5",
             }
         );
-        found.push(
-            Finding::new(Code::KeywordsFew, at, message)
-                .hint("list three to eight words that a request for this skill would contain"),
-        );
+        let words: Vec<&str> = keywords.iter().flat_map(|keyword| keyword.split(' ')).collect();
+        let hint = match keywords.len() {
+            1 if words.len() > 1 => {
+                format!(
+                    "it has {} words; put commas between them: [{}]",
+                    words.len(),
+                    words.join(", ")
+                )
+            }
+            _ => "list three to eight words that a request for this skill would contain".to_owned(),
+        };
+        found.push(Finding::new(Code::KeywordsFew, at, message).hint(hint));
     }
 }
 

@@ -111,6 +111,7 @@ pub fn skill(checked: &CheckedSkill<'_>, limits: &CheckLimits) -> SkillLints {
     let mut found = Vec::new();
     fields::lint(checked, &front, &mut found);
     keywords::lint(checked.skill, places.keywords, &mut found);
+    descriptions::vague(checked.skill, places.description, &mut found);
     descriptions::length(checked.skill, places.description, limits, &mut found);
     scripts::lint(checked, limits, &mut found);
     size::lint(checked, limits, &mut found);

@@ -270,7 +270,8 @@ fn required_text(front: &YamlNode, key: &str, findings: &mut Vec<Finding>) -> Op
                     Code::FieldMissing,
                     node.at,
                     format!("`{key}` is {}, not text", node.kind()),
-                ),
+                )
+                .hint(format!("write it as one text behind `{key}:`")),
                 None => missing(front, key),
             },
         );

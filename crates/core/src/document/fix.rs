@@ -1,6 +1,6 @@
 //! [`fixed`]: a file's text with those mistakes of its front matter corrected whose correction is certain.
 //!
-//! Values that YAML cannot read are quoted, misspelled fields get their name, `allowed-tools` becomes words, and a bundle
+//! Lines that are no YAML are corrected, misspelled fields get their name, `allowed-tools` becomes words, and a bundle
 //! without a name gets its folder's. Every other byte stays: line ends, BOM, comments, the body. A step is kept only if the
 //! new front matter says what the old one said; where that is not certain, the text is left alone. Not here: writing files.
 
@@ -22,7 +22,7 @@ pub fn fixed(text: &str, dialect: Dialect, folder: Option<&str>) -> Option<Strin
             changed = true;
         }
     };
-    let next = with_front(&current, |front, _| quoted_values(front));
+    let next = with_front(&current, |front, _| repaired_lines(front));
     keep(next, &mut current);
     // Each renaming moves what follows it, so that they are made one by one; there are only so many fields.
     for _ in 0..FIELDS.len() {
@@ -51,13 +51,14 @@ fn with_front(text: &str, change: impl FnOnce(&str, &str) -> Option<String>) -> 
     Some(format!("{above}{new}{below}"))
 }
 
-/// Quotes values that are no YAML, exactly as they are read anyway.
-fn quoted_values(front: &str) -> Option<String> {
-    let broken = yaml::parse(front).err()?;
-    if broken.refused {
-        return None;
+/// Corrects lines that are no YAML, exactly as they are read anyway.
+fn repaired_lines(front: &str) -> Option<String> {
+    match yaml::parse(front) {
+        Ok(node) if node.entries().is_some() => return None,
+        Err(broken) if broken.refused => return None,
+        Ok(_) | Err(_) => {}
     }
-    let repaired = repair::repair_lines(front)?;
+    let repaired = repair::repair_lines(front)?.text;
     yaml::parse(&repaired).ok()?.entries()?;
     // A list with a broken item is read as text, but was meant as a list.
     let is_collection = |line: &str| {

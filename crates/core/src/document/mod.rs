@@ -33,6 +33,7 @@ pub use fix::fixed;
 pub use split::MAX_FRONT_MATTER_BYTES;
 use unusual::unusual_characters;
 
+use self::repair::Mistake;
 use crate::{
     diagnostic::{Code, Finding, Position, is_invisible},
     yaml::{self, YamlNode},
@@ -267,41 +268,23 @@ fn read(
         Err(finding) => return Err(finding),
     };
     let front = text.get(split.front.clone()).unwrap_or_default();
-    let mut front = match yaml::parse_below(front, split.line_offset) {
+    let mut front = match parsed(front, split.line_offset) {
         Ok(node) => node,
-        Err(original) if original.refused => {
-            return Err(Finding::new(Code::YamlInvalid, original.at, original.message)
-                .hint("write each key once, and keep values few and flat"));
-        }
-        Err(original) => {
-            let repaired = repair::repair_lines(front)
-                .and_then(|repaired| yaml::parse_below(&repaired, split.line_offset).ok());
-            let Some(node) = repaired else {
-                let invalid = Finding::new(Code::YamlInvalid, original.at, original.message)
-                    .hint("put quotes around a value that holds `: `, `#` or starts with a special character");
-                return match dialect {
-                    Dialect::Tree => Err(invalid),
-                    Dialect::Bundle => salvage_front_matter(
-                        text,
-                        |text| split::split(text).ok(),
-                        invalid,
-                        findings,
-                    ),
-                };
-            };
-            findings.push(repaired_finding(original.at, &original.message));
-            node
-        }
+        Err((invalid, true)) => return Err(invalid),
+        Err((invalid, false)) => match repaired(front, split.line_offset, invalid) {
+            Ok((node, finding)) => {
+                findings.push(finding);
+                node
+            }
+            Err(invalid) if dialect == Dialect::Tree => return Err(invalid),
+            Err(invalid) => {
+                let split = |text: &str| split::split(text).ok();
+                return salvage_front_matter(text, split, invalid, findings);
+            }
+        },
     };
     if front.is_null() {
         front.value = yaml::YamlValue::Mapping(Vec::new());
-    }
-    if front.entries().is_none() {
-        return Err(Finding::new(
-            Code::YamlInvalid,
-            front.at,
-            format!("front matter is {}, not `key: value` lines", front.kind()),
-        ));
     }
     Ok(ParsedDraft { text, body: split.body, front })
 }
@@ -330,7 +313,44 @@ fn salvage_front_matter(
     Ok(ParsedDraft { text, body, front })
 }
 
-fn repaired_finding(at: Position, message: &str) -> Finding {
-    Finding::new(Code::YamlRepaired, at, format!("not valid YAML ({message}), read anyway"))
-        .hint("put quotes around the value on this line")
+/// Parses front matter as it is written; an error says whether a repair is out of the question.
+fn parsed(front: &str, line_offset: u32) -> Result<YamlNode, (Finding, bool)> {
+    match yaml::parse_below(front, line_offset) {
+        Ok(node) if node.is_null() || node.entries().is_some() => Ok(node),
+        Ok(node) => {
+            let message = format!("front matter is {}, not `key: value` lines", node.kind());
+            let finding = Finding::new(Code::YamlInvalid, node.at, message);
+            Err((finding.hint("write each field on a line of its own, as `key: value`"), false))
+        }
+        Err(error) => {
+            let hint = match error.refused {
+                true if error.message.starts_with("duplicate") => "keep one of the two lines",
+                true => "keep values few and flat",
+                false => {
+                    "put quotes around a value that holds `: `, `#` or starts with a special character"
+                }
+            };
+            let finding = Finding::new(Code::YamlInvalid, error.at, error.message);
+            Err((finding.hint(hint), error.refused))
+        }
+    }
+}
+
+/// Parses front matter with its usual mistakes corrected, and says which came first. `invalid` is what the parser said.
+fn repaired(
+    front: &str,
+    line_offset: u32,
+    invalid: Finding,
+) -> Result<(YamlNode, Finding), Finding> {
+    let Some(repaired) = repair::repair_lines(front) else { return Err(invalid) };
+    let node = yaml::parse_below(&repaired.text, line_offset).ok();
+    let Some(node) = node.filter(|node| node.entries().is_some()) else { return Err(invalid) };
+    let line = u32::try_from(repaired.line + 1).unwrap_or(u32::MAX).saturating_add(line_offset);
+    let at = if invalid.at.line == line { invalid.at } else { Position { line, column: 1 } };
+    let (wrong, hint) = repaired.mistake.words();
+    if repaired.mistake == Mistake::OpenList {
+        return Err(Finding::new(Code::YamlInvalid, at, wrong).hint(hint));
+    }
+    let message = format!("not valid YAML ({wrong}), read anyway");
+    Ok((node, Finding::new(Code::YamlRepaired, at, message).hint(hint)))
 }

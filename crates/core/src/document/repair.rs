@@ -1,42 +1,107 @@
-//! Line-wise repair of common YAML mistakes.
+//! Corrects the usual mistakes in front matter that is no YAML, line by line, and names the first.
 //!
-//! Each `key: value` line is checked by itself: where its value alone is not a YAML scalar (an unquoted
-//! colon, a value that starts with `@` or a backtick, text behind a closing quote) the value is quoted. Tabs
-//! used as indentation become spaces. The repaired text serves only to read the fields; agents receive the file
-//! as it is.
+//! The corrected text serves to read the fields, and `check --fix` writes it; agents receive the file as it is.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
+use super::field_table::FIELDS;
 use crate::yaml;
 
-/// The front matter with its broken lines quoted, or `None` where no line could be repaired.
-pub(super) fn repair_lines(front: &str) -> Option<String> {
-    let mut repaired = String::with_capacity(front.len() + 16);
-    let mut block = None;
-    let mut changed = false;
+/// A usual mistake in one line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mistake {
+    Tab,
+    Indented,
+    NoBlank,
+    OpenQuote,
+    Apostrophe,
+    OpenList,
+    Colon,
+    FirstCharacter,
+    TextBehind,
+    NoField,
+}
+
+impl Mistake {
+    /// Says what is wrong, then how it is put right.
+    pub(super) fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Tab => ("a tab as indentation", "indent with blanks"),
+            Self::Indented => {
+                ("a field that is indented belongs to the one above", "remove the blanks before it")
+            }
+            Self::NoBlank => ("no blank behind the colon", "write a blank behind the colon"),
+            Self::OpenQuote => {
+                ("a quote opens the value and none closes it", "close it at the end of the value")
+            }
+            Self::Apostrophe => {
+                ("an apostrophe ends a value in single quotes", "put the value in double quotes")
+            }
+            Self::OpenList => ("a list is not closed", "close it with `]`"),
+            Self::Colon => {
+                ("a colon and a blank within a value", "put quotes around the value on this line")
+            }
+            Self::FirstCharacter => (
+                "the value's first character means something else in YAML",
+                "put quotes around the value on this line",
+            ),
+            Self::TextBehind => (
+                "text behind a closing quote or bracket",
+                "put quotes around the whole value on this line",
+            ),
+            Self::NoField => (
+                "a line that is no field",
+                "indent it by two blanks, so that it goes on with the value above",
+            ),
+        }
+    }
+}
+
+/// Front matter whose lines were corrected.
+#[derive(Debug)]
+pub(super) struct Repaired {
+    pub(super) text: String,
+    /// The first mistake, or a list that is not closed: where it ends, only its author knows for certain.
+    pub(super) mistake: Mistake,
+    /// Its line, counted from 0.
+    pub(super) line: usize,
+}
+
+/// Corrects every line that has a usual mistake; returns `None` if there is none.
+pub(super) fn repair_lines(front: &str) -> Option<Repaired> {
     let anchors: HashSet<&str> =
         front.split_whitespace().filter_map(|word| word.strip_prefix('&')).collect();
-    for line in front.split_inclusive('\n') {
+    let lines: Vec<&str> = front.split_inclusive('\n').collect();
+    let mut text = String::with_capacity(front.len() + 16);
+    let mut first = None;
+    let mut block = None;
+    let mut above = String::new();
+    for (number, line) in lines.iter().enumerate() {
         let content = line.trim_end_matches(['\n', '\r']);
-        let line_end = line.get(content.len()..).unwrap_or("\n");
-        let untabbed = untab(content);
-        let text = untabbed.as_deref().unwrap_or(content);
-        let indent = text.len() - text.trim_start_matches(' ').len();
+        let mut read = Cow::Borrowed(content);
+        let mut correct = |corrected: Option<(String, Mistake)>, read: &mut Cow<'_, str>| {
+            let Some((line, mistake)) = corrected else { return false };
+            // What is not read anyway is what the author has to hear of.
+            if first.is_none() || mistake == Mistake::OpenList {
+                first = Some((number, mistake));
+            }
+            *read = line.into();
+            true
+        };
+        correct(untab(content), &mut read);
+        let indent = read.len() - read.trim_start_matches(' ').len();
         // Lines of a block scalar are text, whatever they look like.
-        if block.is_some_and(|above| indent > above || text.trim().is_empty()) {
-            repaired.push_str(text);
-        } else if let Some(quoted) = quote(text, &anchors) {
-            block = None;
-            changed = true;
-            repaired.push_str(&quoted);
-        } else {
-            block = opens_block(text).then_some(indent);
-            repaired.push_str(text);
+        if !block.is_some_and(|above| indent > above || read.trim().is_empty()) {
+            correct(placed(&read, &above), &mut read);
+            let below = lines.get(number + 1..).unwrap_or_default();
+            let is_quoted = correct(quote(&read, below, &anchors), &mut read);
+            block = (!is_quoted && opens_block(&read)).then_some(indent);
         }
-        changed |= untabbed.is_some();
-        repaired.push_str(line_end);
+        text.push_str(&read);
+        text.push_str(line.get(content.len()..).unwrap_or("\n"));
+        above = read.into_owned();
     }
-    changed.then_some(repaired)
+    first.map(|(line, mistake)| Repaired { text, mistake, line })
 }
 
 /// The last resort for a bundle: its `name` and `description` alone, as a person would read them, with the indented lines that
@@ -59,11 +124,32 @@ pub(super) fn salvage(front: &str) -> Option<String> {
     Some(field("name").unwrap_or_default() + &field("description")?)
 }
 
-/// The line with leading tabs as two spaces each, where it has any.
-fn untab(line: &str) -> Option<String> {
+/// Writes leading tabs as two blanks each.
+fn untab(line: &str) -> Option<(String, Mistake)> {
     let rest = line.trim_start_matches(['\t', ' ']);
     let indent = line.get(..line.len() - rest.len())?;
-    indent.contains('\t').then(|| indent.replace('\t', "  ") + rest)
+    indent.contains('\t').then(|| (indent.replace('\t', "  ") + rest, Mistake::Tab))
+}
+
+/// Puts a field at the start of its line, a blank behind its colon, and a line that is no field under the value above.
+fn placed(line: &str, above: &str) -> Option<(String, Mistake)> {
+    let trimmed = line.trim_start_matches(' ');
+    let (key, value) = trimmed.split_once(':').unwrap_or((trimmed, ""));
+    let is_known = FIELDS.iter().any(|rule| rule.name == key);
+    let is_indented = trimmed.len() < line.len();
+    let has_value = |(_, value): (&str, &str)| !value.is_empty() && !goes_on_below(value);
+    let follows_value = !above.starts_with([' ', '-'])
+        && !opens_block(above)
+        && key_value(above).is_some_and(has_value);
+    let goes_on = follows_value || (above.starts_with("  ") && key_value(above).is_none());
+    if is_known && is_indented && follows_value {
+        return Some((trimmed.to_owned(), Mistake::Indented));
+    }
+    if is_known && !is_indented && !value.is_empty() && !value.starts_with([' ', '\t']) {
+        return Some((format!("{key}: {value}"), Mistake::NoBlank));
+    }
+    let is_text = trimmed.starts_with(char::is_alphanumeric) && !trimmed.contains(':');
+    (is_text && !is_indented && goes_on).then(|| (format!("  {trimmed}"), Mistake::NoField))
 }
 
 /// Whether the value of this line is a block scalar that continues below: `key: |`, `- >-`.
@@ -73,20 +159,49 @@ fn opens_block(line: &str) -> bool {
     value.starts_with(['|', '>']) && value.len() <= 4
 }
 
-/// The line with its value quoted, where the value by itself is no YAML. What is YAML but refused stays so.
-fn quote(line: &str, anchors: &HashSet<&str>) -> Option<String> {
+/// Quotes or closes the value of a line, where the value by itself is no YAML. What is YAML but refused stays so.
+fn quote(line: &str, below: &[&str], anchors: &HashSet<&str>) -> Option<(String, Mistake)> {
     let (head, value) = key_value(line)?;
     let value = value.trim_end();
-    if value.is_empty() || opens_block(line) || goes_on_below(value) || is_alias(value, anchors) {
+    if value.is_empty() || opens_block(line) || is_alias(value, anchors) {
         return None;
+    }
+    let next = below.iter().find(|line| !line.trim().is_empty());
+    let is_last_line = next.is_none_or(|line| !line.starts_with([' ', '\t']) && line.contains(':'));
+    if goes_on_below(value) {
+        let closed = format!("{value}]");
+        let is_list = is_last_line && value.len() > 1 && yaml::parse(&closed).is_ok();
+        return is_list.then(|| (format!("{head}{closed}"), Mistake::OpenList));
     }
     match yaml::parse(&format!("k: {value}\n")) {
         Ok(_) => return None,
         Err(error) if error.refused => return None,
         Err(_) => {}
     }
-    let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
-    Some(format!("{head}\"{escaped}\""))
+    let (text, mistake) = match value.strip_prefix(['"', '\'']) {
+        Some(inner) if !value.get(1..)?.contains(value.get(..1)?) => {
+            // Else the quote may be closed further down.
+            (Some(inner).filter(|_| is_last_line)?, Mistake::OpenQuote)
+        }
+        Some(inner) => match inner.strip_suffix('\'').filter(|inner| has_apostrophes(inner)) {
+            Some(inner) if value.starts_with('\'') => (inner, Mistake::Apostrophe),
+            _ => (value, Mistake::TextBehind),
+        },
+        None if value.starts_with(['[', '{']) => (value, Mistake::TextBehind),
+        None if value.contains(": ") || value.ends_with(':') => (value, Mistake::Colon),
+        None => (value, Mistake::FirstCharacter),
+    };
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    Some((format!("{head}\"{escaped}\""), mistake))
+}
+
+/// Whether every single quote in this text stands between two letters or digits.
+fn has_apostrophes(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('\'').collect();
+    parts.windows(2).all(|pair| {
+        pair.first().is_some_and(|before| before.ends_with(char::is_alphanumeric))
+            && pair.last().is_some_and(|after| after.starts_with(char::is_alphanumeric))
+    })
 }
 
 /// Whether this is the first line of a list or map in brackets, closed further down.
@@ -115,7 +230,7 @@ mod tests {
 
     fn repaired(front: &str, key: &str) -> Option<String> {
         assert!(yaml::parse(front).is_err(), "not broken: {front}");
-        Some(yaml::parse(&repair_lines(front)?).ok()?.get(key)?.text()?.to_owned())
+        Some(yaml::parse(&repair_lines(front)?.text).ok()?.get(key)?.text()?.to_owned())
     }
 
     #[test]
@@ -140,14 +255,14 @@ mod tests {
 
     #[test]
     fn tabs_as_indentation_become_spaces() {
-        let node = yaml::parse(&repair_lines("keywords:\n\t- a\n\t- b\n").unwrap()).unwrap();
+        let node = yaml::parse(&repair_lines("keywords:\n\t- a\n\t- b\n").unwrap().text).unwrap();
         assert_eq!(node.get("keywords").unwrap().items().unwrap().len(), 2);
     }
 
     #[test]
     fn block_scalars_are_left_alone() {
         let front = "a: |\n  key: value: more\nb: x: y\n";
-        let node = yaml::parse(&repair_lines(front).unwrap()).unwrap();
+        let node = yaml::parse(&repair_lines(front).unwrap().text).unwrap();
         assert_eq!(node.get("a").unwrap().text(), Some("key: value: more\n"));
         assert_eq!(node.get("b").unwrap().text(), Some("x: y"));
     }
@@ -158,7 +273,7 @@ mod tests {
             "name: x\n<<<<<<< upstream\nother: [\n=======\ndescription: Use \"this\": often\n";
         assert!(
             yaml::parse(front).is_err()
-                && repair_lines(front).is_none_or(|repaired| yaml::parse(&repaired).is_err())
+                && repair_lines(front).is_none_or(|repaired| yaml::parse(&repaired.text).is_err())
         );
         let node = yaml::parse(&salvage(front).unwrap()).unwrap();
         assert_eq!(node.get("description").unwrap().text(), Some("Use \"this\": often"));
@@ -173,7 +288,7 @@ mod tests {
 
     #[test]
     fn what_is_not_a_broken_value_is_not_touched() {
-        assert_eq!(repair_lines("keywords: [a,\n  b]\nc: {\n"), None);
-        assert_eq!(repair_lines("just words\n- and: fine\n"), None);
+        assert!(repair_lines("keywords: [a,\n  b]\nc: {\n").is_none());
+        assert!(repair_lines("just words\n- and: fine\n").is_none());
     }
 }

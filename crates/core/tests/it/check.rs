@@ -44,7 +44,11 @@ fn lints(fixture: &str, path: &str) -> Vec<(String, Finding)> {
         source_folder,
     };
     let found = check::skill(&checked, &limits());
-    found.findings.into_iter().map(|(file, finding)| (file.to_string(), finding)).collect()
+    // The fixtures say as little as they can.
+    let is_of_fixture =
+        |finding: &Finding| matches!(finding.code, Code::DescriptionVague | Code::TextEmpty);
+    let found = found.findings.into_iter().filter(|(_, finding)| !is_of_fixture(finding));
+    found.map(|(file, finding)| (file.to_string(), finding)).collect()
 }
 
 fn codes(fixture: &str, path: &str) -> Vec<Code> {

@@ -3,7 +3,9 @@
 
 use proptest::prelude::*;
 use skills_core::{
-    document::{AssetKind, Dialect, Execution, MAX_FRONT_MATTER_BYTES, Parsed, SkillDocument},
+    document::{
+        AssetKind, Dialect, Execution, MAX_FRONT_MATTER_BYTES, Parsed, SkillDocument, fixed,
+    },
     route::tokenize,
 };
 use std::sync::Arc;
@@ -168,7 +170,7 @@ mod fences {
 mod yaml {
     use super::*;
 
-    const ONCE_AND_FLAT: &str = "write each key once, and keep values few and flat";
+    const FEW_AND_FLAT: &str = "keep values few and flat";
 
     // FILE-6
     #[test]
@@ -176,9 +178,9 @@ mod yaml {
         let said = refused(&with("priority: 1\ndescription: again\n"));
         assert_eq!(
             said,
-            [format!(
-                "x.md:5:1 error[yaml-invalid] duplicate key `description`, first on line 3 | {ONCE_AND_FLAT}"
-            )]
+            [
+                "x.md:5:1 error[yaml-invalid] duplicate key `description`, first on line 3 | keep one of the two lines"
+            ]
         );
     }
 
@@ -192,7 +194,7 @@ mod yaml {
         assert_eq!(
             refused(&nested(16)),
             [format!(
-                "x.md:4:19 error[yaml-invalid] nested deeper than 16 levels | {ONCE_AND_FLAT}"
+                "x.md:4:19 error[yaml-invalid] nested deeper than 16 levels | {FEW_AND_FLAT}"
             )]
         );
     }
@@ -234,7 +236,8 @@ mod yaml {
     fn a_front_matter_that_is_no_mapping_is_refused() {
         let no_mapping = |what: &str, at: &str| {
             vec![format!(
-                "x.md:{at} error[yaml-invalid] front matter is {what}, not `key: value` lines"
+                "x.md:{at} error[yaml-invalid] front matter is {what}, not `key: value` lines \
+                 | write each field on a line of its own, as `key: value`"
             )]
         };
         assert_eq!(refused("---\n- a\n- b\n---\n"), no_mapping("a list", "2:1"));
@@ -308,6 +311,51 @@ mod yaml {
             ),
             "{said:?}"
         );
+    }
+
+    /// Lines with a usual mistake, the line that is named, what is said, and the lines that `check --fix` writes.
+    #[rustfmt::skip]
+    const USUAL_MISTAKES: &[(&str, u32, &str, &str)] = &[
+        ("keywords:\n\t- pdf\ndescription: Fill it.", 3, "a tab as indentation", "keywords:\n  - pdf\ndescription: Fill it."),
+        ("keywords: [pdf]\n description: Fill it.", 3, "a field that is indented", "keywords: [pdf]\ndescription: Fill it."),
+        ("keywords:[pdf]\ndescription:Fill.", 2, "no blank behind the colon", "keywords: [pdf]\ndescription: Fill."),
+        ("keywords: [pdf]\ndescription: \"Fill it.", 3, "a quote opens the value", "keywords: [pdf]\ndescription: \"Fill it.\""),
+        ("keywords: [pdf]\ndescription: 'A form's field.'", 3, "an apostrophe ends", "keywords: [pdf]\ndescription: \"A form's field.\""),
+        ("keywords: [pdf]\ndescription: Fill: forms", 3, "a colon and a blank within", "keywords: [pdf]\ndescription: \"Fill: forms\""),
+        ("keywords: [pdf]\ndescription: @team fills", 3, "first character", "keywords: [pdf]\ndescription: \"@team fills\""),
+        ("keywords: [pdf]\ndescription: \"Fill\" it", 3, "text behind a closing quote", "keywords: [pdf]\ndescription: \"\\\"Fill\\\" it\""),
+        ("keywords: [pdf]\ndescription: Fill it.\nUse it often.", 4, "a line that is no field", "keywords: [pdf]\ndescription: Fill it.\n  Use it often."),
+    ];
+
+    // FILE-4
+    #[test]
+    fn each_usual_mistake_has_its_own_sentence_and_its_correction() {
+        for (front, line, sentence, corrected) in USUAL_MISTAKES {
+            let text = format!("---\n{front}\n---\nbody\n");
+            let (skill, said) = served(&text);
+            assert!(!skill.fields.keywords.is_empty(), "{front}");
+            assert!(said[0].starts_with(&format!("x.md:{line}:")), "{front}: {said:?}");
+            assert!(said[0].contains(sentence) && said[0].contains(" | "), "{front}: {said:?}");
+            let fixed = fixed(&text, Dialect::Tree, None);
+            assert_eq!(fixed, Some(format!("---\n{corrected}\n---\nbody\n")), "{front}");
+        }
+        // Only its author knows where a list ends, so that it is not read anyway.
+        let open = "---\nkeywords: [pdf, form\ndescription: Fill it.\n---\nbody\n";
+        let closed = open.replace("form\n", "form]\n");
+        assert_eq!(
+            refused(open),
+            ["x.md:2:1 error[yaml-invalid] a list is not closed | close it with `]`"]
+        );
+        assert_eq!(fixed(open, Dialect::Tree, None), Some(closed));
+        // These have a sentence of their own and no certain correction.
+        for (front, sentence) in [
+            ("keywords: [pdf]\ndescription: [a]", "is a list, not text | write it as one text"),
+            ("keywords: [a]\ndescription: b\ndescription: c", "keep one of the two lines"),
+        ] {
+            let text = format!("---\n{front}\n---\nbody\n");
+            assert!(refused(&text)[0].contains(sentence), "{front}: {:?}", refused(&text));
+            assert_eq!(fixed(&text, Dialect::Tree, None), None, "{front}");
+        }
     }
 
     #[test]
@@ -515,7 +563,9 @@ scripts:               # optionnel — liste des scripts associés avec métadon
         }
         assert_eq!(
             refused("---\nkeywords: [one]\ndescription: [a]\n---\n"),
-            ["x.md:3:14 error[field-missing] `description` is a list, not text"]
+            [
+                "x.md:3:14 error[field-missing] `description` is a list, not text | write it as one text behind `description:`"
+            ]
         );
     }
 

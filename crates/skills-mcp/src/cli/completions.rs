@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context, options: &CompletionsOptions) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes what clap_complete 4.6 leaves out for fish: the values of arguments without a flag, of `command` and those below it.
+/// Writes what `clap_complete` 4.6 leaves out for fish: the values of arguments without a flag, of `command` and those below it.
 /// `condition` holds where `command` was typed.
 fn fish_positionals(command: &Command, program: &str, condition: &str) -> Vec<String> {
     let mut lines = Vec::new();

@@ -11,7 +11,7 @@ use super::{
 
 /// The commands to begin with, and what each does.
 const FIRST_COMMANDS: &[(&str, &str)] = &[
-    ("try write a commit", "what an agent would find, and why"),
+    ("try", "what an agent would find, and why"),
     ("doctor", "what is wrong, in files, clients and server"),
     ("--help", "all commands"),
 ];
@@ -30,6 +30,7 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
     let with_flags = [vec![program.clone()], flags].concat().join(" ");
     let typed = |command: &str| match command {
         "--help" => format!("{program} {command}"),
+        "try" => format!("{with_flags} try {}", setup.request),
         _ => format!("{with_flags} {command}"),
     };
     let commands: Vec<(String, &str)> =

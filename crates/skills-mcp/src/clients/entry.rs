@@ -27,10 +27,16 @@ pub struct ServerEntry {
 }
 
 impl ServerEntry {
-    /// The file that documents name: the project's, else the user's.
+    /// The file that documents name: the project's, else the user's on each system, with backticks between them.
     pub fn file(&self) -> String {
-        let user = || self.user.first().map(|file| file.linux);
-        shown_place(self.project.first().copied().or_else(user).unwrap_or_default())
+        if let Some(file) = self.project.first() {
+            return shown_place(file);
+        }
+        let user = self.user.iter().take(1);
+        let user = user.flat_map(|file| [file.linux, file.macos, file.windows]).map(shown_place);
+        let mut places: Vec<String> = user.collect();
+        places.dedup();
+        places.join("`, `")
     }
 }
 

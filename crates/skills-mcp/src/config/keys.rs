@@ -306,8 +306,12 @@ impl ConfigKey {
 
     /// The nearest key to a name that does not exist.
     pub fn near(name: &str) -> Option<&'static str> {
-        let distance = |key: &&ConfigKey| strsim::osa_distance(name, key.name);
-        KEYS.iter().min_by_key(distance).filter(|key| distance(key) <= 4).map(|key| key.name)
+        let group = |key: &ConfigKey| key.name.split('.').next().unwrap_or_default();
+        // A word alone is the name of a group.
+        let names = KEYS.iter().map(|key| if name.contains('.') { key.name } else { group(key) });
+        let distance = |known: &&str| strsim::osa_distance(name, known);
+        let near = names.min_by_key(distance).filter(|known| *known != name);
+        near.filter(|known| distance(known) <= known.len().min(8) / 2)
     }
 
     /// Reads a value, or says what is expected.

@@ -45,9 +45,16 @@ pub(super) fn name_of_url(url: &str) -> String {
         Some((place, commit)) if !commit.contains(['/', ':']) => place,
         _ => place,
     };
-    let place = place.rsplit_once(':').map_or(place, |(_, place)| place).trim_end_matches('/');
-    let place = place.strip_suffix(".git").unwrap_or(place);
-    name_of(Path::new(place))
+    let place = match place.split_once("://") {
+        Some((_, place)) => {
+            let (host, path) = place.split_once('/').unwrap_or((place, ""));
+            let host = host.rsplit('@').next().unwrap_or(host);
+            format!("{}/{path}", host.split(':').next().unwrap_or(host))
+        }
+        None => place.rsplit_once(':').map_or(place, |(_, place)| place).to_owned(),
+    };
+    let place = place.trim_end_matches('/');
+    name_of(Path::new(place.strip_suffix(".git").unwrap_or(place)))
 }
 
 /// Whether an agents' directory may be called this.

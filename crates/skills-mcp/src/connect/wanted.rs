@@ -17,6 +17,8 @@ use crate::{
 pub(super) const SOURCE_VARIABLES: [&str; 2] = ["SKILLS_DIR", "SKILLS_REPO"];
 /// The variable that names the branch of such a source.
 const BRANCH_VARIABLE: &str = "SKILLS_BRANCH";
+/// The flag that names the folder in which npx looks for packages and settings.
+const PREFIX_FLAG: &str = "--prefix";
 /// A variable that is about this very process.
 const LOG_VARIABLE: &str = "SKILLS_LOG";
 
@@ -89,6 +91,9 @@ impl WantedEntry {
     #[must_use]
     pub fn shared_in(&self, project: &Path, environment: &Environment) -> Self {
         let mut shared = self.clone();
+        if let Some(at) = shared.launch_args.iter().position(|arg| arg == PREFIX_FLAG) {
+            shared.launch_args.drain(at..at + 2);
+        }
         let program = Path::new(&self.command);
         if let Some(name) = program.file_stem().filter(|_| program.is_absolute()) {
             shared.command = name.to_string_lossy().into_owned();
@@ -182,7 +187,13 @@ fn started_by(program: &Path, environment: &Environment) -> (String, Vec<String>
     let text = program.to_string_lossy().replace('\\', "/");
     if text.contains("/_npx/") {
         let package = npm_package(&text).unwrap_or_else(|| NPM_PACKAGE.to_owned());
-        return ("npx".to_owned(), vec!["-y".to_owned(), package]);
+        let mut args = vec!["-y".to_owned()];
+        // Without it npx takes the package, and npm's settings, of the folder where the client was started.
+        if let Some(home) = &environment.home {
+            args.extend([PREFIX_FLAG.to_owned(), home.to_string_lossy().into_owned()]);
+        }
+        args.push(package);
+        return ("npx".to_owned(), args);
     }
     if text.contains("/uv/archive-v") || text.contains("/uv/environments-v") {
         return ("uvx".to_owned(), vec![PYPI_PACKAGE.to_owned()]);
@@ -208,6 +219,7 @@ fn npm_package(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connect::Launcher;
 
     fn environment(variables: &[(&'static str, &str)]) -> Environment {
         let variables = variables.iter().map(|(name, value)| (*name, (*value).to_owned()));
@@ -232,7 +244,11 @@ mod tests {
             &["--dir", "/x"],
         );
         assert_eq!(npx.command, "npx");
-        assert_eq!(npx.args(), ["-y", "@team/skills-mcp", "--dir", "/x"]);
+        let prefix = ["-y", "--prefix", "/home/ada"];
+        assert_eq!(npx.args(), [&prefix[..], &["@team/skills-mcp", "--dir", "/x"]].concat());
+        assert_eq!(launcher(&npx.command, &npx.args()), Some(Launcher::Npx));
+        let shared = npx.shared_in(Path::new("/x"), &environment(&[]));
+        assert_eq!(shared.args(), ["-y", "@team/skills-mcp", "--dir", "./"]);
         let uvx = wanted("/home/ada/.cache/uv/archive-v0/x/bin/skills-mcp", &[], &[]);
         assert_eq!((&*uvx.command, uvx.args().concat().as_str()), ("uvx", PYPI_PACKAGE));
         let own = wanted("/opt/skills-mcp", &[], &[]);

@@ -231,7 +231,7 @@ fn a_team_gets_the_ci_job_of_the_documents_and_it_passes() {
         shell_texts(&parsed, &mut texts);
         check_shell(file, &texts);
         let whole = texts.join("\n");
-        for command in ["@skills-mcp/server check --strict ", "@skills-mcp/server test "] {
+        for command in ["$SKILLS_MCP check --strict ", "$SKILLS_MCP test "] {
             assert!(whole.contains(command), "{file} does not run {command}");
         }
         assert!(
@@ -241,6 +241,8 @@ fn a_team_gets_the_ci_job_of_the_documents_and_it_passes() {
         for text in texts {
             let mut shell = home.command("bash");
             shell.args(["-euc", text]).env("PATH", &path).current_dir(home.path().join(ci));
+            let variables = parsed.get(if ci == "github" { "env" } else { "variables" }).unwrap();
+            shell.env("SKILLS_MCP", variables.get("SKILLS_MCP").unwrap().text().unwrap());
             let (code, out, err) = run(&mut shell);
             assert_eq!(code, 0, "{file}: {text}: {out}{err}");
         }
@@ -401,7 +403,12 @@ fn a_question_that_is_not_answered_leaves_nothing_behind() {
     done(&home, "piped", &["init"]);
     assert!(names(&home.path().join("piped")).contains(&"skills/_root.md".to_owned()));
     let (code, complaint) = refused(&home, "piped", &["new", "code/tests"]);
-    assert!(code == 2 && complaint.contains("error: --description is missing"), "{complaint}");
+    assert!(code == 2 && complaint.contains("error: --keywords is missing"), "{complaint}");
+    // What is left open is what `check` asks for.
+    done(&home, "piped", &["new", "code/tests", "--keywords", "unit,test,coverage"]);
+    let (code, found, _) = run(&mut program(&home, "piped", &["check", "--strict"]));
+    assert!(code == 1 && found.contains("description-vague"), "{found}");
+    assert!(found.contains("text-empty"), "{found}");
 }
 
 /// The flags of a new skill about what agents sign in with.

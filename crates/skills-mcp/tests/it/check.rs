@@ -17,7 +17,7 @@ const MISTAKES: &str = "\
 //- _root.md
 ---
 keywords: [conventions, house, rules]
-description: Rules for everything
+description: Rules for everything that we write or change here
 ---
 Be kind.
 //- ui/auth.md
@@ -82,7 +82,10 @@ fn check_1_errors_come_first_and_the_verdict_last() {
 #[test]
 fn a_path_may_be_a_directory_a_skills_folder_or_a_file() {
     let home = Home::with(MISTAKES);
-    home.write("alone/pdf/SKILL.md", bundle("other", "All about PDF", "Text"));
+    home.write(
+        "alone/pdf/SKILL.md",
+        bundle("other", "All about PDF files, and forms in them", "Text"),
+    );
     let found = |path: &str| codes(&report(&home, &[path])).join(" ");
     assert!(found("skills").starts_with("field-missing "), "{}", found("skills"));
     assert!(found(".").starts_with("field-missing "), "{}", found("."));
@@ -353,8 +356,9 @@ fn what_standard_output_does_not_take_ends_the_command_with_3() {
 
 #[test]
 fn check_6_watch_checks_again_when_a_file_changes() {
-    let home =
-        Home::with("//- pdf/SKILL.md\n---\nname: pdf\ndescription: All about PDF\n---\nText\n");
+    let home = Home::with(
+        "//- pdf/SKILL.md\n---\nname: pdf\ndescription: All about PDF files, and forms in them\n---\nText\n",
+    );
     let mut child =
         server(&home).args(["check", "--watch"]).stdout(Stdio::piped()).spawn().unwrap();
     let (sender, lines) = mpsc::channel();
@@ -371,7 +375,10 @@ fn check_6_watch_checks_again_when_a_file_changes() {
         }
     };
     wait_for("passed: 0 errors, 0 warnings in 1 skill");
-    home.write("skills/pdf/SKILL.md", bundle("pdf", "All about PDF", "[gone](x.md)"));
+    home.write(
+        "skills/pdf/SKILL.md",
+        bundle("pdf", "All about PDF files, and forms in them", "[gone](x.md)"),
+    );
     wait_for("warning[link-broken]");
     wait_for("passed: 0 errors, 1 warning in 1 skill");
     home.write("skills/pdf/x.md", "Here.");
@@ -385,8 +392,9 @@ fn check_6_watch_checks_again_when_a_file_changes() {
 #[test]
 fn check_7_a_secret_is_not_repeated() {
     let secret = format!("ghp_{}", "q7Rt2WmZ9xKpL4vNcB8sYdJh3FgTuA5e6QwE");
-    let home =
-        Home::with("//- pdf/SKILL.md\n---\nname: pdf\ndescription: All about PDF\n---\nText\n");
+    let home = Home::with(
+        "//- pdf/SKILL.md\n---\nname: pdf\ndescription: All about PDF files, and forms in them\n---\nText\n",
+    );
     home.write("skills/pdf/Text.sh", format!("export TOKEN={secret}\n"));
     for format in ["human", "json", "sarif", "github", "junit"] {
         let (code, out, err) = check(&home, &["--strict", "--format", format]);

@@ -158,6 +158,31 @@ fn completions_know_the_commands_and_their_flags() {
     assert!(code == 2 && SHELLS.iter().all(|shell| err.contains(shell)), "{code}: {err}");
 }
 
+#[test]
+fn the_first_release_turns_the_pages_over_in_one_place() {
+    let home = Home::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut copied = vec!["README.md".to_owned(), "packaging/published".to_owned()];
+    for folder in ["docs", "crates/skills-mcp/templates/team"] {
+        let files = fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap());
+        let files = files.filter(|entry| entry.file_type().unwrap().is_file());
+        copied.extend(files.map(|entry| format!("{folder}/{}", entry.file_name().display())));
+    }
+    for file in &copied {
+        home.write(file, fs::read(root.join(file)).unwrap());
+    }
+    let published = |arguments: &[&str]| {
+        run(home.command("python3").arg("packaging/published").args(arguments)).0
+    };
+    assert_eq!((published(&["--check"]), published(&[]), published(&["--check"])), (1, 0, 0));
+    for file in copied.iter().filter(|file| *file != "packaging/published") {
+        let text = fs::read_to_string(home.path().join(file)).unwrap();
+        for word in ["not published yet", "first release", "unpublished", "no release yet"] {
+            assert!(!text.contains(word), "{file}: {word}");
+        }
+    }
+}
+
 // PACKAGE-3
 #[test]
 fn the_manual_page_names_every_command_that_help_names() {

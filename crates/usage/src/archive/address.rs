@@ -22,9 +22,12 @@ impl Address {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             return postgres::Config::parse(text).map(Self::Postgres);
         }
-        // A password may be in it, whatever it is.
-        let kind: String = text.split(':').next().unwrap_or_default().chars().take(20).collect();
-        Err(ArchiveError::Address(if text.contains(':') { format!("{kind}:…") } else { kind }))
+        // A password may be in anything else.
+        match text.split_once(':') {
+            Some((kind, _)) => Err(ArchiveError::Address(format!("{kind}:…"))),
+            None if text.contains(['/', '.']) => Ok(Self::Sqlite(text.into())),
+            None => Err(ArchiveError::Address(text.to_owned())),
+        }
     }
 }
 
@@ -50,7 +53,10 @@ mod tests {
     #[test]
     fn an_address_is_read_and_shown_without_its_password() {
         let shown = |text: &str| Address::parse(text).map(|address| address.to_string());
-        assert_eq!(shown("sqlite:events.db"), Ok("sqlite:events.db".to_owned()));
+        for file in ["sqlite:events.db", "events.db"] {
+            assert_eq!(shown(file), Ok("sqlite:events.db".to_owned()));
+        }
+        assert_eq!(shown("/srv/events"), Ok("sqlite:/srv/events".to_owned()));
         let postgres = shown("postgres://ann:s3cret@db.example:5433/skills?sslmode=verify-full");
         assert_eq!(postgres, Ok("postgres://ann@db.example:5433/skills".to_owned()));
         assert_eq!(
@@ -59,7 +65,7 @@ mod tests {
         );
         assert!(!format!("{:?}", Address::parse("postgres://a:s3cret@h/d")).contains("s3cret"));
         for bad in [
-            "events.db",
+            "events",
             "sqlite:",
             "mysql://ann:s3cret@h/d",
             "postgres://ann:s3cret@h:port/d",

@@ -42,6 +42,8 @@ pub(in crate::cli) struct NewSkillOptions {
     tree: bool,
 }
 
+/// What stands for a description where none is given and nobody can be asked; `check` asks for it to be written.
+const OPEN_DESCRIPTION: &str = "TODO: say what this skill is for and when to use it.";
 /// A description may be this long, as in the Agent Skills format.
 const MAX_DESCRIPTION_CHARS: usize = 1_024;
 /// A tree skill with fewer keywords is found by too many requests, or too few.
@@ -81,6 +83,7 @@ fn description(
     mut terminal: Option<&mut Terminal>,
 ) -> Result<String, Failure> {
     let given = options.description.as_deref();
+    let given = given.or_else(|| terminal.is_none().then_some(OPEN_DESCRIPTION));
     if let Some(terminal) = terminal.as_mut().filter(|_| given.is_none()) {
         terminal.explain(
             "The description says what the skill is for and when to use it, such as \"How we write tests. Use when adding a test.\"",

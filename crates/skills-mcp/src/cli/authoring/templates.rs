@@ -120,6 +120,7 @@ fn readme(facts: &TeamFacts, ci_file: &str) -> String {
     let values = [
         ("name", facts.name.as_str()),
         ("entries", &entries(&facts.url)),
+        ("url", &facts.url),
         ("skills", &facts.skills),
         ("folder", &folder),
         ("routing", &routing),

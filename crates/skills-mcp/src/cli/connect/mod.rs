@@ -334,7 +334,13 @@ fn verify(context: &Context, client: &'static KnownClient, scope: EntryScope, ou
             let line = safe(&line);
             let is_held =
                 ["disabled", "pending"].iter().any(|word| line.to_lowercase().contains(word));
-            let why = if is_held { ". It starts servers once you trust this folder" } else { "" };
+            let why = if is_held {
+                ". It starts servers once you trust this folder"
+            } else if line.contains("Unsupported") {
+                ". That word is about signing in, which this server does not need"
+            } else {
+                ""
+            };
             format!("{command} says: {line}{why}")
         }
         Some((command, ClientAnswer::Silent)) => {

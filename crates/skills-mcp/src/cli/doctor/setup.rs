@@ -28,6 +28,8 @@ pub(in crate::cli) struct SetupState {
     /// The same with the sources that flags name, for the next command.
     pub(super) command: String,
     pub(super) skills: usize,
+    /// Words that find one of them, for a person to try.
+    pub(in crate::cli) request: String,
     /// The client whose entry names what is served, where nothing else does.
     pub(super) named_by: Option<&'static str>,
     pub(super) places: Vec<ServedPlace>,
@@ -105,6 +107,7 @@ impl SetupState {
             command: command.clone(),
             typed,
             skills: snapshot.catalog.len(),
+            request: request(snapshot),
             named_by: None,
             places: places(&sources, snapshot, home),
             looked_in: sources
@@ -155,6 +158,15 @@ pub(super) fn as_connected(context: &Context) -> Result<(Context, Option<&'stati
     context.shared.directories = sources.directories;
     context.shared.repositories = sources.repositories;
     Ok((context, Some(client)))
+}
+
+/// The name of the first skill that is more than a folder's rules, as words.
+fn request(snapshot: &Snapshot) -> String {
+    let is_of_folder = |name: &str| matches!(name, "_root.md" | "_index.md");
+    let skill = snapshot.catalog.skills().find(|skill| !is_of_folder(skill.file.name()));
+    let words = skill.map_or("write a commit", |skill| &*skill.label);
+    let words: Vec<&str> = words.split(|c: char| !c.is_alphanumeric()).collect();
+    words.join(" ").trim().to_owned()
 }
 
 /// Why the last sync of a repository failed. What was fetched before is served on.

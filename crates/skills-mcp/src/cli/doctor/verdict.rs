@@ -143,6 +143,6 @@ fn next(setup: &SetupState) -> String {
         }
         Some(client) => connect(client),
         None if !setup.problems.is_empty() => with_sources("check"),
-        None => with_sources("try write a commit"),
+        None => with_sources(&format!("try {}", setup.request)),
     }
 }

@@ -65,11 +65,16 @@ pub(super) fn run(context: &Context, options: &ListOptions) -> Result<ExitCode, 
     let column = widest(&tree, 0).min(out.width / 2) + 2;
     let drawing = Drawing { column, width: out.width };
     let title = title(store, &tree);
+    // The title names the only source already.
+    let tree = match &*tree.children {
+        [only] if tree.name == "root" && only.name == title => only,
+        _ => &tree,
+    };
     out.line(format!("{}  {}", bold(&title), dim(&counted(tree.count(), "skill"))));
     if let Some(skill) = tree.skill {
         out.line(dim(&fitted(&skill.fields().description, out.width)));
     }
-    drawing.children(&mut out, &tree, "");
+    drawing.children(&mut out, tree, "");
     if tree.count() == 0 {
         out.line(dim("no skills yet: add a folder with a SKILL.md, or a .md file with keywords"));
     }
