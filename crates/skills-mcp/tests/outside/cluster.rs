@@ -33,8 +33,21 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Makes and starts one with these settings.
     pub(crate) fn start(settings: &'static [&'static str]) -> Self {
-        let folder = Home::new();
-        let mut cluster = Self { folder, port: None, server: None, settings };
+        let mut cluster = Self::made(settings);
+        cluster.up();
+        cluster
+    }
+
+    /// Makes and starts one that listens on loopback too, and says where.
+    pub(crate) fn start_on_a_port(settings: &'static [&'static str]) -> (Self, u16) {
+        let mut cluster = Self::made(settings);
+        cluster.up_on_a_port();
+        let port = cluster.port.unwrap();
+        (cluster, port)
+    }
+
+    fn made(settings: &'static [&'static str]) -> Self {
+        let cluster = Self { folder: Home::new(), port: None, server: None, settings };
         if is_root() {
             let owner = format!("{NOBODY}:{NOBODY}");
             let given = Command::new("chown").arg(owner).arg(cluster.folder.path()).status();
@@ -48,7 +61,6 @@ impl Cluster {
             .output()
             .unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        cluster.up();
         cluster
     }
 
@@ -154,7 +166,7 @@ impl Cluster {
     }
 
     /// A program of PostgreSQL, as a user it accepts.
-    fn command(&self, name: &str) -> Command {
+    pub(crate) fn command(&self, name: &str) -> Command {
         let program = programs().join(name);
         if !is_root() {
             return self.folder.command(program);

@@ -13,6 +13,8 @@ mod browse;
 mod check;
 mod cluster;
 mod completions;
+mod compose;
+mod deploy;
 mod extension;
 mod packages;
 mod page;

@@ -18,38 +18,48 @@ const CALLS_OF_A_CLIENT: usize = 200;
 /// One replica is killed once so many calls were answered.
 const CALLS_BEFORE_KILL: usize = CLIENTS * CALLS_OF_A_CLIENT / 4;
 
-/// nginx with the configuration of `deploy/` before these replicas, on a port of loopback.
-struct Proxy {
+/// nginx on a port of loopback.
+pub(crate) struct Proxy {
     process: Child,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 impl Proxy {
+    /// With the configuration of `deploy/` before these replicas.
     fn start(home: &Home, replicas: [SocketAddr; 2]) -> Self {
         // Another program may be faster to take a port that was free; then there is another.
-        for _ in 0..10 {
-            let probe = TcpListener::bind("127.0.0.1:0").unwrap();
-            let address = probe.local_addr().unwrap();
-            drop(probe);
-            let file = home.path().join("nginx.conf");
-            fs::write(&file, configuration(home.path(), address, replicas)).unwrap();
-            let pid_file = home.path().join("nginx.pid");
-            let mut command = Command::new("nginx");
-            command.arg("-p").arg(home.path()).arg("-c").arg(&file);
-            command.args(["-g", &format!("daemon off; pid {};", pid_file.display())]);
-            let mut process =
-                command.stderr(Stdio::null()).spawn().expect("apt-get install nginx-light");
-            let mut has_ended = false;
-            wait_until("nginx listens", || {
-                has_ended = process.try_wait().unwrap().is_some();
-                has_ended || TcpStream::connect(address).is_ok()
-            });
-            if !has_ended {
-                return Self { process, address };
-            }
-        }
-        panic!("nginx does not start");
+        let start = |_| {
+            let address = free_address();
+            Self::try_start(home, address, &configuration(home.path(), address, replicas))
+        };
+        (0..10).find_map(start).expect("nginx starts")
     }
+
+    /// With this configuration, which listens here and keeps its own files in this home; nothing if it ends at once.
+    pub(crate) fn try_start(home: &Home, address: SocketAddr, text: &str) -> Option<Self> {
+        let kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+        let folder = home.path().display();
+        let temporary = kinds.map(|kind| format!("  {kind}_temp_path {folder}/{kind};\n"));
+        let file = home.path().join("nginx.conf");
+        fs::write(&file, text.replacen("http {\n", &format!("http {{\n{}", temporary.concat()), 1))
+            .unwrap();
+        let mut command = Command::new("nginx");
+        command.arg("-p").arg(home.path()).arg("-c").arg(&file);
+        command.args(["-g", &format!("daemon off; pid {folder}/nginx.pid;")]);
+        let mut process =
+            command.stderr(Stdio::null()).spawn().expect("apt-get install nginx-light");
+        let mut has_ended = false;
+        wait_until("nginx listens", || {
+            has_ended = process.try_wait().unwrap().is_some();
+            has_ended || TcpStream::connect(address).is_ok()
+        });
+        (!has_ended).then_some(Self { process, address })
+    }
+}
+
+/// An address of loopback that is free now.
+pub(crate) fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 impl Drop for Proxy {
@@ -60,7 +70,7 @@ impl Drop for Proxy {
     }
 }
 
-/// The file of `deploy/` with other addresses, without TLS, and with folders that any user may write.
+/// The file of `deploy/` with other addresses and without TLS.
 fn configuration(folder: &Path, listen: SocketAddr, replicas: [SocketAddr; 2]) -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/nginx.conf");
     let text = fs::read_to_string(file).unwrap();
@@ -69,10 +79,11 @@ fn configuration(folder: &Path, listen: SocketAddr, replicas: [SocketAddr; 2]) -
         ("skills-1:8080", first),
         ("skills-2:8080", second),
         (
-            "listen 443 ssl;\n    server_name skills.example.org",
+            "listen 443 ssl;\n    server_name ${SKILLS_HOST}",
             format!("listen {listen};\n    server_name _"),
         ),
         ("listen 443 ssl", format!("listen unix:{}/stats.socket", folder.display())),
+        ("server_name ${STATS_HOST}", "server_name stats.example.org".to_owned()),
         ("collector:8787", "127.0.0.1:8787".to_owned()),
     ];
     let text = changed.iter().fold(text, |text, (from, to)| {
@@ -80,10 +91,7 @@ fn configuration(folder: &Path, listen: SocketAddr, replicas: [SocketAddr; 2]) -
         text.replace(from, to)
     });
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("ssl_certificate"));
-    let kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-    let temporary = kinds.map(|kind| format!("  {kind}_temp_path {}/{kind};\n", folder.display()));
-    let text = lines.collect::<Vec<_>>().join("\n");
-    text.replacen("http {\n", &format!("http {{\n{}", temporary.concat()), 1)
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn replica(home: &Home) -> Listening {
