@@ -17,6 +17,7 @@
 )]
 
 #[path = "../tests/outside/cluster.rs"]
+#[expect(dead_code, reason = "tests use more of it")]
 mod cluster;
 #[path = "../tests/it/usage.rs"]
 mod usage;

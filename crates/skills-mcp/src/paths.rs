@@ -127,27 +127,6 @@ pub(crate) fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// Whether only root can replace what is at this path, or, in a folder with the sticky bit, what root has put there; a link
-/// is not followed, and the folders above are not asked.
-#[cfg(unix)]
-pub(crate) fn is_roots_own(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    const WRITABLE_BY_OTHERS: u32 = 0o022;
-    const STICKY_BIT: u32 = 0o1000;
-    path.symlink_metadata().is_ok_and(|found| {
-        let mode = found.mode();
-        let is_closed =
-            mode & WRITABLE_BY_OTHERS == 0 || (found.is_dir() && mode & STICKY_BIT != 0);
-        // The mode of a link means nothing.
-        found.uid() == 0 && (is_closed || found.is_symlink())
-    })
-}
-
-#[cfg(not(unix))]
-pub(crate) fn is_roots_own(_path: &Path) -> bool {
-    false
-}
-
 /// The path of this program.
 pub(crate) fn own_program() -> io::Result<PathBuf> {
     env::current_exe()

@@ -298,7 +298,6 @@ impl Context {
         let roots = layers.resolve(None).settings.scripts.roots;
         let mut warnings = layers.warnings;
         let writable = WritableFolders::new(&self.environment).folders(&roots);
-        warnings.extend(writable.unknown.clone());
         let own = own_program().ok();
         if let Some(own) = own.filter(|own| writable.lead_to(own)) {
             warnings.push(format!(

@@ -164,9 +164,7 @@ fn facts(runs: &Runs, plan: &Plan<'_>) -> Vec<(&'static str, Vec<String>)> {
     let private = "a private folder that goes with the run".to_owned();
     let folder = match &plan.working_directory {
         WorkingDirectory::Allowed(path) => shown(path),
-        WorkingDirectory::Private(why) | WorkingDirectory::Unrecorded(why) => {
-            format!("{private}: {why}")
-        }
+        WorkingDirectory::Private(why) => format!("{private}: {why}"),
         WorkingDirectory::Remote => private.clone(),
     };
     let given = runs.probe_sandbox().map_or_else(

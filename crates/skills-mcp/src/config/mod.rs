@@ -21,7 +21,6 @@ mod source_name;
 mod sources;
 mod trust;
 mod value;
-mod written_folders;
 mod yaml_text;
 
 pub use consent::{Consent, PendingConsent, PinnedValues};
@@ -52,4 +51,3 @@ pub use source_name::github_url;
 pub use sources::{NamedDirectory, NamedRepository, NamedSource, NamedSources, named_sources};
 pub use trust::{ContentPolicy, DECLARATIONS, Declaration, Trust};
 pub use value::{ConfigValue, without_userinfo};
-pub(crate) use written_folders::WrittenFolders;

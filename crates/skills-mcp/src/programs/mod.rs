@@ -37,28 +37,16 @@ pub(crate) struct SearchPath {
 pub(crate) struct SafeSearchPath<'a> {
     folders: &'a [PathBuf],
     writable: &'a [PathBuf],
-    /// Whether scripts may have written other folders too.
-    has_unknown: bool,
 }
 
-/// The folders in which scripts may have left programs, at one moment. The paths have no links.
+/// The folders in which scripts may have left programs. The paths have no links.
 #[derive(Debug, Default)]
-pub(crate) struct UnsafeFolders {
-    known: Vec<PathBuf>,
-    /// Why there may be others: then only the system's programs are safe.
-    pub(crate) unknown: Option<String>,
-}
+pub(crate) struct UnsafeFolders(pub(crate) Vec<PathBuf>);
 
 impl UnsafeFolders {
-    /// These and no others.
-    #[cfg(test)]
-    pub(crate) fn known(folders: &[PathBuf]) -> Self {
-        Self { known: folders.to_vec(), unknown: None }
-    }
-
-    /// Whether a script is known to be allowed to change what this path leads to.
+    /// Whether a script may change what this path leads to.
     pub(crate) fn lead_to(&self, path: &Path) -> bool {
-        is_reached_through(path, &self.known)
+        is_reached_through(path, &self.0)
     }
 }
 
@@ -100,13 +88,12 @@ impl SearchPath {
 
     /// All of it, to ask what is there and not to start anything.
     pub(crate) fn unguarded(&self) -> SafeSearchPath<'_> {
-        SafeSearchPath { folders: &self.folders, writable: &[], has_unknown: false }
+        SafeSearchPath { folders: &self.folders, writable: &[] }
     }
 
     /// Without the programs in these folders, or reached through them.
     pub(crate) fn safe<'a>(&'a self, writable: &'a UnsafeFolders) -> SafeSearchPath<'a> {
-        let UnsafeFolders { known, unknown } = writable;
-        SafeSearchPath { folders: &self.folders, writable: known, has_unknown: unknown.is_some() }
+        SafeSearchPath { folders: &self.folders, writable: &writable.0 }
     }
 }
 
@@ -152,16 +139,9 @@ impl SafeSearchPath<'_> {
         self.folders.iter().filter(|folder| !self.is_writable(folder))
     }
 
-    /// Whether a script is known to be allowed to change what this path leads to.
-    pub(crate) fn is_known_writable(&self, path: &Path) -> bool {
-        is_reached_through(path, self.writable)
-    }
-
     /// Whether a script may change what this path leads to: the file, or a link on the way to it.
     pub(crate) fn is_writable(&self, path: &Path) -> bool {
-        let is_not_the_systems = |path: &Path| !system::is_the_systems(path);
-        self.is_known_writable(path)
-            || (self.has_unknown && passes_through(path, &is_not_the_systems))
+        is_reached_through(path, self.writable)
     }
 }
 
@@ -242,7 +222,7 @@ mod tests {
     #[test]
     fn e01_a_program_that_a_script_may_write_is_passed_over_however_it_is_reached() {
         let (_home, real) = home(&["project/.venv/bin/git", "project/x/git", "safe/git"]);
-        let project = UnsafeFolders::known(&[real.join("project")]);
+        let project = UnsafeFolders(vec![real.join("project")]);
         symlink(real.join("project/.venv/bin"), real.join("linked")).unwrap();
         std::fs::create_dir(real.join("file-linked")).unwrap();
         symlink(real.join("project/x/git"), real.join("file-linked/git")).unwrap();
@@ -281,7 +261,7 @@ mod tests {
             real.join("safe"),
         ]);
         let search = SearchPath::new(&folders.collect::<Vec<_>>());
-        let project = UnsafeFolders::known(&[real.join("project")]);
+        let project = UnsafeFolders(vec![real.join("project")]);
         assert_eq!(search.safe(&project).variable(), real.join("safe").into_os_string());
         assert_eq!(SearchPath::new(&["bin".into()]).safe(&project).variable(), "/usr/bin:/bin");
     }
@@ -292,27 +272,7 @@ mod tests {
         symlink(real.join("b"), real.join("a")).unwrap();
         symlink(real.join("a"), real.join("b")).unwrap();
         let search = SearchPath::new(&[]);
-        let project = UnsafeFolders::known(&[real.join("project")]);
+        let project = UnsafeFolders(vec![real.join("project")]);
         assert!(search.safe(&project).is_writable(&real.join("a/git")));
-    }
-
-    #[test]
-    fn e01_where_not_all_folders_are_known_only_the_systems_programs_are_safe() {
-        let (_home, real) = home(&["bin/sh", "bin/git"]);
-        symlink("/bin/sh", real.join("bin/linked")).unwrap();
-        let unknown = UnsafeFolders { known: Vec::new(), unknown: Some(String::new()) };
-        let search = SearchPath::new(&[real.join("bin"), "/usr/bin".into(), "/bin".into()]);
-        let safe = search.safe(&unknown);
-        let found = safe.find("sh").unwrap();
-        assert!(["/usr/bin/sh", "/bin/sh"].iter().any(|sh| found.path == Path::new(sh)));
-        assert_eq!(found.passed_over, [real.join("bin/sh")]);
-        assert!(safe.find("linked").is_err(), "the link could lead elsewhere");
-        let variable = safe.variable().into_string().unwrap();
-        assert!(!variable.contains(&*real.to_string_lossy()), "{variable}");
-        for other in ["/", "/usr", "/usr/src/app/bin/git", "/tmp", "/usr/local/etc", "/etc"] {
-            let program = Path::new(other).join("git");
-            assert!(safe.is_writable(&program), "{other}");
-        }
-        assert!(!unknown.lead_to(&real.join("bin/sh")), "it is not known to be one of theirs");
     }
 }

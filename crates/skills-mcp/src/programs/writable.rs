@@ -1,17 +1,13 @@
 //! [`WritableFolders`]: the folders that scripts may write.
 //!
-//! They are the server's start directory, where that is a project, what `scripts.roots` names, and every folder that an earlier
-//! run on this machine was allowed to change. Not here: which of them one run gets (script), nor what a run may read.
+//! They are the server's start directory, where that is a project, and what `scripts.roots` names. Not here: which of them one
+//! run gets (script), nor what a run may read.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-    sync::OnceLock,
-};
+use std::path::{Path, PathBuf};
 
 use super::{UnsafeFolders, homes, is_in_system_programs, is_reached_through};
 use crate::{
-    config::{Environment, WrittenFolders},
+    config::Environment,
     paths::{expand_home, real_path, real_path_or_same, temporary_folder},
 };
 
@@ -27,9 +23,6 @@ pub(crate) struct WritableFolders {
     temporary: PathBuf,
     /// The user's configuration files, which may turn the sandbox off.
     configuration: Vec<PathBuf>,
-    written: WrittenFolders,
-    /// Set once the log says that those cannot be known.
-    reported: OnceLock<()>,
 }
 
 /// Folders of the system that are no projects, though some may hold projects.
@@ -65,8 +58,6 @@ impl WritableFolders {
             homes: homes::home_folders(),
             temporary: real_path_or_same(&temporary_folder()),
             configuration: configuration(environment),
-            written: WrittenFolders::new(environment.home.as_deref()),
-            reported: OnceLock::new(),
         }
     }
 
@@ -80,27 +71,9 @@ impl WritableFolders {
         self.home.as_deref()
     }
 
-    /// Every folder that a run may write or might have written, and so may hold programs that a script left; `roots` are those
-    /// of `scripts.roots`.
+    /// Every folder that a run may write, and so may hold programs that a script left; `roots` are those of `scripts.roots`.
     pub(crate) fn folders(&self, roots: &[String]) -> UnsafeFolders {
-        let mut known = self.with_start(&self.named(roots));
-        let unknown = match self.written.all() {
-            Ok(written) => {
-                known.extend(written);
-                None
-            }
-            Err(why) => {
-                self.reported.get_or_init(|| tracing::error!("{why}"));
-                Some(why)
-            }
-        };
-        UnsafeFolders { known, unknown }
-    }
-
-    /// Notes that a run may change this folder from now on, for this process and all later ones. Where that fails, no run may:
-    /// later processes would start programs that it leaves there.
-    pub(crate) fn record(&self, folder: &Path) -> io::Result<()> {
-        self.written.record(folder)
+        UnsafeFolders(self.with_start(&self.named(roots)))
     }
 
     /// The folders of `scripts.roots` that exist.

@@ -26,8 +26,6 @@ pub(crate) enum WorkingDirectory {
     Private(String),
     /// The same, since the client is on another machine.
     Remote,
-    /// The same, since it cannot be recorded that a script may change the folder, for this reason.
-    Unrecorded(String),
 }
 
 impl WorkingDirectory {
@@ -35,7 +33,7 @@ impl WorkingDirectory {
     pub(super) fn folder(&self) -> Option<&Path> {
         match self {
             Self::Allowed(folder) => Some(folder),
-            Self::Private(_) | Self::Remote | Self::Unrecorded(_) => None,
+            Self::Private(_) | Self::Remote => None,
         }
     }
 }
@@ -91,22 +89,6 @@ impl ScriptHost {
             }
             None => Ok(WorkingDirectory::Allowed(path)),
         }
-    }
-
-    /// Notes that a run is about to get this working directory. Where that cannot be noted, the run gets a private one.
-    pub(super) fn recorded(&self, directory: &WorkingDirectory) -> WorkingDirectory {
-        let WorkingDirectory::Allowed(folder) = directory else { return directory.clone() };
-        let recorded = self.folders.record(folder);
-        recorded.map_or_else(
-            |error| {
-                let folder = folder.display();
-                tracing::warn!(
-                    "no script may change {folder}, since it cannot be recorded: {error}"
-                );
-                WorkingDirectory::Unrecorded(error.to_string())
-            },
-            |()| directory.clone(),
-        )
     }
 
     /// Every folder that a run may write, and so may leave programs in.

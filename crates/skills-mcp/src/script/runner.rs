@@ -136,7 +136,7 @@ impl SafePrograms<'_> {
         let found = self.search.find(name).map_err(|absent| absence(extension, name, &absent))?;
         let (program, passed_over) = (found.path, found.passed_over.into_iter().next());
         // Programs that are found by their names are in no such folder.
-        let from_project = self.search.is_known_writable(&program);
+        let from_project = self.search.is_writable(&program);
         if let Some(why) = project.refusal(&program).filter(|_| from_project) {
             return Err(format!(
                 "the runner of {extension} scripts, {name}, is in a folder that scripts may write, and {why}. Ask the \
@@ -413,9 +413,7 @@ mod tests {
         let folder = real.join("pro ject");
         let ask = |refused| {
             let project = ProjectTools { folder: Some(&folder), refused, unconfined: false };
-            programs
-                .outside(&UnsafeFolders::known(std::slice::from_ref(&folder)))
-                .runner(".ts", NPX_TSX, project)
+            programs.outside(&UnsafeFolders(vec![folder.clone()])).runner(".ts", NPX_TSX, project)
         };
         std::fs::create_dir(&folder).unwrap();
         let missing = ask(None).unwrap_err();
@@ -470,7 +468,7 @@ mod tests {
         assert!(refused("ruby").contains("is not executable"), "{}", refused("ruby"));
         assert!(refused("perl").contains("perl, is not installed"), "{}", refused("perl"));
         assert!(refused("/usr/../bin/sh").contains("has `..` in its path"));
-        let writable = UnsafeFolders::known(&[home.path().canonicalize().unwrap()]);
+        let writable = UnsafeFolders(vec![home.path().canonicalize().unwrap()]);
         let planted =
             programs.outside(&writable).runner(".lua", "lua", ProjectTools::default()).unwrap_err();
         assert!(planted.contains("lua, is not installed"), "{planted}");
@@ -490,7 +488,7 @@ mod tests {
         std::fs::create_dir(&venv).unwrap();
         std::fs::copy(home.path().join("bin/python3"), venv.join("python3")).unwrap();
         let programs = RunnerPrograms::new(&[venv.clone(), home.path().join("bin")]);
-        let writable = UnsafeFolders::known(&[venv.canonicalize().unwrap()]);
+        let writable = UnsafeFolders(vec![venv.canonicalize().unwrap()]);
         let runner = programs.outside(&writable).runner(".py", "python3", ProjectTools::default());
         let runner = runner.unwrap();
         assert_eq!(runner.program, home.path().join("bin/python3"));
@@ -502,7 +500,7 @@ mod tests {
         let home = Home::new();
         let programs = programs(&home, &[("ruby", "", 0o755)]);
         let real = home.path().canonicalize().unwrap();
-        let writable = UnsafeFolders::known(&[real.join("bin")]);
+        let writable = UnsafeFolders(vec![real.join("bin")]);
         let ruby = real.join("bin/ruby").display().to_string();
         let ask = |project| programs.outside(&writable).runner(".rb", &ruby, project);
         let inside = real.join("bin");
@@ -517,7 +515,7 @@ mod tests {
         std::fs::rename(real.join("bin/ruby"), real.join("ruby")).unwrap();
         std::os::unix::fs::symlink(real.join("ruby"), real.join("bin/ruby")).unwrap();
         assert!(ask(own).unwrap_err().contains("it leads out of that folder, to"));
-        let elsewhere = UnsafeFolders::known(&[real.join("other")]);
+        let elsewhere = UnsafeFolders(vec![real.join("other")]);
         let safe = programs.outside(&elsewhere).runner(".rb", &ruby, ProjectTools::default());
         assert!(!safe.unwrap().from_project);
     }

@@ -475,14 +475,8 @@ fn b09_with_analytics_off_nothing_is_kept_and_no_endpoint_is_called() {
     // REPORT-1: what is said of a skill is logged, with analytics off too.
     assert_eq!(log.matches(COMMENT).count(), 1, "{log}");
     assert!(!log.contains("recorded"), "{log}");
-    // The folder that a script worked in is on record, so that no program in it is started.
-    let record = home.path().join(".skills-mcp/written-folders.json");
     assert_eq!(
         files_with(home.path(), &[&CANARIES[..], &[COMMENT]].concat()),
-        [record.display().to_string()]
-    );
-    assert_eq!(
-        files_with(home.path(), &[&CANARIES[..3], &[COMMENT]].concat()),
         Vec::<String>::new()
     );
     assert_eq!(kept(&home), Vec::<String>::new());

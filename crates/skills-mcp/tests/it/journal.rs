@@ -87,9 +87,7 @@ pub(crate) fn own(home: &Home) -> PathBuf {
 pub(crate) fn kept(home: &Home) -> Vec<String> {
     let files = fs::read_dir(own(home)).into_iter().flatten().flatten();
     let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
-    let is_other = |name: &String| {
-        name.starts_with("trust.") || name.starts_with("written-folders.") || name == "cache"
-    };
+    let is_other = |name: &String| name.starts_with("trust.") || name == "cache";
     names.filter(|name| !is_other(name)).collect()
 }
 

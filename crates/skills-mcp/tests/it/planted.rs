@@ -30,14 +30,6 @@ fn planting(program: &str, marker: &Path) -> (Workshop, Remote) {
     (shop, remote)
 }
 
-/// Has the script leave its program, in the working directory of the server; the folder that the program is in.
-fn plant(shop: &Workshop, client: &mut Client) -> PathBuf {
-    let answer = run_script(client, "scripts/plant.sh", &json!({}));
-    let said = |key: &str| answer.get(key).cloned().unwrap_or_default();
-    assert_eq!((said("exit_code"), said("note")), (json!(0), Value::Null), "{answer}");
-    shop.project().join(".venv/bin")
-}
-
 /// A `PATH` on which these folders come before those of the system.
 fn path(folders: &[PathBuf]) -> String {
     let folders = folders.iter().map(|folder| folder.display().to_string());
@@ -93,88 +85,15 @@ fn e01_a_git_that_a_script_left_in_its_folder_is_not_started_by_the_next_sync() 
 }
 
 #[test]
-fn e01_a_git_that_a_script_left_is_not_started_by_another_process_started_elsewhere() {
-    let markers = tempfile::tempdir().unwrap();
-    let marker = markers.path().join("marker");
-    let (shop, remote) = planting("git", &marker);
-    let mut client = Client::legacy(shop.command(&[]), "2025-11-25");
-    let planted = plant(&shop, &mut client);
-    client.close();
-    let (below, elsewhere) = (shop.project().join("sub"), shop.home.path().join("elsewhere"));
-    for folder in [below, elsewhere] {
-        fs::create_dir_all(&folder).unwrap();
-        for command in ["sync", "doctor"] {
-            let mut command = shop.command(&["--repo", &remote.url(), command]);
-            let (_, out, err) =
-                run(command.env("PATH", path(std::slice::from_ref(&planted))).current_dir(&folder));
-            assert!(!marker.exists(), "the planted git ran in {}: {out}{err}", folder.display());
-        }
-    }
-}
-
-// SCRIPT-10
-#[test]
-fn e01_while_the_record_of_folders_cannot_be_read_only_the_systems_programs_are_started() {
-    let markers = tempfile::tempdir().unwrap();
-    let marker = markers.path().join("marker");
-    let (shop, remote) = planting("git", &marker);
-    let mut client = Client::legacy(shop.command(&[]), "2025-11-25");
-    let planted = plant(&shop, &mut client);
-    let record = shop.home.path().join(".skills-mcp/written-folders.json");
-    assert!(fs::read_to_string(&record).unwrap().contains("project"));
-    fs::write(&record, "{").unwrap();
-    let elsewhere = shop.home.path().join("elsewhere");
-    fs::create_dir_all(&elsewhere).unwrap();
-    let mut command = shop.command(&["--repo", &remote.url(), "sync"]);
-    let (code, out, err) =
-        run(command.env("PATH", path(std::slice::from_ref(&planted))).current_dir(&elsewhere));
-    assert_eq!((code, marker.exists()), (0, false), "{out}{err}");
-    assert!(err.contains("written-folders.json") && err.contains("or remove it"), "{err}");
-    let (_, shown, _) = run(shop.command(&["doctor"]).env("COLUMNS", "80"));
-    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("or remove it if you trust every program on your PATH"), "{shown}");
-    // No run changes a folder that no other process would know of.
-    fs::remove_dir_all(&planted).unwrap();
-    let answer = run_script(&mut client, "scripts/plant.sh", &json!({}));
-    assert_eq!((&answer["exit_code"], planted.exists()), (&json!(0), false), "{answer}");
-    let note = answer["note"].as_str().unwrap_or_default();
-    assert!(note.contains("private folder") && note.contains("could not record"), "{answer}");
-    fs::remove_file(&record).unwrap();
-    run_script(&mut client, "scripts/plant.sh", &json!({}));
-    assert!(planted.join("git").exists());
-    assert!(fs::read_to_string(&record).unwrap().contains("project"));
-}
-
-#[test]
-fn e01_a_script_that_closes_the_record_or_the_configuration_to_their_owner_gains_nothing() {
-    let markers = tempfile::tempdir().unwrap();
-    fs::set_permissions(markers.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    let marker = markers.path().join("marker");
-    let (shop, remote) = planting("git", &marker);
+fn e01_a_script_that_closes_the_configuration_to_its_owner_gains_nothing() {
+    let (shop, _remote) = planting("git", Path::new("/nowhere"));
     let home = shop.home.path().canonicalize().unwrap();
     let closing = |path: &str| format!("chmod 000 {}\n", home.join(path).display());
-    let shop = shop
-        .script("scripts/record.sh", "", &closing(".skills-mcp/written-folders.json"))
-        .script("scripts/folder.sh", "", &closing(".skills-mcp"))
-        .script("scripts/config.sh", "", &closing(".config/skills-mcp"));
+    let shop = shop.script("scripts/config.sh", "", &closing(".config/skills-mcp"));
     shop.home.write(".config/skills-mcp/config.yaml", "scripts: {network: \"off\"}\n");
     let mut client = Client::legacy(shop.ordinary(&[]), "2025-11-25");
     if is_root() {
         std::os::unix::fs::chown(home.join(".config/skills-mcp"), Some(65534), None).unwrap();
-    }
-    let answer = run_script(&mut client, "scripts/plant.sh", &json!({}));
-    assert_eq!(answer["note"], Value::Null, "{answer}");
-    let planted = shop.project().join(".venv/bin");
-    for closes in ["scripts/record.sh", "scripts/folder.sh"] {
-        let answer = run_script(&mut client, closes, &json!({}));
-        assert_eq!(answer["exit_code"], 0, "{answer}");
-        let mut command = shop.ordinary(&["--repo", &remote.url(), "doctor", "--json"]);
-        command.env("PATH", path(std::slice::from_ref(&planted))).current_dir(&home);
-        let (_, out, err) = run(&mut command);
-        let doctor: Value =
-            serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));
-        let git = doctor["git"].as_str().unwrap();
-        assert!(git.contains("passed over") && !marker.exists(), "{closes}: {git}");
     }
     run_script(&mut client, "scripts/config.sh", &json!({}));
     let ask = || run(&mut shop.ordinary(&["config", "get", "scripts.network"]));

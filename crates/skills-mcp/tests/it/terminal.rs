@@ -333,7 +333,7 @@ fn reports_and_messages_are_broken_between_words() {
 fn the_overview_repeats_the_flags_that_it_was_given() {
     let home = user();
     let shown = screen(&home, 80, agents(&home, &["--dir", ".agents/skills"]));
-    for command in ["try testing", "doctor"] {
+    for command in ["try deploy", "doctor"] {
         let typed = format!("skills-mcp --dir .agents/skills {command}");
         assert!(shown.contains(&typed), "{typed}:\n{shown}");
     }

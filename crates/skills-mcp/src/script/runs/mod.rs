@@ -147,9 +147,8 @@ impl Runs {
     ) -> Result<(RunOutcome, Vec<String>), RunError> {
         let slot = self.slots.take(snapshot.settings().scripts.max_concurrent)?;
         let workspace = Workspace::make(snapshot, plan)?;
-        let directory = self.host.recorded(&plan.working_directory);
-        let order = self.order(plan, &directory, &workspace);
-        let notes = notes(plan, &directory, &workspace);
+        let order = self.order(plan, &workspace);
+        let notes = notes(plan, &workspace);
         started();
         let outcome = block_on(self.execute(order, caller, slot, Some(workspace)))?;
         Ok((outcome, notes))
@@ -181,15 +180,7 @@ impl Runs {
 
     /// The paths that a plan's script may read, and those it may change, besides its workspace.
     pub(crate) fn accessible_paths(&self, plan: &Plan<'_>) -> (Vec<PathBuf>, Vec<PathBuf>) {
-        self.accessible_paths_in(plan, &plan.working_directory)
-    }
-
-    fn accessible_paths_in(
-        &self,
-        plan: &Plan<'_>,
-        directory: &WorkingDirectory,
-    ) -> (Vec<PathBuf>, Vec<PathBuf>) {
-        let write = directory.folder().into_iter().map(Path::to_path_buf).collect();
+        let write = plan.working_directory.folder().into_iter().map(Path::to_path_buf).collect();
         let programs = std::iter::once(&plan.runner.program).chain(&plan.runner.loads);
         let toolchains: Vec<PathBuf> = programs
             .filter(|_| plan.opens_toolchain)
@@ -198,12 +189,12 @@ impl Runs {
         (readable(&toolchains), write)
     }
 
-    fn order(&self, plan: &Plan<'_>, directory: &WorkingDirectory, workspace: &Workspace) -> Order {
+    fn order(&self, plan: &Plan<'_>, workspace: &Workspace) -> Order {
         let home = workspace.home();
-        let (mut read, mut write) = self.accessible_paths_in(plan, directory);
+        let (mut read, mut write) = self.accessible_paths(plan);
         read.push(workspace.skill());
         write.push(home.clone());
-        let working_directory = directory.folder().unwrap_or(&home).to_path_buf();
+        let working_directory = plan.working_directory.folder().unwrap_or(&home).to_path_buf();
         let demand = demand(plan);
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let mut environment = plan.variables.clone();
@@ -262,18 +253,15 @@ const PRIVATE: &str =
     "The script worked in an empty private folder, not in your project, and the folder is removed";
 
 /// What the caller should know about this run.
-fn notes(plan: &Plan<'_>, directory: &WorkingDirectory, workspace: &Workspace) -> Vec<String> {
+fn notes(plan: &Plan<'_>, workspace: &Workspace) -> Vec<String> {
     let mut notes = Vec::new();
-    match directory {
+    match &plan.working_directory {
         WorkingDirectory::Allowed(_) => {}
         WorkingDirectory::Remote => {
             notes.push(format!("{PRIVATE}: the client is on another machine."));
         }
         WorkingDirectory::Private(why) => notes.push(format!(
             "{PRIVATE}: {why}. To let it change files, pass a cwd that the operator allows with scripts.roots."
-        )),
-        WorkingDirectory::Unrecorded(why) => notes.push(format!(
-            "{PRIVATE}: the server could not record which folder it may change ({why}). The log tells the operator what to do."
         )),
     }
     if let Some(other) = &plan.runner.passed_over {
