@@ -218,34 +218,3 @@ fn e01_a_credential_helper_and_git_commands_that_a_script_left_are_not_started()
     let shown = err.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains(unused), "{err}");
 }
-
-#[test]
-fn e01_a_credential_helper_that_a_script_of_another_server_replaces_later_is_not_started_again() {
-    let markers = tempfile::tempdir().unwrap();
-    let marker = markers.path().join("marker");
-    let plant = format!("printf '#!/bin/sh\\ntouch {}\\n' > helper\n", marker.display());
-    let shop = Workshop::new().script("scripts/plant.sh", "", &plant);
-    let first = format!("//- skills/a.md\n{}", skill("a", "A", "the first text"));
-    let remote = Remote::with(&shop.home, "team", &first);
-    let server = remote.serve();
-    server.behave(skills_testkit::GitServerBehaviour::Password("good".into()));
-    let elsewhere = shop.home.path().join("elsewhere");
-    let helper = elsewhere.join("helper");
-    executable(&helper, "#!/bin/sh\necho username=x-access-token\necho password=good\n");
-    shop.home.write(".gitconfig", format!("[credential]\n\thelper = {}\n", helper.display()));
-    let mut client = Client::legacy(shop.command(&["--repo", &server.url()]), "2025-11-25");
-    let answer = refresh(&mut client);
-    assert_eq!(answer["success"], true, "the user's helper is asked: {answer}");
-    says(&mut client, "a", "the first text");
-    let mut command = shop.command(&["run", "tool", "scripts/plant.sh"]);
-    let (code, out, err) = run(command.current_dir(&elsewhere));
-    assert_eq!(code, 0, "{out}{err}");
-    assert!(fs::read_to_string(&helper).unwrap().contains("touch"), "the script may write there");
-    for _ in 0..2 {
-        refresh(&mut client);
-        assert!(!marker.exists(), "the planted helper ran");
-    }
-    let (_, _, log) = client.close();
-    let refused = "git: `credential.helper` is not used: scripts may write the program it names";
-    assert_eq!(log.matches(refused).count(), 1, "{log}");
-}
