@@ -25,7 +25,7 @@ Text
 //- pdf/SKILL.md
 ---
 name: pdf
-description: All about reading PDF
+description: All about reading PDF files and their forms
 metadata: {version: 1.0}
 ---
 Text
