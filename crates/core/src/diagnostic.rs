@@ -70,6 +70,8 @@ macro_rules! codes {
 
 codes! {
     FrontMatterMissing    Info    "front-matter-missing"    "a Markdown file without front matter is not a skill";
+    SkillsUnread          Warning "skills-unread"           "a source gives no skill, and has skills where none is read";
+    MarkdownNoSkill       Info    "markdown-no-skill"       "a Markdown file is for something else than a skill: a command, an agent, a part or a translation of a skill";
     FrontMatterUnclosed   Error   "front-matter-unclosed"   "the front matter has no closing `---` line";
     FrontMatterTooLarge   Error   "front-matter-too-large"  "the front matter is over 64 KiB";
     YamlInvalid           Error   "yaml-invalid"            "the front matter is not YAML, even after repairing it line by line";
@@ -107,6 +109,7 @@ codes! {
     ForgedHeading         Warning "forged-heading"          "a line of the text looks like the heading of another skill's section";
     NameTaken             Warning "name-taken"              "another bundle of the source has the name, and this one is found under its folder";
     BundleShadowed        Warning "bundle-shadowed"         "a bundle of the same name in an earlier directory is served instead";
+    BundleElsewhere       Info    "bundle-elsewhere"        "a copy or translation of a bundle that lies where skills are known to lie is not served";
     PathShadowed          Warning "path-shadowed"           "a source named earlier has a skill of the same path";
     ConfigUnknownKey      Warning "config-unknown-key"      "the configuration has a key that does not exist";
     ConfigInvalid         Warning "config-invalid"          "a configuration value in the content is invalid and counts as left out; one under `scripts` turns scripts off";

@@ -6,7 +6,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use super::{
@@ -41,6 +41,7 @@ impl Catalog {
             root: Arc::clone(&scan.root),
             scan_findings: Arc::clone(&scan.scan_findings),
             held: before.map(|source| source.held.clone()).unwrap_or_default(),
+            places: OnceLock::new(),
         };
         let mut files = hold(&mut source.held, diff.files, parsed);
         if before.is_some() {
@@ -221,7 +222,7 @@ impl Catalog {
             );
             for file in files {
                 let held = source.held.find(|held| held.file.cmp(file));
-                let findings = held.iter().flat_map(|held| held.findings()).cloned();
+                let findings = held.iter().flat_map(|held| held.findings(source)).cloned();
                 found.extend(findings.map(|finding| finding.in_file(&source.name, file.as_str())));
             }
         }

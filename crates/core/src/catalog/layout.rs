@@ -58,6 +58,8 @@ pub(super) struct ListingDiff {
 pub enum Scope {
     /// Tree skills and bundles.
     All,
+    /// Tree skills and bundles, in a folder that is called `skills`.
+    Content,
     /// Bundles only.
     Bundles,
 }
@@ -73,7 +75,11 @@ enum FolderRole {
     Bundles,
     /// It belongs to a skill.
     Resources,
-    /// A tool's own folder.
+    /// A client's own folder at the top of a source, such as `.claude`, or a plugin in one: bundles are in its `skills`.
+    Client,
+    /// The `plugins` of such a folder.
+    Plugins,
+    /// Any other folder whose name begins with a dot.
     Hidden,
 }
 
@@ -82,6 +88,8 @@ struct ViewedFolder<'a> {
     folder: &'a Arc<Folder>,
     view: FolderRole,
     is_root: bool,
+    /// Whether it is called `skills`: in its folders that begin with a dot there are bundles.
+    is_called_skills: bool,
     /// Its files called `SKILL.md` in any case; the exact spelling comes first.
     spellings: Vec<&'a str>,
 }
@@ -90,7 +98,10 @@ impl ListingDiff {
     /// Compares two listings; none means that there was nothing.
     pub(super) fn between(old: Option<&Arc<Folder>>, new: &Arc<Folder>, scope: Scope) -> Self {
         let view = if scope == Scope::Bundles { FolderRole::Bundles } else { FolderRole::Whole };
-        let seen = |folder| ViewedFolder::new(folder, view, true);
+        let seen = |folder| ViewedFolder {
+            is_called_skills: scope == Scope::Content,
+            ..ViewedFolder::new(folder, view, true)
+        };
         let mut diff = Self::default();
         let (old, new) = (old.map(seen), seen(new));
         diff.compare(&RelPath::root(), old.as_ref(), Some(&new));
@@ -179,7 +190,7 @@ impl<'a> ViewedFolder<'a> {
         let names = folder.files().iter().map(|(name, _)| &**name);
         let mut spellings: Vec<&str> = names.filter(|name| is_bundle_file(name)).collect();
         spellings.sort_by_key(|name| *name != BUNDLE_FILE);
-        Self { folder, view, is_root, spellings }
+        Self { folder, view, is_root, is_called_skills: false, spellings }
     }
 
     fn is_bundle(&self) -> bool {
@@ -213,16 +224,28 @@ impl<'a> ViewedFolder<'a> {
             FolderRole::Whole
             | FolderRole::ButResources
             | FolderRole::Bundles
+            | FolderRole::Client
+            | FolderRole::Plugins
             | FolderRole::Hidden => RoleAssignment::default(),
         }
     }
 
     /// One of its folders with its view, and whether that folder has two roles.
     fn below(&self, name: &str, folder: &'a Arc<Folder>) -> (Self, bool) {
-        let seen = |view| Self::new(folder, view, false);
+        let is_called_skills = name == SKILLS_FOLDER;
+        let seen = |view| Self { is_called_skills, ..Self::new(folder, view, false) };
         let view = match self.view {
             FolderRole::Whole | FolderRole::ButResources if self.is_bundle() => FolderRole::Bundles,
-            FolderRole::Whole | FolderRole::ButResources if is_hidden(name) => FolderRole::Hidden,
+            FolderRole::Whole | FolderRole::ButResources if is_hidden(name) => {
+                match (self.is_called_skills, self.is_root) {
+                    (true, _) => FolderRole::Bundles,
+                    (false, true) => FolderRole::Client,
+                    (false, false) => FolderRole::Hidden,
+                }
+            }
+            FolderRole::Client if is_called_skills => FolderRole::Bundles,
+            FolderRole::Client if name == "plugins" => FolderRole::Plugins,
+            FolderRole::Plugins => FolderRole::Client,
             FolderRole::Whole | FolderRole::ButResources => {
                 let named_resource = matches!(name, INDEX | ROOT)
                     || (self.view == FolderRole::ButResources
@@ -237,6 +260,7 @@ impl<'a> ViewedFolder<'a> {
                     FolderRole::Resources
                 }
             }
+            FolderRole::Client => FolderRole::Hidden,
             FolderRole::Bundles | FolderRole::Resources | FolderRole::Hidden => self.view,
         };
         (seen(view), false)
@@ -269,6 +293,8 @@ fn side_by_side<'a, T>(
     })
 }
 
+/// Where skills are known to lie.
+pub(super) const SKILLS_FOLDER: &str = "skills";
 /// What the file of a bundle is called.
 pub(super) const BUNDLE_FILE: &str = "SKILL.md";
 

@@ -163,11 +163,14 @@ impl Catalog {
         let scan_findings = self.sources.iter().flat_map(|source| {
             let scan_findings =
                 source.scan_findings.iter().map(|(file, finding)| (file.as_str(), finding));
-            let held = source
-                .held
-                .iter()
-                .flat_map(|held| held.findings().map(move |finding| (held.file.as_str(), finding)));
-            scan_findings.chain(held).map(move |(file, finding)| (source, file, finding))
+            let held = source.held.iter().flat_map(|held| {
+                held.findings(source).map(move |finding| (held.file.as_str(), finding))
+            });
+            let unread = source.unread().map(|finding| ("", finding));
+            scan_findings
+                .chain(held)
+                .chain(unread)
+                .map(move |(file, finding)| (source, file, finding))
         });
         let skills = self.by_place.iter().filter_map(|skill| {
             let source = self.sources.get(skill.0.source)?;

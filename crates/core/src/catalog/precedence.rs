@@ -8,7 +8,9 @@ use std::{
     sync::Arc,
 };
 
-use super::{Catalog, Skill, SkillId, SkillKind, lookup::folded, skill::NameStatus};
+use super::{
+    Catalog, Skill, SkillId, SkillKind, layout::SKILLS_FOLDER, lookup::folded, skill::NameStatus,
+};
 use crate::diagnostic::{Code, Finding};
 
 /// Which skill has a bundle's name, cached while names are resolved: many bundles may claim the same.
@@ -84,7 +86,7 @@ impl Catalog {
             return (identity, wanted(), name_status);
         };
         let identical = is_copy(skill, held);
-        let served = !identical && self.is_named(skill);
+        let served = !identical && self.is_named(skill) && !is_elsewhere(skill, held);
         let winner = Some(held.id);
         let mut name_status = NameStatus { winner, served, identical, finding: None };
         if !served {
@@ -92,8 +94,13 @@ impl Catalog {
                 let place = self.source_name(held);
                 let message =
                     format!("`{}` of {place} ({}) is served instead", skill.wanted, held.file);
-                let finding = Finding::whole(Code::BundleShadowed, message);
-                name_status.finding = Some(finding.hint("rename one of the two, or remove one"));
+                name_status.finding = Some(if is_elsewhere(skill, held) {
+                    Finding::whole(Code::BundleElsewhere, message)
+                        .hint("rename it if it is another skill, and no copy or translation")
+                } else {
+                    Finding::whole(Code::BundleShadowed, message)
+                        .hint("rename one of the two, or remove one")
+                });
             }
             return (identity, wanted(), name_status);
         }
@@ -115,7 +122,7 @@ impl Catalog {
         let label = folded(&skill.wanted);
         let known = holders.0.get(&label).copied();
         let first = known.unwrap_or_else(|| {
-            let first = self.claiming(&label).min_by(|a, b| a.place().cmp(&b.place()));
+            let first = self.claiming(&label).min_by(|a, b| rank(a).cmp(&rank(b)));
             first.map(|skill| skill.id)
         });
         if known.is_none() {
@@ -179,6 +186,27 @@ impl Catalog {
             Some(_) | None => has(named).then_some(skill.id),
         }
     }
+}
+
+/// The order in which bundles of one name take it: by source, then where skills are known to lie, then the shallower folder, then
+/// by path. A visible folder comes before one that begins with a dot.
+fn rank(skill: &Skill) -> (usize, (bool, bool), usize, &str) {
+    let (source, _, folder) = skill.place();
+    (source, distance(folder), folder.split('/').count(), folder)
+}
+
+/// Whether a bundle's folder is outside the top `skills`, and whether it is in a folder that begins with a dot.
+fn distance(folder: &str) -> (bool, bool) {
+    let is_content = folder.split('/').next() == Some(SKILLS_FOLDER);
+    let is_dotted = folder.split('/').any(|name| name.starts_with('.'));
+    (!is_content, is_dotted)
+}
+
+/// Whether a bundle lies elsewhere than the one of its source that has its name: a copy for another client, or a translation.
+fn is_elsewhere(skill: &Skill, held: &Skill) -> bool {
+    let ((is_outside, is_dotted), (holder_is_outside, _)) =
+        (distance(skill.place().2), distance(held.place().2));
+    skill.source == held.source && (is_dotted || is_outside && !holder_is_outside)
 }
 
 /// Whether two bundles are the same to the byte.

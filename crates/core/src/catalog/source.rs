@@ -1,10 +1,14 @@
 //! [`Source`]: what the catalog keeps of each source.
 
-use std::{cmp::Ordering, sync::Arc};
+use std::{
+    cmp::Ordering,
+    collections::HashSet,
+    sync::{Arc, LazyLock, OnceLock},
+};
 
 use super::{Folder, Origin, layout::Role};
 use crate::{
-    catalog::layout::in_resources,
+    catalog::layout::{BUNDLE_FILE, in_resources},
     diagnostic::{Code, Finding},
     document::Parsed,
     relpath::RelPath,
@@ -24,12 +28,53 @@ pub struct Source {
     pub(super) scan_findings: Arc<[(String, Finding)]>,
     /// Every file with a role or a finding, by path.
     pub(super) held: Sorted<Arc<SourceFile>>,
+    /// Where its skills are; known once a file asks that may be no skill.
+    pub(super) places: OnceLock<SkillPlaces>,
+}
+
+/// Where the skills of a source are, to tell a broken skill from a file for something else.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SkillPlaces {
+    /// The folders with tree skills right in them.
+    tree_folders: HashSet<RelPath>,
+    /// The folders of bundles.
+    bundles: HashSet<RelPath>,
+    /// The last parts of these, in lower case.
+    bundle_names: HashSet<String>,
+    /// What is to be said of bundles that are not read, if there is no skill.
+    unread: Option<Finding>,
 }
 
 impl Source {
     /// Problems of the scan: file, as text, and finding.
     pub fn scan_findings(&self) -> &[(String, Finding)] {
         &self.scan_findings
+    }
+
+    /// Where its skills are.
+    fn places(&self) -> &SkillPlaces {
+        self.places.get_or_init(|| {
+            let mut places = SkillPlaces::default();
+            for held in self.held.iter().filter(|held| held.is_skill()) {
+                let folder = held.file.folder();
+                if held.role == Some(Role::Bundle) {
+                    places.bundle_names.insert(folder.name().to_lowercase());
+                    places.bundles.insert(folder);
+                } else if held.role == Some(Role::Tree) {
+                    places.tree_folders.insert(folder);
+                }
+            }
+            if places.tree_folders.is_empty() && places.bundles.is_empty() {
+                places.unread = unread(&self.root);
+            }
+            places
+        })
+    }
+
+    /// What is to be said if there is no skill, and bundles lie where none is read.
+    pub(super) fn unread(&self) -> Option<&Finding> {
+        let is_empty = !self.held.iter().any(|held| held.is_skill());
+        is_empty.then(|| self.places().unread.as_ref()).flatten()
     }
 
     /// What each file that was read says, by path.
@@ -41,6 +86,45 @@ impl Source {
     pub fn has_same_scan_findings(&self, other: &Self) -> bool {
         self.scan_findings == other.scan_findings
     }
+}
+
+/// The finding about Markdown that is for something else.
+static NO_SKILL: LazyLock<Finding> = LazyLock::new(|| {
+    let message =
+        "front matter without `keywords` or another field of a tree skill, so this is not a skill";
+    Finding::whole(Code::MarkdownNoSkill, message)
+        .hint("add `keywords:` and `description:` to make it one")
+});
+
+/// The finding about bundles in a source that gives no skill.
+fn unread(root: &Folder) -> Option<Finding> {
+    let mut found: Vec<RelPath> = Vec::new();
+    let mut left = vec![(RelPath::root(), root)];
+    while let Some((path, folder)) = left.pop() {
+        found.extend(folder.own_file(BUNDLE_FILE).map(|_| path.clone()));
+        let below = folder.folders().iter();
+        left.extend(below.filter_map(|(name, below)| Some((path.child(name).ok()?, &**below))));
+    }
+    found.sort();
+    let first = found.first()?;
+    let message = match found.len() {
+        1 => format!("no skill is read here; a SKILL.md lies in `{first}`"),
+        count => {
+            format!("no skill is read here; {count} SKILL.md files lie in `{first}` and elsewhere")
+        }
+    };
+    let hint = "name that folder, or the one around it, as a source";
+    Some(Finding::whole(Code::SkillsUnread, message).hint(hint))
+}
+
+/// Whether a folder is called as clients call those of their commands and agents.
+fn is_clients(folder: &RelPath) -> bool {
+    matches!(folder.name(), "commands" | "agents" | "prompts")
+}
+
+/// Whether a file says what is common to its folder.
+fn is_of_folder(file: &RelPath) -> bool {
+    matches!(file.name(), "_root.md" | "_index.md")
 }
 
 /// A file that has a role or a finding.
@@ -55,14 +139,21 @@ pub(super) struct SourceFile {
 }
 
 impl SourceFile {
-    /// All findings about the file itself.
-    pub(super) fn findings(&self) -> impl Iterator<Item = &Finding> {
-        // Markdown among resources need not be a skill; only if it is one, `layout` has a finding.
-        let parsed = self.parsed.iter().filter(|_| self.role != Some(Role::Resource));
-        self.layout.iter().chain(parsed.flat_map(|parsed| &parsed.findings))
+    fn is_skill(&self) -> bool {
+        self.parsed.as_ref().is_some_and(|parsed| parsed.skill.is_some())
+            && matches!(self.role, Some(Role::Tree | Role::Bundle))
     }
 
-    /// Whether it was meant as a skill and gives none: a `SKILL.md`, or Markdown with front matter.
+    /// All findings about the file itself.
+    pub(super) fn findings(&self, source: &Source) -> impl Iterator<Item = &Finding> {
+        let is_no_skill = self.is_no_skill(source);
+        // Markdown among resources need not be a skill; only if it is one, `layout` has a finding.
+        let parsed = self.parsed.iter().filter(|_| self.role != Some(Role::Resource));
+        let parsed = parsed.filter(move |_| !is_no_skill).flat_map(|parsed| &parsed.findings);
+        self.layout.iter().chain(is_no_skill.then_some(&*NO_SKILL)).chain(parsed)
+    }
+
+    /// Whether it gives no skill and may have been meant as one: a `SKILL.md`, or Markdown with front matter.
     pub(super) fn is_broken_skill(&self) -> bool {
         let Some(parsed) = self.parsed.as_ref().filter(|parsed| parsed.skill.is_none()) else {
             return false;
@@ -72,6 +163,35 @@ impl SourceFile {
             Some(Role::Bundle) => true,
             Some(Role::Tree) => !is_plain(),
             Some(Role::Resource) | None => false,
+        }
+    }
+
+    /// Whether it is for something else than a skill: Markdown such as a command or an agent of a client; a `SKILL.md` without front
+    /// matter that is part of a bundle, or a translation of one.
+    fn is_no_skill(&self, source: &Source) -> bool {
+        let is_missing = |finding: &Finding| finding.code == Code::FrontMatterMissing;
+        let parsed = self.parsed.as_ref().filter(|parsed| parsed.is_other_markdown);
+        let Some(parsed) = parsed.filter(|parsed| !parsed.findings.iter().any(is_missing)) else {
+            return false;
+        };
+        let folder = self.file.folder();
+        match self.role {
+            Some(Role::Tree) => {
+                !is_of_folder(&self.file)
+                    && (is_clients(&folder) || !source.places().tree_folders.contains(&folder))
+            }
+            Some(Role::Bundle) if !parsed.findings.is_empty() => {
+                let places = source.places();
+                let mut above = folder.clone();
+                while !above.is_root() {
+                    above = above.folder();
+                    if places.bundles.contains(&above) {
+                        return true;
+                    }
+                }
+                places.bundle_names.contains(&folder.name().to_lowercase())
+            }
+            Some(Role::Bundle | Role::Resource) | None => false,
         }
     }
 

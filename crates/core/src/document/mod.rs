@@ -134,6 +134,9 @@ pub struct Parsed {
     pub skill: Option<Arc<SkillDocument>>,
     /// What is wrong with the file.
     pub findings: Vec<Finding>,
+    /// Whether it gives no skill and may be something else: its front matter has no field that only a tree skill has; or it is called
+    /// `SKILL.md` and has no front matter.
+    pub(crate) is_other_markdown: bool,
 }
 
 impl Parsed {
@@ -146,7 +149,15 @@ impl Parsed {
     pub fn with_text(bytes: Vec<u8>, dialect: Dialect) -> (Self, Option<SkillText>) {
         let mut findings = Vec::new();
         let digest = ContentDigest::from(Sha256::digest(&bytes));
-        let draft = decode(bytes).and_then(|text| read(text, dialect, &mut findings));
+        let text = decode(bytes);
+        // Text that is not UTF-8 says nothing for certain.
+        let is_other = text.as_ref().is_ok_and(|text| match dialect {
+            Dialect::Tree => !has_tree_field(text),
+            Dialect::Bundle => {
+                split::split(text).is_err_and(|missing| missing.code == Code::FrontMatterMissing)
+            }
+        });
+        let draft = text.and_then(|text| read(text, dialect, &mut findings));
         let draft = draft.map_err(|finding| findings.push(finding)).ok();
         let read = draft.and_then(|ParsedDraft { text, body, front }| {
             let mut fields = fields::read(&front, dialect, &mut findings)?;
@@ -162,7 +173,8 @@ impl Parsed {
         });
         let (skill, text) = read.unzip();
         findings.shrink_to_fit();
-        (Self { skill, findings }, text)
+        let is_other_markdown = skill.is_none() && is_other;
+        (Self { skill, findings, is_other_markdown }, text)
     }
 
     /// Whether both have the same text and the same findings.
@@ -173,18 +185,32 @@ impl Parsed {
 
     /// A file that is no longer there.
     pub fn gone() -> Self {
-        Self { skill: None, findings: Vec::new() }
+        Self { skill: None, findings: Vec::new(), is_other_markdown: false }
     }
 
     /// A file that could not be read.
     pub fn unread(finding: Finding) -> Self {
-        Self { skill: None, findings: vec![finding] }
+        Self { skill: None, findings: vec![finding], is_other_markdown: false }
     }
 }
 
 /// The front matter of a text as a skill of this layout has it, repaired where need be; positions are the file's.
 pub fn front_matter(text: &str, dialect: Dialect) -> Option<YamlNode> {
     read(text.to_owned(), dialect, &mut Vec::new()).ok().map(|draft| draft.front)
+}
+
+/// Whether a line of the front matter begins with a field that says a tree skill is meant, rightly spelled or almost.
+fn has_tree_field(text: &str) -> bool {
+    let is_of_tree = |rule: &&FieldRule| {
+        rule.name == "keywords"
+            || (rule.tree != FieldUse::Ignored && rule.bundle == FieldUse::Ignored)
+    };
+    let split = split::split(text).ok().or_else(|| split::split_unclosed(text));
+    let front = split.and_then(|split| text.get(split.front)).unwrap_or_default();
+    let at_start = |key: &&str| !key.starts_with([' ', '\t', '#', '-']);
+    let keys = || front.lines().filter_map(|line| Some(line.split_once(':')?.0)).filter(at_start);
+    let is_near = |key: &str| near_field(key, FIELDS.iter().filter(is_of_tree)).is_some();
+    keys().any(|key| key == "keywords") || keys().any(is_near)
 }
 
 /// Characters that a reader does not see and a model does. They are served, since the bytes are the author's, with a

@@ -4,7 +4,10 @@
 //! it says so too, before there are any. Bounded: deeper folders and files beyond a number are not considered. Not
 //! here: what is a skill (core), and what git has of a commit.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use skills_core::{
     document::{Dialect, Parsed},
@@ -37,25 +40,50 @@ pub(super) fn means_content_folder<'a>(
     paths: impl Iterator<Item = &'a str>,
     texts: impl Fn(&[&str]) -> Vec<Vec<u8>>,
 ) -> bool {
-    let is_seen =
-        |path: &&str| path.split('/').count() <= MAX_DEPTH + 1 && !path.split('/').any(is_ignored);
+    let is_near = |path: &&str| path.split('/').count() <= MAX_DEPTH + 1;
+    let (seen, ignored): (Vec<&str>, Vec<&str>) =
+        paths.filter(is_near).partition(|path| !path.split('/').any(is_ignored));
     let (inside, beside): (Vec<&str>, Vec<&str>) =
-        paths.filter(is_seen).partition(|path| path.starts_with(CONTENT));
+        seen.into_iter().partition(|path| path.starts_with(CONTENT));
     let says_so = beside.contains(&CONFIG) && !inside.is_empty();
-    (says_so || hold_skill(&inside, &texts)) && !hold_skill(&beside, &texts)
+    if hold_skill(&beside, &texts) {
+        return false;
+    }
+    // A folder of bundles may have others beside it that clients load. A tree keeps its paths.
+    let has_more =
+        || ignored.iter().any(|path| is_clients(path)) && !hold_tree_skill(&inside, &texts);
+    says_so || (hold_skill(&inside, &texts) && !has_more())
+}
+
+/// Whether this is a bundle's file in a client's own folder, such as `.claude/skills/x/SKILL.md`.
+fn is_clients(path: &str) -> bool {
+    let mut parts = path.split('/');
+    let is_hidden = parts.next().is_some_and(|first| first.starts_with('.') && !is_skipped(first));
+    is_hidden && parts.any(|part| part == "skills") && is_named(path, "SKILL.md")
+}
+
+fn is_named(path: &str, name: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(name))
 }
 
 /// Whether one of these files is a skill's.
 fn hold_skill(paths: &[&str], texts: impl Fn(&[&str]) -> Vec<Vec<u8>>) -> bool {
-    let named = |path: &&str, name: &str| {
-        path.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(name))
+    paths.iter().any(|path| is_named(path, "SKILL.md")) || hold_tree_skill(paths, texts)
+}
+
+/// Whether one of these files is a tree skill's, as far as they are read.
+fn hold_tree_skill(paths: &[&str], texts: impl Fn(&[&str]) -> Vec<Vec<u8>>) -> bool {
+    let folder = |path: &'_ &str| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+    let bundles: HashSet<String> =
+        paths.iter().filter(|path| is_named(path, "SKILL.md")).map(folder).collect();
+    let is_bundles = |path: &&str| {
+        Path::new(path).ancestors().skip(1).any(|above| {
+            above.to_str().is_some_and(|above| !above.is_empty() && bundles.contains(above))
+        })
     };
-    if paths.iter().any(|path| named(path, "SKILL.md")) {
-        return true;
-    }
     let is_markdown = |path: &&str| Path::new(path).extension().is_some_and(|last| last == "md");
-    let mut read: Vec<&str> = paths.iter().copied().filter(is_markdown).collect();
-    read.truncate(MAX_READ_FILES);
+    let is_candidate = |path: &&str| is_markdown(path) && !is_bundles(path);
+    let read: Vec<&str> = paths.iter().copied().filter(is_candidate).take(MAX_READ_FILES).collect();
     let is_skill = |text: Vec<u8>| Parsed::read(text, Dialect::Tree).skill.is_some();
     // A few at a time: most often the first says enough.
     read.chunks(READ_BATCH).any(|paths| texts(paths).into_iter().any(is_skill))
@@ -97,7 +125,9 @@ fn files(root: &Root) -> Vec<RelPath> {
             let Ok(listing) = root.list(folder, None) else { continue };
             for (name, listed) in listing.entries {
                 entries += 1;
-                let name = name.to_str().filter(|name| !is_ignored(name));
+                let is_read =
+                    |name: &&str| !is_skipped(name) && (folder.is_root() || !name.starts_with('.'));
+                let name = name.to_str().filter(is_read);
                 let path = name.and_then(|name| folder.child(name).ok());
                 match (path, listed) {
                     _ if entries > MAX_ENTRIES => return files,
@@ -155,7 +185,12 @@ mod tests {
         assert!(means(&[leaf, readme, ("src/main.rs", "x"), ("docs/guide.md", "plain")]));
         assert!(means(&[leaf, readme, ("config.yaml", "")]));
         assert!(means(&[("skills/notes.txt", "x"), ("config.yaml", "")]), "it says so");
-        // Hidden folders are skipped, and tools' own too.
+        // Bundles may have others beside them that clients load.
+        assert!(!means(&[bundle, (".claude/skills/x/SKILL.md", "x")]));
+        assert!(!means(&[bundle, (".github/plugins/p/skills/x/SKILL.md", "x")]));
+        assert!(means(&[bundle, (".claude/agents/SKILL.md", "x")]));
+        assert!(means(&[bundle, (".claude/skills/x/SKILL.md", "x"), ("config.yaml", "")]));
+        // A tree keeps its paths; other hidden folders are skipped, and tools' own too.
         assert!(means(&[
             leaf,
             (".claude/skills/x/SKILL.md", "x"),

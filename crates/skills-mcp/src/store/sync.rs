@@ -206,7 +206,7 @@ impl Store {
             let scan = SourceScan {
                 source: Arc::clone(source.name()),
                 origin: source.origin().clone(),
-                scope: source.scope(),
+                scope: generation.manifest().scope(),
                 root: generation.manifest().listing(&listed.unwrap_or_default()),
                 scan_findings: generation.manifest().left_out().into(),
             };

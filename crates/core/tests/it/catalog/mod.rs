@@ -3,6 +3,7 @@
 
 mod bundles;
 mod deltas;
+mod elsewhere;
 mod lookup;
 mod paths;
 mod resources;

@@ -108,13 +108,21 @@ impl CheckedFinding {
     /// `ui/auth.md:3:7: warning[field-invalid]: message`, at its level in this repository.
     pub(super) fn head(&self) -> String {
         let finding = &self.diagnostic.finding;
-        let place = match finding.at.line {
+        let column = match finding.at.line {
             0 => String::new(),
-            line => format!(":{line}:{}", finding.at.column),
+            _ => format!(":{}", finding.at.column),
         };
         let (level, code) = (level_name(self.level), finding.code.name());
+        format!("{}{column}: {level}[{code}]: {}", self.place(), escaped(&finding.message))
+    }
+
+    /// Its file, or its source, and its line.
+    pub(super) fn place(&self) -> String {
         let path = if self.path.is_empty() { &*self.diagnostic.source } else { &self.path };
-        format!("{}{place}: {level}[{code}]: {}", escaped(path), escaped(&finding.message))
+        match self.diagnostic.finding.at.line {
+            0 => escaped(path),
+            line => format!("{}:{line}", escaped(path)),
+        }
     }
 
     /// The same with what to do about it.

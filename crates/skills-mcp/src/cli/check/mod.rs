@@ -6,10 +6,11 @@
 mod examined;
 mod explain;
 mod fix;
+mod folded;
 mod rewrite;
 mod target;
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, process::ExitCode, sync::Arc};
 
 use examined::{CheckedFinding, Examination};
 pub use explain::page as diagnostics_page;
@@ -40,7 +41,7 @@ pub(super) struct CheckOptions {
     /// Fail on warnings too
     #[arg(long)]
     strict: bool,
-    /// Show notes too
+    /// Show notes too, and each of the findings that repeat
     #[arg(long)]
     all: bool,
     /// How to print the findings
@@ -167,6 +168,9 @@ fn print(out: &mut Output, examination: &Examination, options: &CheckOptions, fi
 /// Errors first, then warnings, each with its line; notes are a number unless they are asked for.
 fn human(out: &mut Output, examination: &Examination, options: &CheckOptions) {
     let mut explained: Vec<Code> = Vec::new();
+    let shown = examination.findings.iter().filter(|found| found.level != Severity::Info);
+    let folded =
+        if options.all { BTreeSet::new() } else { folded::codes(&shown.collect::<Vec<_>>()) };
     for (level, title) in
         [(Severity::Error, "Errors"), (Severity::Warning, "Warnings"), (Severity::Info, "Notes")]
     {
@@ -175,8 +179,11 @@ fn human(out: &mut Output, examination: &Examination, options: &CheckOptions) {
             continue;
         }
         out.line(bold(title));
-        for found in of_level {
+        for found in of_level.clone() {
             let code = found.diagnostic.finding.code;
+            if folded.contains(&code) {
+                continue;
+            }
             let head = found.head();
             finding::print_below(out, &head, &examination.snapshot, &found.diagnostic);
             if !explained.contains(&code) {
@@ -184,6 +191,10 @@ fn human(out: &mut Output, examination: &Examination, options: &CheckOptions) {
                 let explained = format!("explained by {}", explain::command(code));
                 out.dim_sentence("      ", &explained);
             }
+        }
+        for code in &folded {
+            let of_code = |found: &&CheckedFinding| found.diagnostic.finding.code == *code;
+            folded::print(out, *code, &of_level.clone().filter(of_code).collect::<Vec<_>>());
         }
         out.line("");
     }

@@ -290,7 +290,14 @@ impl Directory {
 
     /// Which kinds of skills it may hold.
     pub fn scope(&self) -> Scope {
-        self.scope
+        match &self.repository {
+            _ if self.scope == Scope::Bundles => Scope::Bundles,
+            Some(repository) => {
+                repository.serving().map_or(self.scope, |generation| generation.manifest().scope())
+            }
+            None if self.path.ends_with("skills") => Scope::Content,
+            None => self.scope,
+        }
     }
 
     /// Which folder its path leads to now.

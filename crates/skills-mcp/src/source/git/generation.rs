@@ -122,7 +122,7 @@ fn select(mirror: &Mirror<'_>, entries: Vec<TreeEntry>) -> Manifest {
             let paths = files.filter_map(|entry| str::from_utf8(&entry.path).ok());
             means_content_folder(paths, |paths| texts(mirror, &entries, paths))
         });
-    let mut manifest = Manifest::default();
+    let mut manifest = Manifest { is_whole: !has_folder, ..Manifest::default() };
     for TreeEntry { mode, blob, path } in entries {
         let wanted =
             !has_folder || path.starts_with(CONTENT_PREFIX.as_bytes()) || path == CONFIG_FILE;

@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use skills_core::{
-    catalog::{FileEntry, Folder, Stamp},
+    catalog::{FileEntry, Folder, Scope, Stamp},
     diagnostic::{Code, Finding},
     relpath::RelPath,
 };
@@ -25,6 +25,8 @@ pub(crate) struct Manifest {
     pub(super) left_out: Vec<(String, Finding)>,
     /// By chance, where its files were written again because they had been changed: what was read of them before does not count.
     pub(super) rewritten: Option<u64>,
+    /// Whether it is the whole repository, and not its `skills/` alone.
+    pub(super) is_whole: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +43,9 @@ impl Manifest {
         let mut text = format!("{MANIFEST_HEADER}\n");
         if let Some(number) = self.rewritten {
             let _ = writeln!(text, "+ {number}");
+        }
+        if self.is_whole {
+            text.push_str("= whole\n");
         }
         for (path, file) in &self.files {
             let mode = if file.executable { 'x' } else { '-' };
@@ -62,6 +67,7 @@ impl Manifest {
             let mut parts = line.splitn(4, ' ');
             match (parts.next()?, parts.next()?) {
                 ("+", number) => manifest.rewritten = Some(number.parse().ok()?),
+                ("=", "whole") => manifest.is_whole = true,
                 ("!", code) => {
                     let rest = line.strip_prefix("! ")?.strip_prefix(code)?.strip_prefix(' ')?;
                     let (path, rest) = rest.split_once('\t')?;
@@ -114,6 +120,11 @@ impl Manifest {
     /// What was left out, and why.
     pub(crate) fn left_out(&self) -> &[(String, Finding)] {
         &self.left_out
+    }
+
+    /// What is looked for in the content folder.
+    pub(crate) fn scope(&self) -> Scope {
+        if self.is_whole { Scope::All } else { Scope::Content }
     }
 
     /// The listing of the content folder. It shares every unchanged folder with the listing before.
