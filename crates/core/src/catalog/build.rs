@@ -41,12 +41,14 @@ impl Catalog {
             root: Arc::clone(&scan.root),
             scan_findings: Arc::clone(&scan.scan_findings),
             held: before.map(|source| source.held.clone()).unwrap_or_default(),
+            plugins: before.map(|source| Arc::clone(&source.plugins)).unwrap_or_default(),
             places: OnceLock::new(),
         };
         let mut files = hold(&mut source.held, diff.files, parsed);
         if before.is_some() {
             files.extend(owners(&source.held, &diff.folders));
         }
+        files.extend(source.renew_plugins(&files));
         match next.sources.get_mut(number) {
             Some(known) => *known = source,
             None => next.sources.push(source),
@@ -294,7 +296,11 @@ fn owners(held: &Sorted<Arc<SourceFile>>, folders: &[RelPath]) -> BTreeSet<RelPa
 
 /// Whether both were built from the same content, whatever their resolved names.
 fn is_same_build(a: &Skill, b: &Skill) -> bool {
-    a.is_same(b) && a.resources == b.resources && a.wanted == b.wanted && a.notes == b.notes
+    a.is_same(b)
+        && a.resources == b.resources
+        && a.plugin == b.plugin
+        && a.wanted == b.wanted
+        && a.notes == b.notes
 }
 
 /// Single skills, before names are resolved among them.
@@ -306,7 +312,7 @@ impl Catalog {
         match held.role? {
             Role::Tree => tree(source, number, &held.file, content),
             Role::Bundle => Some(bundle(source, number, &held.file, content)),
-            Role::Resource => None,
+            Role::Resource | Role::Plugin => None,
         }
     }
 }
@@ -338,6 +344,7 @@ fn tree(
         path,
         file: file.clone(),
         resources,
+        plugin: None,
         content,
         evals: Vec::new(),
         asset_presence,
@@ -372,6 +379,7 @@ fn bundle(source: &Source, number: usize, file: &RelPath, content: Arc<SkillDocu
         wanted,
         path,
         file: file.clone(),
+        plugin: source.plugin_of(&folder).cloned(),
         resources: Some(folder),
         content,
         evals,

@@ -26,12 +26,14 @@ pub(super) enum Role {
     Bundle,
     /// It is in a resource folder: not a skill; it is read to report one that looks like a skill.
     Resource,
+    /// It says that its folder is a plugin, and the plugin's name.
+    Plugin,
 }
 
 impl Role {
     pub(super) fn dialect(self) -> Dialect {
         match self {
-            Self::Tree | Self::Resource => Dialect::Tree,
+            Self::Tree | Self::Resource | Self::Plugin => Dialect::Tree,
             Self::Bundle => Dialect::Bundle,
         }
     }
@@ -201,6 +203,14 @@ impl<'a> ViewedFolder<'a> {
     fn assignment(&self, name: &str, file: &RelPath) -> RoleAssignment {
         let role = |role, findings| RoleAssignment { role: Some(role), findings };
         match self.view {
+            FolderRole::Whole
+            | FolderRole::ButResources
+            | FolderRole::Client
+            | FolderRole::Hidden
+                if is_plugin_manifest(file) =>
+            {
+                role(Role::Plugin, Vec::new())
+            }
             FolderRole::Resources if !has_extension(name) => RoleAssignment::default(),
             FolderRole::Resources if is_bundle_file(name) => {
                 RoleAssignment { role: None, findings: vec![in_resources()] }
@@ -297,6 +307,21 @@ fn side_by_side<'a, T>(
 pub(super) const SKILLS_FOLDER: &str = "skills";
 /// What the file of a bundle is called.
 pub(super) const BUNDLE_FILE: &str = "SKILL.md";
+
+/// Whether a file says that a folder is a plugin: `plugin.json` in the folder or in its `.claude-plugin`.
+fn is_plugin_manifest(file: &RelPath) -> bool {
+    let folder = file.folder();
+    file.name() == "plugin.json"
+        && (folder.name() == PLUGIN_FOLDER || !folder.as_str().split('/').any(is_hidden))
+}
+
+/// The folder of a file that says that the folder around is a plugin.
+pub(super) fn plugin_folder(manifest: &RelPath) -> RelPath {
+    let folder = manifest.folder();
+    if folder.name() == PLUGIN_FOLDER { folder.folder() } else { folder }
+}
+
+const PLUGIN_FOLDER: &str = ".claude-plugin";
 
 fn is_bundle_file(name: &str) -> bool {
     name.eq_ignore_ascii_case(BUNDLE_FILE)

@@ -118,6 +118,8 @@ impl Catalog {
         let mut names = vec![folder.to_owned()];
         if let Some((plugin, _)) = skill.wanted.split_once(':').filter(|_| self.is_plugin(skill)) {
             names.push(format!("{plugin}:{folder}"));
+        } else if let Some(plugin) = &skill.plugin {
+            names.extend([format!("{plugin}:{folder}"), format!("{plugin}:{}", skill.wanted)]);
         }
         names
     }
@@ -218,7 +220,8 @@ impl Catalog {
                 .iter()
                 .find_map(|table| names.iter().find_map(|name| self.holder(*table, name, exact)))
         };
-        if let Some(skill) = found(true).or_else(|| found(false)) {
+        let found = found(true).or_else(|| found(false)).or_else(|| self.by_plugin(requested));
+        if let Some(skill) = found {
             return Some(skill);
         }
         let found = match self.by_short_name(requested) {
@@ -255,6 +258,23 @@ impl Catalog {
                 found @ (NameMatch::One(_) | NameMatch::Several(_)) => found,
             },
         }
+    }
+
+    /// The bundle of a plugin in a named source, as other skills of the plugin name it: `plugin:skill`.
+    fn by_plugin(&self, requested: &str) -> Option<&Skill> {
+        let requested = folded(requested.trim());
+        let has = |skill: &&Arc<Skill>| {
+            let is = |name: &str| {
+                skill
+                    .plugin
+                    .as_ref()
+                    .is_some_and(|plugin| folded(&format!("{plugin}:{name}")) == requested)
+            };
+            !self.is_plugin(skill) && (is(&skill.wanted) || is(skill.path.name()))
+        };
+        let first =
+            self.sharing(&requested).filter(has).min_by(|a, b| a.place().cmp(&b.place()))?;
+        if first.name_status.served { Some(first) } else { self.skill(first.name_status.winner?) }
     }
 
     fn by_short_name(&self, requested: &str) -> NameMatch<'_> {

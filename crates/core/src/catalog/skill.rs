@@ -85,6 +85,8 @@ pub struct Skill {
     pub file: RelPath,
     /// Its resource folder below the source's root, where there is one; for a bundle, the bundle's own.
     pub resources: Option<RelPath>,
+    /// The plugin in a named source that it belongs to, by which its siblings name it.
+    pub(super) plugin: Option<Arc<str>>,
     /// The name that the skill claims.
     pub(super) wanted: Arc<str>,
     pub(super) content: Arc<SkillDocument>,

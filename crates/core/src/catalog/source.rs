@@ -2,13 +2,13 @@
 
 use std::{
     cmp::Ordering,
-    collections::HashSet,
+    collections::{BTreeMap, BTreeSet, HashSet},
     sync::{Arc, LazyLock, OnceLock},
 };
 
 use super::{Folder, Origin, layout::Role};
 use crate::{
-    catalog::layout::{BUNDLE_FILE, in_resources},
+    catalog::layout::{BUNDLE_FILE, in_resources, plugin_folder},
     diagnostic::{Code, Finding},
     document::Parsed,
     relpath::RelPath,
@@ -28,6 +28,8 @@ pub struct Source {
     pub(super) scan_findings: Arc<[(String, Finding)]>,
     /// Every file with a role or a finding, by path.
     pub(super) held: Sorted<Arc<SourceFile>>,
+    /// The names of the plugins in it, by their folders.
+    pub(super) plugins: Arc<BTreeMap<RelPath, Arc<str>>>,
     /// Where its skills are; known once a file asks that may be no skill.
     pub(super) places: OnceLock<SkillPlaces>,
 }
@@ -49,6 +51,42 @@ impl Source {
     /// Problems of the scan: file, as text, and finding.
     pub fn scan_findings(&self) -> &[(String, Finding)] {
         &self.scan_findings
+    }
+
+    /// The plugin that a folder belongs to: the nearest around it.
+    pub(super) fn plugin_of(&self, folder: &RelPath) -> Option<&Arc<str>> {
+        let mut above = folder.clone();
+        while !self.plugins.is_empty() {
+            if let Some(plugin) = self.plugins.get(&above) {
+                return Some(plugin);
+            }
+            if above.is_root() {
+                break;
+            }
+            above = above.folder();
+        }
+        None
+    }
+
+    /// Takes the plugins from the files that name them, if one of these does; returns the bundles that may belong to another plugin
+    /// than before.
+    pub(super) fn renew_plugins(&mut self, files: &BTreeSet<RelPath>) -> Vec<RelPath> {
+        let is_manifest = |file: &&RelPath| file.name() == "plugin.json";
+        let changed: Vec<RelPath> = files.iter().filter(is_manifest).map(plugin_folder).collect();
+        if changed.is_empty() {
+            return Vec::new();
+        }
+        let plugin = |held: &Arc<SourceFile>| {
+            let name = held.parsed.as_ref().filter(|_| held.role == Some(Role::Plugin))?;
+            Some((plugin_folder(&held.file), name.plugin.clone()?))
+        };
+        self.plugins = Arc::new(self.held.iter().filter_map(plugin).collect());
+        let is_below = |file: &RelPath| {
+            let below = |folder: &RelPath| file.as_str().strip_prefix(folder.as_str());
+            changed.iter().any(|folder| folder.is_root() || below(folder).is_some())
+        };
+        let bundles = self.held.iter().filter(|held| held.role == Some(Role::Bundle));
+        bundles.map(|held| held.file.clone()).filter(is_below).collect()
     }
 
     /// Where its skills are.
@@ -148,7 +186,8 @@ impl SourceFile {
     pub(super) fn findings(&self, source: &Source) -> impl Iterator<Item = &Finding> {
         let is_no_skill = self.is_no_skill(source);
         // Markdown among resources need not be a skill; only if it is one, `layout` has a finding.
-        let parsed = self.parsed.iter().filter(|_| self.role != Some(Role::Resource));
+        let is_markdown = !matches!(self.role, Some(Role::Resource | Role::Plugin));
+        let parsed = self.parsed.iter().filter(move |_| is_markdown);
         let parsed = parsed.filter(move |_| !is_no_skill).flat_map(|parsed| &parsed.findings);
         self.layout.iter().chain(is_no_skill.then_some(&*NO_SKILL)).chain(parsed)
     }
@@ -162,7 +201,7 @@ impl SourceFile {
         match self.role {
             Some(Role::Bundle) => true,
             Some(Role::Tree) => !is_plain(),
-            Some(Role::Resource) | None => false,
+            Some(Role::Resource | Role::Plugin) | None => false,
         }
     }
 
@@ -191,7 +230,7 @@ impl SourceFile {
                 }
                 places.bundle_names.contains(&folder.name().to_lowercase())
             }
-            Some(Role::Bundle | Role::Resource) | None => false,
+            Some(Role::Bundle | Role::Resource | Role::Plugin) | None => false,
         }
     }
 

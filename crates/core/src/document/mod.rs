@@ -137,6 +137,8 @@ pub struct Parsed {
     /// Whether it gives no skill and may be something else: its front matter has no field that only a tree skill has; or it is called
     /// `SKILL.md` and has no front matter.
     pub(crate) is_other_markdown: bool,
+    /// The name of a plugin, if the file is one's manifest.
+    pub(crate) plugin: Option<Arc<str>>,
 }
 
 impl Parsed {
@@ -150,6 +152,7 @@ impl Parsed {
         let mut findings = Vec::new();
         let digest = ContentDigest::from(Sha256::digest(&bytes));
         let text = decode(bytes);
+        let plugin = text.as_ref().ok().and_then(|text| plugin_name(text));
         // Text that is not UTF-8 says nothing for certain.
         let is_other = text.as_ref().is_ok_and(|text| match dialect {
             Dialect::Tree => !has_tree_field(text),
@@ -174,29 +177,38 @@ impl Parsed {
         let (skill, text) = read.unzip();
         findings.shrink_to_fit();
         let is_other_markdown = skill.is_none() && is_other;
-        (Self { skill, findings, is_other_markdown }, text)
+        (Self { skill, findings, is_other_markdown, plugin }, text)
     }
 
     /// Whether both have the same text and the same findings.
     pub fn is_same(&self, other: &Self) -> bool {
         let document = |parsed: &Self| parsed.skill.as_ref().map(|skill| skill.document.clone());
-        self.findings == other.findings && document(self) == document(other)
+        self.findings == other.findings
+            && self.is_other_markdown == other.is_other_markdown
+            && self.plugin == other.plugin
+            && document(self) == document(other)
     }
 
     /// A file that is no longer there.
     pub fn gone() -> Self {
-        Self { skill: None, findings: Vec::new(), is_other_markdown: false }
+        Self { skill: None, findings: Vec::new(), is_other_markdown: false, plugin: None }
     }
 
     /// A file that could not be read.
     pub fn unread(finding: Finding) -> Self {
-        Self { skill: None, findings: vec![finding], is_other_markdown: false }
+        Self { findings: vec![finding], ..Self::gone() }
     }
 }
 
 /// The front matter of a text as a skill of this layout has it, repaired where need be; positions are the file's.
 pub fn front_matter(text: &str, dialect: Dialect) -> Option<YamlNode> {
     read(text.to_owned(), dialect, &mut Vec::new()).ok().map(|draft| draft.front)
+}
+
+/// The name in a plugin's manifest, which is a JSON object; Markdown never begins like one.
+fn plugin_name(text: &str) -> Option<Arc<str>> {
+    let object = text.trim_start().starts_with('{').then(|| yaml::parse(text).ok()).flatten()?;
+    object.get("name")?.text().filter(|name| !name.contains(':')).map(Arc::from)
 }
 
 /// Whether a line of the front matter begins with a field that says a tree skill is meant, rightly spelled or almost.

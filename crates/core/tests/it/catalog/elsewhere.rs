@@ -1,8 +1,11 @@
 //! Bundles in folders that begin with a dot, copies and translations, and Markdown that is for something else.
 
-use skills_core::{catalog::Catalog, diagnostic::Severity};
+use skills_core::{
+    catalog::{Catalog, NameMatch},
+    diagnostic::Severity,
+};
 
-use super::{catalog_from, identities};
+use super::{catalog_from, identities, refreshed, scan};
 
 fn bundle(folder: &str, text: &str) -> (String, String) {
     let name = folder.rsplit('/').next().unwrap();
@@ -104,4 +107,34 @@ fn a_source_without_a_skill_says_where_some_are() {
     );
     let served = catalog_from(&vec![bundle(".data/copies/pdf", "x"), bundle("git", "y")]);
     assert_eq!(codes(&served), Vec::<String>::new());
+}
+
+// LAYOUT-5
+#[test]
+fn bundles_of_a_plugin_in_a_named_source_load_by_the_plugins_name_too() {
+    let manifest = |path: &str, name: &str| (path.to_owned(), format!("{{\"name\": \"{name}\"}}"));
+    let files = vec![
+        manifest(".claude-plugin/plugin.json", "superpowers"),
+        manifest("plugins/git/plugin.json", "git-tools"),
+        bundle("skills/testing", "a"),
+        bundle("plugins/git/skills/commit", "b"),
+        bundle(".claude/skills/testing", "c"),
+    ];
+    let catalog = catalog_from(&files);
+    let file = |name: &str| catalog.find(name).map(|skill| skill.file.as_str().to_owned());
+    assert_eq!(file("superpowers:testing").as_deref(), Some("skills/testing/SKILL.md"));
+    assert_eq!(file("Git-Tools:commit").as_deref(), Some("plugins/git/skills/commit/SKILL.md"));
+    assert_eq!(file("superpowers:commit"), None, "the nearest plugin has it");
+    assert!(matches!(catalog.named("git-tools:commit"), NameMatch::One(_)));
+    assert_eq!(
+        catalog.find("commit").unwrap().label.as_ref(),
+        "commit",
+        "listings keep the short name"
+    );
+    assert_eq!(codes(&catalog), [".claude/skills/testing/SKILL.md bundle-elsewhere"]);
+    // Another name of the plugin counts at once, and so does its end.
+    let mut renamed = files.clone();
+    renamed[0] = manifest(".claude-plugin/plugin.json", "powers");
+    let (next, _) = refreshed(&catalog, 0, &scan("main", &renamed));
+    assert!(next.find("powers:testing").is_some() && next.find("superpowers:testing").is_none());
 }
