@@ -47,7 +47,7 @@ if (!folder) {
   const platforms = offered.map((other) => other.slice(name.length + 1)).join(', ');
   fail(
     `there is no build of skills-mcp for ${process.platform}-${process.arch}, only for ${platforms}`,
-    'build it with cargo in a clone of the repository: cargo install --path crates/skills-mcp',
+    'build it with cargo in a clone of the repository: cargo install --locked --path crates/skills-mcp',
   );
 }
 

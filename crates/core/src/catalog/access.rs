@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     Catalog, Skill, SkillKind, Source,
-    lookup::NameHash,
+    name::NameHash,
     skill::{ById, ByPlace, NameStatus},
     source::SourceFile,
 };

@@ -13,13 +13,13 @@ use super::{
     Catalog, Delta, FileEntry, Origin, Presence, Scope, Skill, SkillId, SkillKind, SkillPath,
     Source, SourceScan, SourceUpdate,
     layout::{BUNDLE_FILE, Role, RoleAssignment},
-    lookup::NameHash,
-    name::bundle_name,
+    name::{NameHash, bundle_name},
     own_files::evals,
     precedence::NameHolders,
     published::unpublishable,
     skill::{ById, ByPlace, NameStatus},
     source::SourceFile,
+    update::owners,
 };
 use crate::{
     diagnostic::{Code, Diagnostic, Finding, Position, one_line},
@@ -273,25 +273,6 @@ fn hold(
     }
     held.extend(new);
     files
-}
-
-/// The skills to which these folders belong: the presence of their files may have changed, or how much a bundle holds.
-fn owners(held: &Sorted<Arc<SourceFile>>, folders: &[RelPath]) -> BTreeSet<RelPath> {
-    let mut owners = BTreeSet::new();
-    let has_role = |file: &RelPath, role: Role| {
-        held.find(|held| held.file.cmp(file)).is_some_and(|held| held.role == Some(role))
-    };
-    for folder in folders {
-        let mut above = folder.clone();
-        let bundle = folder.child(BUNDLE_FILE).ok();
-        owners.extend(bundle.filter(|file| has_role(file, Role::Bundle)));
-        while !above.is_root() {
-            let owner = above.folder().child(&format!("{}.md", above.name()));
-            owners.extend(owner.ok().filter(|file| has_role(file, Role::Tree)));
-            above = above.folder();
-        }
-    }
-    owners
 }
 
 /// Whether both were built from the same content, whatever their resolved names.

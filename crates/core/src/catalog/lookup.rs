@@ -1,51 +1,12 @@
 //! A requested name → one skill. Names are looked up, never joined to a path.
 
-use std::{
-    cmp::Ordering,
-    hash::{DefaultHasher, Hash as _, Hasher as _},
-    iter,
-    sync::Arc,
+use std::{iter, sync::Arc};
+
+use super::{
+    Catalog, Origin, Skill, SkillKind,
+    name::{folded, hash, hashes},
 };
-
-use super::{Catalog, Origin, Skill, SkillId, SkillKind};
-use crate::{diagnostic::one_line, sorted::SortedItem};
-
-/// A name under which a skill may be requested, as a hash of its lower-cased letters. Several skills may share one;
-/// `precedence` decides which has the name.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct NameHash {
-    pub(super) hash: u64,
-    pub(super) skill: SkillId,
-}
-
-impl SortedItem for NameHash {
-    fn order(&self, other: &Self) -> Ordering {
-        (self.hash, self.skill).cmp(&(other.hash, other.skill))
-    }
-}
-
-/// A name in lower case.
-pub(super) fn folded(name: &str) -> String {
-    name.to_lowercase()
-}
-
-fn hash(folded: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    folded.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// The hashes of these names, and of their visible characters.
-fn hashes(names: &[String]) -> Vec<u64> {
-    let plain = |name: &&String| name.bytes().all(|byte| matches!(byte, b'!'..=b'~'));
-    let visible: Vec<String> =
-        names.iter().filter(|name| !plain(name)).map(|name| one_line(name)).collect();
-    let mut hashes: Vec<u64> =
-        names.iter().chain(&visible).map(|name| hash(&folded(name))).collect();
-    hashes.sort_unstable();
-    hashes.dedup();
-    hashes
-}
+use crate::diagnostic::one_line;
 
 /// What a skill can be requested by, in the order of lookup.
 #[derive(Clone, Copy)]

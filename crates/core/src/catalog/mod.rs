@@ -50,7 +50,7 @@ pub struct Catalog {
     sources: Vec<Source>,
     by_id: Sorted<skill::ById>,
     by_place: Sorted<skill::ByPlace>,
-    names: Sorted<lookup::NameHash>,
+    names: Sorted<name::NameHash>,
     /// One more than the greatest id ever used.
     end: usize,
     /// Ids below `end` that no skill has.

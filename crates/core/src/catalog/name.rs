@@ -1,10 +1,17 @@
-//! A bundle's name, and findings about it. Not here: which of several bundles gets a name (`precedence`).
+//! A bundle's name and findings about it, and names as they are kept to be looked up. Not here: which of several bundles gets a name
+//! (`precedence`).
 
-use super::{Origin, Source};
+use std::{
+    cmp::Ordering,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
+
+use super::{Origin, SkillId, Source};
 use crate::{
     diagnostic::{Code, Finding, Position, one_line},
     document::SkillDocument,
     relpath::RelPath,
+    sorted::SortedItem,
 };
 
 /// The colon and its look-alikes. A plugin's skill is called `plugin:skill`, and no other skill is.
@@ -61,4 +68,41 @@ fn is_conventional(name: &str) -> bool {
         !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
     };
     name.len() <= 64 && name.split('-').all(plain)
+}
+
+/// A name under which a skill may be requested, as a hash of its lower-cased letters. Several skills may share one;
+/// `precedence` decides which has the name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NameHash {
+    pub(super) hash: u64,
+    pub(super) skill: SkillId,
+}
+
+impl SortedItem for NameHash {
+    fn order(&self, other: &Self) -> Ordering {
+        (self.hash, self.skill).cmp(&(other.hash, other.skill))
+    }
+}
+
+/// A name in lower case.
+pub(super) fn folded(name: &str) -> String {
+    name.to_lowercase()
+}
+
+pub(super) fn hash(folded: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    folded.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The hashes of these names, and of their visible characters.
+pub(super) fn hashes(names: &[String]) -> Vec<u64> {
+    let plain = |name: &&String| name.bytes().all(|byte| matches!(byte, b'!'..=b'~'));
+    let visible: Vec<String> =
+        names.iter().filter(|name| !plain(name)).map(|name| one_line(name)).collect();
+    let mut hashes: Vec<u64> =
+        names.iter().chain(&visible).map(|name| hash(&folded(name))).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    Catalog, Skill, SkillId, SkillKind, layout::SKILLS_FOLDER, lookup::folded, skill::NameStatus,
+    Catalog, Skill, SkillId, SkillKind, layout::SKILLS_FOLDER, name::folded, skill::NameStatus,
 };
 use crate::diagnostic::{Code, Finding};
 

@@ -1,12 +1,15 @@
-//! [`SourceUpdate`]: which files have to be read for the next catalog.
+//! [`SourceUpdate`]: which files have to be read for the next catalog, and which skills are built anew.
 //!
 //! The core reads no files: it says which ones it needs, and takes what they say ([`Catalog::with`]).
 
+use std::{collections::BTreeSet, sync::Arc};
+
 use super::{
     Catalog, SourceScan,
-    layout::{ListingDiff, RoleAssignment},
+    layout::{BUNDLE_FILE, ListingDiff, Role, RoleAssignment},
+    source::SourceFile,
 };
-use crate::{document::Dialect, relpath::RelPath};
+use crate::{document::Dialect, relpath::RelPath, sorted::Sorted};
 
 /// What a scan of one source changes in a catalog.
 #[derive(Debug)]
@@ -36,4 +39,23 @@ impl Catalog {
         let files = diff.files.iter().filter_map(wanted).collect();
         SourceUpdate { number, scan, diff, files }
     }
+}
+
+/// The skills to which these folders belong: the presence of their files may have changed, or how much a bundle holds.
+pub(super) fn owners(held: &Sorted<Arc<SourceFile>>, folders: &[RelPath]) -> BTreeSet<RelPath> {
+    let mut owners = BTreeSet::new();
+    let has_role = |file: &RelPath, role: Role| {
+        held.find(|held| held.file.cmp(file)).is_some_and(|held| held.role == Some(role))
+    };
+    for folder in folders {
+        let mut above = folder.clone();
+        let bundle = folder.child(BUNDLE_FILE).ok();
+        owners.extend(bundle.filter(|file| has_role(file, Role::Bundle)));
+        while !above.is_root() {
+            let owner = above.folder().child(&format!("{}.md", above.name()));
+            owners.extend(owner.ok().filter(|file| has_role(file, Role::Tree)));
+            above = above.folder();
+        }
+    }
+    owners
 }

@@ -34,14 +34,13 @@ pub(super) fn lint(skill: &Skill, at: Position, found: &mut Vec<Finding>) {
                 _ => "0.5",
             }
         );
-        let words: Vec<&str> = keywords.iter().flat_map(|keyword| keyword.split(' ')).collect();
-        let hint = match keywords.len() {
-            1 if words.len() > 1 => {
-                format!(
-                    "it has {} words; put commas between them: [{}]",
-                    words.len(),
-                    words.join(", ")
-                )
+        let has_comma = keywords.iter().any(|keyword| keyword.contains(','));
+        let words = keywords.iter().flat_map(|keyword| keyword.split([' ', ',']));
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let hint = match (keywords.len(), words.len()) {
+            (1, 2..) => {
+                let lacks = if has_comma { "brackets around" } else { "commas between" };
+                format!("it has {} words; put {lacks} them: [{}]", words.len(), words.join(", "))
             }
             _ => "list three to eight words that a request for this skill would contain".to_owned(),
         };

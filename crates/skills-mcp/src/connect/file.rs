@@ -11,6 +11,8 @@ use std::{
     fs::{self, File},
     io::{self, Read as _},
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
 use crate::{
@@ -23,8 +25,24 @@ const MAX_LINKS_TO_A_FILE: usize = 40;
 /// A larger file is refused. Claude Code keeps much beside its servers in one file.
 const MAX_CLIENT_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The text of a file; none where there is no file.
+/// How long an empty file is taken for one that another program has begun to write, and how often it is looked at meanwhile.
+const EMPTY_FILE_TIMEOUT: Duration = Duration::from_millis(200);
+const EMPTY_FILE_PAUSE: Duration = Duration::from_millis(10);
+
+/// The text of a file; none where there is no file. Waits for a program that empties the file before it writes.
 pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
+    let mut waited = Duration::ZERO;
+    loop {
+        let text = read_once(path)?;
+        if waited >= EMPTY_FILE_TIMEOUT || text.as_ref().is_none_or(|text| !text.is_empty()) {
+            return Ok(text);
+        }
+        thread::sleep(EMPTY_FILE_PAUSE);
+        waited += EMPTY_FILE_PAUSE;
+    }
+}
+
+fn read_once(path: &Path) -> io::Result<Option<String>> {
     match path.metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
@@ -105,6 +123,22 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "one");
         replace(&path, Some("one"), None).unwrap();
         assert_eq!(fs::read_dir(folder.path().join("made")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_that_another_program_has_emptied_to_write_it_is_not_taken_as_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.json");
+        fs::write(&path, "").unwrap();
+        assert_eq!(read(&path).unwrap().as_deref(), Some(""), "it stays empty");
+        let other = path.clone();
+        let writer = thread::spawn(move || {
+            thread::sleep(EMPTY_FILE_PAUSE * 3);
+            fs::write(other, "theirs").unwrap();
+        });
+        assert!(replace(&path, Some(""), Some("ours")).is_err());
+        writer.join().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
     }
 
     #[cfg(unix)]

@@ -9,8 +9,8 @@ use crate::{
     paths::{is_file, is_taken, project_levels},
 };
 
-/// Whose file it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whose file it is. Of two entries of one name the later counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryScope {
     /// Of the user, for all projects.
     User,

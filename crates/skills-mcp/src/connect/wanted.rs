@@ -7,7 +7,7 @@ use crate::{
     config::{Environment, VARIABLES, without_userinfo},
     connect::{
         args::{DIRECTORY_FLAG, name_sources},
-        entries::{NPM_PACKAGE, PYPI_PACKAGE, launcher},
+        entries::{FoundEntry, NPM_PACKAGE, PYPI_PACKAGE, launcher},
     },
     paths::real_path,
     programs::SearchPath,
@@ -97,13 +97,13 @@ impl WantedEntry {
         let program = Path::new(&self.command);
         if let Some(name) = program.file_stem().filter(|_| program.is_absolute()) {
             shared.command = name.to_string_lossy().into_owned();
-            let search = SearchPath::new(&environment.search);
-            if search.unguarded().find(&shared.command).is_err() {
-                let name = &shared.command;
-                shared.notes.push(format!(
-                    "`{name}` is not on your PATH, where whoever opens the project needs it"
-                ));
-            }
+        }
+        let search = SearchPath::new(&environment.search);
+        if search.unguarded().find(&shared.command).is_err() {
+            let name = &shared.command;
+            shared.notes.push(format!(
+                "`{name}` is not on your PATH, where whoever opens the project needs it"
+            ));
         }
         let follows_flag = |at: usize| {
             at > 0 && self.own_args.get(at - 1).is_some_and(|flag| flag == DIRECTORY_FLAG)
@@ -120,6 +120,16 @@ impl WantedEntry {
             }
         }
         shared
+    }
+
+    /// The entry with the program of another one, which others wrote for a project: they have that program on their machines.
+    #[must_use]
+    pub fn started_as(self, entry: &FoundEntry) -> Self {
+        if entry.command.contains(['/', '\\']) {
+            return self;
+        }
+        let launch_args = entry.launch_args().to_vec();
+        Self { command: entry.command.clone(), launch_args, ..self }
     }
 
     /// Whether a variable names where skills come from.

@@ -4,7 +4,7 @@ use std::{
     fmt::Write as _,
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
 };
 
@@ -731,6 +731,32 @@ fn an_entry_that_is_switched_off_is_not_called_connected() {
     let out = done(&home, &["connect", "goose", "--yes", "--no-verify"]);
     assert!(out.contains("Goose: connected"), "{out}");
     assert!(!verdict(&home).0.contains("switched off"));
+}
+
+// CONNECT-3
+#[test]
+fn the_second_colleague_is_told_what_is_missing_and_changes_no_shared_entry() {
+    let home = Home::new();
+    home.write("project/.git/HEAD", "");
+    home.write(".claude.json", "{}");
+    let note = "---\nname: note\ndescription: Take notes.\n---\nWrite.\n";
+    home.write("project/skills/note/SKILL.md", note);
+    let entry = json!({"mcpServers": {"skills": {"command": "npx", "args": ["-y", "@skills-mcp/server", "--dir", "./skills"]}}});
+    home.write("project/.mcp.json", entry.to_string());
+    // Others have npx, so that it stays.
+    let project = ["connect", "claude-code", "--project", "--yes", "--no-verify"];
+    let said = done(&home, &project);
+    assert_eq!(serde_json::from_str::<Value>(&text(&home, "project/.mcp.json")).unwrap(), entry);
+    assert!(said.contains("`npx` is not on your PATH"), "{said}");
+    home.write("project/.mcp.json", entry.to_string().replace("npx", "skills-mcp"));
+    let out = run(&mut connect(&home, &["doctor"])).1;
+    assert!(out.contains("starts `skills-mcp`, which is not on your PATH"), "{out}");
+    assert!(out.contains("as the entry of Claude Code names them"), "{out}");
+    let folder = Path::new(PROGRAM).parent().unwrap().display();
+    assert_eq!(verdict(&home).1, format!("export PATH={folder}:$PATH"));
+    // The user's entry of the same name does not hide the project's, which counts.
+    done(&home, &["connect", "claude-code", "--user", "--yes", "--no-verify"]);
+    assert_eq!(verdict(&home).1, format!("export PATH={folder}:$PATH"));
 }
 
 #[test]

@@ -206,7 +206,12 @@ fn connect(
     let (client, environment) = (one.client, &context.environment);
     let project = project_root(environment);
     let scope = scope_of(client, &options.target);
-    let shared = (scope == EntryScope::Project).then(|| wanted.shared_in(&project, environment));
+    let shared = (scope == EntryScope::Project).then(|| {
+        let others = one.entries.iter().find(|entry| entry.scope == scope);
+        let wanted = wanted.clone();
+        let wanted = others.map_or(wanted.clone(), |entry| wanted.started_as(entry));
+        wanted.shared_in(&project, environment)
+    });
     let wanted = shared.as_ref().unwrap_or(wanted);
     let mut drafts = Drafts::default();
     let outcome = drafts.connect(client, scope, wanted, environment, &project)?;
@@ -250,9 +255,13 @@ fn elsewhere(one: &InstalledClient, scope: EntryScope) -> Vec<String> {
     let others = one.entries.iter().filter(|entry| !is_written(entry));
     let note = |entry: &FoundEntry| {
         let (file, name, scope) = (entry.file.display(), &entry.name, entry.scope.word());
-        format!(
-            "{file} has an entry `{name}` for this server too ({scope}); one of the two is enough"
-        )
+        let counts = match written.filter(|written| written.name == entry.name) {
+            Some(written) => {
+                format!("that of the {} counts", written.scope.max(entry.scope).word())
+            }
+            None => "the client starts both; one of the two is enough".to_owned(),
+        };
+        format!("{file} has an entry `{name}` for this server too ({scope}); {counts}")
     };
     others.map(note).collect()
 }

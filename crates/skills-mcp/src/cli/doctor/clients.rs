@@ -71,9 +71,7 @@ pub(super) fn known(context: &Context, sources: &[Directory]) -> Vec<ClientState
         id: found.client.id,
         name: found.client.name,
         is_native: found.client.loads_all(environment, sources),
-        entries: found
-            .entries
-            .iter()
+        entries: counting(&found)
             .map(|entry| EntryState::of(entry, environment, &project, &served))
             .collect(),
         unread: found
@@ -101,16 +99,24 @@ fn served(context: &Context) -> BTreeSet<String> {
     }
 }
 
+/// The entries that count: of those of one name, that of the project before that of the user.
+fn counting(client: &InstalledClient) -> impl Iterator<Item = &FoundEntry> {
+    let is_hidden = |entry: &&FoundEntry| {
+        let is_later = |other: &FoundEntry| other.name == entry.name && other.scope > entry.scope;
+        client.entries.iter().any(is_later)
+    };
+    client.entries.iter().filter(move |entry| !is_hidden(entry))
+}
+
 /// Finds what the connected clients serve, for a command to which nothing else names sources: those of the first entry, unless an
 /// entry serves the default sources.
 pub(super) fn entry_sources(environment: &Environment) -> Option<(&'static str, EntrySources)> {
     let project = project_root(environment);
     let clients = installed_clients(environment, &project);
-    let entries = clients
-        .iter()
-        .flat_map(|found| found.entries.iter().map(|entry| (found.client.name, entry)));
+    let entries =
+        clients.iter().flat_map(|found| counting(found).map(|entry| (found.client.name, entry)));
     let mut connected = entries
-        .filter(|(_, entry)| entry.is_enabled() && is_there(&entry.command, environment, &project))
+        .filter(|(_, entry)| entry.is_enabled())
         .map(|(client, entry)| (client, entry.sources(environment.home.as_deref())));
     let (client, mut sources) = connected.next()?;
     let default = EntrySources::default();
@@ -158,6 +164,11 @@ impl EntryState {
         }
     }
 
+    /// Whether it names its program, to be found on the `PATH`.
+    fn is_by_name(&self) -> bool {
+        !self.command.contains(['/', '\\'])
+    }
+
     /// What switches it on again, where a person has to do it.
     fn way_on(&self) -> Option<String> {
         let (off, place) = self.off.as_ref()?;
@@ -198,10 +209,19 @@ impl ClientState {
         self.entries.iter().max_by_key(|entry| entry.connection)
     }
 
+    fn broken_entry(&self) -> Option<&EntryState> {
+        self.entries.iter().find(|entry| entry.connection == Connection::CommandGone)
+    }
+
     /// Whether an entry of the project's file starts a program that is not there.
     pub(super) fn is_broken_in_project(&self) -> bool {
-        let is_gone = |entry: &&EntryState| entry.connection == Connection::CommandGone;
-        self.entries.iter().find(is_gone).is_some_and(|entry| entry.is_of_project)
+        self.broken_entry().is_some_and(|entry| entry.is_of_project)
+    }
+
+    /// The name of a program that a broken entry wants on the `PATH`.
+    pub(super) fn missing_program(&self) -> Option<&str> {
+        let entry = self.broken_entry().filter(|entry| entry.is_by_name())?;
+        Some(&entry.command)
     }
 
     /// Whether `connect` would leave the sources of its entry.
@@ -222,6 +242,9 @@ impl ClientState {
         };
         let file = &entry.file;
         match entry.connection {
+            Connection::CommandGone if entry.is_by_name() => {
+                format!("starts `{}`, which is not on your PATH ({file})", entry.command)
+            }
             Connection::CommandGone => {
                 format!("starts `{}`, which is not there ({file})", entry.command)
             }

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     cli::{Context, Failure, sync, trust, version::typed_command},
+    paths::own_program,
     source::Directory,
     store::{Cause, Snapshot, Store},
 };
@@ -23,6 +24,8 @@ use crate::{
 pub(in crate::cli) struct SetupState {
     /// The program's name.
     pub(super) program: &'static str,
+    /// The file of this program.
+    pub(super) own_program: Option<PathBuf>,
     /// What a person types to start it.
     pub(super) typed: String,
     /// The same with the sources that flags name, for the next command.
@@ -104,6 +107,7 @@ impl SetupState {
         let waiting = trust::all(store, None).iter().filter(|asking| asking.waits()).count();
         Self {
             program: context.program,
+            own_program: own_program().ok(),
             command: command.clone(),
             typed,
             skills: snapshot.catalog.len(),

@@ -90,6 +90,12 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
+/// The folder of this program, if it has this name.
+fn folder_of(program: &Path, name: &str) -> Option<String> {
+    let is_called = program.file_stem().is_some_and(|stem| stem == name);
+    program.parent().filter(|_| is_called).map(|folder| folder.display().to_string())
+}
+
 /// The command that helps most.
 fn next(setup: &SetupState) -> String {
     let first = |connection: Connection| {
@@ -97,6 +103,11 @@ fn next(setup: &SetupState) -> String {
     };
     let with_sources = |rest: &str| format!("{} {rest}", setup.command);
     let connect = |client: &ClientState| {
+        // An entry that everyone has says only the program's name.
+        let own = setup.own_program.as_deref();
+        if let Some(folder) = client.missing_program().and_then(|name| folder_of(own?, name)) {
+            return format!("export PATH={}:$PATH", shell_word(&folder));
+        }
         let project = if client.is_broken_in_project() { " --project" } else { "" };
         with_sources(&format!("connect {}{project}", client.id))
     };
