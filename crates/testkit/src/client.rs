@@ -267,9 +267,16 @@ impl Client {
         &self.last_text
     }
 
-    /// Calls a tool wrongly: the code and message of the protocol error.
+    /// Calls a tool wrongly: the code and message of the protocol's error, or of the result that stands for it since 2025-11-25.
     pub fn refused(&mut self, tool: &str, arguments: &Value) -> (i64, String) {
         let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments}));
+        if answer.pointer("/result/isError") == Some(&Value::Bool(true)) {
+            let text = answer.pointer("/result/content/0/text").and_then(Value::as_str);
+            let text = text.unwrap_or_default();
+            let json: Value = serde_json::from_str(text).unwrap_or_default();
+            let message = json.get("message").and_then(Value::as_str);
+            return (-32602, message.unwrap_or(text).to_owned());
+        }
         let error =
             answer.get("error").unwrap_or_else(|| panic!("{tool} was not refused: {answer}"));
         let code = error.get("code").and_then(Value::as_i64).unwrap_or_default();

@@ -71,7 +71,7 @@ impl Opened<'_> {
                 Refusal::Tool(message)
                 | Refusal::Plain(message)
                 | Refusal::Params(message)
-                | Refusal::NoResource(message)
+                | Refusal::NoResource { message, .. }
                 | Refusal::Stale(message),
             ) => Err(Failure::finding(message)),
             Err(Refusal::Internal(message)) => Err(Failure::bug(message)),

@@ -36,7 +36,7 @@ impl CallOutcome {
         match reply {
             Ok(_) => Self::Done,
             Err(Refusal::Tool(_) | Refusal::Plain(_) | Refusal::Stale(_)) => Self::Refused,
-            Err(Refusal::Params(_) | Refusal::NoResource(_)) => Self::Invalid,
+            Err(Refusal::Params(_) | Refusal::NoResource { .. }) => Self::Invalid,
             Err(Refusal::Internal(_)) => Self::Failed,
         }
     }

@@ -19,7 +19,6 @@ use tokio::{
     sync::{AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit},
     task::spawn_blocking,
 };
-
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -34,7 +33,6 @@ use crate::{
     telemetry::{self, Telemetry},
 };
 
-/// So many calls run at once; more wait for their turn.
 const MAX_RUNNING_CALLS: usize = 32;
 /// So many of them read much: more would not be quicker, and each keeps a thread.
 const MAX_LONG_READS: usize = 4;
@@ -58,6 +56,8 @@ pub struct ToolRequest<'a> {
     pub caller: Caller,
     /// Which skills the client may see.
     pub access: Access,
+    /// Whether malformed arguments are a result and not an error of the protocol.
+    pub corrects: bool,
     /// When the request came.
     pub received: Instant,
 }
@@ -66,8 +66,9 @@ impl<'a> ToolRequest<'a> {
     /// A request of this process itself.
     pub fn new(tool: &'a str, arguments: Map<String, Value>) -> Self {
         let received = Instant::now();
-        let (caller, access) = (Caller::default(), Access::All);
-        Self { tool, arguments, client_name: None, client: &|| None, caller, access, received }
+        let (client, access, corrects) = (&|| None, Access::All, false);
+        let (client_name, caller) = (None, Caller::default());
+        Self { tool, arguments, client_name, client, caller, access, corrects, received }
     }
 }
 
@@ -316,6 +317,7 @@ impl Dispatcher {
             let last_try = tries.is_last();
             let call = self.context(&request, registry, tool, snapshot, last_try);
             let reply = self.run(tool, call, request.arguments.clone(), turn).await;
+            let reply = reply.map_err(|refusal| tool.corrected(refusal, request.corrects));
             if matches!(reply, Err(Refusal::Stale(_))) && !last_try {
                 tries.count += 1;
                 self.wait_for_writer().await;

@@ -12,7 +12,12 @@ pub enum Refusal {
     /// The request is malformed: a JSON-RPC error -32602.
     Params(String),
     /// There is no such resource: a JSON-RPC error, -32602 or, for clients with a handshake, -32002.
-    NoResource(String),
+    NoResource {
+        /// The address that was asked for.
+        uri: String,
+        /// What is there instead.
+        message: String,
+    },
     /// A skill's text is not what was indexed, because its file is being written. Worth another try.
     Stale(String),
     /// Our fault: a JSON-RPC error -32603.

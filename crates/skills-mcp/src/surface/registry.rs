@@ -137,13 +137,24 @@ impl AdvertisedTool {
     ) -> Result<Reply, Refusal> {
         arguments::check(&self.name, &self.input, &arguments)?;
         match first_sync(call) {
-            Some(message) if self.tool.name != refresh_skills::NAME => {
-                Err(match self.tool.tool_set {
-                    ToolSet::Tree => Refusal::Tool(message),
-                    ToolSet::Skill | ToolSet::Flat | ToolSet::Maintainer => Refusal::Plain(message),
-                })
-            }
+            Some(message) if self.tool.name != refresh_skills::NAME => Err(self.refusal(message)),
             Some(_) | None => (self.tool.run)(call, arguments),
+        }
+    }
+
+    /// A refusal of malformed arguments as one that the model can act on, where the client `corrects` them.
+    pub(super) fn corrected(&self, refusal: Refusal, corrects: bool) -> Refusal {
+        if let (Refusal::Params(message), true) = (&refusal, corrects) {
+            return self.refusal(message.clone());
+        }
+        refusal
+    }
+
+    /// A refusal that the model can act on, in the form of this tool's answers.
+    fn refusal(&self, message: String) -> Refusal {
+        match self.tool.tool_set {
+            ToolSet::Tree => Refusal::Tool(message),
+            ToolSet::Skill | ToolSet::Flat | ToolSet::Maintainer => Refusal::Plain(message),
         }
     }
 

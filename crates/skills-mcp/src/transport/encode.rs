@@ -7,6 +7,8 @@ use rmcp::{
     model::{CallToolResult, ContentBlock, MetaObject, ToolAnnotations},
 };
 
+use serde_json::json;
+
 use crate::surface::{AdvertisedTool, Refusal, Reply};
 
 /// What a tool result says, and whether it says what went wrong.
@@ -23,7 +25,7 @@ pub(super) fn outcome(answer: Result<Reply, Refusal>) -> Result<ToolOutcome, Err
         Ok(reply) => Ok(ToolOutcome { reply, is_error: false }),
         Err(Refusal::Tool(message)) => failed(Refusal::text(&message)),
         Err(Refusal::Plain(message) | Refusal::Stale(message)) => failed(message),
-        Err(refusal @ (Refusal::Params(_) | Refusal::NoResource(_) | Refusal::Internal(_))) => {
+        Err(refusal @ (Refusal::Params(_) | Refusal::NoResource { .. } | Refusal::Internal(_))) => {
             Err(error(refusal))
         }
     }
@@ -50,7 +52,9 @@ pub(super) fn error(refusal: Refusal) -> ErrorData {
             ErrorData::invalid_params(message, None)
         }
         // The SDK gives clients without a handshake the code of invalid parameters.
-        Refusal::NoResource(message) => ErrorData::resource_not_found(message, None),
+        Refusal::NoResource { uri, message } => {
+            ErrorData::resource_not_found(message, Some(json!({"uri": format!("{uri:.500}")})))
+        }
         Refusal::Stale(message) => ErrorData::internal_error(message, None),
         Refusal::Internal(message) => {
             tracing::error!("{message}");

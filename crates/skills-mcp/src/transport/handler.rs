@@ -99,8 +99,20 @@ impl Handler {
         let caller = progressing.caller.clone();
         let client_name = client_name(context);
         let access = access(context);
-        let request =
-            ToolRequest { tool, arguments, client_name, client: &client, caller, access, received };
+        // Clients of earlier revisions, and those of `sk`, expect an error of the protocol.
+        let is_recent = |version: ProtocolVersion| version >= ProtocolVersion::V_2025_11_25;
+        let corrects = self.publishes() && context.protocol_version().is_some_and(is_recent);
+        let client = &client;
+        let request = ToolRequest {
+            tool,
+            arguments,
+            client_name,
+            client,
+            caller,
+            access,
+            corrects,
+            received,
+        };
         progressing.until(self.dispatcher.call(request)).await
     }
 }

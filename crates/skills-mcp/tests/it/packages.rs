@@ -109,7 +109,7 @@ fn the_npm_launcher_says_why_there_is_no_program_and_what_to_do() {
     let (code, _, err) = run(&mut node(&home, &commands.join("skills-mcp")));
     assert_eq!(code, 3);
     assert!(err.contains("only for darwin-arm64, win32-x64"), "{err}");
-    assert!(err.contains("cargo install --path crates/skills-mcp"), "{err}");
+    assert!(err.contains("cargo install --locked --path crates/skills-mcp"), "{err}");
 }
 
 // PACKAGE-1

@@ -612,6 +612,8 @@ fn p11_f01_f02_a_resource_that_is_not_there_is_not_found_and_no_address_leads_ou
         ] {
             let answer = client.request("resources/read", json!({"uri": uri}));
             assert_eq!(code(&answer), Some(missing), "{uri}: {answer}");
+            let shown: String = uri.chars().take(500).collect();
+            assert_eq!(answer["error"]["data"], json!({"uri": shown}), "{answer}");
             assert!(!answer.to_string().contains("canary"), "{answer}");
         }
         for uri in [

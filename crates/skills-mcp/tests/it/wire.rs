@@ -518,6 +518,47 @@ fn p04_wrong_arguments_are_malformed_and_the_message_names_them() {
     }
 }
 
+// ANSWER-2
+#[test]
+fn wrong_arguments_are_a_result_that_a_model_can_act_on_from_2025_11_25_on() {
+    let home = Home::with(ROOT_TREE);
+    let call = json!({"name": "get_skill", "arguments": {"context": 5}});
+    let unknown = json!({"name": "no_such_tool", "arguments": {}});
+    let flat = json!({"name": "skills_search", "arguments": {}});
+    for (version, is_result) in [("2025-06-18", false), ("2025-11-25", true), (STATELESS, true)] {
+        let mut command = server(&home);
+        command.args(["--tools", "all"]);
+        let mut client = match version {
+            STATELESS => Client::modern(command),
+            _ => Client::legacy(command, version),
+        };
+        let answer = client.request("tools/call", call.clone());
+        let words = "get_skill: 'context' must be a string, not a number";
+        if is_result {
+            assert_eq!(answer["result"]["isError"], true, "{version}: {answer}");
+            let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+            let text: Value = serde_json::from_str(text).unwrap();
+            assert!(text["message"].as_str().unwrap().contains(words), "{text}");
+            let answer = client.request("tools/call", flat.clone());
+            assert_eq!(answer["result"]["isError"], true, "{answer}");
+            let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+            assert!(text.starts_with("skills_search needs query"), "{text}");
+        } else {
+            assert_eq!(code(&answer), Some(-32602), "{version}: {answer}");
+            assert!(answer["error"]["message"].as_str().unwrap().contains(words), "{answer}");
+        }
+        let answer = client.request("tools/call", unknown.clone());
+        assert_eq!(code(&answer), Some(-32602), "{version}: {answer}");
+    }
+    // The other program keeps the error in every revision.
+    home.write("x/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: x\n---\n");
+    let mut sk = home.command(env!("CARGO_BIN_EXE_sk"));
+    sk.args(["mcp-server", "--root", "x/skills"]);
+    let mut client = Client::legacy(sk, "2025-11-25");
+    let answer = client.request("tools/call", json!({"name": "skills.search", "arguments": {}}));
+    assert_eq!(code(&answer), Some(-32602), "{answer}");
+}
+
 #[test]
 fn p04_a_call_without_arguments_is_a_call_with_none() {
     let home = Home::with(ROOT_TREE);

@@ -20,6 +20,9 @@ use crate::{
     store::{Cause, Snapshot, Store},
 };
 
+/// With more sources a command that repeats them no longer fits a terminal's line.
+const MAX_REPEATED_SOURCES: usize = 3;
+
 /// What is served, what is wrong with it, and which clients know of it.
 pub(in crate::cli) struct SetupState {
     /// The program's name.
@@ -30,6 +33,8 @@ pub(in crate::cli) struct SetupState {
     pub(super) typed: String,
     /// The same with the sources that flags name, for the next command.
     pub(super) command: String,
+    /// The file to put the sources into before that, if they are too many for a line.
+    pub(super) sources_file: Option<String>,
     pub(super) skills: usize,
     /// Words that find one of them, for a person to try.
     pub(in crate::cli) request: String,
@@ -93,7 +98,10 @@ impl SetupState {
     ) -> Self {
         let home = context.environment.home.as_deref();
         let typed = typed_command(context.program, &context.environment);
-        let command = context.typed_with_sources();
+        let flags = context.shared.directories.len() + context.shared.repositories.len();
+        let is_long = flags > MAX_REPEATED_SOURCES;
+        let command = if is_long { typed.clone() } else { context.typed_with_sources() };
+        let users_file = context.environment.user_files().pop().filter(|_| is_long);
         let sources = store.sources();
         let is_there = sources.iter().any(Directory::is_there);
         let all = snapshot.diagnostics();
@@ -109,6 +117,7 @@ impl SetupState {
             program: context.program,
             own_program: own_program().ok(),
             command: command.clone(),
+            sources_file: users_file.map(|file| short_path(&file.display().to_string(), home)),
             typed,
             skills: snapshot.catalog.len(),
             request: request(snapshot),

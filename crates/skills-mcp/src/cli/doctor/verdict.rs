@@ -101,7 +101,10 @@ fn next(setup: &SetupState) -> String {
     let first = |connection: Connection| {
         setup.clients.iter().find(|client| client.connection() == connection)
     };
-    let with_sources = |rest: &str| format!("{} {rest}", setup.command);
+    let with_sources = |rest: &str| match &setup.sources_file {
+        Some(file) => format!("name the sources in {file}, then {} {rest}", setup.command),
+        None => format!("{} {rest}", setup.command),
+    };
     let connect = |client: &ClientState| {
         // An entry that everyone has says only the program's name.
         let own = setup.own_program.as_deref();

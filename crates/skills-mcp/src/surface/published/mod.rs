@@ -133,7 +133,7 @@ impl Publication {
 
     /// The file at an address: bytes that hash to what a manifest over this snapshot says.
     pub(super) fn file(&self, uri: &str) -> Result<FileContent, Refusal> {
-        let unknown = || Refusal::NoResource(self.unknown(uri));
+        let unknown = || Refusal::NoResource { uri: uri.to_owned(), message: self.unknown(uri) };
         let (address, path) = self.addresses.find(uri).ok_or_else(unknown)?;
         let skill = self.skill(address).ok_or_else(unknown)?;
         let hashed = self.hashed(address, skill)?.ok_or_else(unknown)?;

@@ -104,6 +104,7 @@ pub(super) async fn answer(
         client: &client,
         caller: Caller { cancelled, progress: None },
         access,
+        corrects: handler.publishes(),
         received,
     };
     match encode::outcome(handler.dispatcher.call(request).await) {

@@ -74,10 +74,9 @@ fn p01_p03_p04_whatever_is_wrong_has_its_code_and_the_server_lives() {
     };
     assert_eq!(code("no/such", json!({})), (404, json!(-32601)));
     assert_eq!(code("tools/call", json!({"name": "no_such"})), (200, json!(-32602)));
-    assert_eq!(
-        code("tools/call", json!({"name": "get_skill", "arguments": {"x": 1}})),
-        (200, json!(-32602))
-    );
+    let wrong = json!({"name": "get_skill", "arguments": {"x": 1}});
+    let answer = json_of(&send(&server, "", "tools/call", &wrong));
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
     let body = message("tools/call", &json!({"name": "get_skill", "arguments": {}})).to_string();
     let mismatch = [
         ("MCP-Protocol-Version", "2026-07-28"),
