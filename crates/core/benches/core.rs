@@ -12,7 +12,7 @@ use skills_core::{
     catalog::{Catalog, Delta, FileEntry, Folder, FolderItem, Origin, Skill, SourceScan, Stamp},
     document::{Dialect, Parsed},
     relpath::RelPath,
-    resolve::{inherited_from, resolve},
+    resolve::{TextLimit, inherited_from, resolve},
     route::{
         Matching, Router,
         ranked::{self, RankedIndex, Tokenizer},
@@ -161,7 +161,11 @@ fn catalogs(criterion: &mut Criterion) {
                 let inherited = inherited_from(&catalog, skill);
                 let inherited: Option<Vec<_>> =
                     inherited.into_iter().map(|skill| Some((skill, read(skill)?))).collect();
-                Some(resolve(skill, &read(skill)?, &inherited?, 1, 8_000).content.tokens)
+                Some(
+                    resolve(skill, &read(skill)?, &inherited?, 1, TextLimit::of_tokens(8_000))
+                        .content
+                        .tokens,
+                )
             });
         });
         group.bench_function(BenchmarkId::new("find by name", size), |bench| {

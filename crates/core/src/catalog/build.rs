@@ -360,7 +360,7 @@ fn bundle(source: &Source, number: usize, file: &RelPath, content: Arc<SkillDocu
         wanted,
         path,
         file: file.clone(),
-        plugin: source.plugin_of(&folder).cloned(),
+        plugin: source.plugin_of(&folder).map(|(_, plugin)| Arc::clone(plugin)),
         resources: Some(folder),
         content,
         evals,

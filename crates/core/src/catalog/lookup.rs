@@ -6,7 +6,7 @@ use super::{
     Catalog, Origin, Skill, SkillKind,
     name::{folded, hash, hashes},
 };
-use crate::diagnostic::one_line;
+use crate::{diagnostic::one_line, relpath::RelPath};
 
 /// What a skill can be requested by, in the order of lookup.
 #[derive(Clone, Copy)]
@@ -219,6 +219,15 @@ impl Catalog {
                 found @ (NameMatch::One(_) | NameMatch::Several(_)) => found,
             },
         }
+    }
+
+    /// The folder of the plugin that a skill belongs to.
+    pub fn plugin_folder(&self, skill: &Skill) -> Option<RelPath> {
+        if self.is_plugin(skill) {
+            return Some(RelPath::root());
+        }
+        let source = self.sources.get(skill.source)?;
+        Some(source.plugin_of(skill.resources.as_ref()?)?.0)
     }
 
     /// The bundle of a plugin in a named source, as other skills of the plugin name it: `plugin:skill`.

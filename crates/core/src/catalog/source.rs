@@ -53,12 +53,12 @@ impl Source {
         &self.scan_findings
     }
 
-    /// The plugin that a folder belongs to: the nearest around it.
-    pub(super) fn plugin_of(&self, folder: &RelPath) -> Option<&Arc<str>> {
+    /// The plugin that a folder belongs to, the nearest around it, with its folder.
+    pub(super) fn plugin_of(&self, folder: &RelPath) -> Option<(RelPath, &Arc<str>)> {
         let mut above = folder.clone();
         while !self.plugins.is_empty() {
             if let Some(plugin) = self.plugins.get(&above) {
-                return Some(plugin);
+                return Some((above, plugin));
             }
             if above.is_root() {
                 break;

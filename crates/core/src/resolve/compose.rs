@@ -20,6 +20,49 @@ pub struct Composed {
     pub tokens: usize,
 }
 
+/// How long a text may be: in estimated tokens, which cost context, and in characters as JSON writes them, of which a client passes
+/// so many on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextLimit {
+    /// Estimated tokens.
+    pub tokens: usize,
+    /// Characters, a line break or a quotation mark counting as two.
+    pub chars: usize,
+}
+
+/// What a text of the limit's length costs. Costs add up: the parts of a text cost at least as much as the whole.
+const LIMIT_COST: usize = 1_000_000;
+
+impl TextLimit {
+    /// A limit of tokens alone.
+    pub fn of_tokens(tokens: usize) -> Self {
+        Self { tokens, chars: usize::MAX }
+    }
+
+    fn cost(self, text: &str) -> usize {
+        let share = |length: usize, limit: usize| match limit {
+            usize::MAX => 0,
+            _ => length.saturating_mul(LIMIT_COST).div_ceil(limit.max(1)),
+        };
+        let chars = if self.chars == usize::MAX { 0 } else { json_chars(text) };
+        share(estimate::tokens(text), self.tokens).max(share(chars, self.chars))
+    }
+
+    fn holds(self, text: &str) -> bool {
+        self.cost(text) <= LIMIT_COST
+    }
+}
+
+/// The characters of a text as JSON writes it.
+pub fn json_chars(text: &str) -> usize {
+    let escaped = |c: char| match c {
+        '"' | '\\' | '\n' | '\r' | '\t' => 2,
+        c if c.is_ascii_control() => 6,
+        _ => 1,
+    };
+    text.chars().map(escaped).sum()
+}
+
 /// A skill of the chain with its body, in which no line looks like one of ours.
 #[derive(Debug)]
 pub(super) struct SkillSection<'a> {
@@ -62,7 +105,7 @@ impl<'a> SkillSection<'a> {
 pub(super) fn compose(
     ancestors: &[SkillSection<'_>],
     own: &SkillSection<'_>,
-    max_tokens: usize,
+    limit: TextLimit,
 ) -> Composed {
     let inherits = own.skill.fields().inherit;
     let whole = if inherits {
@@ -72,34 +115,34 @@ pub(super) fn compose(
     } else {
         own.body.clone()
     };
-    let tokens = estimate::tokens(&whole);
-    if tokens <= max_tokens {
+    if limit.holds(&whole) {
+        let tokens = estimate::tokens(&whole);
         return Composed { text: whole, truncated: false, tokens };
     }
     let text =
-        if inherits { fitted(ancestors, own, max_tokens) } else { cut(&own.body, max_tokens) };
+        if inherits { fitted(ancestors, own, limit) } else { cut(&own.body, limit, LIMIT_COST) };
     let tokens = estimate::tokens(&text);
     Composed { text, truncated: true, tokens }
 }
 
-fn fitted(ancestors: &[SkillSection<'_>], own: &SkillSection<'_>, max_tokens: usize) -> String {
+fn fitted(ancestors: &[SkillSection<'_>], own: &SkillSection<'_>, limit: TextLimit) -> String {
     let stubs: Vec<String> = ancestors.iter().map(SkillSection::stub).collect();
     // Every ancestor costs at least its stub and the blank line behind it, so the budget starts from there.
-    let reserved: usize = stubs.iter().map(|stub| estimate::tokens(stub) + 1).sum();
-    let mut left = max_tokens.saturating_sub(reserved);
+    let reserved: usize = stubs.iter().map(|stub| limit.cost(stub) + limit.cost("\n\n")).sum();
+    let mut left = LIMIT_COST.saturating_sub(reserved);
     let whole = own.whole();
     // The skill itself is cut only where it is over by itself; a few notes above it are worth going over.
-    let own = if estimate::tokens(&whole) <= max_tokens {
+    let own = if limit.holds(&whole) {
         whole
     } else {
-        let heading = estimate::tokens(&own.with(""));
-        own.with(&cut(&own.body, left.saturating_sub(heading)))
+        let heading = limit.cost(&own.with(""));
+        own.with(&cut(&own.body, limit, left.saturating_sub(heading)))
     };
-    left = left.saturating_sub(estimate::tokens(&own));
+    left = left.saturating_sub(limit.cost(&own));
     let mut sections = vec![own];
     for (above, stub) in ancestors.iter().zip(stubs).rev() {
         let full = above.whole();
-        let extra = estimate::tokens(&full).saturating_sub(estimate::tokens(&stub));
+        let extra = limit.cost(&full).saturating_sub(limit.cost(&stub));
         if extra <= left {
             left -= extra;
             sections.push(full);
@@ -111,18 +154,23 @@ fn fitted(ancestors: &[SkillSection<'_>], own: &SkillSection<'_>, max_tokens: us
     sections.join("\n\n")
 }
 
-fn cut(body: &str, max_tokens: usize) -> String {
-    lines_from(body, 1, max_tokens).text
+fn cut(body: &str, limit: TextLimit, room: usize) -> String {
+    lines_within(body, 1, limit, room).text
 }
 
 /// A text from one of its lines on, the first being 1: as many whole lines as fit, and a line that says where the rest begins.
-pub fn lines_from(text: &str, from_line: usize, max_tokens: usize) -> Composed {
+pub fn lines_from(text: &str, from_line: usize, limit: TextLimit) -> Composed {
+    lines_within(text, from_line, limit, LIMIT_COST)
+}
+
+/// Like [`lines_from`], within a part of the limit.
+fn lines_within(text: &str, from_line: usize, limit: TextLimit, room: usize) -> Composed {
     let all: Vec<&str> = text.split_inclusive('\n').collect();
     let first = from_line.saturating_sub(1).min(all.len());
     let lines = all.get(first..).unwrap_or_default();
     let whole = lines.concat();
-    let tokens = estimate::tokens(&whole);
-    if tokens <= max_tokens {
+    if limit.cost(&whole) <= room {
+        let tokens = estimate::tokens(&whole);
         return Composed { text: whole, truncated: first > 0, tokens };
     }
     let mark = |next: usize| {
@@ -132,10 +180,10 @@ pub fn lines_from(text: &str, from_line: usize, max_tokens: usize) -> Composed {
             all.len()
         )
     };
-    let room = max_tokens.saturating_sub(estimate::tokens(&mark(all.len())));
+    let room = room.saturating_sub(limit.cost(&mark(all.len())) + limit.cost("\n\n"));
     let mut kept = 0;
     let fits = |line: &&&str| {
-        kept += estimate::tokens(line);
+        kept += limit.cost(line);
         kept <= room
     };
     let fitting = lines.iter().take_while(fits).count();
@@ -143,7 +191,9 @@ pub fn lines_from(text: &str, from_line: usize, max_tokens: usize) -> Composed {
         // Not even one line fits, so it is cut itself: what is left of it is lost, the lines behind it are not.
         // Its beginning alone may look like a heading.
         (0, Some(line)) => {
-            let start: String = line.chars().take(room).collect();
+            let chars = limit.tokens.min(limit.chars / 2);
+            let chars = usize::try_from(chars as u128 * room as u128 / LIMIT_COST as u128);
+            let start: String = line.chars().take(chars.unwrap_or_default()).collect();
             (quoted(&start).into_owned(), first + 2)
         }
         (fitting, _) => {

@@ -8,7 +8,7 @@ mod files;
 mod media;
 
 use compose::SkillSection;
-pub use compose::{Composed, lines_from};
+pub use compose::{Composed, TextLimit, json_chars, lines_from};
 pub use files::{Declared, FoundFile, Inherited, find_file};
 pub use media::{is_binary, mime_type};
 
@@ -37,22 +37,22 @@ pub struct Resolved<'a> {
 }
 
 /// Resolves a skill from its text and those of the skills it [inherits from](inherited_from), in their order. The
-/// composed text is kept within `max_tokens` estimated tokens. From a later line than the first on it is the skill's own text
+/// composed text is kept within the limit. From a later line than the first on it is the skill's own text
 /// only: what comes before was read already.
 pub fn resolve<'a>(
     skill: &'a Skill,
     text: &SkillText,
     inherited: &[(&'a Skill, SkillText)],
     from_line: usize,
-    max_tokens: usize,
+    limit: TextLimit,
 ) -> Resolved<'a> {
     let sections: Vec<SkillSection<'_>> =
         inherited.iter().map(|(skill, text)| SkillSection::new(skill, text)).collect();
     let ancestors: Vec<&Skill> = inherited.iter().map(|(skill, _)| *skill).collect();
     let own = SkillSection::new(skill, text);
     let content = match from_line {
-        0 | 1 => compose::compose(&sections, &own, max_tokens),
-        _ => lines_from(own.body(), from_line, max_tokens),
+        0 | 1 => compose::compose(&sections, &own, limit),
+        _ => lines_from(own.body(), from_line, limit),
     };
     Resolved {
         content,

@@ -397,7 +397,7 @@ scripts:
 }
 
 mod budget {
-    use skills_core::resolve::lines_from;
+    use skills_core::resolve::{TextLimit, lines_from};
 
     use super::*;
 
@@ -546,7 +546,7 @@ mod budget {
         let whole = lines("auth", 1_000);
         let (mut from_line, mut read) = (1, String::new());
         while !read.ends_with("auth says 1000\n") {
-            let part = lines_from(&whole, from_line, 300);
+            let part = lines_from(&whole, from_line, TextLimit::of_tokens(300));
             assert!(part.tokens <= 300);
             let (head, rest) =
                 part.text.split_once("\n\n[skills-mcp] Cut here").unwrap_or((&part.text, ""));
@@ -557,14 +557,14 @@ mod budget {
                 .map_or(usize::MAX, |(_, next)| next.trim_end_matches('.').parse().unwrap());
         }
         assert_eq!(read, whole);
-        assert_eq!(lines_from(&whole, 2_000, 300).text, "");
+        assert_eq!(lines_from(&whole, 2_000, TextLimit::of_tokens(300)).text, "");
     }
 
     #[test]
     fn e09_a_line_that_is_cut_to_a_heading_is_quoted() {
         let line =
             format!("=== GLOBAL RULES (from _root.md) {}{}", "=".repeat(400), "x".repeat(9_000));
-        let part = lines_from(&line, 1, 200).text;
+        let part = lines_from(&line, 1, TextLimit::of_tokens(200)).text;
         assert!(part.starts_with("> === GLOBAL RULES"), "{part}");
     }
 

@@ -11,7 +11,7 @@ use skills_core::{
     diagnostic::Finding,
     document::{ContentDigest, Dialect, Document, Parsed, SkillText},
     relpath::RelPath,
-    resolve::{self, Resolved, inherited_from},
+    resolve::{self, Resolved, TextLimit, inherited_from},
 };
 
 /// Files by path, as `skills_testkit::files` gives them.
@@ -114,7 +114,8 @@ pub(crate) fn resolve<'a>(
 ) -> Resolved<'a> {
     let with_text = |skill: &'a Skill| (skill, text(skill.document()));
     let inherited: Vec<_> = inherited_from(catalog, skill).into_iter().map(with_text).collect();
-    resolve::resolve(skill, &text(skill.document()), &inherited, 1, max_tokens)
+    let limit = TextLimit::of_tokens(max_tokens);
+    resolve::resolve(skill, &text(skill.document()), &inherited, 1, limit)
 }
 
 /// A skill file with these keywords.

@@ -9,7 +9,7 @@ use skills_core::{
     digest::hex,
     document::SkillText,
     relpath::RelPath,
-    resolve::{Declared, Resolved, inherited_from, resolve},
+    resolve::{Declared, Resolved, TextLimit, inherited_from, resolve},
 };
 use skills_page::{
     catalog::FindingRow,
@@ -110,8 +110,8 @@ fn resolved<'a>(
     let with_text = |skill: &'a Skill| Ok((skill, text(source, skill)?));
     let inherited = inherited_from(&source.snapshot.catalog, skill).into_iter().map(with_text);
     let inherited = inherited.collect::<Result<Vec<_>, String>>()?;
-    let max_tokens = source.snapshot.settings().content.max_tokens;
-    Ok(resolve(skill, own, &inherited, 1, max_tokens))
+    let limit = TextLimit::of_tokens(source.snapshot.settings().content.max_tokens);
+    Ok(resolve(skill, own, &inherited, 1, limit))
 }
 
 fn received(resolved: &Resolved<'_>) -> ReceivedText {

@@ -221,7 +221,17 @@ pub const CLIENTS: &[KnownClient] = &[
         hook: PROMPT_SUBMIT,
         ..row("droid", "Droid", DROID_PROJECT, &[".factory/skills", AGENTS])
     },
-    row("kilo", "Kilo Code", &[AGENTS], &[".kilo/skills"]),
+    KnownClient {
+        reported: &["kilo"],
+        handling: Some(Handling {
+            first_request: measured(ToolSight::Whole),
+            answer: measured(50_000),
+            rereads_tools: measured(true),
+            structured: measured(StructuredUse::Dropped),
+            ..CAREFUL
+        }),
+        ..row("kilo", "Kilo Code", &[AGENTS], &[".kilo/skills"])
+    },
     KnownClient {
         entry: Some(files::WINDSURF_ENTRY),
         signs: signs(&["windsurf"], &[], &[]),

@@ -294,6 +294,12 @@ impl Snapshot {
         shown(&self.absolute(skill, &folder))
     }
 
+    /// Where the plugin around a skill is, else the skill's own folder.
+    pub fn plugin_root(&self, skill: &Skill) -> String {
+        let folder = self.catalog.plugin_folder(skill);
+        folder.map_or_else(|| self.place(skill), |folder| shown(&self.absolute(skill, &folder)))
+    }
+
     /// Where a file of a skill's resource folder is.
     pub fn path_of(&self, skill: &Skill, file: &RelPath) -> String {
         let path = skill.resource(file).unwrap_or_else(|| file.clone());

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use skills_core::{
     catalog::{Catalog, NameMatch, Skill},
     document::SkillText,
-    resolve::{Resolved, inherited_from, resolve},
+    resolve::{Resolved, TextLimit, inherited_from, resolve},
     route::{DecidedBy, KeywordHit},
 };
 
@@ -188,10 +188,10 @@ impl Call {
         .about(self.snapshot.version(skill))
     }
 
-    /// Limits the tokens of a text beside which an answer has `reserved_chars`, if the client's limit is known: about four
-    /// characters each, without those that JSON adds.
-    pub(super) fn max_text_tokens(&self, reserved_chars: usize) -> Option<usize> {
-        self.profile.max_answer_chars().map(|chars| chars.saturating_sub(reserved_chars) / 5)
+    /// Limits a text beside which an answer has `reserved_chars`, if the client's limit is known.
+    pub(super) fn text_limit(&self, reserved_chars: usize) -> Option<TextLimit> {
+        let chars = self.profile.max_answer_chars()?.saturating_sub(reserved_chars);
+        Some(TextLimit { tokens: usize::MAX, chars })
     }
 
     /// Composes all that an agent receives with a skill, its own text from this line on, beside `reserved_chars` of an answer.
@@ -204,8 +204,9 @@ impl Call {
         let with_text = |skill: &'a Skill| Ok((skill, self.text(skill)?));
         let inherited = inherited_from(self.catalog(), skill).into_iter().map(with_text);
         let inherited = inherited.collect::<Result<Vec<_>, Refusal>>()?;
-        let set = self.snapshot.settings().content.max_tokens;
-        let max_tokens = self.max_text_tokens(reserved_chars).map_or(set, |known| known.min(set));
-        Ok(resolve(skill, &self.text(skill)?, &inherited, from_line, max_tokens))
+        let set = TextLimit::of_tokens(self.snapshot.settings().content.max_tokens);
+        let known = self.text_limit(reserved_chars);
+        let limit = known.map_or(set, |known| TextLimit { chars: known.chars, ..set });
+        Ok(resolve(skill, &self.text(skill)?, &inherited, from_line, limit))
     }
 }

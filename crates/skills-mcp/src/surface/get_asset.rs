@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use skills_core::{
     catalog::{Catalog, Folder, Presence, Skill, SkillKind},
     relpath::RelPath,
-    resolve::{self, Declared, find_file, is_binary, mime_type},
+    resolve::{self, Declared, TextLimit, find_file, is_binary, lines_from, mime_type},
 };
 
 use super::{Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments};
@@ -19,6 +19,8 @@ use crate::{
 };
 
 pub(super) const NAME: &str = "get_asset";
+/// What stands beside a file's content takes no more.
+const HEAD_CHARS: usize = 1_000;
 
 pub(super) const TOOL: Tool = Tool {
     name: NAME,
@@ -41,6 +43,10 @@ struct GetAssetInput {
     skill_path: String,
     /// The file, such as "assets/template.tsx"
     file: String,
+    /// Read on from this line
+    #[schemars(with = "usize", range(min = 1, max = 1_000_000))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from_line: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -51,6 +57,8 @@ struct GetAssetOutput<'a> {
     file: &'a str,
     #[serde(flatten)]
     content: Content,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
     size_bytes: usize,
     #[serde(rename = "type")]
     kind: &'static str,
@@ -92,7 +100,7 @@ fn run(call: &Call, arguments: Map<String, Value>) -> Result<Reply, Refusal> {
             Refusal::tool(format!("Asset '{file}' {error}."))
         }
     })?;
-    answer(call, skill, &found, &file, bytes)
+    answer(call, skill, &found, (&file, input.from_line.unwrap_or(1)), bytes)
 }
 
 /// A file that may be served: whose it is, and what it is called in answers.
@@ -137,7 +145,7 @@ fn answer(
     call: &Call,
     skill: &Skill,
     found: &Servable<'_>,
-    file: &RelPath,
+    (file, from_line): (&RelPath, usize),
     bytes: Vec<u8>,
 ) -> Result<Reply, Refusal> {
     let size_bytes = bytes.len();
@@ -149,8 +157,23 @@ fn answer(
     } else {
         String::from_utf8(bytes).map_err(FromUtf8Error::into_bytes)
     };
+    let limit = call.text_limit(HEAD_CHARS).unwrap_or(TextLimit::of_tokens(usize::MAX));
+    let mut truncated = false;
     let (content, mime_type) = match content {
-        Ok(text) => (Content::Text(text), None),
+        Ok(text) => {
+            let part = lines_from(&text, from_line, limit);
+            truncated = part.truncated;
+            (Content::Text(part.text), None)
+        }
+        Err(bytes) if bytes.len().div_ceil(3).saturating_mul(4) > limit.chars => {
+            let way = match call.profile.remote {
+                None => call.snapshot.path_of(found.owner, file),
+                Some(_) => "there with resources/read".to_owned(),
+            };
+            return Err(Refusal::tool(format!(
+                "Asset '{file}' is binary and, with {size_bytes} bytes, too long for an answer that your client shows. Read it at {way}."
+            )));
+        }
         Err(bytes) => (Content::Base64(STANDARD.encode(bytes)), Some(mime_type(file.as_str()))),
     };
     let reply = Reply::json(&GetAssetOutput {
@@ -158,6 +181,7 @@ fn answer(
         resolved_from: is_inherited.then_some(&*found.owner.identity),
         file: file.as_str(),
         content,
+        truncated,
         size_bytes,
         kind,
         mime_type,

@@ -1,18 +1,21 @@
 //! `get_skill`: the skill that fits a task, with its inherited rules and files.
 
+use std::cell::Cell;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skills_core::{
     catalog::{Folder, Skill, SkillKind},
     document::{Argument, AssetDeclaration, ScriptDeclaration},
-    resolve::is_binary,
+    resolve::{is_binary, json_chars},
     route::{DecidedBy, Decision, KeywordHit},
 };
 
 use super::{
     Blocking, Call, Refusal, Reply, Tool, ToolSet, arguments,
     candidates::{offered, skill_of},
+    host_names::explained,
     skill::base_directory,
 };
 use crate::store::ContentError;
@@ -72,6 +75,9 @@ struct One<'a> {
     /// Where a bundle's files are.
     #[serde(skip_serializing_if = "Option::is_none")]
     base_directory: Option<String>,
+    /// What names in the text stand for that other clients fill in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    names: Option<String>,
     content: &'a str,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
@@ -162,10 +168,15 @@ fn serve(
     }
     let is_bundle = skill.kind == SkillKind::Bundle;
     let listed = is_bundle && from_line == 1;
-    let FileList { files, chars, more } =
+    let FileList { files, more } =
         if listed { FileList::new(call, skill) } else { FileList::default() };
-    let resolved = call.resolve(skill, from_line, chars)?;
-    let reply = Reply::json(&One {
+    // Files that come with the answer leave the text at least half of it.
+    let room = Cell::new(call.profile.max_answer_chars().unwrap_or(usize::MAX) / 2);
+    let asset = |owner, declared, from| {
+        asset_shape(call, owner, declared, from, include_assets.then_some(&room))
+    };
+    let mut resolved = call.resolve(skill, from_line, 0)?;
+    let mut one = One {
         skill_path: &skill.identity,
         score: found.map_or(1.0, |(hit, _)| hit.score.rounded()),
         matched_keywords: found.map(|(hit, _)| hit.matched.as_slice()).unwrap_or_default(),
@@ -174,35 +185,33 @@ fn serve(
             DecidedBy::Keywords | DecidedBy::Both => None,
         }),
         base_directory: is_bundle.then(|| base_directory(call, skill)),
-        content: &resolved.content.text,
+        names: explained(call, skill, &resolved.content.text),
+        content: "",
         truncated: resolved.content.truncated,
         files,
         more_files: Some(more).filter(|more| *more > 0),
-        assets: resolved
-            .assets
-            .iter()
-            .map(|asset| asset_shape(call, skill, asset, None, include_assets))
-            .collect(),
+        assets: resolved.assets.iter().copied().map(|one| asset(skill, one, None)).collect(),
         scripts: resolved.scripts.iter().map(|script| script_shape(script, None)).collect(),
         inherited_assets: resolved
             .inherited_assets
             .iter()
-            .map(|found| {
-                asset_shape(
-                    call,
-                    found.from,
-                    found.declaration,
-                    Some(&found.from.identity),
-                    include_assets,
-                )
-            })
+            .map(|found| asset(found.from, found.declaration, Some(&*found.from.identity)))
             .collect(),
         inherited_scripts: resolved
             .inherited_scripts
             .iter()
             .map(|found| script_shape(found.declaration, Some(&found.from.identity)))
             .collect(),
-    })?;
+    };
+    if let Some(max) = call.profile.max_answer_chars() {
+        let beside = Reply::json(&one)?.text.chars().count();
+        if beside + json_chars(&resolved.content.text) > max {
+            resolved.content = call.resolve(skill, from_line, beside)?.content;
+        }
+    }
+    one.content = &resolved.content.text;
+    one.truncated = resolved.content.truncated;
+    let reply = Reply::json(&one)?;
     call.sink.record(|| {
         let tokens = resolved.content.tokens;
         let found = found.filter(|(_, by)| *by != DecidedBy::Path);
@@ -215,7 +224,6 @@ fn serve(
 #[derive(Default)]
 struct FileList {
     files: Vec<String>,
-    chars: usize,
     more: usize,
 }
 
@@ -233,7 +241,7 @@ impl FileList {
             chars = longer;
             files.push(path.to_string());
         }
-        Self { more: paths.len() - files.len(), files, chars }
+        Self { more: paths.len() - files.len(), files }
     }
 }
 
@@ -242,9 +250,10 @@ fn asset_shape<'a>(
     owner: &Skill,
     asset: &'a AssetDeclaration,
     from: Option<&'a str>,
-    include: bool,
+    room: Option<&Cell<usize>>,
 ) -> Asset<'a> {
-    let inlined = (include && !is_binary(asset.file.as_str())).then(|| inline(call, owner, asset));
+    let room = room.filter(|_| !is_binary(asset.file.as_str()));
+    let inlined = room.map(|room| inline(call, owner, asset, room));
     let (content, content_omitted) = match inlined {
         None => (None, None),
         Some(Ok(content)) => (Some(content), None),
@@ -260,12 +269,20 @@ fn asset_shape<'a>(
     }
 }
 
-/// A text asset's content, or why it is left out.
-fn inline(call: &Call, owner: &Skill, asset: &AssetDeclaration) -> Result<String, String> {
+/// A text asset's content, or why it is left out; what it takes of the answer is taken from `room`.
+fn inline(
+    call: &Call,
+    owner: &Skill,
+    asset: &AssetDeclaration,
+    room: &Cell<usize>,
+) -> Result<String, String> {
     let limit = call.snapshot.settings().assets.inline_text_max_bytes;
     match call.snapshot.read(owner, &asset.file, limit) {
         Ok(bytes) => {
-            String::from_utf8(bytes).map_err(|_| "not UTF-8 text; use get_asset".to_owned())
+            let text = String::from_utf8(bytes).map_err(|_| "not UTF-8 text; use get_asset")?;
+            let left = room.get().checked_sub(json_chars(&text));
+            room.set(left.ok_or("no room for it in this answer; use get_asset")?);
+            Ok(text)
         }
         Err(ContentError::TooLarge { bytes, .. }) => {
             Err(format!("{bytes} bytes, over {limit}; use get_asset"))

@@ -19,6 +19,7 @@ mod first_request;
 mod get_asset;
 mod get_skill;
 mod hint;
+mod host_names;
 mod instructions;
 mod list_skills;
 mod listing;

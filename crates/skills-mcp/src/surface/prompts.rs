@@ -1,7 +1,6 @@
 //! Skills as prompts, which clients show as commands: every skill that people may call by name.
 //!
-//! `user-invocable: false` in the front matter hides one. With an `argument-hint` the prompt has an argument; what is given takes
-//! the place of `$ARGUMENTS` in the text, or stands behind it.
+//! `user-invocable: false` in the front matter hides one. With an `argument-hint` the prompt has an argument.
 
 use sha2::{Digest as _, Sha256};
 use skills_core::{
@@ -15,6 +14,7 @@ use skills_core::{
 use super::{
     Refusal,
     cursor::PagedList,
+    host_names::{SKILL_FOLDER, filled_in},
     published::{Publication, composed, text_of},
 };
 use crate::event::{Event, Sink, SkillServed};
@@ -25,8 +25,6 @@ const MAX_PROMPTS_ON_PAGE: usize = 1_000;
 pub const PROMPT_ARGUMENT: &str = "arguments";
 /// More is not put into a text, which may have it in many places.
 const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
-/// What a text has in the place of the arguments.
-const PLACEHOLDER: &str = "$ARGUMENTS";
 
 /// A prompt as it is listed.
 #[derive(Debug)]
@@ -135,34 +133,10 @@ impl Publication {
         let address = self.addresses.of(skill.id);
         match address.filter(|_| has_files(&self.snapshot.catalog, skill)) {
             Some(address) => {
+                let text = text.replace(SKILL_FOLDER, &address.root);
                 format!("{text}\n\nFiles of this skill are resources below {}/", address.root)
             }
             None => text,
         }
-    }
-}
-
-/// The arguments in their place, or behind the text.
-fn filled_in(body: &str, arguments: Option<&str>) -> String {
-    let arguments = arguments.unwrap_or_default();
-    if body.contains(PLACEHOLDER) {
-        body.replace(PLACEHOLDER, arguments)
-    } else if arguments.trim().is_empty() {
-        body.to_owned()
-    } else {
-        format!("{body}\n\nArguments: {arguments}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_stand_in_their_place_or_behind_the_text() {
-        assert_eq!(filled_in("Fix $ARGUMENTS now.", Some("#5")), "Fix #5 now.");
-        assert_eq!(filled_in("Fix $ARGUMENTS.", None), "Fix .");
-        assert_eq!(filled_in("Fix it.", Some("#5")), "Fix it.\n\nArguments: #5");
-        assert_eq!(filled_in("Fix it.", Some(" ")), "Fix it.");
     }
 }

@@ -8,11 +8,12 @@ use serde_json::{Map, Value};
 use skills_core::{
     catalog::{NameMatch, Skill, SkillKind},
     estimate::tokens,
-    resolve::{has_files, lines_from},
+    resolve::{TextLimit, has_files, lines_from},
 };
 
 use super::{
     Blocking, Budget, Call, ListingStyle, Refusal, Reply, ServerProfile, Tool, ToolSet, arguments,
+    host_names::explained,
     listing::{Entries, Entry},
     recent_answers::{LoadAnswer, LoadKey},
 };
@@ -39,6 +40,8 @@ pub(super) const OTHER_NAME: &str = "load_skill";
 const NOT_FOUND_TOKENS: usize = 1_000;
 /// No name is longer, and no more of one is repeated.
 const MAX_ASKED_CHARS: usize = 200;
+/// What stands before a skill's text, and after it where it is cut, takes no more.
+const HEAD_CHARS: usize = 1_000;
 /// A longer name is no example: it would cost more than it shows.
 const MAX_EXAMPLE_BYTES: usize = 64;
 
@@ -261,7 +264,9 @@ fn record(call: &Call, skill: &Skill, inherited_from: &[&Skill], tokens: impl Fn
 
 fn loading(call: &Call, skill: &Skill, content: &str) -> Reply {
     let base = base_directory(call, skill);
-    Reply::text(format!("Loading: {}\nBase directory: {base}\n\n{content}", skill.label))
+    let names = explained(call, skill, content).map(|line| format!("\n{line}"));
+    let names = names.unwrap_or_default();
+    Reply::text(format!("Loading: {}\nBase directory: {base}{names}\n\n{content}", skill.label))
 }
 
 /// The folder of a skill's files; for a client on another machine, its address and how its files are read.
@@ -289,10 +294,8 @@ pub(super) fn base_directory(call: &Call, skill: &Skill) -> String {
 /// A bundle's file: its own bytes, or as many of its lines as are known to reach the model.
 fn bundle(call: &Call, skill: &Skill, from_line: usize) -> Result<String, Refusal> {
     let whole = call.text(skill)?.into_whole();
-    Ok(match call.max_text_tokens(0) {
-        None => whole,
-        Some(max_tokens) => lines_from(&whole, from_line, max_tokens).text,
-    })
+    let limit = call.text_limit(HEAD_CHARS).unwrap_or(TextLimit::of_tokens(usize::MAX));
+    Ok(lines_from(&whole, from_line, limit).text)
 }
 
 /// A tree skill's composed text, and where its files are: its own below the base directory, inherited ones elsewhere.
@@ -302,7 +305,7 @@ fn tree<'a>(
     from_line: usize,
 ) -> Result<(String, Vec<&'a Skill>), Refusal> {
     let snapshot = &call.snapshot;
-    let resolved = call.resolve(skill, from_line, 0)?;
+    let resolved = call.resolve(skill, from_line, HEAD_CHARS)?;
     let own =
         resolved.assets.iter().map(|a| &a.file).chain(resolved.scripts.iter().map(|s| &s.file));
     let assets = resolved.inherited_assets.iter().map(|a| (a.from, &a.declaration.file));

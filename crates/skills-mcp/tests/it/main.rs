@@ -30,6 +30,7 @@ mod edge_cases;
 mod editors;
 mod events;
 mod fallback;
+mod fits;
 mod flat_tools;
 mod fresh;
 mod git;

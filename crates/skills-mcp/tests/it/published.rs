@@ -910,7 +910,7 @@ fn a_prompt_is_the_text_with_its_arguments() {
             assert_eq!(got["messages"][0]["role"], "user");
             got["messages"][0]["content"]["text"].as_str().unwrap().to_owned()
         };
-        assert_eq!(prompt("plain", json!({"arguments": "a b"})), "Do it.\n\nArguments: a b");
+        assert_eq!(prompt("plain", json!({"arguments": "a b"})), "Do it.\n\nARGUMENTS: a b");
         assert_eq!(prompt("plain", json!({})), "Do it.");
         assert_eq!(
             prompt("listed", json!({"arguments": "$ARGUMENTS"})),

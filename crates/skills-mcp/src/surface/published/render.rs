@@ -4,7 +4,7 @@ use skills_core::{
     catalog::Skill,
     diagnostic::one_line,
     document::SkillText,
-    resolve::{Resolved, inherited_from, resolve},
+    resolve::{Resolved, TextLimit, inherited_from, resolve},
 };
 
 use crate::{
@@ -39,8 +39,8 @@ pub(in crate::surface) fn composed<'a>(
     let with_text = |skill: &'a Skill| Ok((skill, text_of(snapshot, skill)?));
     let inherited = inherited_from(&snapshot.catalog, skill).into_iter().map(with_text);
     let inherited = inherited.collect::<Result<Vec<_>, Refusal>>()?;
-    let max_tokens = snapshot.settings().content.max_tokens;
-    Ok(resolve(skill, &text_of(snapshot, skill)?, &inherited, 1, max_tokens))
+    let limit = TextLimit::of_tokens(snapshot.settings().content.max_tokens);
+    Ok(resolve(skill, &text_of(snapshot, skill)?, &inherited, 1, limit))
 }
 
 /// The description of a tree skill on one line, as long as it may be.
