@@ -162,7 +162,12 @@ fn opens_block(line: &str) -> bool {
 /// Quotes or closes the value of a line, where the value by itself is no YAML. What is YAML but refused stays so.
 fn quote(line: &str, below: &[&str], anchors: &HashSet<&str>) -> Option<(String, Mistake)> {
     let (head, value) = key_value(line)?;
-    let value = value.trim_end();
+    // As in YAML a comment begins behind a blank; within quotes there is none.
+    let is_quoted = value.starts_with(['"', '\'']);
+    let comment = value.find(" #").filter(|_| !is_quoted).unwrap_or(value.len());
+    let (value, comment) = value.split_at_checked(comment)?;
+    let (blanks, value) = (value.get(value.trim_end().len()..)?, value.trim_end());
+    let comment = if comment.is_empty() { String::new() } else { format!("{blanks}{comment}") };
     if value.is_empty() || opens_block(line) || is_alias(value, anchors) {
         return None;
     }
@@ -171,7 +176,7 @@ fn quote(line: &str, below: &[&str], anchors: &HashSet<&str>) -> Option<(String,
     if goes_on_below(value) {
         let closed = format!("{value}]");
         let is_list = is_last_line && value.len() > 1 && yaml::parse(&closed).is_ok();
-        return is_list.then(|| (format!("{head}{closed}"), Mistake::OpenList));
+        return is_list.then(|| (format!("{head}{closed}{comment}"), Mistake::OpenList));
     }
     match yaml::parse(&format!("k: {value}\n")) {
         Ok(_) => return None,
@@ -192,7 +197,7 @@ fn quote(line: &str, below: &[&str], anchors: &HashSet<&str>) -> Option<(String,
         None => (value, Mistake::FirstCharacter),
     };
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
-    Some((format!("{head}\"{escaped}\""), mistake))
+    Some((format!("{head}\"{escaped}\"{comment}"), mistake))
 }
 
 /// Whether every single quote in this text stands between two letters or digits.

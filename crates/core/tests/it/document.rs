@@ -322,6 +322,7 @@ mod yaml {
         ("keywords: [pdf]\ndescription: \"Fill it.", 3, "a quote opens the value", "keywords: [pdf]\ndescription: \"Fill it.\""),
         ("keywords: [pdf]\ndescription: 'A form's field.'", 3, "an apostrophe ends", "keywords: [pdf]\ndescription: \"A form's field.\""),
         ("keywords: [pdf]\ndescription: Fill: forms", 3, "a colon and a blank within", "keywords: [pdf]\ndescription: \"Fill: forms\""),
+        ("keywords: [pdf]\ndescription: Fill: it  # and more", 3, "a colon and a blank within", "keywords: [pdf]\ndescription: \"Fill: it\"  # and more"),
         ("keywords: [pdf]\ndescription: @team fills", 3, "first character", "keywords: [pdf]\ndescription: \"@team fills\""),
         ("keywords: [pdf]\ndescription: \"Fill\" it", 3, "text behind a closing quote", "keywords: [pdf]\ndescription: \"\\\"Fill\\\" it\""),
         ("keywords: [pdf]\ndescription: Fill it.\nUse it often.", 4, "a line that is no field", "keywords: [pdf]\ndescription: Fill it.\n  Use it often."),

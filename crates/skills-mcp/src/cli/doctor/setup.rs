@@ -55,8 +55,8 @@ pub(in crate::cli) struct SetupState {
     pub(super) unfetched: Option<(String, Option<String>)>,
     /// The directories of the user's file that are not there or cannot be read.
     pub(super) left_out: Vec<String>,
-    /// Whether the project's file names sources that wait for the operator's yes.
-    pub(super) project_waits: bool,
+    /// Whether the project's file, or what a source asks for, waits for the operator's yes.
+    pub(super) waits_for_consent: bool,
     /// Why a server of this program does not answer, where one was started.
     pub(super) failure: Option<String>,
     pub(super) clients: Vec<ClientState>,
@@ -139,7 +139,7 @@ impl SetupState {
                 .collect(),
             unfetched: fetched.err().map(Failure::into_parts).or_else(|| unsynced(store)),
             left_out: named.left_out.iter().map(|path| path.display().to_string()).collect(),
-            project_waits: named.project.is_some_and(|project| project.waits()),
+            waits_for_consent: waiting > 0 || named.project.is_some_and(|project| project.waits()),
             failure: None,
             clients,
         }

@@ -127,13 +127,11 @@ fn next(setup: &SetupState) -> String {
     if setup.unfetched.is_some() {
         return with_sources("sync");
     }
+    if setup.waits_for_consent {
+        return with_sources("trust");
+    }
     if setup.skills == 0 && setup.broken == 0 {
-        let typed = &setup.typed;
-        return if setup.project_waits {
-            format!("{typed} trust")
-        } else {
-            format!("{typed} init my-skills")
-        };
+        return format!("{} init my-skills", setup.typed);
     }
     if setup.failure.is_some() {
         return with_sources("doctor --all");
