@@ -163,7 +163,7 @@ impl Catalog {
         let scan_findings = self.sources.iter().flat_map(|source| {
             let scan_findings =
                 source.scan_findings.iter().map(|(file, finding)| (file.as_str(), finding));
-            let held = source.held.iter().flat_map(|held| {
+            let held = source.held.iter().filter(|held| held.has_findings()).flat_map(|held| {
                 held.findings(source).map(move |finding| (held.file.as_str(), finding))
             });
             let unread = source.unread().map(|finding| ("", finding));

@@ -182,6 +182,12 @@ impl SourceFile {
             && matches!(self.role, Some(Role::Tree | Role::Bundle))
     }
 
+    /// Whether there may be a finding about the file itself; most files have none, and every refresh asks all of them.
+    pub(super) fn has_findings(&self) -> bool {
+        let has_findings = |parsed: &Arc<Parsed>| !parsed.findings.is_empty();
+        !self.layout.is_empty() || self.parsed.as_ref().is_some_and(has_findings)
+    }
+
     /// All findings about the file itself.
     pub(super) fn findings(&self, source: &Source) -> impl Iterator<Item = &Finding> {
         let is_no_skill = self.is_no_skill(source);

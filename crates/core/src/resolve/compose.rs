@@ -40,12 +40,16 @@ impl TextLimit {
     }
 
     fn cost(self, text: &str) -> usize {
-        let share = |length: usize, limit: usize| match limit {
-            usize::MAX => 0,
-            _ => length.saturating_mul(LIMIT_COST).div_ceil(limit.max(1)),
-        };
-        let chars = if self.chars == usize::MAX { 0 } else { json_chars(text) };
-        share(estimate::tokens(text), self.tokens).max(share(chars, self.chars))
+        self.cost_with(text, || estimate::tokens(text))
+    }
+
+    /// The cost of a text, whose tokens are counted only if they are limited.
+    fn cost_with(self, text: &str, tokens: impl FnOnce() -> usize) -> usize {
+        let share =
+            |length: usize, limit: usize| length.saturating_mul(LIMIT_COST).div_ceil(limit.max(1));
+        let tokens = if self.tokens == usize::MAX { 0 } else { share(tokens(), self.tokens) };
+        let chars = if self.chars == usize::MAX { 0 } else { share(json_chars(text), self.chars) };
+        tokens.max(chars)
     }
 
     fn holds(self, text: &str) -> bool {
@@ -115,8 +119,8 @@ pub(super) fn compose(
     } else {
         own.body.clone()
     };
-    if limit.holds(&whole) {
-        let tokens = estimate::tokens(&whole);
+    let tokens = estimate::tokens(&whole);
+    if limit.cost_with(&whole, || tokens) <= LIMIT_COST {
         return Composed { text: whole, truncated: false, tokens };
     }
     let text =

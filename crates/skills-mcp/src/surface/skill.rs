@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use skills_core::{
     catalog::{NameMatch, Skill, SkillKind},
     estimate::tokens,
-    resolve::{TextLimit, has_files, lines_from},
+    resolve::{has_files, lines_from},
 };
 
 use super::{
@@ -294,8 +294,10 @@ pub(super) fn base_directory(call: &Call, skill: &Skill) -> String {
 /// A bundle's file: its own bytes, or as many of its lines as are known to reach the model.
 fn bundle(call: &Call, skill: &Skill, from_line: usize) -> Result<String, Refusal> {
     let whole = call.text(skill)?.into_whole();
-    let limit = call.text_limit(HEAD_CHARS).unwrap_or(TextLimit::of_tokens(usize::MAX));
-    Ok(lines_from(&whole, from_line, limit).text)
+    Ok(match call.text_limit(HEAD_CHARS) {
+        None => whole,
+        Some(limit) => lines_from(&whole, from_line, limit).text,
+    })
 }
 
 /// A tree skill's composed text, and where its files are: its own below the base directory, inherited ones elsewhere.
