@@ -43,7 +43,7 @@ pub(super) struct SkillPlaces {
     bundles: HashSet<RelPath>,
     /// The last parts of these, in lower case.
     bundle_names: HashSet<String>,
-    /// What is to be said of bundles that are not read, if there is no skill.
+    /// The finding about bundles that are not read, if there is no skill.
     unread: Option<Finding>,
 }
 
@@ -109,7 +109,7 @@ impl Source {
         })
     }
 
-    /// What is to be said if there is no skill, and bundles lie where none is read.
+    /// Says where bundles lie that are not read, if the source gives no skill.
     pub(super) fn unread(&self) -> Option<&Finding> {
         let is_empty = !self.held.iter().any(|held| held.is_skill());
         is_empty.then(|| self.places().unread.as_ref()).flatten()

@@ -81,7 +81,7 @@ pub(super) fn repair_lines(front: &str) -> Option<Repaired> {
         let mut read = Cow::Borrowed(content);
         let mut correct = |corrected: Option<(String, Mistake)>, read: &mut Cow<'_, str>| {
             let Some((line, mistake)) = corrected else { return false };
-            // What is not read anyway is what the author has to hear of.
+            // A list that is not closed keeps the file from being read, so its author hears of that.
             if first.is_none() || mistake == Mistake::OpenList {
                 first = Some((number, mistake));
             }

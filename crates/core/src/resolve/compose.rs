@@ -30,7 +30,7 @@ pub struct TextLimit {
     pub chars: usize,
 }
 
-/// What a text of the limit's length costs. Costs add up: the parts of a text cost at least as much as the whole.
+/// The cost of a text as long as its limit. Costs add up: the parts of a text cost at least as much as the whole.
 const LIMIT_COST: usize = 1_000_000;
 
 impl TextLimit {

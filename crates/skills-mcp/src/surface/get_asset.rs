@@ -19,7 +19,7 @@ use crate::{
 };
 
 pub(super) const NAME: &str = "get_asset";
-/// What stands beside a file's content takes no more.
+/// The path of a file and the mark where its content is cut take no more than this.
 const HEAD_CHARS: usize = 1_000;
 
 pub(super) const TOOL: Tool = Tool {

@@ -40,7 +40,7 @@ pub(super) const OTHER_NAME: &str = "load_skill";
 const NOT_FOUND_TOKENS: usize = 1_000;
 /// No name is longer, and no more of one is repeated.
 const MAX_ASKED_CHARS: usize = 200;
-/// What stands before a skill's text, and after it where it is cut, takes no more.
+/// The lines above a skill's text and the mark where it is cut take no more than this.
 const HEAD_CHARS: usize = 1_000;
 /// A longer name is no example: it would cost more than it shows.
 const MAX_EXAMPLE_BYTES: usize = 64;

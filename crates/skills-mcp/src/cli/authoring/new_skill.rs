@@ -42,7 +42,7 @@ pub(in crate::cli) struct NewSkillOptions {
     tree: bool,
 }
 
-/// What stands for a description where none is given and nobody can be asked; `check` asks for it to be written.
+/// Stands for a description where none is given and nobody can be asked; `check` asks for it to be written.
 const OPEN_DESCRIPTION: &str = "TODO: say what this skill is for and when to use it.";
 /// A description may be this long, as in the Agent Skills format.
 const MAX_DESCRIPTION_CHARS: usize = 1_024;

@@ -122,7 +122,7 @@ impl Manifest {
         &self.left_out
     }
 
-    /// What is looked for in the content folder.
+    /// The kinds of skills that are looked for in the content folder.
     pub(crate) fn scope(&self) -> Scope {
         if self.is_whole { Scope::All } else { Scope::Content }
     }
