@@ -31,13 +31,18 @@ const EMPTY_FILE_PAUSE: Duration = Duration::from_millis(10);
 
 /// The text of a file; none where there is no file. Waits for a program that empties the file before it writes.
 pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
+    read_filled(path, || thread::sleep(EMPTY_FILE_PAUSE))
+}
+
+/// Reads a file, again after each `pause` while it is empty.
+fn read_filled(path: &Path, mut pause: impl FnMut()) -> io::Result<Option<String>> {
     let mut waited = Duration::ZERO;
     loop {
         let text = read_once(path)?;
         if waited >= EMPTY_FILE_TIMEOUT || text.as_ref().is_none_or(|text| !text.is_empty()) {
             return Ok(text);
         }
-        thread::sleep(EMPTY_FILE_PAUSE);
+        pause();
         waited += EMPTY_FILE_PAUSE;
     }
 }
@@ -131,13 +136,9 @@ mod tests {
         let path = folder.path().join("config.json");
         fs::write(&path, "").unwrap();
         assert_eq!(read(&path).unwrap().as_deref(), Some(""), "it stays empty");
-        let other = path.clone();
-        let writer = thread::spawn(move || {
-            thread::sleep(EMPTY_FILE_PAUSE * 3);
-            fs::write(other, "theirs").unwrap();
-        });
+        let other_writes = || fs::write(&path, "theirs").unwrap();
+        assert_eq!(read_filled(&path, other_writes).unwrap().as_deref(), Some("theirs"));
         assert!(replace(&path, Some(""), Some("ours")).is_err());
-        writer.join().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
     }
 

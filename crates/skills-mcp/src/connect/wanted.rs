@@ -124,12 +124,12 @@ impl WantedEntry {
 
     /// The entry with the program of another one, which others wrote for a project: they have that program on their machines.
     #[must_use]
-    pub fn started_as(self, entry: &FoundEntry) -> Self {
+    pub fn started_as(&self, entry: &FoundEntry) -> Self {
         if entry.command.contains(['/', '\\']) {
-            return self;
+            return self.clone();
         }
         let launch_args = entry.launch_args().to_vec();
-        Self { command: entry.command.clone(), launch_args, ..self }
+        Self { command: entry.command.clone(), launch_args, ..self.clone() }
     }
 
     /// Whether a variable names where skills come from.

@@ -75,7 +75,7 @@ struct One<'a> {
     /// Where a bundle's files are.
     #[serde(skip_serializing_if = "Option::is_none")]
     base_directory: Option<String>,
-    /// What names in the text stand for that other clients fill in.
+    /// Explains the names in the text that other clients fill in.
     #[serde(skip_serializing_if = "Option::is_none")]
     names: Option<String>,
     content: &'a str,

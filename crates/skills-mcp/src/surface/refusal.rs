@@ -15,7 +15,7 @@ pub enum Refusal {
     NoResource {
         /// The address that was asked for.
         uri: String,
-        /// What is there instead.
+        /// Says which resources there are.
         message: String,
     },
     /// A skill's text is not what was indexed, because its file is being written. Worth another try.

@@ -208,8 +208,7 @@ fn connect(
     let scope = scope_of(client, &options.target);
     let shared = (scope == EntryScope::Project).then(|| {
         let others = one.entries.iter().find(|entry| entry.scope == scope);
-        let wanted = wanted.clone();
-        let wanted = others.map_or(wanted.clone(), |entry| wanted.started_as(entry));
+        let wanted = others.map_or_else(|| wanted.clone(), |entry| wanted.started_as(entry));
         wanted.shared_in(&project, environment)
     });
     let wanted = shared.as_ref().unwrap_or(wanted);
